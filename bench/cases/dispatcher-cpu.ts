@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { PRIORITIES } from '../../src/core/model/priorities.ts';
-import type { SweepResult } from '../../src/core/sweep/sweep-result.ts';
+import { PRIORITIES } from '../../src/core/model/channels.ts';
+import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { REFERENCE_NOTE, toReference } from '../reference-machine.ts';

@@ -1,5 +1,5 @@
 import { FUNCTION_MEMORY_MB } from '../../lib/config/function-memory.ts';
-import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/work/index-shards.ts';
+import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/index-shards.ts';
 import { FIXED_PRICES, UNIT_PRICES } from './unit-prices.ts';
 
 /** What a team expects, all of it webhooks of priority `normal` or `info`, which share one lane. */

@@ -3,10 +3,8 @@ import { BatchWriteItemCommand, type WriteRequest } from '@aws-sdk/client-dynamo
 import type { DynamoDBStreamEvent } from 'aws-lambda';
 import { getItems, MAX_GETS } from '../../src/adapters/dynamodb/table/batch.ts';
 import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import type { Channel } from '../../src/core/model/channels.ts';
-import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
-import type { MessageFormat } from '../../src/core/model/notification.ts';
-import type { Priority } from '../../src/core/model/priorities.ts';
+import type { Channel, Priority } from '../../src/core/model/channels.ts';
+import type { ForeignRow, MessageFormat } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { expectNoFailures } from './lambda-poller.ts';
 import { tableNames } from './table-names.ts';

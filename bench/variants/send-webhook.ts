@@ -11,7 +11,7 @@ import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-s
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIntegrationCredentials } from '../../src/adapters/secrets/integration-credentials.ts';
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
-import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 
 /**
  * The webhook function without one part, to measure the cost of that part. BENCH_WITHOUT names the part: `decryption`

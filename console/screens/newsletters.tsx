@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import type { Newsletter } from '../../src/core/newsletter/model/newsletter.ts';
+import type { Newsletter } from '../../src/core/newsletter/model/email.ts';
 import type { EmailPhase, EmailSummary } from '../../src/core/newsletter/views/email-view.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';

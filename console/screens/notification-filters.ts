@@ -1,6 +1,5 @@
-import { CHANNELS } from '../../src/core/model/channels.ts';
+import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
-import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import { LAST_ERRORS, LIST_STATUSES } from '../../src/operator-service/contract/notifications.ts';
 import {
   OPERATION_KINDS,

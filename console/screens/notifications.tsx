@@ -1,7 +1,6 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
-import { CHANNELS } from '../../src/core/model/channels.ts';
+import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
-import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { NotificationView } from '../../src/core/operator/views/notification-view.ts';
 import { LIST_STATUSES } from '../../src/operator-service/contract/notifications.ts';
 import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';

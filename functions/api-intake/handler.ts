@@ -1,7 +1,7 @@
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
-import { shardsForWriting } from '../../src/core/model/work/index-shards.ts';
+import { shardsForWriting } from '../../src/core/model/index-shards.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';

@@ -3,7 +3,7 @@ import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-sto
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/indexing/index-row.ts';
-import { type IndexShards, shardsForWriting } from '../../src/core/model/work/index-shards.ts';
+import { type IndexShards, shardsForWriting } from '../../src/core/model/index-shards.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';

@@ -6,8 +6,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-message.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
-import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
+import { type ApplyDeps, applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { createNewsletterDynamoDb } from '../shared/newsletter/message-function.ts';
 import { parseEnv } from '../shared/runtime/env.ts';

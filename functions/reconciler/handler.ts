@@ -8,9 +8,14 @@ import {
   type ReconcileAnswer,
   type ReconcilePart,
 } from '../../src/adapters/lambda/reconcile-event.ts';
-import { type ReconcileCounts, type ReconcileDeps, reconcile } from '../../src/core/indexing/reconcile.ts';
-import { type ProgressStore, scheduledScan } from '../../src/core/indexing/scheduled-scan.ts';
-import { type IndexShards, shardsForWriting } from '../../src/core/model/work/index-shards.ts';
+import {
+  type ProgressStore,
+  type ReconcileCounts,
+  type ReconcileDeps,
+  reconcile,
+  scheduledScan,
+} from '../../src/core/indexing/reconcile.ts';
+import { type IndexShards, shardsForWriting } from '../../src/core/model/index-shards.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv, reconcilerEnv } from '../shared/runtime/env.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';

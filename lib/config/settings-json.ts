@@ -1,7 +1,7 @@
 import { BREAKER_SETTINGS } from '../../src/core/breaker/breaker-policy.ts';
+import { INDEX_SHARD_SETTINGS } from '../../src/core/model/index-shards.ts';
 import { RETRY_SETTINGS } from '../../src/core/model/retry-policy.ts';
 import type { NamedSettings } from '../../src/core/model/setting.ts';
-import { INDEX_SHARD_SETTINGS } from '../../src/core/model/work/index-shards.ts';
 import { JOB_RETRY_SETTINGS } from '../../src/core/newsletter/model/job-retries.ts';
 import { PACING_SETTINGS } from '../../src/core/pacing/pacing-policy.ts';
 import type { Values } from './setting-types.ts';

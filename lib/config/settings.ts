@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../src/adapters/api/page-cors.ts';
 import { BREAKER_SETTINGS } from '../../src/core/breaker/breaker-policy.ts';
+import { INDEX_SHARD_SETTINGS } from '../../src/core/model/index-shards.ts';
 import { RETRY_SETTINGS } from '../../src/core/model/retry-policy.ts';
 import { isTimeZone } from '../../src/core/model/time.ts';
-import { INDEX_SHARD_SETTINGS } from '../../src/core/model/work/index-shards.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
 import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
 import { JOB_RETRY_SETTINGS } from '../../src/core/newsletter/model/job-retries.ts';

@@ -1,8 +1,8 @@
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
-import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
+import type { NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
-import type { JobEvent } from '../../src/core/newsletter/model/job-log.ts';
 import type { MemberProfile } from '../../src/core/newsletter/model/member.ts';
+import type { JobEvent } from '../../src/core/newsletter/model/ports.ts';
 import type { BulkAnswer, BulkCall, BulkEntry } from '../../src/core/newsletter/model/provider.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';

@@ -1,5 +1,4 @@
-import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
-import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
+import { applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { countEmail, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';

@@ -1,6 +1,6 @@
 import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { Problem } from '../../src/core/model/problem.ts';
-import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
+import type { NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { EXCLUDED_BATCH } from '../../src/core/newsletter/model/batch.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../src/core/newsletter/model/job-limits.ts';

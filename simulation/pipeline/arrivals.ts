@@ -1,4 +1,4 @@
-import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
+import { PRIORITIES, type Priority } from '../../src/core/model/channels.ts';
 import { messageFor, queuedFor } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';

@@ -1,9 +1,8 @@
-import type { SweepLanes } from '../../src/core/model/lanes.ts';
+import type { SweepLanes } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
-import type { SweepRequest } from '../../src/core/sweep/sweep-request.ts';
-import { isBetweenSweeps } from '../../src/core/sweep/sweep-request.ts';
+import { isBetweenSweeps, type SweepRequest } from '../../src/core/sweep/sweep-run.ts';
 import { START } from '../engine/start.ts';
 import type { World } from './world.ts';
 

@@ -1,4 +1,4 @@
-import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
+import { PRIORITIES, type Priority } from '../../src/core/model/channels.ts';
 import { Histogram } from '../engine/histogram.ts';
 
 /** What is counted at one moment. */

@@ -1,4 +1,4 @@
-import { PRIORITIES } from '../../src/core/model/priorities.ts';
+import { PRIORITIES } from '../../src/core/model/channels.ts';
 import type { Figures } from './figures.ts';
 
 const WIDTH = 860;

@@ -1,4 +1,4 @@
-import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
+import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { type Happening, HOUR, type NamedPipeline, tenants } from './scenario.ts';
 
 const BULK = { normal: 5, info: 2 };

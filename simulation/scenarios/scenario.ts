@@ -1,5 +1,4 @@
-import type { Channel, Lane, PerLane } from '../../src/core/model/channels.ts';
-import type { Priority } from '../../src/core/model/priorities.ts';
+import type { Channel, Lane, PerLane, Priority } from '../../src/core/model/channels.ts';
 import type { ProviderOptions } from '../models/provider.ts';
 
 /** Notifications that arrive evenly over a time. */

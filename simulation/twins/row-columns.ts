@@ -1,8 +1,7 @@
-import type { Channel } from '../../src/core/model/channels.ts';
+import { type Channel, PRIORITIES, type Priority } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../src/core/model/error-types.ts';
+import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { type NotificationRow, SEND_STATUSES, type SendStatus } from '../../src/core/model/notification.ts';
-import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
-import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { shardOf, type WorkState, workQueueName } from '../../src/core/model/work-index.ts';
 import { isoOf, msOf, secondOfDay, textOf } from '../engine/iso-time.ts';
 

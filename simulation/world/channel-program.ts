@@ -14,8 +14,13 @@ import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
 import { planOf } from '../../src/core/delivery/claim-plan.ts';
 import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
 import { CLAIM_MS, FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
-import type { ClaimStore, RecordStore, RetryQueue } from '../../src/core/delivery/ports.ts';
-import { PASS_THROUGH, type ProviderGate } from '../../src/core/delivery/provider-gate.ts';
+import {
+  type ClaimStore,
+  PASS_THROUGH,
+  type ProviderGate,
+  type RecordStore,
+  type RetryQueue,
+} from '../../src/core/delivery/ports.ts';
 import type { ContentStore } from '../../src/core/delivery/send.ts';
 import type { Sender } from '../../src/core/delivery/sender.ts';
 import type { RetryRecord } from '../../src/core/model/notification.ts';

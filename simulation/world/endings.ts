@@ -1,8 +1,7 @@
 import * as times from '../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
-import type { QueuedMessage } from '../../src/core/model/lanes.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
-import { type QueueMessage, withToken } from '../../src/core/model/queue-message.ts';
+import { type QueuedMessage, type QueueMessage, withToken } from '../../src/core/model/queue-message.ts';
 import type { Call, Outcome } from './actor.ts';
 
 /** How a call may end, as data. */

@@ -1,15 +1,13 @@
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import type { Channel, Lane } from '../../src/core/model/channels.ts';
-import type { QueuedMessage } from '../../src/core/model/lanes.ts';
-import { type QueueMessage, runOf } from '../../src/core/model/queue-message.ts';
+import { type QueuedMessage, type QueueMessage, runOf } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import * as ends from '../audit/end-promises.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
 import { grantOf } from './endings.ts';
-import type { Image, Message, Saved, State } from './state.ts';
-import { type Given, isIdle, ONE, type Scope } from './state.ts';
+import { type Given, type Image, isIdle, type Message, ONE, type Saved, type Scope, type State } from './state.ts';
 import { passesFilter, Stores } from './stores.ts';
 
 /** Workers that may work at the same time. */

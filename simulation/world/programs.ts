@@ -7,14 +7,14 @@ import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-even
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import { accept } from '../../src/core/intake/accept.ts';
 import type { IntakeStore } from '../../src/core/intake/ports.ts';
-import type { QueuedMessage, SweepLanes } from '../../src/core/model/lanes.ts';
 import { Problem } from '../../src/core/model/problem.ts';
+import type { QueuedMessage, SweepLanes } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
 import { cancel } from '../../src/core/operator/cancel.ts';
 import { retryNow } from '../../src/core/operator/retry-now.ts';
 import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts';
-import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
+import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import type { Env, Program } from './actor.ts';
 import { observed, portOf } from './channel-program.ts';
 import type { Image } from './state.ts';

@@ -1,7 +1,6 @@
 import type { Channel } from '../core/model/channels.ts';
 import type { NotificationRow } from '../core/model/notification.ts';
-import { workPartitions } from '../core/model/work/work-partitions.ts';
-import type { PageCursor } from '../core/model/work-index.ts';
+import { type PageCursor, workPartitions } from '../core/model/work-index.ts';
 import type { WorkEntry } from '../core/operator/views/work-entries.ts';
 import type { ConsoleDeps } from './deps.ts';
 

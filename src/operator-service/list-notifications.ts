@@ -7,10 +7,9 @@ import {
   type OperatorSearch,
 } from '../adapters/dynamodb/operator/operator-search.ts';
 import { readPage } from '../adapters/dynamodb/operator/read-page.ts';
-import type { ForeignRow } from '../core/model/foreign-row.ts';
-import { SEND_STATUSES } from '../core/model/notification.ts';
+import { isGone } from '../core/model/history-index.ts';
+import { type ForeignRow, SEND_STATUSES } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
-import { isGone } from '../core/model/work/history-index.ts';
 import { ALWAYS, matches, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
 import { datedView, type NotificationView } from '../core/operator/views/notification-view.ts';
 import type { NotificationList, notificationsQuery } from './contract/notifications.ts';

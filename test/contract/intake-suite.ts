@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ContentStore } from '../../src/core/delivery/send.ts';
 import type { IntakeRecord, IntakeStore } from '../../src/core/intake/ports.ts';
-import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import type { ForeignRow } from '../../src/core/model/notification.ts';
 import { at, CONTENT, dueRow, T0 } from '../support/rows.ts';
 
 export interface IntakeStoreUnderTest {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
-import type { Newsletter } from '../../src/core/newsletter/model/newsletter.ts';
+import type { Newsletter } from '../../src/core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../src/core/newsletter/model/ports.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

@@ -4,7 +4,7 @@ import { NEWSLETTER_CALLS } from '../../functions/shared/newsletter/message-func
 import { withDirectCalls } from '../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Sealer } from '../../src/adapters/sealing/sealer.ts';
-import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import type { ForeignRow } from '../../src/core/model/notification.ts';
 import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { sealerOn } from '../support/sealer.ts';
 import { createTables, type TableNames } from '../support/tables.ts';

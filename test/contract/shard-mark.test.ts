@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { MemoryShards } from '../../src/adapters/memory/memory-pipeline-state.ts';
-import { BASE_SHARDS, type ShardMark } from '../../src/core/model/work/index-shards.ts';
+import { BASE_SHARDS, type ShardMark } from '../../src/core/model/index-shards.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 /** One mark per implementation, so the tests go on where the one before ended. */

@@ -10,7 +10,7 @@ import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts'
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
+import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { claimSuite } from './claim-suite.ts';
 import { contentSuite } from './content-suite.ts';
 import { failoverSuite } from './failover-suite.ts';

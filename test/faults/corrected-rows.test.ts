@@ -4,8 +4,7 @@ import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filte
 import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { indexRow, type RowImage } from '../../src/core/indexing/index-row.ts';
-import { hasContent } from '../../src/core/model/foreign-row.ts';
-import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { hasContent, type NotificationRow } from '../../src/core/model/notification.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import { refused, setUp } from '../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../support/rows.ts';

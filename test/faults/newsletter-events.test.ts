@@ -7,13 +7,11 @@ import { type Surroundings, through } from '../../simulation/newsletter/calls.ts
 import { NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
 import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import { createMemoryMembers } from '../../src/adapters/memory/newsletter/memory-members.ts';
-import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
-import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
+import { applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
-import { type EventKind, hasBit } from '../../src/core/newsletter/model/delivery-bits.ts';
-import { countStates } from '../../src/core/newsletter/model/recipient-state.ts';
+import { countStates, type EventKind, hasBit } from '../../src/core/newsletter/model/recipient-state.ts';
 import { batchFor, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../support/newsletter/members.ts';
 

@@ -4,9 +4,8 @@ import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';
-import { countBits } from '../../src/core/newsletter/model/delivery-bits.ts';
 import type { EventStore } from '../../src/core/newsletter/model/ports.ts';
-import { countStates } from '../../src/core/newsletter/model/recipient-state.ts';
+import { countBits, countStates } from '../../src/core/newsletter/model/recipient-state.ts';
 import { batchRow, recipient } from '../support/newsletter/job-rows.ts';
 
 const NOW = new Date('2026-03-01T11:00:00.000Z');

@@ -4,7 +4,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import { readUnsubscribeToken, unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
-import { countBits } from '../../src/core/newsletter/model/delivery-bits.ts';
+import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';
 import { emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 
 const SECRET = 'a secret of some length for tests only';

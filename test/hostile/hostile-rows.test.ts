@@ -1,7 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
-import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import type { ForeignRow } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { HARMLESS, HOSTILE_VALUES, type HostileValue } from '../support/hostile-values.ts';

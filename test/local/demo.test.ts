@@ -1,9 +1,8 @@
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { rowFaults } from '../../src/core/indexing/row-rules.ts';
-import { CHANNELS } from '../../src/core/model/channels.ts';
+import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
-import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { NewsletterReport } from '../../src/local/demo/demo-newsletter.ts';
 import type { DemoReport, Finding } from '../../src/local/demo/demo-report.ts';
 import { describeDemo } from '../../src/local/demo/demo-summary.ts';

@@ -1,8 +1,7 @@
 import { BatchWriteItemCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { CHANNELS } from '../../src/core/model/channels.ts';
-import { PRIORITIES } from '../../src/core/model/priorities.ts';
+import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 

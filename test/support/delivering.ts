@@ -2,7 +2,7 @@ import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { DeliverDeps } from '../../src/core/delivery/deliver.ts';
 import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
-import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../src/core/delivery/sender.ts';
 import { type ProviderErrorType, policyOf } from '../../src/core/model/error-types.ts';
 import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../src/core/model/notification.ts';

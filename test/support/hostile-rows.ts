@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
-import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import type { ForeignRow } from '../../src/core/model/notification.ts';
 import { HARMLESS, HOSTILE_VALUES, type HostileValue } from './hostile-values.ts';
 
 /** Columns that only readers meet, beside those of the table document and of the pipeline. */

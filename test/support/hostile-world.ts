@@ -11,11 +11,11 @@ import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/succe
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { type Item, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
-import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
-import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
-import type { QueuedMessage } from '../../src/core/model/lanes.ts';
+import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
+import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
+import type { ForeignRow } from '../../src/core/model/notification.ts';
+import type { QueuedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
-import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { sweep } from '../../src/core/sweep/sweep.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import { streamRecord } from '../../src/local/emulator/sources/stream-event.ts';

@@ -1,5 +1,5 @@
 import { toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
-import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import type { ForeignRow } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { HOSTILE_VALUES } from './hostile-values.ts';
 

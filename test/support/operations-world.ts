@@ -3,8 +3,8 @@ import {
   createMemoryOperations,
 } from '../../src/adapters/memory/console/memory-operations.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import type { QueuedMessage } from '../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
+import type { QueuedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { Kind, Operation } from '../../src/core/operator/operations/operation.ts';
 import { CLAIM_MS, runOperation } from '../../src/core/operator/operations/run-operation.ts';

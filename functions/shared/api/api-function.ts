@@ -5,8 +5,7 @@ import type {
 } from 'aws-lambda';
 import * as v from 'valibot';
 import { idempotencyKey } from '../../../src/adapters/api/request-schemas.ts';
-import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
-import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
+import { createSharedLimit, createTokenBuckets, type RequestCounts } from '../../../src/core/intake/rate-limit.ts';
 import { Problem, type ProblemName } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import { requestOf, resultOf } from '../../../src/http/api-gateway.ts';

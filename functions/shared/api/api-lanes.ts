@@ -1,6 +1,6 @@
 import { createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
-import type { SweepLanes } from '../../../src/core/model/lanes.ts';
+import type { SweepLanes } from '../../../src/core/model/queue-message.ts';
 import { limits } from '../runtime/clients/lean.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
 

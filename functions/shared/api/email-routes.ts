@@ -31,12 +31,11 @@ import {
   retryEmail,
 } from '../../../src/core/newsletter/lifecycle/operate.ts';
 import { publishEmail } from '../../../src/core/newsletter/lifecycle/publish.ts';
-import { type ResolveDeps, resolveEmail, shownResolved } from '../../../src/core/newsletter/lifecycle/resolve.ts';
+import { type ResolveDeps, resolveEmail } from '../../../src/core/newsletter/lifecycle/resolve.ts';
 import type { Email } from '../../../src/core/newsletter/model/email.ts';
 import type { EmailStore, EventStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { sendTestMail, type TestMailDeps } from '../../../src/core/newsletter/sending/test-mail.ts';
-import { listBatches } from '../../../src/core/newsletter/views/batch-view.ts';
-import { emailSummary, emailView } from '../../../src/core/newsletter/views/email-view.ts';
+import { emailSummary, emailView, listBatches, shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientsDeps } from '../../../src/core/newsletter/views/list-recipients.ts';
 import type { Given, Reply } from '../../../src/http/kernel.ts';
 import { type ApiRoute, REPLAYED, route } from './api-function.ts';

@@ -2,8 +2,7 @@ import { batchItemKey, identify } from '../../../src/adapters/api/idempotency.ts
 import { readBatchItem, readFailure, readNotification } from '../../../src/adapters/api/read-request.ts';
 import { batchSchema, failureSchema, notificationSchema } from '../../../src/adapters/api/request-schemas.ts';
 import { accepted as acceptedSchema, batchResults } from '../../../src/adapters/api/response-schemas.ts';
-import { type Acceptance, accept } from '../../../src/core/intake/accept.ts';
-import { acceptBatch, type BatchItem } from '../../../src/core/intake/accept-batch.ts';
+import { type Acceptance, accept, acceptBatch, type BatchItem } from '../../../src/core/intake/accept.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';

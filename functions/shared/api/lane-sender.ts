@@ -1,5 +1,5 @@
 import { gather } from '../../../src/adapters/batching/gather.ts';
-import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
+import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import type { Observability } from '../runtime/observability.ts';
 
 /** Sends messages to the lanes and returns those that could not be sent. */

@@ -7,9 +7,12 @@ import {
   resubscribeSchema,
 } from '../../../src/adapters/api/newsletter-schemas.ts';
 import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
-import { resubscribe } from '../../../src/core/newsletter/members/resubscribe.ts';
-import { upsertAll } from '../../../src/core/newsletter/members/upsert-all.ts';
-import type { GivenMember, UpsertDeps } from '../../../src/core/newsletter/members/upsert-members.ts';
+import {
+  type GivenMember,
+  resubscribe,
+  type UpsertDeps,
+  upsertAll,
+} from '../../../src/core/newsletter/members/upsert-members.ts';
 import type { StoredMember } from '../../../src/core/newsletter/model/member.ts';
 import type { MemberStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { check, invalid } from '../../../src/http/check.ts';

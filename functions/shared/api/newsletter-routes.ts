@@ -7,7 +7,7 @@ import {
 } from '../../../src/adapters/api/newsletter-schemas.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
-import type { Newsletter } from '../../../src/core/newsletter/model/newsletter.ts';
+import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { check } from '../../../src/http/check.ts';
 import { type ApiRoute, route } from './api-function.ts';

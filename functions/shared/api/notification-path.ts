@@ -1,4 +1,4 @@
-import { notFound } from '../../../src/core/intake/require-own-row.ts';
+import { notFound } from '../../../src/core/intake/public-state.ts';
 import type { ApiRequest } from './api-function.ts';
 
 /** The path of a notification's status, relative to the API. */

@@ -2,10 +2,13 @@ import { type CopiesRequest, type ListRequest, readListRequest } from '../../../
 import { querySchema } from '../../../src/adapters/api/request-schemas.ts';
 import { accepted, notificationList, notificationState } from '../../../src/adapters/api/response-schemas.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
-import { whyNoRetry } from '../../../src/core/intake/public-state.ts';
-import { notFound, requireOwnRow } from '../../../src/core/intake/require-own-row.ts';
-import { asNotification, type ForeignRow } from '../../../src/core/model/foreign-row.ts';
-import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
+import { notFound, requireOwnRow, whyNoRetry } from '../../../src/core/intake/public-state.ts';
+import {
+  asNotification,
+  type ForeignRow,
+  type NotificationRow,
+  type RetryRecord,
+} from '../../../src/core/model/notification.ts';
 import { Problem, unavailable } from '../../../src/core/model/problem.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';

@@ -1,5 +1,5 @@
 import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
-import type { Holder } from '../../../src/core/delivery/provider-gate.ts';
+import type { Holder } from '../../../src/core/delivery/ports.ts';
 import type { Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
 import type { RetryRecord } from '../../../src/core/model/notification.ts';

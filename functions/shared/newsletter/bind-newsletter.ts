@@ -4,8 +4,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
-import type { JobEvent, JobLog } from '../../../src/core/newsletter/model/job-log.ts';
 import { type JobRetries, withRetries } from '../../../src/core/newsletter/model/job-retries.ts';
+import type { JobEvent, JobLog } from '../../../src/core/newsletter/model/ports.ts';
 import { count, type Observability } from '../runtime/observability.ts';
 import { queuesOnFirstMessage } from './on-first-email.ts';
 

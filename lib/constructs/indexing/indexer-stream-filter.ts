@@ -1,6 +1,5 @@
 import { FilterCriteria } from 'aws-cdk-lib/aws-lambda';
-import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../src/core/model/foreign-row.ts';
-import { UPDATED_BY } from '../../../src/core/model/notification.ts';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS, UPDATED_BY } from '../../../src/core/model/notification.ts';
 
 // `exists` works on leaves only, so the patterns include the type keys. One filter cannot match a field that is either
 // absent or anything but some values, so there are two filters for rows that need work, and the `$or`. A mapping has

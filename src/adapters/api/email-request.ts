@@ -1,12 +1,11 @@
 import type * as v from 'valibot';
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { parseTime } from '../../core/model/time.ts';
-import { SegmentError } from '../../core/newsletter/audience/segment-rules.ts';
+import { SegmentError } from '../../core/newsletter/audience/segment.ts';
 import type { Publication } from '../../core/newsletter/lifecycle/publish.ts';
-import type { Email, EmailContent } from '../../core/newsletter/model/email.ts';
-import { mergeFieldRefusal } from '../../core/newsletter/model/merge-field-refusal.ts';
-import type { Newsletter } from '../../core/newsletter/model/newsletter.ts';
-import { fromAddress } from '../../core/newsletter/sending/bulk-call.ts';
+import type { Email, EmailContent, Newsletter } from '../../core/newsletter/model/email.ts';
+import { mergeFieldRefusal } from '../../core/newsletter/model/merge-fields.ts';
+import { fromAddress } from '../../core/newsletter/sending/send-deps.ts';
 import { ALL_PARTS } from '../../core/newsletter/sending/test-mail.ts';
 import { ConversionTooSlowError } from '../content/conversion-timeout.ts';
 import { parseSegment } from '../nql/parse-segment.ts';

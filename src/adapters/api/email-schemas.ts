@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { BATCH_STATUSES } from '../../core/newsletter/model/batch.ts';
-import { EVENT_KINDS } from '../../core/newsletter/model/delivery-bits.ts';
 import { EMAIL_STATUSES, FORMATS } from '../../core/newsletter/model/email.ts';
-import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
+import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { EMAIL_PHASES } from '../../core/newsletter/views/email-view.ts';
 import { address, newsletterId } from './newsletter-schemas.ts';
 import { line, moment, objectMessage, text } from './request-schemas.ts';

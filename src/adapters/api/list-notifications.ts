@@ -1,9 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { publicState } from '../../core/intake/public-state.ts';
-import { asNotification, type ForeignRow } from '../../core/model/foreign-row.ts';
+import { isGone } from '../../core/model/history-index.ts';
+import type { IndexShards } from '../../core/model/index-shards.ts';
+import { asNotification, type ForeignRow } from '../../core/model/notification.ts';
 import type { Clock } from '../../core/model/time.ts';
-import { isGone } from '../../core/model/work/history-index.ts';
-import type { IndexShards } from '../../core/model/work/index-shards.ts';
 import { matches } from '../../core/operator/search-filter.ts';
 import { CrowdedKeyError, readCopies } from '../dynamodb/operator/notification-copies.ts';
 import { createOperatorSearch, ForeignPositionError } from '../dynamodb/operator/operator-search.ts';

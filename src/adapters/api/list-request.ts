@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import type { PublicState } from '../../core/intake/public-state.ts';
-import type { Channel } from '../../core/model/channels.ts';
-import type { Priority } from '../../core/model/priorities.ts';
+import type { Channel, Priority } from '../../core/model/channels.ts';
 import { parseTime } from '../../core/model/time.ts';
 import type { Period } from '../../core/operator/search-filter.ts';
 import { check, invalid } from '../../http/check.ts';

@@ -1,7 +1,11 @@
 import * as v from 'valibot';
-import { bodyFault, fallbackFault } from '../../core/intake/body-limits.ts';
-import type { FailedAttempt, NotificationRequest } from '../../core/intake/notification-request.ts';
-import { scheduleFault } from '../../core/intake/schedule-rule.ts';
+import {
+  bodyFault,
+  type FailedAttempt,
+  fallbackFault,
+  type NotificationRequest,
+  scheduleFault,
+} from '../../core/intake/notification-request.ts';
 import { CHANNELS } from '../../core/model/channels.ts';
 import type { FieldFault } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';

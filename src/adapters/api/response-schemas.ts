@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
-import { CHANNELS } from '../../core/model/channels.ts';
+import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
-import { PRIORITIES } from '../../core/model/priorities.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../core/model/problem.ts';
 
 /** What the API answers. The tests validate every answer by these schemas. */

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { BREAKER_LIMIT, BREAKER_SETTINGS, breakerPolicyOf } from '../../core/breaker/breaker-policy.ts';
+import { INDEX_SHARD_SETTINGS } from '../../core/model/index-shards.ts';
 import { RETRY_SETTINGS, retryPolicyOf } from '../../core/model/retry-policy.ts';
 import type { Configured, NamedSettings, NumberSetting } from '../../core/model/setting.ts';
-import { INDEX_SHARD_SETTINGS } from '../../core/model/work/index-shards.ts';
 import { JOB_RETRY_SETTINGS } from '../../core/newsletter/model/job-retries.ts';
 import { PACING_SETTINGS, PACING_WORKERS } from '../../core/pacing/pacing-policy.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { NewsletterEvent } from '../../core/newsletter/events/newsletter-event.ts';
+import type { NewsletterEvent } from '../../core/newsletter/events/apply-events.ts';
 import { type Bounce, errorOfBounce } from './bounces.ts';
 
 /** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
@@ -9,7 +9,7 @@ const smallNumber = (most: number) => v.pipe(v.string(), v.regex(/^\d{1,6}$/), v
 /**
  * A message in the queue of newsletter events. EventBridge's rules make it from an event of SES without recipient and
  * subject, which must not be in a queue (docs/architecture.md, invariant 9). The tags are those of
- * src/core/newsletter/sending/bulk-call.ts.
+ * src/core/newsletter/sending/send-deps.ts.
  */
 const message = v.object({
   version: v.literal(1),

@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import { CHANNELS } from '../../core/model/channels.ts';
-import { PRIORITIES } from '../../core/model/priorities.ts';
+import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import type { SweepCursor } from '../../core/sweep/sweep.ts';
-import { isBetweenSweeps, type SweepRequest } from '../../core/sweep/sweep-request.ts';
+import { isBetweenSweeps, type SweepRequest } from '../../core/sweep/sweep-run.ts';
 
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
 

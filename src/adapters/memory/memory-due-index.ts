@@ -1,6 +1,6 @@
-import type { ForeignRow } from '../../core/model/foreign-row.ts';
-import { readEntries } from '../../core/model/work/work-rules.ts';
+import type { ForeignRow } from '../../core/model/notification.ts';
 import type { DueIndex, DueItem, PageCursor } from '../../core/model/work-index.ts';
+import { readEntries } from '../../core/model/work-rules.ts';
 import type { MemoryShards } from './memory-pipeline-state.ts';
 
 /** The work index over rows in memory. */

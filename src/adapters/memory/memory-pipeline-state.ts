@@ -1,6 +1,6 @@
 import type { Breaker } from '../../core/breaker/breaker.ts';
 import type { BreakerStore } from '../../core/breaker/shared-breakers.ts';
-import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../core/model/work/index-shards.ts';
+import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../core/model/index-shards.ts';
 import {
   applied,
   type BudgetReader,

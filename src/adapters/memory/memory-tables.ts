@@ -4,8 +4,10 @@ import { type ContentStore, ContentUnreadableError } from '../../core/delivery/s
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
 import type { RowScan } from '../../core/indexing/reconcile.ts';
-import { type ForeignRow, hasContent } from '../../core/model/foreign-row.ts';
+import { setAside } from '../../core/model/column-rules.ts';
 import {
+  type ForeignRow,
+  hasContent,
   type NotificationContent,
   type NotificationRow,
   type RetryRecord,
@@ -13,7 +15,6 @@ import {
 } from '../../core/model/notification.ts';
 import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-change.ts';
 import type { Clock } from '../../core/model/time.ts';
-import { setAside } from '../../core/model/work/set-aside.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
 import * as guards from '../dynamodb/table/guards.ts';
 import { memoryDueIndex } from './memory-due-index.ts';

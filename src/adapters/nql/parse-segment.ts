@@ -1,12 +1,13 @@
 import * as v from 'valibot';
-import { type Segment, TIME_UNITS } from '../../core/newsletter/audience/segment.ts';
 import {
   type Comparison,
   checkComparison,
   MAX_SEGMENT,
   type Operator,
+  type Segment,
   SegmentError,
-} from '../../core/newsletter/audience/segment-rules.ts';
+  TIME_UNITS,
+} from '../../core/newsletter/audience/segment.ts';
 
 /**
  * Reads a segment in NQL, Ghost's filter language. The parser is loaded on first use: it brings luxon with it, which a

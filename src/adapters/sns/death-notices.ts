@@ -1,7 +1,6 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
-import type { Notice } from '../../core/monitor/death-notice.ts';
-import type { NoticeMark } from '../../core/monitor/report-deaths.ts';
+import type { Notice, NoticeMark } from '../../core/monitor/dead-notifications.ts';
 
 const KEY = { kind: { S: 'notice' }, id: { S: 'deaths' } };
 

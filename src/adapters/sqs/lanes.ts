@@ -7,8 +7,13 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
-import type { QueuedMessage, SweepLanes } from '../../core/model/lanes.ts';
-import { type QueueMessage, randomToken, withToken } from '../../core/model/queue-message.ts';
+import {
+  type QueuedMessage,
+  type QueueMessage,
+  randomToken,
+  type SweepLanes,
+  withToken,
+} from '../../core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
 import { chunks, GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
 

@@ -1,9 +1,8 @@
 import * as v from 'valibot';
-import { CHANNELS } from '../../core/model/channels.ts';
+import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { REQUESTED_BY } from '../../core/model/notification.ts';
-import { PRIORITIES } from '../../core/model/priorities.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
-import { fitsMessage } from '../../core/model/work/work-rules.ts';
+import { fitsMessage } from '../../core/model/work-rules.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 /** By the rule of the work index, which the row of the message has passed. */

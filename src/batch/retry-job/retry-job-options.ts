@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { CHANNELS } from '../../core/model/channels.ts';
-import { PRIORITIES } from '../../core/model/priorities.ts';
-import type { SweepRequest } from '../../core/sweep/sweep-request.ts';
+import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
+import type { SweepRequest } from '../../core/sweep/sweep-run.ts';
 
 export interface RetryJobOptions {
   readonly request: SweepRequest;

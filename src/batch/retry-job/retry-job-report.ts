@@ -1,5 +1,4 @@
-import { CHANNELS } from '../../core/model/channels.ts';
-import { PRIORITIES } from '../../core/model/priorities.ts';
+import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import type { RetryJobResult } from './run-retry-job.ts';
 

@@ -7,8 +7,8 @@ import { createShardMark } from '../../adapters/dynamodb/indexing/shard-mark.ts'
 import { createDueIndex } from '../../adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLog } from '../../adapters/dynamodb/sweep/sweep-log.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
-import { whenAborted } from '../../core/model/abort.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
+import { whenAborted } from '../../core/model/time.ts';
 import {
   awaitOutcomes,
   OUTCOME_PATIENCE_MS,
@@ -16,8 +16,7 @@ import {
   OutcomesUnreadableError,
 } from '../../core/sweep/await-outcomes.ts';
 import { sweep } from '../../core/sweep/sweep.ts';
-import type { SweepRequest } from '../../core/sweep/sweep-request.ts';
-import type { SweepResult } from '../../core/sweep/sweep-result.ts';
+import type { SweepRequest, SweepResult } from '../../core/sweep/sweep-run.ts';
 import type { Count, Progress } from '../../terminal/progress.ts';
 
 /** The result of the job (a contract: fields are added, never renamed). */

@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander';
 import { recipientHash } from '../../adapters/recipient/recipient-hash.ts';
-import { CHANNELS, type Channel } from '../../core/model/channels.ts';
+import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../../core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../core/model/error-types.ts';
-import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
 import { ALWAYS, NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';

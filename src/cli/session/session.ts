@@ -4,7 +4,7 @@ import { createDeploymentClients, type DeploymentClients } from '../../adapters/
 import { createOperatorRows } from '../../adapters/dynamodb/operator/operator-rows.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
 import type { RowStore } from '../../core/delivery/ports.ts';
-import type { SweepLanes } from '../../core/model/lanes.ts';
+import type { SweepLanes } from '../../core/model/queue-message.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { OperatorError } from '../../terminal/errors.ts';
 import type { Output } from '../../terminal/output.ts';

@@ -1,6 +1,5 @@
-import type { Channel } from '../../core/model/channels.ts';
+import type { Channel, Priority } from '../../core/model/channels.ts';
 import type { ErrorType } from '../../core/model/error-types.ts';
-import type { Priority } from '../../core/model/priorities.ts';
 
 /** One message to one recipient on one channel, in the form of POST /v1/notifications. */
 export interface Notification {

@@ -1,23 +1,25 @@
-import type { Held } from '../delivery/provider-gate.ts';
-import { type Admission, PASS_THROUGH, type ProviderGate } from '../delivery/provider-gate.ts';
+import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
 import type { SendResult } from '../delivery/sender.ts';
+import type { Priority } from '../model/channels.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { providerKey } from '../model/provider-key.ts';
-import { epochMs } from '../model/time.ts';
+import { PRIORITY_POLICY } from '../model/retry-policy.ts';
+import { type Clock, epochMs } from '../model/time.ts';
 import {
   type Breaker,
   DOUBLES_EVERY_MS,
   heldNow,
   lineRate,
+  phaseOf,
+  slotTime,
   startedAt,
   startedRate,
   type TransitionContext,
 } from './breaker.ts';
-import { hold } from './hold.ts';
-import { BATCH_WAIT_MS, OutageDetector, type OutageDetectorDeps } from './outage-detector.ts';
+import type { BreakerPolicy } from './breaker-policy.ts';
+import { BATCH_WAIT_MS, isAlive, OutageDetector, type OutageDetectorDeps, showsOutage } from './outage-detector.ts';
 import { Probes, type ProbesDeps } from './probes.ts';
-import { isAlive, showsOutage } from './provider-health.ts';
-import { SharedBreakers, type SharedBreakersDeps } from './shared-breakers.ts';
+import { type BreakerStore, SharedBreakers, type SharedBreakersDeps } from './shared-breakers.ts';
 
 export interface BreakerGateDeps extends SharedBreakersDeps, OutageDetectorDeps, ProbesDeps {
   /** Draws for slow start; absent: Math.random. */
@@ -162,4 +164,47 @@ export function slowStart(breaker: Breaker, context: TransitionContext, random: 
     error_type: breaker.error_type,
     by: { breaker: breaker.id },
   };
+}
+
+export interface HoldDeps {
+  readonly store: BreakerStore;
+  readonly policy: BreakerPolicy;
+  readonly clock: Clock;
+  readonly onFault?: (error: unknown) => void;
+}
+
+/**
+ * Gives a notification the next slot in its lane's line.
+ * @returns undefined when the breaker turns out not to be open any more
+ */
+export async function hold(
+  known: Breaker,
+  { priority }: { readonly priority: Priority },
+  breakers: SharedBreakers,
+  { store, policy, clock, onFault }: HoldDeps,
+): Promise<Held | undefined> {
+  const { lane } = PRIORITY_POLICY[priority];
+  const now = clock().getTime();
+  const held = (until: number, soonest: number, error_type: Breaker['error_type']): Held => ({
+    do: 'hold',
+    until: new Date(until).toISOString(),
+    soonest: new Date(soonest).toISOString(),
+    error_type,
+    by: { breaker: known.id },
+  });
+  try {
+    const taken = await store.takeSlot(known.id, lane);
+    if (taken) breakers.learn(taken.breaker);
+    else breakers.forget(known.id);
+    if (taken === undefined || phaseOf(taken.breaker, clock()) !== 'open') return undefined;
+    const { breaker, slot } = taken;
+    const soonest = Math.min(epochMs(breaker.probe_at), now + breaker.interval_ms);
+    const turn = slotTime(breaker.lines[lane], slot, lineRate(breaker, policy));
+    return held(Math.max(turn, soonest), soonest, breaker.error_type);
+  } catch (error) {
+    // Held all the same, outside the line: that our storage fails does not bring the provider back.
+    onFault?.(error);
+    const next = Math.max(epochMs(known.probe_at), now + known.interval_ms);
+    return held(next, next, known.error_type);
+  }
 }

@@ -1,11 +1,21 @@
-import type { SendResult } from '../delivery/sender.ts';
+import type { Refused, SendResult } from '../delivery/sender.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { Clock } from '../model/time.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
-import { OutcomeWindow } from './outcome-window.ts';
-import { showsOutage } from './provider-health.ts';
 import type { SharedBreakers } from './shared-breakers.ts';
+
+/** Failures of a provider that is down. A rate limit, or the refusal of one message, shows that it is up. */
+const OUTAGE_ERRORS: readonly ProviderErrorType[] = ['NETWORK_TIMEOUT', 'SERVER_OVERLOAD', 'UNKNOWN'];
+
+export function showsOutage(refused: Refused): boolean {
+  return refused.asked !== false && OUTAGE_ERRORS.includes(refused.error_type);
+}
+
+/** The provider answered, even if it refused the message. */
+export function isAlive(result: SendResult): boolean {
+  return result.ok || (!showsOutage(result) && result.response_code !== undefined);
+}
 
 export interface OutageDetectorDeps {
   readonly policy: BreakerPolicy;
@@ -102,5 +112,54 @@ export class AttemptsUnderWay {
   ended(id: string): Promise<unknown> | undefined {
     const attempts = this.#attempts.get(id);
     return attempts && Promise.allSettled(attempts);
+  }
+}
+
+/** Buckets per window: it slides in steps of a sixth. */
+const BUCKETS = 6;
+
+interface Bucket {
+  readonly until: number;
+  readonly failed: Set<string>;
+  passed: number;
+}
+
+/** The outcomes that one worker has seen of one provider within the window. */
+export class OutcomeWindow {
+  readonly #window_ms: number;
+  #buckets: Bucket[] = [];
+
+  constructor(window_ms: number) {
+    this.#window_ms = window_ms;
+  }
+
+  /** Failures count once per notification: one that fails again and again is no sign of an outage. */
+  add(log_id: string, failed: boolean, now: number): void {
+    this.#forget(now);
+    const newest = this.#buckets.at(-1);
+    const bucket = newest !== undefined && newest.until > now ? newest : this.#begin(now);
+    if (failed) bucket.failed.add(log_id);
+    else bucket.passed += 1;
+  }
+
+  /**
+   * @returns `samples`: the notifications that failed plus the attempts that passed; `failure_share`: the share of the
+   * former, 0…1.
+   */
+  totals(now: number): { samples: number; failure_share: number } {
+    this.#forget(now);
+    const failed = new Set(this.#buckets.flatMap((bucket) => [...bucket.failed])).size;
+    const samples = failed + this.#buckets.reduce((sum, { passed }) => sum + passed, 0);
+    return { samples, failure_share: samples === 0 ? 0 : failed / samples };
+  }
+
+  #begin(now: number): Bucket {
+    const bucket = { until: now + this.#window_ms / BUCKETS, failed: new Set<string>(), passed: 0 };
+    this.#buckets.push(bucket);
+    return bucket;
+  }
+
+  #forget(now: number): void {
+    this.#buckets = this.#buckets.filter(({ until }) => until > now - this.#window_ms);
   }
 }

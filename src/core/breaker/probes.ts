@@ -2,7 +2,7 @@ import type { SendResult } from '../delivery/sender.ts';
 import type { Clock } from '../model/time.ts';
 import { type Breaker, probing, reopened, returned } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
-import { isAlive, showsOutage } from './provider-health.ts';
+import { isAlive, showsOutage } from './outage-detector.ts';
 import type { SharedBreakers } from './shared-breakers.ts';
 
 export interface ProbesDeps {

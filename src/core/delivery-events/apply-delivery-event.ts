@@ -1,13 +1,13 @@
+import type { Random } from '../delivery/policy/backoff.ts';
 import { CANCELLATION } from '../delivery/policy/cancellation.ts';
-import type { Random } from '../delivery/policy/random.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/repair-record.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { followUp, MAX_DELAY_MS, randomToken, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
+import { stateOf } from '../model/row-state.ts';
 import { type Clock, epochMs } from '../model/time.ts';
-import { stateOf } from '../model/work/row-state.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
 import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event-plan.ts';
 

@@ -4,16 +4,20 @@ import { errorDetails } from '../delivery/policy/error-details.ts';
 import { resultOf } from '../delivery/recorded-attempt.ts';
 import { ROW_TEXT } from '../delivery/settlement.ts';
 import { judge } from '../delivery/verdict.ts';
-import { arrived, type DeliveryByAttempt, withEvidence } from '../model/delivery-by-attempt.ts';
 import { policyOf } from '../model/error-types.ts';
-import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import {
+  arrived,
+  type DeliveryByAttempt,
+  type NotificationRow,
+  type RetryRecord,
+  withEvidence,
+} from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
 import { type RowChange, withChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { epochMs } from '../model/time.ts';
 import { movedQueue } from '../model/work-index.ts';
-import type { DeliveryEvent, Feedback } from './delivery-event.ts';
-import { deliveredRecord, failedRecord } from './event-record.ts';
+import { type DeliveryEvent, deliveredRecord, type Feedback, failedRecord } from './delivery-event.ts';
 
 /** What is stored about the notification and the attempt that an event is about. */
 export interface EventSubject {
@@ -138,7 +142,7 @@ function planFailure(
 
   const marks = {
     delivery_by_attempt: evidence,
-    bounced_at: latest(row.bounced_at, event.at),
+    bounced_at: row.bounced_at !== undefined && row.bounced_at >= event.at ? row.bounced_at : event.at,
     ...(suppressed && { suppressed }),
   };
   // An older attempt only mattered while it was the one that had arrived: now the newest outcome counts again.
@@ -237,10 +241,6 @@ function underway(row: NotificationRow, now: Date): 'live' | 'abandoned' | undef
 function earliest<K extends 'delivered_at' | 'opened_at' | 'complained_at'>(row: NotificationRow, name: K, at: string) {
   const known = row[name];
   return known !== undefined && known <= at ? {} : { [name]: at };
-}
-
-function latest(known: string | undefined, at: string): string {
-  return known !== undefined && known >= at ? known : at;
 }
 
 function present(row: NotificationRow, names: readonly (keyof NotificationRow)[]): (keyof NotificationRow)[] {

@@ -1,4 +1,8 @@
+import { retryLogId } from '../delivery/retry-record.ts';
 import type { Refused } from '../delivery/sender.ts';
+import type { Verdict } from '../delivery/verdict.ts';
+import { policyOf } from '../model/error-types.ts';
+import type { DeliveryEvidence, NotificationRow, RetryRecord } from '../model/notification.ts';
 
 /** What a provider reports about an attempt after it accepted the message. */
 export interface DeliveryEvent {
@@ -26,3 +30,67 @@ export type Feedback =
     }
   /** Something came back that says nothing about the delivery, for instance an automatic reply. */
   | { readonly kind: 'unclear'; readonly message: string };
+
+interface RecordSubject {
+  readonly row: NotificationRow;
+  /** The record of the event's attempt. */
+  readonly record?: RetryRecord;
+  /** What events have shown of the attempt, this one included. */
+  readonly evidence: DeliveryEvidence;
+}
+
+/** Attributes that only the record of a failed attempt has. */
+const OF_FAILURE = ['error_type', 'error_details', 'failure_reason', 'next_retry_at', 'uncounted', 'remedy'] as const;
+
+/** The record of an attempt that an event has shown to have arrived, whatever its provider's answer was. */
+export function deliveredRecord(event: DeliveryEvent, { row, record, evidence }: RecordSubject): RetryRecord {
+  const delivered: { -readonly [K in keyof RetryRecord]: RetryRecord[K] } = {
+    ...(record ?? unrecorded(event, row)),
+    retry_status: 'SUCCESS',
+    evidence,
+    provider_message_id: event.provider_message_id,
+    response_message: `An event showed that it arrived${record?.error_type ? `, after ${record.error_type}` : ''}.`,
+  };
+  for (const name of OF_FAILURE) delete delivered[name];
+  return delivered;
+}
+
+/** The record of an attempt that came back. */
+export function failedRecord(
+  event: DeliveryEvent,
+  { error_type, message, response_code, details }: Omit<Refused, 'ok'>,
+  { row, record, evidence }: RecordSubject,
+  verdict?: Verdict,
+): RetryRecord {
+  return {
+    ...(record ?? unrecorded(event, row)),
+    retry_status: 'FAILED',
+    evidence,
+    error_type,
+    provider_message_id: event.provider_message_id,
+    response_message: message,
+    remedy: policyOf(error_type).remedy,
+    ...(response_code !== undefined && { response_code }),
+    ...(details && { error_details: JSON.stringify(details) }),
+    ...(verdict?.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),
+  };
+}
+
+/** The record of an attempt whose worker died before it wrote one; the event shows that the attempt was made. */
+function unrecorded({ attempt, at, provider_message_id }: DeliveryEvent, row: NotificationRow): RetryRecord {
+  return {
+    retry_log_id: retryLogId(row.log_id, attempt),
+    original_log_id: row.log_id,
+    retry_attempt: attempt,
+    tenant_id: row.tenant_id,
+    channel: row.channel,
+    retry_at: at,
+    retry_status: 'SUCCESS',
+    provider_message_id,
+    duration_ms: 0,
+    trigger: 'sweep',
+    requested_by: 'schedule',
+    run_id: 'sweep-unrecorded',
+    ...(row.claim_id && { claim_id: row.claim_id }),
+  };
+}

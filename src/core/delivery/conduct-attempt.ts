@@ -1,12 +1,10 @@
-import { arrived } from '../model/delivery-by-attempt.ts';
 import type { ErrorType } from '../model/error-types.ts';
-import { hasContent } from '../model/foreign-row.ts';
-import type { NotificationRow } from '../model/notification.ts';
+import { arrived, hasContent, type NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
 import { type Clock, isoAfter } from '../model/time.ts';
 import type { Claim } from './claim-plan.ts';
 import { TIME_TO_SEND_MS } from './policy/attempt-times.ts';
-import { type Held, OUT_OF_TIME, type ProviderGate } from './provider-gate.ts';
+import { type Held, OUT_OF_TIME, type ProviderGate } from './ports.ts';
 import { type SendDeps, send } from './send.ts';
 import type { Refused, SendResult } from './sender.ts';
 

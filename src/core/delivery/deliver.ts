@@ -1,10 +1,9 @@
+import { setAside } from '../model/column-rules.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { originOf, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
-import type { RowChange } from '../model/row-change.ts';
-import { withChange } from '../model/row-change.ts';
+import { type RowChange, withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
-import { setAside } from '../model/work/set-aside.ts';
-import { workFaults } from '../model/work/work-rules.ts';
+import { workFaults } from '../model/work-rules.ts';
 import { type Claim, planClaim, reasonNotToSend } from './claim-plan.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';

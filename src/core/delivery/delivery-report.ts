@@ -1,5 +1,5 @@
 import type { RetryRecord } from '../model/notification.ts';
-import type { Holder } from './provider-gate.ts';
+import type { Holder } from './ports.ts';
 import type { Verdict } from './verdict.ts';
 
 /** What becomes of a queue message. */

@@ -1,6 +1,6 @@
 import type { NotificationRow } from '../model/notification.ts';
 import type { Origin, ReceivedMessage } from '../model/queue-message.ts';
-import type { Holder } from './provider-gate.ts';
+import type { Holder } from './ports.ts';
 import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
 

@@ -1,13 +1,11 @@
 import type { Channel } from '../model/channels.ts';
-import { arrived } from '../model/delivery-by-attempt.ts';
 import type { ErrorType } from '../model/error-types.ts';
-import type { ForeignRow } from '../model/foreign-row.ts';
-import { type NotificationRow, UPDATED_BY } from '../model/notification.ts';
+import { expiresAt, historyKeys } from '../model/history-index.ts';
+import { arrived, type ForeignRow, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
 import { followUp, type QueueMessage, queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { beginning } from '../model/text.ts';
 import type { Clock } from '../model/time.ts';
-import { expiresAt, historyKeys } from '../model/work/history-index.ts';
 import { fnv1a, movedQueue } from '../model/work-index.ts';
 import { limitOf, type Verdict } from './verdict.ts';
 

@@ -1,8 +1,7 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { originOf, type QueueMessage, runOf } from '../model/queue-message.ts';
-import { clip } from '../model/text.ts';
-import { roomLeft, rowBytes, utf8Bytes } from '../model/work/row-size.ts';
+import { clip, roomLeft, rowBytes, utf8Bytes } from '../model/text.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
 import type { RecordStore } from './ports.ts';
 import type { SendResult } from './sender.ts';

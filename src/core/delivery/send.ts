@@ -1,6 +1,6 @@
-import { whenAborted } from '../model/abort.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
 import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
+import { whenAborted } from '../model/time.ts';
 import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
 
 /** NotificationContent. */

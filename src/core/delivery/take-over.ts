@@ -1,5 +1,4 @@
-import { arrived } from '../model/delivery-by-attempt.ts';
-import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import { arrived, type NotificationRow, type RetryRecord } from '../model/notification.ts';
 import { originOf, type ReceivedMessage } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
 import { movedQueue } from '../model/work-index.ts';

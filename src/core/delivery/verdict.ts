@@ -3,7 +3,7 @@ import type { NotificationRow } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
 import { backoffDelay, type RetryRules } from './policy/backoff.ts';
-import type { Held } from './provider-gate.ts';
+import type { Held } from './ports.ts';
 import type { Refused, RetryTerms, SendResult } from './sender.ts';
 
 /** What becomes of a notification after an attempt. */

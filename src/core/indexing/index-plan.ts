@@ -1,17 +1,20 @@
-import { isAbsent } from '../model/column-rules.ts';
+import { isAbsent, setAside } from '../model/column-rules.ts';
 import { ERROR_TYPES } from '../model/error-types.ts';
-import { type ForeignRow, hasContent } from '../model/foreign-row.ts';
-import { type NotificationContent, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
+import { type HistoryKeys, historyKeys } from '../model/history-index.ts';
+import { BASE_SHARDS, type IndexShards } from '../model/index-shards.ts';
+import {
+  type ForeignRow,
+  hasContent,
+  type NotificationContent,
+  type NotificationRow,
+  UPDATED_BY,
+} from '../model/notification.ts';
 import { providerHost } from '../model/provider-key.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
-import { type HistoryKeys, historyKeys } from '../model/work/history-index.ts';
-import { BASE_SHARDS, type IndexShards } from '../model/work/index-shards.ts';
-import { setAside } from '../model/work/set-aside.ts';
-import { workFaults } from '../model/work/work-rules.ts';
 import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
-import { isContent, moveContent, NOTES } from './inline-content.ts';
+import { workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
-import { inUtc, keptFrom, timeOf, workKeys } from './work-keys.ts';
+import { inUtc, isContent, keptFrom, moveContent, NOTES, timeOf, workKeys } from './work-keys.ts';
 
 /** What a stage adds to the rules. */
 export interface IndexTerms {

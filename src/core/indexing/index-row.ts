@@ -1,9 +1,8 @@
-import { type ForeignRow, hasContent } from '../model/foreign-row.ts';
-import type { NotificationContent } from '../model/notification.ts';
+import { setAside } from '../model/column-rules.ts';
+import type { IndexShards } from '../model/index-shards.ts';
+import { type ForeignRow, hasContent, type NotificationContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
-import type { IndexShards } from '../model/work/index-shards.ts';
-import { setAside } from '../model/work/set-aside.ts';
 import { type IndexPlan, isGivenUp, planIndex } from './index-plan.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 

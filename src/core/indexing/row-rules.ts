@@ -1,4 +1,4 @@
-import { CHANNELS } from '../model/channels.ts';
+import { CHANNELS, PRIORITIES, PRIORITY_OF_LEVEL } from '../model/channels.ts';
 import {
   boolean,
   brokenRules,
@@ -13,10 +13,8 @@ import {
   text,
   time,
 } from '../model/column-rules.ts';
-import type { ForeignRow } from '../model/foreign-row.ts';
-import { MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
-import { PRIORITIES, PRIORITY_OF_LEVEL } from '../model/priorities.ts';
-import { OWN_COLUMN_RULES } from '../model/work/work-rules.ts';
+import { type ForeignRow, MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
+import { OWN_COLUMN_RULES } from '../model/work-rules.ts';
 
 /**
  * Column by column: his-notification-log-table.md (types, NOT NULL, CHECK) and batch-952-notification-retry.md §3.1.

@@ -1,7 +1,9 @@
-import type { Channel } from '../model/channels.ts';
+import type { Channel, Priority } from '../model/channels.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
 import type { MessageFormat, RecipientType } from '../model/notification.ts';
-import type { Priority } from '../model/priorities.ts';
+import type { FieldFault } from '../model/problem.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { epochMs } from '../model/time.ts';
 
 /** A notification that a producer hands over, validated and with its defaults. Attribute names are the API's. */
 export interface NotificationRequest {
@@ -49,4 +51,77 @@ export interface IntakeRequest {
   readonly request_hash: string;
   /** The log_id that the tenant, the endpoint and the key stand for. @param generation from 0 */
   readonly logId: (generation: number) => string;
+}
+
+interface BodyLimit {
+  readonly max: number;
+  readonly unit: 'characters' | 'bytes';
+  readonly because: string;
+}
+
+/** The longest body of each channel. A body that the provider would certainly refuse is refused by the API. */
+export const BODY_LIMITS: Readonly<Record<Channel, BodyLimit>> = {
+  email: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items have at most 400 KB' },
+  slack: { max: 40_000, unit: 'characters', because: 'of a Slack message' },
+  teams: { max: 27 * 1024, unit: 'bytes', because: 'of a Teams message, about 28 KB including its card' },
+  webhook: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items have at most 400 KB' },
+};
+
+export function bodyFault(channel: Channel, body: string): FieldFault | undefined {
+  const { max, unit, because } = BODY_LIMITS[channel];
+  if (fits(channel, body)) return undefined;
+  return { path: 'body', rule: `max_${unit}`, message: `must have at most ${max} ${unit}, the limit ${because}` };
+}
+
+/** The fallback channel sends the same body, so it must accept its length. */
+export function fallbackFault(channel: Channel, body: string): FieldFault | undefined {
+  const { max, unit, because } = BODY_LIMITS[channel];
+  if (fits(channel, body)) return undefined;
+  const message = `must be a channel for this body: ${channel} takes at most ${max} ${unit}, the limit ${because}`;
+  return { path: 'fallback.channel', rule: `max_${unit}`, message };
+}
+
+function fits(channel: Channel, body: string): boolean {
+  const { max, unit } = BODY_LIMITS[channel];
+  return (unit === 'bytes' ? utf8Length(body) : [...body].length) <= max;
+}
+
+function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
+/** A row lives two years. A later scheduled time would leave too little of them for its history. */
+const LATEST_DAYS = 365;
+const DAY_MS = 86_400_000;
+
+/**
+ * A notification whose scheduled time has passed is expired (his-notification-log-table.md, 業務ルール). The time counts as
+ * passed when the retry window of the priority, counted from that time, is over. So a notification that spent an hour
+ * in a producer's spool is still sent at once, and one that is no longer useful is refused.
+ */
+export function scheduleFault(
+  { scheduled_at, priority }: Pick<NotificationRequest, 'scheduled_at' | 'priority'>,
+  now: Date,
+  policy: RetryPolicy,
+): FieldFault | undefined {
+  if (scheduled_at === undefined) return undefined;
+  const path = 'scheduled_at';
+  const window = policy.priorities[priority].retention_ms;
+  if (epochMs(scheduled_at) + window < now.getTime()) {
+    const hours = window / 3_600_000;
+    return {
+      path,
+      rule: 'expired',
+      message: `must not be more than ${hours} h ago, the retry window of the priority ${priority}`,
+    };
+  }
+  if (epochMs(scheduled_at) > now.getTime() + LATEST_DAYS * DAY_MS) {
+    return { path, rule: 'max_days_ahead', message: `must be within ${LATEST_DAYS} days from now` };
+  }
+  return undefined;
 }

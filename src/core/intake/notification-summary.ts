@@ -1,12 +1,10 @@
-import { CHANNELS, type Channel } from '../model/channels.ts';
+import { CHANNELS, type Channel, type Priority } from '../model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../model/error-types.ts';
-import { priorityOf } from '../model/foreign-row.ts';
-import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import type { Priority } from '../model/priorities.ts';
+import { createdAt } from '../model/history-index.ts';
+import { type NotificationRow, priorityOf, type RetryRecord } from '../model/notification.ts';
+import { failedAt } from '../model/row-state.ts';
 import { withoutAddresses } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
-import { failedAt } from '../model/work/failed-at.ts';
-import { createdAt } from '../model/work/history-index.ts';
 import { canRetry, errorMessage, type PublicState, publicState } from './public-state.ts';
 
 /** The producer's view of its notification. */

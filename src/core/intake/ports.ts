@@ -1,9 +1,9 @@
 import type { RecordStore } from '../delivery/ports.ts';
+import type { IndexShards } from '../model/index-shards.ts';
 import type { NotificationContent, NotificationRow } from '../model/notification.ts';
 import type { Routing } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
-import type { IndexShards } from '../model/work/index-shards.ts';
 import type { PublicState } from './public-state.ts';
 
 /**

@@ -1,8 +1,9 @@
-import { checkRetry } from '../delivery/policy/retry-check.ts';
 import type { ErrorType } from '../model/error-types.ts';
-import { entryOf } from '../model/look-up.ts';
+import { isGone } from '../model/history-index.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { stateOf } from '../model/work/row-state.ts';
+import { Problem } from '../model/problem.ts';
+import { checkRetry, stateOf } from '../model/row-state.ts';
+import { entryOf } from '../model/text.ts';
 
 /** The states of a notification that a producer's own users see: retry-and-idempotency-design.md §5. */
 export const PUBLIC_STATES = ['saving', 'processing', 'done', 'failed', 'retrying'] as const;
@@ -94,4 +95,22 @@ export function errorMessage(row: NotificationRow, now: Date): string | undefine
   if (state === 'retrying') sentences.push('It is retried automatically.');
   if (failedOver) sentences.push('It continues on its fallback channel.');
   return sentences.join(' ');
+}
+
+/**
+ * Returns the row if it belongs to the tenant and has not expired. The row of another tenant is answered like an
+ * unknown one, after the same work, so that no tenant learns which notifications others have.
+ * @throws Problem not-found
+ */
+export function requireOwnRow<R extends { readonly tenant_id?: unknown }>(
+  row: R | undefined,
+  tenant_id: string,
+  now: Date,
+): R {
+  if (row === undefined || row.tenant_id !== tenant_id || isGone({ ...row }, now)) throw notFound();
+  return row;
+}
+
+export function notFound(): Problem {
+  return new Problem('not-found', 'The notification does not exist.');
 }

@@ -2,18 +2,16 @@ import { CHANGE_TRIES, type ClaimStore, type RecordStore } from '../delivery/por
 import { recordOnce } from '../delivery/retry-record.ts';
 import { planIndex } from '../indexing/index-plan.ts';
 import type { IndexStore } from '../indexing/index-row.ts';
-import { asNotification, type ForeignRow } from '../model/foreign-row.ts';
-import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { IndexShards } from '../model/index-shards.ts';
+import { asNotification, type ForeignRow, type NotificationRow, type RetryRecord } from '../model/notification.ts';
 import { Problem } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import type { IndexShards } from '../model/work/index-shards.ts';
-import { stateOf } from '../model/work/row-state.ts';
-import type { Acceptance } from './accept.ts';
+import { type Acceptance, laneMessage } from './accept.ts';
 import { attemptedAt, claimForSend, claimOf, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
-import { laneMessage } from './lane-message.ts';
 import type { FailedAttempt } from './notification-request.ts';
-import { requireOwnRow } from './require-own-row.ts';
+import { requireOwnRow } from './public-state.ts';
 
 /** The tables, as the report of a failure needs them. */
 export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, IndexStore {

@@ -1,4 +1,4 @@
-import { entryOf } from './look-up.ts';
+import { entryOf } from './text.ts';
 
 /** What a type of error means for the retry: batch-952-notification-retry.md §6, as data. */
 export interface ErrorPolicy {

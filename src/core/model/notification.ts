@@ -1,7 +1,6 @@
-import type { Channel } from './channels.ts';
-import type { DeliveryByAttempt, DeliveryEvidence } from './delivery-by-attempt.ts';
+import { type Channel, PRIORITIES, PRIORITY_OF_LEVEL, type Priority } from './channels.ts';
 import type { ErrorType } from './error-types.ts';
-import type { Priority } from './priorities.ts';
+import { entryOf } from './text.ts';
 
 /** his-notification-log-table.md, chk_notification_log_status. */
 export const SEND_STATUSES = ['PENDING', 'SENDING', 'SUCCESS', 'FAILED', 'RETRY'] as const;
@@ -174,3 +173,52 @@ export type Trigger = 'sweep' | 'manual' | 'redrive';
  */
 export const REQUESTED_BY = ['schedule', 'user', 'operator', 'job'] as const;
 export type RequestedBy = (typeof REQUESTED_BY)[number];
+
+/**
+ * What a provider's events say about an attempt, the weakest first: the message came back, but for a reason that may
+ * pass or that is not proven; a receiving server took the message; the message came back after all, for good; the
+ * recipient opened it or complained about it, and so has it. Stored, so these words must never change.
+ */
+export const EVIDENCE = ['soft_bounced', 'delivered', 'bounced', 'seen'] as const;
+export type DeliveryEvidence = (typeof EVIDENCE)[number];
+
+/** By attempt number. The strongest evidence of an attempt counts, in whatever order its events come. */
+export type DeliveryByAttempt = Readonly<Record<string, DeliveryEvidence>>;
+
+export function withEvidence(
+  known: DeliveryByAttempt = {},
+  attempt: number,
+  evidence: DeliveryEvidence,
+): DeliveryByAttempt {
+  const before = known[attempt];
+  const stronger = before === undefined || EVIDENCE.indexOf(evidence) > EVIDENCE.indexOf(before);
+  return stronger ? { ...known, [attempt]: evidence } : known;
+}
+
+/** One of the attempts has reached the recipient: another attempt would be a duplicate. */
+export function arrived(known: DeliveryByAttempt = {}): boolean {
+  return Object.values(known).some((evidence) => evidence === 'delivered' || evidence === 'seen');
+}
+
+/** A row as its writer left it, with any attributes of any type. */
+export type ForeignRow = Readonly<Record<string, unknown>>;
+
+/** The columns of the content; FALLBACK_COLUMNS: of the fallback recipient (failover.ts), which few rows have. */
+export const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
+export const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
+
+/** The row holds content or recipients, which must not stay in it: its writer has put them there since it was taken in. */
+export function hasContent(row: ForeignRow): boolean {
+  return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => (row[column] ?? null) !== null);
+}
+
+/** A row as the pipeline reads it, with defaults for the counters that its writer left out. */
+export function asNotification(row: ForeignRow): NotificationRow {
+  return { ...row, send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1, ...row } as NotificationRow;
+}
+
+/** The row's own priority, else the priority of its priority_level; normal where it names none that exists. */
+export function priorityOf(row: ForeignRow): Priority {
+  const named = PRIORITIES.find((candidate) => candidate === row['priority']);
+  return named ?? entryOf<Priority>(PRIORITY_OF_LEVEL, row['priority_level']) ?? 'normal';
+}

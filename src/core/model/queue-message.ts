@@ -1,6 +1,5 @@
-import type { Channel } from './channels.ts';
+import type { Channel, Lane, Priority } from './channels.ts';
 import type { NotificationRow, RequestedBy, Trigger } from './notification.ts';
-import type { Priority } from './priorities.ts';
 import { PRIORITY_POLICY } from './retry-policy.ts';
 import { epochMs } from './time.ts';
 
@@ -178,4 +177,17 @@ export function followUp(
   requested_by: RequestedBy = 'schedule',
 ): QueueMessage {
   return messageFor(row, due, run_id, originOf({ run_id }).requested_by === requested_by ? {} : { requested_by });
+}
+
+export interface QueuedMessage {
+  readonly message: QueueMessage;
+  /** 0…900 */
+  readonly delay_seconds: number;
+}
+
+export interface SweepLanes {
+  /** Approximate number of messages that wait to be received. */
+  backlog(channel: Channel, lane: Lane): Promise<number>;
+  /** Sends the messages in batches. @returns those that could not be sent */
+  send(messages: readonly QueuedMessage[]): Promise<QueuedMessage[]>;
 }

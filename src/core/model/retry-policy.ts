@@ -1,5 +1,4 @@
-import type { Lane } from './channels.ts';
-import type { Priority } from './priorities.ts';
+import type { Lane, Priority } from './channels.ts';
 import { type Configured, type NamedSettings, standardsOf } from './setting.ts';
 
 const HOUR = 3_600_000;

@@ -80,3 +80,13 @@ export function epochMs(iso: string): number {
 export function isoAfter(from: Date, ms: number): string {
   return new Date(from.getTime() + ms).toISOString();
 }
+
+/**
+ * Resolves with undefined when the signal aborts, at once if it has aborted already; never resolves without a signal.
+ */
+export function whenAborted(signal: AbortSignal | undefined): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve(undefined);
+    else signal?.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}

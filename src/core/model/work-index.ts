@@ -1,8 +1,7 @@
-import type { Channel } from './channels.ts';
+import { type Channel, PRIORITIES, type Priority } from './channels.ts';
 import type { RowFault } from './column-rules.ts';
+import { BASE_SHARDS, MOST_SHARDS } from './index-shards.ts';
 import type { NotificationRow } from './notification.ts';
-import { PRIORITIES, type Priority } from './priorities.ts';
-import { BASE_SHARDS, MOST_SHARDS } from './work/index-shards.ts';
 
 export type WorkState = 'due' | 'dead';
 
@@ -120,4 +119,45 @@ export interface DueIndex {
   /** Partitions per state and priority that hold rows: as many as the stage ever had. */
   shards(): Promise<number>;
   page(work_queue: string, query: PageQuery): Promise<WorkPage>;
+}
+
+/**
+ * The partitions of a state, highest priority first: those of one priority, or of all priorities.
+ * @param shards as many as the stage ever had
+ */
+export function workPartitions(state: WorkState, shards: number, priority?: Priority): string[] {
+  return PRIORITIES.filter((candidate) => priority === undefined || candidate === priority).flatMap((candidate) =>
+    allShards(state, candidate, shards),
+  );
+}
+
+/**
+ * Where the next page of each partition begins, in the order of the partitions: null at the start, `end` after the
+ * last page.
+ */
+export type PartitionCursors = readonly (PageCursor | 'end' | null)[];
+
+export interface PartitionPages {
+  /** One page per partition, in the order of the partitions; empty for a partition that has ended. */
+  readonly pages: readonly WorkPage[];
+  /** Absent when every partition has ended. */
+  readonly next?: PartitionCursors;
+}
+
+/** Reads the next page of each partition, side by side, so that no partition waits for the end of another. */
+export async function readPartitions(
+  index: DueIndex,
+  partitions: readonly string[],
+  query: Omit<PageQuery, 'after'>,
+  cursors?: PartitionCursors,
+): Promise<PartitionPages> {
+  const pages = await Promise.all(
+    partitions.map(async (partition, i): Promise<WorkPage> => {
+      const after = cursors?.[i] ?? undefined;
+      if (after === 'end') return { items: [] };
+      return index.page(partition, { ...query, ...(after && { after }) });
+    }),
+  );
+  const ended = pages.every((page) => page.next === undefined);
+  return { pages, ...(!ended && { next: pages.map((page) => page.next ?? 'end') }) };
 }

@@ -3,8 +3,8 @@ import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports
 import { recordOfDied } from '../delivery/retry-record.ts';
 import { giveUp } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import { stateOf } from '../model/work/row-state.ts';
 
 export interface CancelResult {
   readonly log_id: string;

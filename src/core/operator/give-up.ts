@@ -1,7 +1,7 @@
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
 import type { RowChange } from '../model/row-change.ts';
+import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import { stateOf } from '../model/work/row-state.ts';
 import type { DeadLetter } from './dead-letters/dead-letter.ts';
 
 export interface GiveUpResult {

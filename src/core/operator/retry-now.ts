@@ -1,10 +1,15 @@
-import { checkRetry } from '../delivery/policy/retry-check.ts';
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
-import type { QueuedMessage } from '../model/lanes.ts';
 import type { NotificationRow, RequestedBy } from '../model/notification.ts';
-import { messageFor, type QueueMessage, queuedFor, type RunOptions } from '../model/queue-message.ts';
+import {
+  messageFor,
+  type QueuedMessage,
+  type QueueMessage,
+  queuedFor,
+  type RunOptions,
+} from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
+import { checkRetry } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
 import { revival } from './revival.ts';
 

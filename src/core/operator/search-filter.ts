@@ -1,11 +1,9 @@
-import type { Channel } from '../model/channels.ts';
+import type { Channel, Priority } from '../model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../model/error-types.ts';
-import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
-import type { SendStatus } from '../model/notification.ts';
-import type { Priority } from '../model/priorities.ts';
+import { createdAt } from '../model/history-index.ts';
+import { type ForeignRow, priorityOf, type SendStatus } from '../model/notification.ts';
 import { shownText } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
-import { createdAt } from '../model/work/history-index.ts';
 
 /** In a filter: the column holds nothing. No id and no error type, so that it can stand in a URL and in an option. */
 export const NONE = '(none)';

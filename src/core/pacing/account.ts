@@ -1,6 +1,5 @@
-import { DEFAULT_PACING_POLICY, type PacingPolicy, PLANNED_SHARE } from './pacing-policy.ts';
+import { ceilingOf, DEFAULT_PACING_POLICY, type PacingPolicy, PLANNED_SHARE, type Use } from './pacing-policy.ts';
 import { numberIn, type Registers, type Step } from './registers.ts';
-import { ceilingOf, type Use } from './uses.ts';
 
 /** What the provider says about the account that all e-mail goes through. */
 export interface AccountLimits {

@@ -1,7 +1,7 @@
 import type { Channel, Lane } from '../model/channels.ts';
 import { accountIn, dailyQuota, plannedRate, policyIn, roomFor } from './account.ts';
+import { USES, type Use } from './pacing-policy.ts';
 import { type BudgetReader, numberIn, type Registers } from './registers.ts';
-import { USES, type Use } from './uses.ts';
 
 /** An operator's view of a channel's budget. */
 export interface BudgetStatus {

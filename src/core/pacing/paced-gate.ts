@@ -1,5 +1,5 @@
 import type { ClaimPlan } from '../delivery/claim-plan.ts';
-import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/provider-gate.ts';
+import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
 import type { Refused, SendResult } from '../delivery/sender.ts';
 import { deadlineOf } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
@@ -7,10 +7,10 @@ import type { ReceivedMessage } from '../model/queue-message.ts';
 import { PRIORITY_POLICY, type RetryPolicy } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import type { ExceededLimit } from './pacer.ts';
+import { useOf } from './pacing-policy.ts';
 import type { Allowance, Ask } from './plan-reservation.ts';
 import type { ReceiverAsk } from './receiver-pacer.ts';
 import { AHEAD_MS, earlierTry } from './receiver-slots.ts';
-import { useOf } from './uses.ts';
 
 /** The receiver of a notification, whose rate is limited. */
 export type PacedReceiver = Pick<ReceiverAsk, 'key' | 'per_second'>;

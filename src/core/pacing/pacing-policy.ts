@@ -1,3 +1,5 @@
+import type { Priority } from '../model/channels.ts';
+import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { type Configured, type NamedSettings, standardsOf } from '../model/setting.ts';
 
 /** How far the providers' allowances are used. Two seconds' worth of look-ahead stay free for `express`. */
@@ -53,3 +55,30 @@ export const LOOK_AHEAD_MS = { account: 1_000, receiver: 2_000 } as const;
  * the whole burst, well below the second that SES allows.
  */
 export const KEPT_MS = 300;
+
+/** What an allowance is used for, the most important use first. */
+export const USES = ['express', 'standard', 'info', 'newsletter'] as const;
+export type Use = (typeof USES)[number];
+
+/** How a budget is divided. Both are shares of the whole, 0…1. */
+export interface Shares {
+  /** Kept free for `express`. */
+  readonly express_only: number;
+  /** The most that newsletters may take; at most 1 − express_only. */
+  readonly newsletter: number;
+}
+
+/**
+ * The share of a budget up to which a use may take from it, counting what all uses have taken. `info` lies halfway
+ * between newsletters and `normal`, so that a quota pauses newsletters first, then `info`, then `normal`.
+ */
+export function ceilingOf(use: Use, { express_only, newsletter }: Shares): number {
+  const standard = 1 - express_only;
+  const bulk = Math.min(newsletter, standard);
+  return { express: 1, standard, info: (standard + bulk) / 2, newsletter: bulk }[use];
+}
+
+export function useOf(priority: Priority): Use {
+  if (PRIORITY_POLICY[priority].lane === 'express') return 'express';
+  return priority === 'info' ? 'info' : 'standard';
+}

@@ -1,8 +1,7 @@
 import type { Lane } from '../model/channels.ts';
 import { plannedRate, roomFor, spendingSteps } from './account.ts';
-import { KEPT_MS, LOOK_AHEAD_MS, type PacingPolicy } from './pacing-policy.ts';
+import { ceilingOf, KEPT_MS, LOOK_AHEAD_MS, type PacingPolicy, USES, type Use } from './pacing-policy.ts';
 import { clockStep, numberIn, type Registers, type Step } from './registers.ts';
-import { ceilingOf, USES, type Use } from './uses.ts';
 
 /** A wish for the allowance of the account that all e-mail goes through. */
 export interface Ask {

@@ -1,6 +1,6 @@
-import { whenAborted } from '../model/abort.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
+import { whenAborted } from '../model/time.ts';
 
 /** Number of notifications of a run by final status; UNSETTLED counts those without one when waiting ended. */
 export type Outcomes = Readonly<Record<string, number>>;

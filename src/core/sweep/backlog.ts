@@ -1,10 +1,9 @@
-import { CHANNELS, LANES } from '../model/channels.ts';
-import type { SweepLanes } from '../model/lanes.ts';
-import type { Priority } from '../model/priorities.ts';
+import { CHANNELS, LANES, type Priority } from '../model/channels.ts';
+import type { SweepLanes } from '../model/queue-message.ts';
 import { PRIORITY_POLICY, type RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
-import { runOptionsOf, type SweepRequest } from './sweep-request.ts';
+import { runOptionsOf, type SweepRequest } from './sweep-run.ts';
 
 /**
  * The messages that lanes hold, by `<channel>-<lane>`. None is asked for a dry run, which sends nothing, nor for a look

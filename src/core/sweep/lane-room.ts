@@ -1,5 +1,5 @@
 import type { Channel, Lane } from '../model/channels.ts';
-import type { SweepLanes } from '../model/lanes.ts';
+import type { SweepLanes } from '../model/queue-message.ts';
 
 /** How full a scheduled sweep may make a lane (docs/decisions/delivery/sweep-and-backlog.md#0082). */
 export interface LaneBound {

@@ -1,12 +1,18 @@
-import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
-import { isExpected, isManual, isQueued, messageFor, withToken } from '../model/queue-message.ts';
+import {
+  isExpected,
+  isManual,
+  isQueued,
+  messageFor,
+  type QueuedMessage,
+  type SweepLanes,
+  withToken,
+} from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { type DueItem, fnv1a } from '../model/work-index.ts';
 import { dispatchOf, laneOf } from './backlog.ts';
 import type { LaneRooms } from './lane-room.ts';
-import { isBetweenSweeps, runOptionsOf, type SweepRequest } from './sweep-request.ts';
-import type { Tally } from './sweep-result.ts';
+import { isBetweenSweeps, runOptionsOf, type SweepRequest, type Tally } from './sweep-run.ts';
 
 export interface DispatcherDeps {
   readonly lanes: SweepLanes;

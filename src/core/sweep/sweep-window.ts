@@ -1,6 +1,6 @@
 import { MAX_DELAY_MS } from '../model/queue-message.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
-import type { SweepRequest } from './sweep-request.ts';
+import type { SweepRequest } from './sweep-run.ts';
 
 /** The due times that a sweep takes, both ends included. */
 export interface SweepWindow {

@@ -1,15 +1,19 @@
-import { PRIORITIES } from '../model/priorities.ts';
+import { PRIORITIES } from '../model/channels.ts';
 import { withToken } from '../model/queue-message.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
-import { type PartitionCursors, readPartitions } from '../model/work/work-partitions.ts';
-import { allShards, type DueIndex, type DueItem, type WorkState } from '../model/work-index.ts';
+import {
+  allShards,
+  type DueIndex,
+  type DueItem,
+  type PartitionCursors,
+  readPartitions,
+  type WorkState,
+} from '../model/work-index.ts';
 import { lanesInUse } from './backlog.ts';
 import { type LaneBound, LaneRooms, type LaneState, messagesIn } from './lane-room.ts';
 import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
-import type { SweepHistory } from './sweep-record.ts';
-import { isBetweenSweeps, type SweepRequest } from './sweep-request.ts';
-import { type SweepResult, Tally } from './sweep-result.ts';
+import { isBetweenSweeps, type SweepHistory, type SweepRequest, type SweepResult, Tally } from './sweep-run.ts';
 import { type RunHistory, type SweepWindow, windowOf } from './sweep-window.ts';
 
 /** Where a sweep that ran out of time continues, as the same sweep: what it sent itself must not count as a backlog. */

@@ -1,6 +1,5 @@
-import type { Channel } from '../../core/model/channels.ts';
+import { type Channel, PRIORITIES, type Priority } from '../../core/model/channels.ts';
 import type { RecipientType } from '../../core/model/notification.ts';
-import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
 import { SAMPLE_INTEGRATIONS } from '../runtime/secrets-file.ts';
 import { SAMPLE_TEXTS } from './sample-texts.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Newsletter } from '../../core/newsletter/model/newsletter.ts';
+import type { Newsletter } from '../../core/newsletter/model/email.ts';
 import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import type { EmailSummary, EmailView } from '../../core/newsletter/views/email-view.ts';
 import type { RecipientView } from '../../core/newsletter/views/list-recipients.ts';

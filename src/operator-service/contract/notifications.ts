@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import { CHANNELS } from '../../core/model/channels.ts';
+import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
 import { type RetryRecord, SEND_STATUSES } from '../../core/model/notification.ts';
-import { PRIORITIES } from '../../core/model/priorities.ts';
 import { NONE } from '../../core/operator/search-filter.ts';
 import type { NotificationView } from '../../core/operator/views/notification-view.ts';
 import { cursor, id, limit, moment, requestId } from './fields.ts';

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { emailState } from '../../adapters/api/email-schemas.ts';
-import { EVENT_KINDS } from '../../core/newsletter/model/delivery-bits.ts';
-import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
+import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { EMAIL_ACTIONS } from '../contract/newsletters.ts';
 import { nextPage, shellCommand, time } from './parts.ts';
 

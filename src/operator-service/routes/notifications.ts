@@ -1,11 +1,10 @@
 import * as v from 'valibot';
 import { readRecords } from '../../adapters/dynamodb/operator/operator-records.ts';
 import { recipientHash } from '../../adapters/recipient/recipient-hash.ts';
-import { checkRetry } from '../../core/delivery/policy/retry-check.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import { Problem } from '../../core/model/problem.ts';
+import { checkRetry, stateOf } from '../../core/model/row-state.ts';
 import { withoutAddresses } from '../../core/model/text.ts';
-import { stateOf } from '../../core/model/work/row-state.ts';
 import { heldBy } from '../../core/operator/views/held-attempt.ts';
 import { remedyFor, viewOf } from '../../core/operator/views/notification-view.ts';
 import {

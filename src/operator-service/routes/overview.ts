@@ -14,7 +14,7 @@ import {
 } from '../../core/operator/views/outcome-series.ts';
 import { type WorkFigures, workFigures } from '../../core/operator/views/work-figures.ts';
 import { readBudgets } from '../../core/pacing/budget-status.ts';
-import type { SweepRecord } from '../../core/sweep/sweep-record.ts';
+import type { SweepRecord } from '../../core/sweep/sweep-run.ts';
 import type { Overview } from '../contract/overview.ts';
 import { readDead } from '../dead-rows.ts';
 import type { ConsoleDeps } from '../deps.ts';

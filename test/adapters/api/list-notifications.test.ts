@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createList } from '../../../src/adapters/api/list-notifications.ts';
 import { readListRequest } from '../../../src/adapters/api/list-request.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
-import { historyKeys, notificationKey } from '../../../src/core/model/work/history-index.ts';
+import { historyKeys, notificationKey } from '../../../src/core/model/history-index.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../support/dynamodb.ts';
 import { baseShards } from '../../support/index-shards.ts';
 import { dueRow, T0 } from '../../support/rows.ts';

@@ -5,7 +5,7 @@ import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/reque
 import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { createNoticeMark } from '../../../src/adapters/sns/death-notices.ts';
 import type { Breaker } from '../../../src/core/breaker/breaker.ts';
-import { openByChannel } from '../../../src/core/monitor/open-breakers.ts';
+import { openByChannel } from '../../../src/core/monitor/monitor-figures.ts';
 import { startTestDynamoDb } from '../../support/dynamodb.ts';
 import { at, T0 } from '../../support/rows.ts';
 import { createTables } from '../../support/tables.ts';

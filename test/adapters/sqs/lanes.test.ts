@@ -2,7 +2,7 @@ import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRetryQueue, createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
-import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
+import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
 import { type QueueMessage, withToken } from '../../../src/core/model/queue-message.ts';
 import { epochMs } from '../../../src/core/model/time.ts';
-import { entryFaults, workFaults } from '../../../src/core/model/work/work-rules.ts';
+import { entryFaults, workFaults } from '../../../src/core/model/work-rules.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
 
 const isRead = (message: QueueMessage) => {

@@ -6,7 +6,7 @@ import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
-import { PRIORITIES } from '../../../src/core/model/priorities.ts';
+import { PRIORITIES } from '../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { dueRow, T0 } from '../../support/rows.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-pipeline-state.ts';
 import { type Breaker, opened } from '../../../src/core/breaker/breaker.ts';
+import { hold } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
-import { hold } from '../../../src/core/breaker/hold.ts';
 import { type BreakerStore, SharedBreakers } from '../../../src/core/breaker/shared-breakers.ts';
 import { T0 } from '../../support/rows.ts';
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
 import type { RetryTerms } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';

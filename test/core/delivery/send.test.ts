@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
 import { ContentUnreadableError } from '../../../src/core/delivery/send.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import { INTAKE_API } from '../../../src/core/model/notification.ts';

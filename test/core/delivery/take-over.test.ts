@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
+import type { ProviderGate } from '../../../src/core/delivery/ports.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deadlineOf, heldVerdict, judge } from '../../../src/core/delivery/verdict.ts';
+import { PRIORITIES } from '../../../src/core/model/channels.ts';
 import { ERROR_POLICY, ERROR_TYPES, type ProviderErrorType, policyOf } from '../../../src/core/model/error-types.ts';
-import { PRIORITIES } from '../../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 

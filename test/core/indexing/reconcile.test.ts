@@ -2,9 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import { GRACE_MS, type ReconcileDeps, reconcile } from '../../../src/core/indexing/reconcile.ts';
-import { type ScanProgress, scheduledScan } from '../../../src/core/indexing/scheduled-scan.ts';
-import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
+import {
+  GRACE_MS,
+  type ReconcileDeps,
+  reconcile,
+  type ScanProgress,
+  scheduledScan,
+} from '../../../src/core/indexing/reconcile.ts';
+import type { ForeignRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { setUp as delivering } from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';

@@ -6,7 +6,7 @@ import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { recipientHash } from '../../../src/adapters/recipient/recipient-hash.ts';
 import { deliver } from '../../../src/core/delivery/deliver.ts';
-import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';

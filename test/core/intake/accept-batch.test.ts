@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { acceptBatch, type BatchDeps, type BatchItem } from '../../../src/core/intake/accept-batch.ts';
+import { acceptBatch, type BatchDeps, type BatchItem } from '../../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
-import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
+import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { intakeRequest, memoryIntake } from '../../support/api/intake.ts';
 
 function setUp() {

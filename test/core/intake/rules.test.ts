@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { BODY_LIMITS, bodyFault, fallbackFault } from '../../../src/core/intake/body-limits.ts';
+import { laneMessage } from '../../../src/core/intake/accept.ts';
 import { attemptedAt, claimForSend, isRecordOf } from '../../../src/core/intake/failed-send.ts';
-import { laneMessage } from '../../../src/core/intake/lane-message.ts';
-import { requireOwnRow } from '../../../src/core/intake/require-own-row.ts';
-import { scheduleFault } from '../../../src/core/intake/schedule-rule.ts';
+import { BODY_LIMITS, bodyFault, fallbackFault, scheduleFault } from '../../../src/core/intake/notification-request.ts';
+import { requireOwnRow } from '../../../src/core/intake/public-state.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { Problem, problemDocument, problemType, unavailable } from '../../../src/core/model/problem.ts';

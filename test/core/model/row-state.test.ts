@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
-import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import { stateOf } from '../../../src/core/model/work/row-state.ts';
+import type { ForeignRow, NotificationRow } from '../../../src/core/model/notification.ts';
+import { stateOf } from '../../../src/core/model/row-state.ts';
 import { exclusionOf } from '../../../src/core/operator/operations/exclusions.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clip } from '../../../src/core/model/text.ts';
+import { ERROR_POLICY, ERROR_TYPES, policyOf } from '../../../src/core/model/error-types.ts';
+import { type ForeignRow, priorityOf } from '../../../src/core/model/notification.ts';
+import { clip, entryOf, roomLeft, rowBytes, utf8Bytes } from '../../../src/core/model/text.ts';
 
 describe('a shortened text', () => {
   it.each([
@@ -23,5 +25,77 @@ describe('a shortened text', () => {
         expect(clipped.length).toBeLessThanOrEqual(length);
       }),
     );
+  });
+});
+
+const INHERITED = ['constructor', 'toString', 'hasOwnProperty', '__proto__'];
+
+describe('a table, asked by a text that anyone may have stored,', () => {
+  it.each([...INHERITED, '', 'b', 5, null, undefined, { a: 1 }])('has no entry under %j', (key) => {
+    expect(entryOf({ a: 1 }, key)).toBeUndefined();
+  });
+
+  it('gives its own entries', () => {
+    expect(entryOf({ a: 1, constructor: 2 }, 'a')).toBe(1);
+    expect(entryOf({ a: 1, constructor: 2 }, 'constructor')).toBe(2);
+  });
+});
+
+describe('the policy of an error type', () => {
+  it.each(ERROR_TYPES)('%s is that of the table', (type) => {
+    expect(policyOf(type)).toBe(ERROR_POLICY[type]);
+  });
+
+  it.each(['full', ...INHERITED])(
+    'of %s, which another program wrote, ends a notification and waits for a person',
+    (text) => {
+      expect(policyOf(text as never)).toEqual({
+        class: 'exhausted',
+        backoff_factor: 1,
+        counted: false,
+        dead_letter: true,
+        remedy: expect.stringContaining('Another program wrote this reason'),
+      });
+    },
+  );
+});
+
+describe('the priority of a row', () => {
+  it.each<[ForeignRow, string]>([
+    [{ priority: 'urgent', priority_level: 'LOW' }, 'urgent'],
+    [{ priority: 'constructor', priority_level: 'LOW' }, 'info'],
+    [{ priority_level: 'HIGH' }, 'important'],
+    ...[...INHERITED, 5, null, {}].map((priority_level) => [{ priority_level }, 'normal'] as [ForeignRow, string]),
+  ])('of %j is %s', (row, priority) => {
+    expect(priorityOf(row)).toBe(priority);
+  });
+});
+
+describe('the size of a row', () => {
+  it('counts a text as UTF-8, also half a surrogate pair', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', size: 'medium' }), (text) => {
+        expect(utf8Bytes(text)).toBe(Buffer.byteLength(text));
+      }),
+      { examples: [['é'], ['件'], ['👍'], ['\u07ff\u0800']] },
+    );
+  });
+
+  it('counts names and values as DynamoDB does', () => {
+    expect(rowBytes({ a: 'xy', flag: true, none: null, n: 12345, big: 1_835_432_940, minus: -1 })).toBe(
+      3 + 5 + 5 + (1 + 4) + (3 + 6) + (5 + 2),
+    );
+    // 3 for the map, 1 per entry, then names and values.
+    expect(rowBytes({ delivery_by_attempt: { 0: 'seen', 11: 'bounced' } })).toBe(19 + 3 + 2 + (1 + 4) + (2 + 7));
+    expect(rowBytes({ a: undefined })).toBe(0);
+  });
+
+  it.each([
+    [1000, 24],
+    [1024, 0],
+    [1025, 1023],
+    [2048, 0],
+  ])('of %i bytes leaves %i of its write unit', (bytes, room) => {
+    expect(roomLeft(bytes)).toBe(room);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
-import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
 import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';

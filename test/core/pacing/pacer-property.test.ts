@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryPacing } from '../../../src/adapters/memory/memory-pipeline-state.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import type { Pacer } from '../../../src/core/pacing/pacer.ts';
-import { DEFAULT_PACING_POLICY, type PacingPolicy } from '../../../src/core/pacing/pacing-policy.ts';
-import { USES, type Use } from '../../../src/core/pacing/uses.ts';
+import { DEFAULT_PACING_POLICY, type PacingPolicy, USES, type Use } from '../../../src/core/pacing/pacing-policy.ts';
 import { pacerAt } from '../../support/pacing.ts';
 
 const START = Date.parse('2026-03-01T10:30:00.000Z');

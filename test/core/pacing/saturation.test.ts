@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../../src/adapters/memory/memory-pipeline-state.ts';
-import type { Priority } from '../../../src/core/model/priorities.ts';
+import type { Priority } from '../../../src/core/model/channels.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
 import { accountGate, pacerAt } from '../../support/pacing.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { CHANNELS } from '../../../src/core/model/channels.ts';
-import { PRIORITIES, type Priority } from '../../../src/core/model/priorities.ts';
+import { CHANNELS, PRIORITIES, type Priority } from '../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { dispatchOf, intervalsBetweenMessages, lanesInUse } from '../../../src/core/sweep/backlog.ts';
-import { isBetweenSweeps, runOptionsOf, type SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
+import { isBetweenSweeps, runOptionsOf, type SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
 
 async function asked(request: SweepRequest) {
   const lanes: string[] = [];

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import type { Channel, Lane } from '../../../src/core/model/channels.ts';
-import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
+import { type Channel, type Lane, PRIORITIES } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import { PRIORITIES } from '../../../src/core/model/priorities.ts';
-import { originOf, queuedFor, runOf } from '../../../src/core/model/queue-message.ts';
+import { originOf, type QueuedMessage, queuedFor, runOf } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
-import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
+import type { SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const MINUTE = 60_000;

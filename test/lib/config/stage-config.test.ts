@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { breakerJson } from '../../../lib/config/settings-json.ts';
 import { parseStageConfig, StageConfigError } from '../../../lib/config/stage-config.ts';
 import { breakerPolicyOf, DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import { PRIORITIES } from '../../../src/core/model/priorities.ts';
+import { PRIORITIES } from '../../../src/core/model/channels.ts';
 import { PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
 
 const least = { stage: 'dev', senderAddress: 'noreply@example.com' };

@@ -27,8 +27,8 @@ import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/oper
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createRenderings } from '../../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
-import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
-import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
+import type { ForeignRow } from '../../../src/core/model/notification.ts';
+import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';

@@ -16,11 +16,10 @@ import { createLogHistory } from '../../../src/adapters/metric-history/log-histo
 import { runProgram } from '../../../src/cli/program.ts';
 import type { CliContext } from '../../../src/cli/session/session.ts';
 import { CHANNELS, type Channel, LANES, type Lane } from '../../../src/core/model/channels.ts';
-import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
-import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { historyKeys } from '../../../src/core/model/history-index.ts';
+import type { ForeignRow, NotificationRow } from '../../../src/core/model/notification.ts';
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { historyKeys } from '../../../src/core/model/work/history-index.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import type { DynamodbEngine } from '../../../src/local/stand-ins/dynamodb.ts';
 import { startSqs } from '../../../src/local/stand-ins/sqs.ts';

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import type { Setting, Settings } from '../../../lib/config/setting-types.ts';
-import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
-import { PRIORITIES } from '../../../src/core/model/priorities.ts';
+import { CHANNELS, LANES, PRIORITIES } from '../../../src/core/model/channels.ts';
 
 export type Language = 'en' | 'ja';
 type Comments = ReadonlyMap<string, string>;

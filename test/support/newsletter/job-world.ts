@@ -3,7 +3,7 @@ import { MemoryChunks, MemoryEmails } from '../../../src/adapters/memory/newslet
 import type { Email, EmailContent } from '../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../../src/core/newsletter/model/job-limits.ts';
-import type { JobEvent } from '../../../src/core/newsletter/model/job-log.ts';
+import type { JobEvent } from '../../../src/core/newsletter/model/ports.ts';
 import type { BulkAnswer, BulkCall } from '../../../src/core/newsletter/model/provider.ts';
 import type { ExclusionReason } from '../../../src/core/newsletter/model/recipient-state.ts';
 import type { CandidatePage, PartSegment, PreparedCandidate } from '../../../src/core/newsletter/preparation/ports.ts';

@@ -1,9 +1,7 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { RowScan } from '../../../core/indexing/reconcile.ts';
-import type { ProgressStore, ScanProgress } from '../../../core/indexing/scheduled-scan.ts';
-import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../core/model/foreign-row.ts';
-import { UPDATED_BY } from '../../../core/model/notification.ts';
+import type { ProgressStore, RowScan, ScanProgress } from '../../../core/indexing/reconcile.ts';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS, UPDATED_BY } from '../../../core/model/notification.ts';
 import { storedSequence } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';

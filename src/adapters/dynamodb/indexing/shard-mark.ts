@@ -1,5 +1,5 @@
 import { type DynamoDBClient, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../../core/model/work/index-shards.ts';
+import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../../core/model/index-shards.ts';
 import { SHARDS_KIND } from '../schema.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import { type Item, toValue } from '../table/item.ts';

@@ -1,5 +1,5 @@
 import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import type { RequestCounts } from '../../../core/intake/rate-limit/shared-limit.ts';
+import type { RequestCounts } from '../../../core/intake/rate-limit.ts';
 import { RATE_PREFIX } from '../schema.ts';
 
 /** Seconds until the count of a second expires; no instance adds to it for so long. */

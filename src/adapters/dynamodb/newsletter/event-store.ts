@@ -1,8 +1,8 @@
 import { type DynamoDBClient, paginateQuery } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
-import { type BatchEvents, EVENT_KINDS } from '../../../core/newsletter/model/delivery-bits.ts';
 import type { EventStore } from '../../../core/newsletter/model/ports.ts';
+import { type BatchEvents, EVENT_KINDS } from '../../../core/newsletter/model/recipient-state.ts';
 import type { Item } from '../table/item.ts';
 import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
 

@@ -9,8 +9,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
-import { leftAddresses } from '../../../core/newsletter/model/member-place.ts';
-import type { MemberPlace, MemberStore } from '../../../core/newsletter/model/ports.ts';
+import { leftAddresses, type MemberPlace, type MemberStore } from '../../../core/newsletter/model/ports.ts';
 import { chunks, GatheredError } from '../../batching/gather.ts';
 import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';

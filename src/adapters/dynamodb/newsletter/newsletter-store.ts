@@ -1,6 +1,6 @@
 import { type DynamoDBClient, GetItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { Newsletter } from '../../../core/newsletter/model/newsletter.ts';
+import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
 import type { Item } from '../table/item.ts';
 import { updateExpression } from '../table/update-expression.ts';

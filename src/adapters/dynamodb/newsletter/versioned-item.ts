@@ -4,8 +4,7 @@ import {
   GetItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { isOwnWrite } from '../../../core/newsletter/model/own-write.ts';
-import type { Change } from '../../../core/newsletter/model/ports.ts';
+import { type Change, isOwnWrite } from '../../../core/newsletter/model/ports.ts';
 import type { Item } from '../table/item.ts';
 import { updateExpression } from '../table/update-expression.ts';
 

@@ -1,6 +1,6 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import type { ForeignRow } from '../../../core/model/foreign-row.ts';
-import { notificationKey } from '../../../core/model/work/history-index.ts';
+import { notificationKey } from '../../../core/model/history-index.ts';
+import type { ForeignRow } from '../../../core/model/notification.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 import { notificationQuery } from './index-queries.ts';

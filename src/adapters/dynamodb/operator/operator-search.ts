@@ -1,10 +1,9 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import type { ForeignRow } from '../../../core/model/foreign-row.ts';
+import { historyBucket, isGone } from '../../../core/model/history-index.ts';
+import type { IndexShards } from '../../../core/model/index-shards.ts';
+import type { ForeignRow } from '../../../core/model/notification.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { historyBucket, isGone } from '../../../core/model/work/history-index.ts';
-import type { IndexShards } from '../../../core/model/work/index-shards.ts';
-import { workPartitions as partitionsOf } from '../../../core/model/work/work-partitions.ts';
-import type { WorkState } from '../../../core/model/work-index.ts';
+import { workPartitions as partitionsOf, type WorkState } from '../../../core/model/work-index.ts';
 import { matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';

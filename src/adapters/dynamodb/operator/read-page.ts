@@ -1,4 +1,4 @@
-import type { ForeignRow } from '../../../core/model/foreign-row.ts';
+import type { ForeignRow } from '../../../core/model/notification.ts';
 
 /** Most rows that are read for one page: a rare status must not make a request read a whole month. */
 const MAX_ROWS_READ = 1_000;

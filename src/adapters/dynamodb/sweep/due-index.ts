@@ -1,8 +1,8 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { setAside } from '../../../core/model/column-rules.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { setAside } from '../../../core/model/work/set-aside.ts';
-import { readEntries } from '../../../core/model/work/work-rules.ts';
 import type { DueIndex } from '../../../core/model/work-index.ts';
+import { readEntries } from '../../../core/model/work-rules.ts';
 import type { MalformedEntries } from '../../../core/sweep/malformed-entries.ts';
 import { WORK_INDEX } from '../schema.ts';
 import { updateGuarded } from '../table/guarded-update.ts';

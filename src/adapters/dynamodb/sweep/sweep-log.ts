@@ -1,7 +1,7 @@
 import { type DynamoDBClient, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { epochMs } from '../../../core/model/time.ts';
-import type { SweepLog, SweepRecord } from '../../../core/sweep/sweep-record.ts';
+import type { SweepLog, SweepRecord } from '../../../core/sweep/sweep-run.ts';
 import { toValue } from '../table/item.ts';
 
 const KIND = 'sweep';

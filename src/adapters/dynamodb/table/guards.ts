@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { NumberValueImpl } from '@aws-sdk/util-dynamodb';
-import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../core/model/foreign-row.ts';
-import type { NotificationRow } from '../../../core/model/notification.ts';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type NotificationRow } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import { workQueuePrefix } from '../../../core/model/work-index.ts';
 

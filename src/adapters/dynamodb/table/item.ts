@@ -1,7 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall, NumberValueImpl, unmarshall } from '@aws-sdk/util-dynamodb';
-import type { ForeignRow } from '../../../core/model/foreign-row.ts';
-import type { NotificationRow, RetryRecord } from '../../../core/model/notification.ts';
+import type { ForeignRow, NotificationRow, RetryRecord } from '../../../core/model/notification.ts';
 import { STATE_COLUMNS } from './guards.ts';
 
 export type Item = Record<string, AttributeValue>;

@@ -1,6 +1,10 @@
 import { type AddressFacts, replacesSuppression, type StoredMember } from '../../../core/newsletter/model/member.ts';
-import { leftAddresses } from '../../../core/newsletter/model/member-place.ts';
-import type { AddressEntry, MemberPlace, MemberStore } from '../../../core/newsletter/model/ports.ts';
+import {
+  type AddressEntry,
+  leftAddresses,
+  type MemberPlace,
+  type MemberStore,
+} from '../../../core/newsletter/model/ports.ts';
 
 const PAGE = 100;
 

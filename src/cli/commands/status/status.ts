@@ -9,7 +9,7 @@ import { CHANNELS } from '../../../core/model/channels.ts';
 import { type BreakerStatus, breakerStatus } from '../../../core/operator/views/breaker-status.ts';
 import { type LaneStatus, laneStatus } from '../../../core/operator/views/lane-status.ts';
 import { type BudgetStatus, readBudgets } from '../../../core/pacing/budget-status.ts';
-import type { SweepRecord } from '../../../core/sweep/sweep-record.ts';
+import type { SweepRecord } from '../../../core/sweep/sweep-run.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';

@@ -1,6 +1,8 @@
 import { type ErrorType, policyOf } from '../../model/error-types.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
-import type { Random } from './random.ts';
+
+/** Draws from [0, 1), like Math.random. */
+export type Random = () => number;
 
 /** Doubling stops here: a longer delay exceeds every retention window by far, and a date would overflow. */
 const MAX_DOUBLINGS = 20;

@@ -1,6 +1,5 @@
 import { type NotificationRow, UPDATED_BY } from '../../model/notification.ts';
-import { clip } from '../../model/text.ts';
-import { roomLeft, rowBytes, utf8Bytes } from '../../model/work/row-size.ts';
+import { clip, roomLeft, rowBytes, utf8Bytes } from '../../model/text.ts';
 
 /** The failure that a row describes last. */
 export interface LastFailure {

@@ -1,14 +1,26 @@
 import type { Clock } from '../../model/time.ts';
-import { changeState, refreshBatch } from '../accounting/change-state.ts';
-import { acceptUncertain, rejectSubmitted } from '../accounting/chunk-changes.ts';
+import { acceptUncertain, changeState, refreshBatch, rejectSubmitted } from '../accounting/chunk-changes.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import { CHUNK_SIZE } from '../model/chunk.ts';
-import { type BatchEvents, type EventKind, hasBit, withBits } from '../model/delivery-bits.ts';
 import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
-import { RECIPIENT_STATES } from '../model/recipient-state.ts';
+import { type BatchEvents, type EventKind, hasBit, RECIPIENT_STATES, withBits } from '../model/recipient-state.ts';
 import type { SharedWarming } from '../warming/domain-warming.ts';
-import type { NewsletterEvent } from './newsletter-event.ts';
-import { writeForPerson } from './person.ts';
+import { writeForPerson } from './unsubscribe.ts';
+
+/** What an event of the provider tells of one recipient. */
+export interface NewsletterEvent {
+  readonly email_id: string;
+  readonly batch_id: string;
+  readonly chunk: number;
+  /** Place in the chunk, from 0. */
+  readonly n: number;
+  /** Kinds that it sets; every event but a rejection shows that the provider accepted the mail. */
+  readonly kinds: readonly EventKind[];
+  /** The address gets no newsletter any more. */
+  readonly suppress?: 'bounced' | 'complained';
+  /** Nothing was sent after all: the reason. */
+  readonly rejected?: string;
+}
 
 export interface ApplyDeps {
   readonly batches: Pick<BatchStore, 'read' | 'change'>;

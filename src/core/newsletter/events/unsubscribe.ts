@@ -1,10 +1,8 @@
 import type { Clock } from '../../model/time.ts';
-import type { ChunkKey } from '../model/chunk.ts';
-import { CHUNK_SIZE } from '../model/chunk.ts';
-import { hasBit, withBits } from '../model/delivery-bits.ts';
+import { CHUNK_SIZE, type ChunkKey, type Recipient } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
-import { writeForPerson } from './person.ts';
+import { hasBit, withBits } from '../model/recipient-state.ts';
 
 export type RecipientPlace = ChunkKey & { readonly n: number };
 
@@ -53,4 +51,25 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
     const bits = { ...found.bits, unsubscribed: withBits(found.bits.unsubscribed, [bit]) };
     if ((await deps.events.change(found, bits)) !== undefined) return true;
   }
+}
+
+export interface PersonDeps {
+  readonly members: Pick<MemberStore, 'read'>;
+  readonly sealing: Pick<Sealing, 'emailHash'>;
+}
+
+/**
+ * Writes what a person decided to the address that got the mail and, if the member has another one since, to the present
+ * address, too. The old one is written before the member is read, and a member that moves carries the facts once more
+ * after it has moved (carry-facts.ts): one of both sees the other.
+ */
+export async function writeForPerson(
+  { tenant_id, recipient }: { readonly tenant_id: string; readonly recipient: Recipient },
+  write: (email_hash: string) => Promise<void>,
+  { members, sealing }: PersonDeps,
+): Promise<void> {
+  const mailed = await sealing.emailHash(tenant_id, recipient.member_email);
+  await write(mailed);
+  const member = await members.read(tenant_id, recipient.member_id);
+  if (member !== undefined && member.email_hash !== mailed) await write(member.email_hash);
 }

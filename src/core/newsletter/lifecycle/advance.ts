@@ -4,8 +4,7 @@ import { type Batch, batchId } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED, type Email } from '../model/email.ts';
 import type { PrepareMessage, SendMessage } from '../model/email-message.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import type { JobLog } from '../model/job-log.ts';
-import type { BatchStore, Change, EmailStore, NewsletterQueues } from '../model/ports.ts';
+import type { BatchStore, Change, EmailStore, JobLog, NewsletterQueues } from '../model/ports.ts';
 import { withNextAt } from './lock.ts';
 import { type DoneSlot, planSlots } from './plan-slots.ts';
 

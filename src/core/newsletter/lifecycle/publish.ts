@@ -1,9 +1,8 @@
 import { Problem } from '../../model/problem.ts';
-import type { Clock } from '../../model/time.ts';
-import { isoAfter } from '../../model/time.ts';
+import { type Clock, isoAfter } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import { mergeFieldRefusal } from '../model/merge-field-refusal.ts';
+import { mergeFieldRefusal } from '../model/merge-fields.ts';
 import type { EmailStore, NewsletterQueues, Schedules } from '../model/ports.ts';
 import { withNextAt } from './lock.ts';
 

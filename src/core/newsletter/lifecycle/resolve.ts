@@ -1,16 +1,21 @@
 import { Problem } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
-import { changeState, refreshBatch } from '../accounting/change-state.ts';
-import { acceptUncertain, type NextState, resolveUncertain, undecidedIn } from '../accounting/chunk-changes.ts';
+import {
+  acceptUncertain,
+  changeState,
+  type NextState,
+  refreshBatch,
+  resolveUncertain,
+  undecidedIn,
+} from '../accounting/chunk-changes.ts';
 import { countChunks, sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import type { ChunkState } from '../model/chunk.ts';
-import { hasBit } from '../model/delivery-bits.ts';
 import type { Email } from '../model/email.ts';
 import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
-import type { AdvanceDeps } from './advance.ts';
-import { markOpen, reopen } from './advance.ts';
+import { hasBit } from '../model/recipient-state.ts';
+import { type AdvanceDeps, markOpen, reopen } from './advance.ts';
 import { groupsOf } from './lock.ts';
 import { nobodyYet } from './operate.ts';
 
@@ -33,17 +38,6 @@ export interface Resolved {
   readonly waiting_until?: string;
   /** There is more than a request can wait for: a message goes on with the decision. */
   readonly continued: boolean;
-}
-
-/** What a decision reached, and of what it did not reach only what there is, as interfaces show it. */
-export function shownResolved({ resolved, continued, busy, waiting, waiting_until }: Omit<Resolved, 'email'>) {
-  return {
-    resolved,
-    ...(continued && { continued }),
-    ...(busy > 0 && { busy }),
-    ...(waiting > 0 && { waiting }),
-    ...(waiting_until !== undefined && { waiting_until }),
-  };
 }
 
 export type ResolveMessage = Extract<SendMessage, { kind: 'resolve' }>;

@@ -1,10 +1,10 @@
 import type { Clock } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
+import { retryStorage } from '../model/job-retries.ts';
 import type { BatchStore, EmailStore } from '../model/ports.ts';
 import { LeaseLostError } from '../preparation/lease.ts';
 import type { CandidateReader, PrepareDeps } from '../preparation/ports.ts';
 import { prepare } from '../preparation/prepare.ts';
-import { retryStorage } from '../storage/retry-storage.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
 import { lockEmail, withNextAt } from './lock.ts';
 

@@ -1,8 +1,6 @@
 import type { Clock } from '../../model/time.ts';
 import type { MemberStatus, StoredMember } from '../model/member.ts';
-import { leftAddresses } from '../model/member-place.ts';
-import type { MemberStore, Sealing } from '../model/ports.ts';
-import { carryFacts, completeMoves } from './carry-facts.ts';
+import { leftAddresses, type MemberStore, type Sealing } from '../model/ports.ts';
 
 /** A member as someone hands it over. What is absent stays as it is, or has its default for a new member. */
 export interface GivenMember {
@@ -82,4 +80,115 @@ async function storedOf(
     email_hash: await sealing.emailHash(tenant_id, email),
     sealed_identity: await sealing.sealMember(tenant_id, member_id, { email, ...(name !== undefined && { name }) }),
   };
+}
+
+interface Move {
+  readonly tenant_id: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * A member who gets another address keeps what the person decided: unsubscriptions, and that mail of ours is not wanted
+ * at all. That an address bounced says nothing of the next one.
+ */
+async function carryFacts(
+  moves: readonly Move[],
+  members: Pick<MemberStore, 'facts' | 'suppress' | 'unsubscribe'>,
+): Promise<void> {
+  for (const { tenant_id, from, to } of moves) {
+    const facts = (await members.facts(tenant_id, [from])).get(from);
+    if (facts === undefined) continue;
+    for (const [newsletter_id, at] of Object.entries(facts.unsubscribed)) {
+      await members.unsubscribe(tenant_id, to, newsletter_id, at);
+    }
+    const { suppressed } = facts;
+    if (suppressed !== undefined && suppressed.reason !== 'bounced') await members.suppress(tenant_id, to, suppressed);
+  }
+}
+
+/**
+ * Carries the facts of members who have moved once more: who unsubscribes during a move writes to the old address, and may
+ * have read the member before. The place remembers the move until this is done, so a repeated upsert does it where the
+ * first one died, or could not know that its move had been applied.
+ */
+async function completeMoves(
+  tenant_id: string,
+  member_ids: readonly string[],
+  members: Pick<MemberStore, 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove'>,
+): Promise<void> {
+  if (member_ids.length === 0) return;
+  const { places } = await members.find(tenant_id, member_ids);
+  for (const [member_id, place] of places) {
+    const { moved_from, email_hash: to } = place;
+    if (moved_from === undefined) continue;
+    await carryFacts(
+      moved_from.map((from) => ({ tenant_id, from, to })),
+      members,
+    );
+    await members.settleMove(tenant_id, member_id, place);
+  }
+}
+
+export interface ResubscribeDeps {
+  readonly members: Pick<
+    MemberStore,
+    'upsert' | 'resubscribe' | 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove'
+  >;
+  readonly clock: Clock;
+}
+
+/**
+ * Lifts an unsubscription because the member asked for it, and subscribes the member to the newsletter. It does not
+ * lift a suppression.
+ */
+export async function resubscribe(
+  member: StoredMember,
+  newsletter_id: string,
+  { members, clock }: ResubscribeDeps,
+): Promise<StoredMember> {
+  // Otherwise a later upsert would complete the move, and bring the unsubscription back.
+  await completeMoves(member.tenant_id, [member.member_id], members);
+  const subscribed = {
+    ...member,
+    newsletters: [...new Set([...member.newsletters, newsletter_id])],
+    updated_at: clock().toISOString(),
+  };
+  if (!member.newsletters.includes(newsletter_id)) await members.upsert([subscribed]);
+  await members.resubscribe(member.tenant_id, member.email_hash, newsletter_id);
+  return subscribed;
+}
+
+/** What became of a member: it was stored, or storage failed. */
+export type UpsertOutcome = { readonly created: boolean } | Error;
+
+/** Calls of storage at once. */
+const AT_ONCE = 4;
+
+/**
+ * Upserts any number of members of a tenant. Those with the same id are one member: what the later one gives counts.
+ * @returns an outcome per member, in order. A failure of storage concerns up to 100 members.
+ */
+export async function upsertAll(
+  tenant_id: string,
+  given: readonly GivenMember[],
+  deps: UpsertDeps,
+): Promise<readonly UpsertOutcome[]> {
+  const byId = new Map<string, GivenMember>();
+  for (const member of given) byId.set(member.member_id, { ...byId.get(member.member_id), ...member });
+  const outcomes = new Map<string, UpsertOutcome>();
+  const waiting = [...byId.values()];
+  const work = async () => {
+    for (let batch = waiting.splice(0, MAX_UPSERTS); batch.length > 0; batch = waiting.splice(0, MAX_UPSERTS)) {
+      try {
+        const created = await upsertMembers(tenant_id, batch, deps);
+        for (const { member_id } of batch) outcomes.set(member_id, { created: created.has(member_id) });
+      } catch (cause) {
+        const error = cause instanceof Error ? cause : new Error(String(cause));
+        for (const { member_id } of batch) outcomes.set(member_id, error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return given.map(({ member_id }) => outcomes.get(member_id) ?? new Error('The member was not stored.'));
 }

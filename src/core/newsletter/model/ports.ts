@@ -1,10 +1,23 @@
+import { isSameValue } from '../../model/row-change.ts';
 import type { Batch } from './batch.ts';
 import type { Chunk, ChunkKey, ChunkState } from './chunk.ts';
-import type { BatchEvents } from './delivery-bits.ts';
-import type { Email, EmailContent } from './email.ts';
+import type { Email, EmailContent, Newsletter } from './email.ts';
 import type { PrepareMessage, SendMessage } from './email-message.ts';
 import type { AddressFacts, MemberIdentity, SegmentSubject, StoredMember, Suppression } from './member.ts';
-import type { Newsletter } from './newsletter.ts';
+import type { BatchEvents } from './recipient-state.ts';
+
+/** What the job reports for people (batch-sending-service-job.md, ログ出力). Ids and numbers only, no address. */
+export interface JobLog {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** What an operator has to look at (エラーログ). */
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** Counts what operators are alarmed of. */
+  count?(what: JobEvent): void;
+}
+
+/** `stalled`: a sender or a preparation died, or nobody took its work for long. */
+export type JobEvent = 'failed' | 'count_off' | 'stalled';
 
 /**
  * Storage of newsletters. Every `change` is made only if the item still has the version it was read with; it sets the
@@ -160,4 +173,31 @@ export interface Schedules {
 export interface Change<T> {
   readonly set: Partial<Omit<T, 'version'>>;
   readonly remove?: readonly (keyof T)[];
+}
+
+/** Columns that storage itself sets with each change. */
+const SET_BY_STORAGE = new Set(['updated_at']);
+
+/**
+ * Whether a stored item is what the change makes of the version that was read: the write was applied, its answer got
+ * lost, and it was repeated.
+ */
+export function isOwnWrite<T extends { readonly version: number }>(
+  stored: T,
+  was: { readonly version: number },
+  { set, remove = [] }: Change<T>,
+): boolean {
+  const found: Readonly<Record<string, unknown>> = { ...stored };
+  return (
+    stored.version === was.version + 1 &&
+    Object.entries(set).every(
+      ([name, value]) => value === undefined || SET_BY_STORAGE.has(name) || isSameValue(found[name], value),
+    ) &&
+    remove.every((name) => found[String(name)] === undefined)
+  );
+}
+
+/** The addresses that a member has left when it moves on to another one, and whose facts may still have to follow. */
+export function leftAddresses({ email_hash, moved_from = [] }: MemberPlace, to: string): readonly string[] {
+  return [...new Set([...moved_from, email_hash])].filter((from) => from !== to);
 }

@@ -1,7 +1,7 @@
 import { epochMs, isoAfter } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
+import { retryStorage, StopRetrying } from '../model/job-retries.ts';
 import type { Change } from '../model/ports.ts';
-import { retryStorage, StopRetrying } from '../storage/retry-storage.ts';
 import type { PrepareDeps } from './ports.ts';
 
 /** Another invocation took the preparation over, or the email was changed under it. */

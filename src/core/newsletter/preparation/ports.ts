@@ -1,9 +1,8 @@
 import type { Clock } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import type { JobLog } from '../model/job-log.ts';
 import type { MemberIdentity, MemberProfile } from '../model/member.ts';
-import type { BatchStore, ChunkStore, EmailStore } from '../model/ports.ts';
+import type { BatchStore, ChunkStore, EmailStore, JobLog } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 
 /** A subscribed member that matches the segment: a recipient, or excluded. */

@@ -3,12 +3,11 @@ import { countChunks } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import type { ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
+import { retryStorage } from '../model/job-retries.ts';
 import type { Change } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
-import { retryStorage } from '../storage/retry-storage.ts';
-import { withSample } from '../views/throughput.ts';
-import { ExclusionChecks } from './exclusion-checks.ts';
-import { RecipientReader } from './recipient-reader.ts';
+import { withSample } from '../views/email-view.ts';
+import { ExclusionChecks, RecipientReader } from './exclusion-checks.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** Another sender took the batch over. */

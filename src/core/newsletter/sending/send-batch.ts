@@ -4,15 +4,14 @@ import type { DoneSlot } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';
+import { retryStorage, StorageUnavailableError } from '../model/job-retries.ts';
 import type { Change } from '../model/ports.ts';
 import type { StateCounts } from '../model/recipient-state.ts';
-import { retryStorage, StorageUnavailableError } from '../storage/retry-storage.ts';
 import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
-import { finishBatch, msUntil } from './finish-batch.ts';
+import { otherWaits } from './judge-answer.ts';
+import { finishBatch, msUntil } from './record-outcome.ts';
 import { sendChunk } from './send-chunk.ts';
-import type { SendDeps } from './send-deps.ts';
-import { otherWaits } from './silence.ts';
-import type { Stop } from './stop.ts';
+import type { SendDeps, Stop } from './send-deps.ts';
 
 /** A shorter pause is not worth three writes. */
 const SHORT_PAUSE_MS = 1_000;

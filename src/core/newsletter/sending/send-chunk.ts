@@ -1,11 +1,13 @@
+import { epochMs, isoAfter } from '../../model/time.ts';
 import { claimEntries, expireCall, placesOf } from '../accounting/chunk-changes.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
+import type { CallOutcome } from '../model/email-message.ts';
+import type { BulkAnswer, BulkCall } from '../model/provider.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
-import type { BatchWork } from './batch-work.ts';
-import { isGivenUp } from './judge-answer.ts';
-import { makeCall } from './make-call.ts';
-import { keyOf } from './record-outcome.ts';
-import type { Stop } from './stop.ts';
+import { BatchLostError, type BatchWork } from './batch-work.ts';
+import { giveSlotAway, isGivenUp, type Judgement, judgeAnswer, noteAnswer } from './judge-answer.ts';
+import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
+import { bulkEntries, fromAddress, type Stop } from './send-deps.ts';
 
 /**
  * Sends what is pending in a chunk, each recipient at most once; who is refused for the time being waits for the next
@@ -94,4 +96,120 @@ async function exclude(state: ChunkState, excluded: ReadonlyMap<number, Exclusio
   const changed = await work.storage('exclude recipients', () => work.deps.chunks.change(state, next));
   if (changed !== undefined) work.keep(changed);
   else await work.reloadState(keyOf(state));
+}
+
+/** Between the claim of a call and its start, and between its time-out and its end. */
+const SLACK_MS = 10_000;
+
+type CallResult =
+  | { readonly kind: 'made'; readonly judgement: Judgement; readonly entries: readonly number[] }
+  /** Someone else changed the chunk meanwhile, or too much time passed before the call could begin. */
+  | { readonly kind: 'not-made' }
+  | { readonly kind: 'stopped'; readonly stop: Stop };
+
+interface PlannedCall {
+  readonly chunk: Chunk;
+  readonly state: ChunkState;
+  readonly entries: readonly number[];
+  /** Excluded in the same write as the claim. */
+  readonly excluded: ReadonlyMap<number, ExclusionReason>;
+}
+
+/** Claims the entries, calls the provider once, and records its answer (docs/decisions/newsletters/job.md#0100). */
+async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResult> {
+  const { clock, limits, remaining_ms, pacing } = work.deps;
+  const { entries } = planned;
+  if (remaining_ms() < limits.call_timeout_ms + limits.record_reserve_ms + SLACK_MS) {
+    return { kind: 'stopped', stop: { kind: 'continue' } };
+  }
+  // What can fail without a call fails before the claim: nobody becomes uncertain by it.
+  const content = await callContent(planned, work);
+  const claimed = await claim(planned, work);
+  if (claimed === undefined) return { kind: 'not-made' };
+  const { call } = claimed;
+  const ends = Math.min(epochMs(call.until), clock().getTime() + remaining_ms() - limits.record_reserve_ms);
+  const timeout_ms = Math.min(limits.call_timeout_ms, ends - clock().getTime());
+  const record = (outcomes: CallOutcome['outcomes']) =>
+    recordOutcome(claimed.state, { call_id: call.call_id, outcomes, at: clock().toISOString() }, work.deps);
+  if (timeout_ms < limits.call_timeout_ms / 2) {
+    const freed = keep(await record(entries.map((n) => ({ n, state: 'pending' }))), work);
+    return freed ?? { kind: 'not-made' };
+  }
+  const answer = await whileSlotServes(callProvider({ ...content, timeout_ms }, work), work);
+  const { provider_failures, is_accepted, post_is_known } = work;
+  const { tries_before = 0 } = work.batch;
+  const made = { entries, state: claimed.state, tries_before, provider_failures };
+  const given = { ...made, is_accepted, post_is_known, limits, now: clock() };
+  const judgement = judgeAnswer(answer, given);
+  const stopped = keep(await record(judgement.outcomes), work);
+  if (stopped !== undefined) return stopped;
+  work.provider_failures = judgement.provider_failures;
+  const silent = await noteAnswer(answer, work);
+  if (answer.kind === 'answered') work.was_answered = true;
+  // Pacing is told for the calls to come; this one is recorded already.
+  if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
+  if (silent !== undefined) return { kind: 'stopped', stop: silent };
+  // Another batch has the slot; an operator's matter is told all the same.
+  const { stop } = judgement;
+  if (work.gave_slot_away) return { kind: 'stopped', stop: stop?.kind === 'fail' ? stop : { kind: 'halt' } };
+  return { kind: 'made', judgement, entries };
+}
+
+/** Keeps what was recorded; otherwise the sender ends. @throws BatchLostError */
+function keep(recorded: Recorded, work: BatchWork): CallResult | undefined {
+  if (recorded === 'down') return { kind: 'stopped', stop: { kind: 'storage' } };
+  if (recorded === 'late') throw new BatchLostError('Another sender took the call for lost.');
+  work.keep(recorded);
+  return undefined;
+}
+
+/** The claimed state and its call; undefined when someone else changed the chunk. */
+async function claim({ state, entries, excluded }: PlannedCall, work: BatchWork) {
+  const { clock, limits, chunks, newId } = work.deps;
+  const call_id = newId();
+  const changed = await work.storage('claim the recipients of a call', () => {
+    const call = { call_id, entries, until: isoAfter(clock(), limits.call_timeout_ms + SLACK_MS) };
+    const next = claimEntries(state, call, excluded);
+    if (next === undefined) throw new Error('A call without entries was planned.');
+    return chunks.change(state, next);
+  });
+  // A claim whose answer was lost, and that was repeated later with another time, is found in the chunk.
+  const claimed = changed ?? (await work.reloadState(keyOf(state)));
+  work.keep(claimed);
+  const { call } = claimed;
+  return call?.call_id === call_id ? { state: claimed, call } : undefined;
+}
+
+async function callContent({ chunk, entries }: PlannedCall, work: BatchWork): Promise<Omit<BulkCall, 'timeout_ms'>> {
+  const { email, content, batch, deps } = work;
+  const { newsletter } = content;
+  return {
+    from: fromAddress(newsletter, batch),
+    ...(newsletter.reply_to !== undefined && { reply_to: newsletter.reply_to }),
+    rendering: await deps.renderings.of(email, content, batch),
+    entries: await bulkEntries(chunk, entries, deps.unsubscribeUrl),
+  };
+}
+
+/** A call that hangs keeps nobody else waiting: its slot is given away, and the sender waits without one. */
+async function whileSlotServes(call: Promise<BulkAnswer>, work: BatchWork): Promise<BulkAnswer> {
+  let giving: Promise<void> | undefined;
+  const stop = work.deps.repeat(work.deps.limits.hang_ms, () => {
+    giving ??= giveSlotAway(work).catch(() => undefined);
+    return giving;
+  });
+  try {
+    return await call;
+  } finally {
+    stop();
+    await giving;
+  }
+}
+
+async function callProvider(call: BulkCall, { deps }: BatchWork): Promise<BulkAnswer> {
+  try {
+    return await deps.provider.send(call);
+  } catch (error) {
+    return { kind: 'unknown', error: error instanceof Error ? error.name : 'unknown error' };
+  }
 }

@@ -1,12 +1,30 @@
 import type { Clock } from '../../model/time.ts';
 import type { Batch } from '../model/batch.ts';
-import type { ChunkKey, Recipient } from '../model/chunk.ts';
-import type { Email, EmailContent } from '../model/email.ts';
+import type { Chunk, ChunkKey, Recipient } from '../model/chunk.ts';
+import type { Email, EmailContent, Newsletter } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import type { JobLog } from '../model/job-log.ts';
-import type { BatchStore, ChunkStore, EmailStore, EventStore, NewsletterQueues } from '../model/ports.ts';
-import type { BulkProvider, Rendering } from '../model/provider.ts';
+import { mergeValues } from '../model/merge-fields.ts';
+import type { BatchStore, ChunkStore, EmailStore, EventStore, JobLog, NewsletterQueues } from '../model/ports.ts';
+import type { BulkEntry, BulkProvider, Refusal, Rendering } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
+
+/** Why a sender does not go on with its batch for now. */
+export type Stop =
+  /** A pause; `everyone`: the provider gives no allowance, so other batches of the email would not fare better. */
+  | { readonly kind: 'wait'; readonly until: string; readonly everyone: boolean }
+  /** The invocation's time ends: another one goes on. */
+  | { readonly kind: 'continue' }
+  /** The email was paused, or the slot was given to another batch. */
+  | { readonly kind: 'halt' }
+  /** The batch fails: an operator has to mend something, or the provider refused too often. */
+  | {
+      readonly kind: 'fail';
+      readonly refusal: Refusal;
+      /** What happened, for people; absent: the provider refused the batch. */
+      readonly what?: string;
+    }
+  /** An outcome could be queued only; storage is down. */
+  | { readonly kind: 'storage' };
 
 /** The budget of e-mail, as a sender of newsletters needs it. */
 export interface SendPacing {
@@ -54,4 +72,36 @@ export interface SendDeps {
   readonly remaining_ms: () => number;
   readonly limits: JobLimits;
   readonly log: JobLog;
+}
+
+/** The entries of a call: places in the chunk, in order. */
+export function bulkEntries(
+  chunk: Chunk,
+  places: readonly number[],
+  unsubscribeUrl: SendDeps['unsubscribeUrl'],
+): Promise<readonly BulkEntry[]> {
+  const { email_id, batch_id, chunk: number } = chunk;
+  return Promise.all(
+    places.map(async (n) => {
+      const recipient = chunk.recipients[n];
+      if (recipient === undefined) throw new Error(`Chunk ${number} of batch ${batch_id} has no recipient ${n}.`);
+      const unsubscribe_url = await unsubscribeUrl({ email_id, batch_id, chunk: number, n });
+      return {
+        to: recipient.member_email,
+        values: { ...mergeValues(recipient), unsubscribe_url },
+        unsubscribe_url,
+        tags: { email_id, chunk: `${batch_id}-${number}`, n: String(n) },
+      };
+    }),
+  );
+}
+
+/** The From address of a batch: that of the newsletter, at the sending domain or the fallback domain. */
+export function fromAddress(
+  newsletter: Newsletter,
+  { fallback_sending_domain }: Pick<Batch, 'fallback_sending_domain'>,
+) {
+  const { from, sending_domain, fallback_domain } = newsletter;
+  const domain = fallback_sending_domain ? fallback_domain : sending_domain;
+  return domain === undefined ? from : from.replace(/@[^@>\s]+(>?)\s*$/, `@${domain}$1`);
 }

@@ -1,8 +1,7 @@
 import type { Email, EmailContent } from '../model/email.ts';
 import { mergeValues } from '../model/merge-fields.ts';
 import type { BulkAnswer, BulkProvider } from '../model/provider.ts';
-import { fromAddress } from './bulk-call.ts';
-import type { Renderings } from './send-deps.ts';
+import { fromAddress, type Renderings } from './send-deps.ts';
 
 /** Batch id in the tags of test mails: there is no such batch, so their events count for nobody. */
 const TEST_BATCH = 'test';

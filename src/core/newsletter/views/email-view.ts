@@ -1,9 +1,15 @@
 import { countsOf, reasonsOf, sentBatches } from '../accounting/counts.ts';
-import { BATCH_STATUSES, type Batch, type BatchStatus } from '../model/batch.ts';
-import { type BatchEvents, countBits, EVENT_KINDS, type EventKind } from '../model/delivery-bits.ts';
+import type { Resolved } from '../lifecycle/resolve.ts';
+import { BATCH_STATUSES, type Batch, type BatchStatus, EXCLUDED_BATCH, type ProgressSample } from '../model/batch.ts';
 import type { Email, EmailStatus } from '../model/email.ts';
-import type { StateCounts } from '../model/recipient-state.ts';
-import { throughputOf } from './throughput.ts';
+import type { BatchStore } from '../model/ports.ts';
+import {
+  type BatchEvents,
+  countBits,
+  EVENT_KINDS,
+  type EventKind,
+  type StateCounts,
+} from '../model/recipient-state.ts';
 
 /**
  * What an email is doing: `scheduled` and `queued` before its job begins, `cancelling` until everybody who is left is
@@ -137,4 +143,99 @@ function batchCounts(batches: readonly Batch[]): Readonly<Record<BatchStatus, nu
 
 function rounded(rate: number): number {
   return Math.round(rate * 10) / 10;
+}
+
+/** What the job keeps on a batch for itself. */
+type Internal =
+  | 'tenant_id'
+  | 'version'
+  | 'progress'
+  | 'claim_id'
+  | 'claim_until'
+  | 'provider_failures'
+  | 'rendering'
+  | 'warmed_domain'
+  | 'judges_alone';
+
+export type BatchView = Omit<Batch, Internal>;
+
+function batchView(batch: Batch): BatchView {
+  const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...rest } = batch;
+  const { warmed_domain, judges_alone, ...shown } = rest;
+  return shown;
+}
+
+/** The batches of an email by number, a page at a time; that of the excluded recipients comes last. */
+export async function listBatches(
+  email_id: string,
+  { limit, after }: { readonly limit: number; readonly after?: string },
+  batches: Pick<BatchStore, 'read' | 'from'>,
+): Promise<{ readonly batches: readonly BatchView[]; readonly next?: string }> {
+  const from = after === undefined ? '00000' : String(Number(after) + 1).padStart(5, '0');
+  const found = await batches.from(email_id, from, limit);
+  const last = found.at(-1);
+  if (found.length === limit && last !== undefined) return { batches: found.map(batchView), next: last.batch_id };
+  const excluded = await batches.read(email_id, EXCLUDED_BATCH);
+  return { batches: [...found, ...(excluded ? [excluded] : [])].map(batchView) };
+}
+
+/** Seconds between two samples; the newest one moves until it is so far from the one before it. */
+const STEP_S = 10;
+/** Enough for the last minute. */
+const MOST = 8;
+/** The throughput is that of so many seconds. */
+const WINDOW_S = 60;
+/** Fewer seconds of sending say nothing about the rate. */
+const LEAST_S = 5;
+
+/** The samples of a batch after one more; a pause of more than a minute begins anew. */
+export function withSample(
+  samples: readonly ProgressSample[] = [],
+  now: Date,
+  done: number,
+): readonly ProgressSample[] {
+  const at = Math.floor(now.getTime() / 1000);
+  const last = samples.at(-1);
+  const before = samples.at(-2);
+  if (last === undefined || at - last.at > WINDOW_S) return [{ at, done }];
+  const kept = before !== undefined && last.at - before.at < STEP_S ? samples.slice(0, -1) : samples;
+  return [...kept, { at, done }].slice(-MOST);
+}
+
+/** Recipients per second in the last minute, over all batches; undefined while too little is known. */
+export function throughputOf(batches: readonly Pick<Batch, 'progress'>[], now: Date): number | undefined {
+  const at = now.getTime() / 1000;
+  const since = at - WINDOW_S;
+  let done = 0;
+  let from = Number.POSITIVE_INFINITY;
+  for (const { progress = [] } of batches) {
+    const first = progress[0];
+    const last = progress.at(-1);
+    if (first === undefined || last === undefined || last.at < since) continue;
+    done += Math.max(0, last.done - doneAt(progress, since));
+    from = Math.min(from, Math.max(first.at, since));
+  }
+  const seconds = at - from;
+  return seconds < LEAST_S || !Number.isFinite(seconds) ? undefined : done / seconds;
+}
+
+/** Between two samples, recipients are spread evenly. */
+function doneAt(samples: readonly ProgressSample[], at: number): number {
+  const after = samples.findIndex((sample) => sample.at >= at);
+  const next = samples[after];
+  const before = samples[after - 1];
+  if (next === undefined) return samples.at(-1)?.done ?? 0;
+  if (before === undefined) return next.done;
+  return before.done + ((next.done - before.done) * (at - before.at)) / (next.at - before.at);
+}
+
+/** What a decision reached, and of what it did not reach only what there is, as interfaces show it. */
+export function shownResolved({ resolved, continued, busy, waiting, waiting_until }: Omit<Resolved, 'email'>) {
+  return {
+    resolved,
+    ...(continued && { continued }),
+    ...(busy > 0 && { busy }),
+    ...(waiting > 0 && { waiting }),
+    ...(waiting_until !== undefined && { waiting_until }),
+  };
 }

@@ -1,8 +1,14 @@
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import { CHUNK_SIZE, type ChunkState, type Recipient } from '../model/chunk.ts';
-import { type BatchEvents, EVENT_KINDS, type EventKind, hasBit } from '../model/delivery-bits.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
-import { type ShownState, shownState } from '../model/recipient-state.ts';
+import {
+  type BatchEvents,
+  EVENT_KINDS,
+  type EventKind,
+  hasBit,
+  type ShownState,
+  shownState,
+} from '../model/recipient-state.ts';
 
 export interface RecipientView {
   readonly recipient_id: string;

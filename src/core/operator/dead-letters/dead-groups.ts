@@ -1,9 +1,9 @@
 import type { Channel } from '../../model/channels.ts';
 import { type ErrorType, policyOf } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
+import { failedAt } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
-import { failedAt } from '../../model/work/failed-at.ts';
-import { workFaults } from '../../model/work/work-rules.ts';
+import { workFaults } from '../../model/work-rules.ts';
 import { integrationOf, lastErrorOf } from '../search-filter.ts';
 
 /** Dead notifications that one repair brings back: same channel, integration, reason and last error. */

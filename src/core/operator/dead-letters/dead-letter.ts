@@ -1,13 +1,12 @@
 import { type ClaimPlan, planClaim } from '../../delivery/claim-plan.ts';
-import type { RowFault } from '../../model/column-rules.ts';
+import { describeFaults, type RowFault } from '../../model/column-rules.ts';
 import { ERROR_TYPES, type ErrorType } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { type QueueMessage, runOf } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
+import { failedAt } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
-import { failedAt } from '../../model/work/failed-at.ts';
-import { describeFaults } from '../../model/work/set-aside.ts';
-import { workFaults } from '../../model/work/work-rules.ts';
+import { workFaults } from '../../model/work-rules.ts';
 
 /** A message in a dead-letter queue. */
 export interface DeadLetter {

@@ -1,13 +1,12 @@
 import { CANCELLATION } from '../../delivery/policy/cancellation.ts';
-import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
-import type { NotificationRow } from '../../model/notification.ts';
+import { createdAt } from '../../model/history-index.ts';
+import { asNotification, type ForeignRow, type NotificationRow } from '../../model/notification.ts';
 import type { RunOptions } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { RowChange } from '../../model/row-change.ts';
+import { stateOf } from '../../model/row-state.ts';
 import { shownText } from '../../model/text.ts';
 import { epochMs, parseTime } from '../../model/time.ts';
-import { createdAt } from '../../model/work/history-index.ts';
-import { stateOf } from '../../model/work/row-state.ts';
 import { GIVEN_UP } from '../give-up.ts';
 import { planRetry } from '../retry-now.ts';
 import { revival } from '../revival.ts';

@@ -1,8 +1,8 @@
 import type { ErrorType } from '../../model/error-types.ts';
-import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
+import { createdAt } from '../../model/history-index.ts';
+import { asNotification, type ForeignRow } from '../../model/notification.ts';
+import { stateOf } from '../../model/row-state.ts';
 import { epochMs } from '../../model/time.ts';
-import { createdAt } from '../../model/work/history-index.ts';
-import { stateOf } from '../../model/work/row-state.ts';
 
 /** Why an operation leaves a notification that matches: a word of its own, or the reason why it was given up. */
 export type Exclusion =

@@ -1,4 +1,4 @@
-import type { ForeignRow } from '../../model/foreign-row.ts';
+import type { ForeignRow } from '../../model/notification.ts';
 import type { WorkState } from '../../model/work-index.ts';
 import type { Period, SearchFilter } from '../search-filter.ts';
 import type { Exclusion } from './exclusions.ts';

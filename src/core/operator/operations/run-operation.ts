@@ -1,4 +1,4 @@
-import type { ForeignRow } from '../../model/foreign-row.ts';
+import type { ForeignRow } from '../../model/notification.ts';
 import { epochMs } from '../../model/time.ts';
 import { ALWAYS, type Period } from '../search-filter.ts';
 import { belongs, choose } from './choose.ts';

@@ -1,11 +1,9 @@
 import type { RowStore } from '../../delivery/ports.ts';
-import type { ForeignRow } from '../../model/foreign-row.ts';
-import type { QueuedMessage } from '../../model/lanes.ts';
-import type { NotificationRow } from '../../model/notification.ts';
-import { messageFor, withToken } from '../../model/queue-message.ts';
+import type { ForeignRow, NotificationRow } from '../../model/notification.ts';
+import { messageFor, type QueuedMessage, withToken } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
+import { stateOf } from '../../model/row-state.ts';
 import { type Clock, epochMs } from '../../model/time.ts';
-import { stateOf } from '../../model/work/row-state.ts';
 import { choose } from './choose.ts';
 import type { Exclusion } from './exclusions.ts';
 import { type Counts, NOTHING, type Operation } from './operation.ts';

@@ -1,4 +1,4 @@
-import { OUT_OF_TIME } from '../../delivery/provider-gate.ts';
+import { OUT_OF_TIME } from '../../delivery/ports.ts';
 import type { RetryRecord } from '../../model/notification.ts';
 
 const HELD_BY_BUDGET = /^\{"budget":"(\w+)"\}$/;

@@ -1,8 +1,12 @@
-import { CHANNELS, type Channel, LANES, type Lane } from '../../model/channels.ts';
-import { PRIORITIES, type Priority } from '../../model/priorities.ts';
+import { CHANNELS, type Channel, LANES, type Lane, PRIORITIES, type Priority } from '../../model/channels.ts';
 import { PRIORITY_POLICY } from '../../model/retry-policy.ts';
-import { type PartitionCursors, readPartitions, workPartitions } from '../../model/work/work-partitions.ts';
-import type { DueIndex, WorkState } from '../../model/work-index.ts';
+import {
+  type DueIndex,
+  type PartitionCursors,
+  readPartitions,
+  type WorkState,
+  workPartitions,
+} from '../../model/work-index.ts';
 
 /** An operator's view of a lane. All figures except `in_flight` come from the work index. */
 export interface LaneStatus {

@@ -1,8 +1,8 @@
 import { policyOf } from '../../model/error-types.ts';
-import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
+import { createdAt } from '../../model/history-index.ts';
+import { asNotification, type ForeignRow } from '../../model/notification.ts';
+import { type RowState, stateOf } from '../../model/row-state.ts';
 import { shownText, withoutAddresses } from '../../model/text.ts';
-import { createdAt } from '../../model/work/history-index.ts';
-import { type RowState, stateOf } from '../../model/work/row-state.ts';
 
 /**
  * The columns that an operator may see. It lists what is shown, not what is hidden: a row that was set aside still

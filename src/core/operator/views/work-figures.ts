@@ -1,5 +1,4 @@
-import { CHANNELS, type Channel } from '../../model/channels.ts';
-import { PRIORITIES } from '../../model/priorities.ts';
+import { CHANNELS, type Channel, PRIORITIES } from '../../model/channels.ts';
 import { allShards, type PageCursor, type WorkState } from '../../model/work-index.ts';
 import type { WorkEntries, WorkEntry } from './work-entries.ts';
 

@@ -6,9 +6,8 @@ import {
   type OperatorSearch,
 } from '../../../../src/adapters/dynamodb/operator/operator-search.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
-import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
-import type { NotificationRow } from '../../../../src/core/model/notification.ts';
-import { historyKeys } from '../../../../src/core/model/work/history-index.ts';
+import { historyKeys } from '../../../../src/core/model/history-index.ts';
+import type { ForeignRow, NotificationRow } from '../../../../src/core/model/notification.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
 import { baseShards } from '../../../support/index-shards.ts';
 import { dueRow } from '../../../support/rows.ts';

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBatchStore } from '../../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEventStore } from '../../../../src/adapters/dynamodb/newsletter/event-store.ts';
-import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
-import type { NewsletterEvent } from '../../../../src/core/newsletter/events/newsletter-event.ts';
-import type { EventKind } from '../../../../src/core/newsletter/model/delivery-bits.ts';
+import { applyEvents, type NewsletterEvent } from '../../../../src/core/newsletter/events/apply-events.ts';
+import type { EventKind } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { startTestDynamoDb } from '../../../support/dynamodb.ts';
 import { batchRow } from '../../../support/newsletter/job-rows.ts';
 import { createTables } from '../../../support/tables.ts';

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { mergeFieldRefusal } from '../../../../src/core/newsletter/model/merge-field-refusal.ts';
-import { mergeUses, mergeValues, missingFields } from '../../../../src/core/newsletter/model/merge-fields.ts';
+import {
+  mergeFieldRefusal,
+  mergeUses,
+  mergeValues,
+  missingFields,
+} from '../../../../src/core/newsletter/model/merge-fields.ts';
 import { recipient } from '../../../support/newsletter/job-rows.ts';
 
 describe('merge fields', () => {

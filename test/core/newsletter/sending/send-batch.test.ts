@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
-import { withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
+import { StorageUnavailableError } from '../../../../src/core/newsletter/model/job-retries.ts';
 import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';
+import { withBits } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { recordLate } from '../../../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
-import { StorageUnavailableError } from '../../../../src/core/newsletter/storage/retry-storage.ts';
 import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
 import { JobWorld } from '../../../support/newsletter/job-world.ts';
 

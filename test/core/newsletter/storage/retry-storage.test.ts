@@ -5,7 +5,7 @@ import {
   retryStorage,
   StopRetrying,
   StorageUnavailableError,
-} from '../../../../src/core/newsletter/storage/retry-storage.ts';
+} from '../../../../src/core/newsletter/model/job-retries.ts';
 
 const MINUTE = 60_000;
 const { storage_before_sending, storage_after_sending } = DEFAULT_JOB_LIMITS;

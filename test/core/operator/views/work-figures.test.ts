@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CHANNELS } from '../../../../src/core/model/channels.ts';
-import { PRIORITIES } from '../../../../src/core/model/priorities.ts';
+import { CHANNELS, PRIORITIES } from '../../../../src/core/model/channels.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
 import type { WorkEntries, WorkEntry } from '../../../../src/core/operator/views/work-entries.ts';
 import { workFigures } from '../../../../src/core/operator/views/work-figures.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planClaim } from '../../../../src/core/delivery/claim-plan.ts';
-import { asNotification, type ForeignRow } from '../../../../src/core/model/foreign-row.ts';
+import { asNotification, type ForeignRow } from '../../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { type Answer, type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 import { deadRow, stoppedRow, storedRow } from '../../../support/cli/operations.ts';

@@ -15,7 +15,7 @@ import { createHandler, type Pacing } from '../../../../functions/shared/channel
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
 import { createRetryQueue } from '../../../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../../../src/adapters/sqs/return-to-queue.ts';
-import { PASS_THROUGH } from '../../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../../../src/core/delivery/ports.ts';
 import type { Sender, SendResult } from '../../../../src/core/delivery/sender.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';

@@ -9,7 +9,7 @@ import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
 import { FUNCTION_MS, STATE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
-import { PASS_THROUGH, type ProviderGate } from '../../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH, type ProviderGate } from '../../../../src/core/delivery/ports.ts';
 import type { Channel } from '../../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { ACCOUNT } from '../../../../src/core/pacing/paced-gate.ts';

@@ -1,0 +1,77 @@
+import { BASE_SHARDS, type IndexShards } from './index-shards.ts';
+import type { ForeignRow } from './notification.ts';
+import { parseTime } from './time.ts';
+import { fnv1a, shardOf } from './work-index.ts';
+
+/** Two years, in days: his-notification-log-table.md, 特記事項. */
+const RETENTION_DAYS = 2 * 365;
+
+/** Attributes by which a row is found after its work is done, and deleted when it expires; written once. */
+export interface HistoryKeys {
+  /**
+   * Eight hex digits that stand for tenant and notification_id, where the row has one, and the shard. The column itself
+   * may be NULL, which an index key must not be, and a copy would take bytes of the kilobyte that a write unit covers.
+   */
+  readonly notification_key?: string;
+  readonly history_bucket: string;
+  readonly tenant_created_at: string;
+  /** TTL, epoch seconds. */
+  readonly expires_at: number;
+}
+
+/**
+ * Keys of the history index: by day, then tenant, then time.
+ * @param terms.kept_from when the retention begins; a row that is older when it comes must not expire while it is due
+ */
+export function historyKeys(
+  row: { readonly log_id: string; readonly tenant_id: string; readonly notification_id?: unknown },
+  created: Date,
+  { kept_from = created, shards = BASE_SHARDS }: { readonly kept_from?: Date; readonly shards?: IndexShards } = {},
+): HistoryKeys {
+  const { tenant_id, notification_id } = row;
+  return {
+    ...(typeof notification_id === 'string' &&
+      notification_id !== '' && {
+        notification_key: notificationKey(tenant_id, notification_id, shardOf(row.log_id, shards.work)),
+      }),
+    history_bucket: historyBucket(created.toISOString().slice(0, 10), shardOf(row.log_id, shards.history)),
+    tenant_created_at: `${tenant_id}#${created.toISOString()}`,
+    expires_at: expiresAt(created > kept_from ? created : kept_from),
+  };
+}
+
+/**
+ * The partition of a notification's copies. A broadcast is one notification with a copy per recipient, so its copies are
+ * spread like the work index; rows from before have no shard. Not unique, and a collision with another tenant's key is easy to make on purpose: every lookup by this key must
+ * compare tenant and id, and must not reveal other matches.
+ */
+export function notificationKey(tenant_id: string, notification_id: string, shard?: number): string {
+  const hash = fnv1a(JSON.stringify([tenant_id, notification_id]));
+  return `${hash.toString(16).padStart(8, '0')}${shard === undefined ? '' : `#${shard}`}`;
+}
+
+/** @param day `YYYY-MM-DD`, UTC */
+export function historyBucket(day: string, shard: number): string {
+  return `${day}#${shard}`;
+}
+
+/** TTL, epoch seconds: two years after `from`. */
+export function expiresAt(from: Date): number {
+  return Math.floor(from.getTime() / 1000) + RETENTION_DAYS * 86_400;
+}
+
+/** Characters of `2026-11-01T09:00:00.000Z`. */
+const ISO_LENGTH = 24;
+
+/** The time in the history index, as a writer may format created_at differently; empty when unknown. */
+export function createdAt(row: ForeignRow): string {
+  const stored = row['tenant_created_at'];
+  const time = typeof stored === 'string' ? stored.slice(-ISO_LENGTH) : '';
+  return parseTime(time) === undefined ? '' : time;
+}
+
+/** The row has expired. DynamoDB may delete it days later. */
+export function isGone(row: ForeignRow, now: Date): boolean {
+  const expires = row['expires_at'];
+  return typeof expires === 'number' && expires * 1000 <= now.getTime();
+}

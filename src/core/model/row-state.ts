@@ -1,0 +1,102 @@
+import { describeFaults } from './column-rules.ts';
+import { policyOf } from './error-types.ts';
+import type { NotificationRow } from './notification.ts';
+import { epochMs, parseTime } from './time.ts';
+import { parseWorkQueue } from './work-index.ts';
+import { keptFaults, workFaults } from './work-rules.ts';
+
+/** The state of a notification as an operator sees it; send_status alone does not show it (docs/runbook.md). */
+export type RowState =
+  | 'delivered'
+  /** An attempt is under way. */
+  | 'claimed'
+  /** The worker of an attempt died; the next message or sweep takes over. */
+  | 'abandoned'
+  /** Its time has come; the next sweep, or a message that is queued, leads to the attempt. */
+  | 'due'
+  /** Its time is to come. */
+  | 'waiting'
+  /** Given up, with a dead letter. */
+  | 'dead'
+  /** Given up, without one: wrong recipient, cancelled, or its dead letter was dropped. */
+  | 'stopped'
+  /** Its row is malformed; the writer has to correct it, also where the indexer or a sweep has not judged it yet. */
+  | 'set_aside'
+  /** Not in the work index yet, or left to its writer. */
+  | 'not_taken_in';
+
+export function stateOf(row: NotificationRow, now: Date): RowState {
+  if (row.send_status === 'SUCCESS') return 'delivered';
+  const work = typeof row.work_queue === 'string' ? parseWorkQueue(row.work_queue) : undefined;
+  if (work === undefined || row.work_at === undefined) return withoutWork(row);
+  if (workFaults({ ...row }).length > 0) return 'set_aside';
+  if (row.send_status === 'SENDING') {
+    return epochMs(row.claim_until ?? '') > now.getTime() ? 'claimed' : 'abandoned';
+  }
+  if (work.state === 'dead') return 'dead';
+  return epochMs(row.work_at) <= now.getTime() ? 'due' : 'waiting';
+}
+
+/** A row that was in the pipeline before has a priority, a channel, and the time when it was last due. */
+function withoutWork(row: NotificationRow): RowState {
+  if (row.failure_reason === undefined) return 'not_taken_in';
+  return keptFaults({ ...row }).length > 0 ? 'set_aside' : 'stopped';
+}
+
+/**
+ * When a notification was given up. A dead one is in the work index since then; one that stopped without a dead letter is
+ * in no index, and its last change was its end. Undefined if another writer left no time.
+ */
+export function failedAt(
+  row: Readonly<Partial<NotificationRow>> & { readonly updated_at?: unknown },
+): string | undefined {
+  return [row.work_at, row.updated_at]
+    .map((time) => (typeof time === 'string' ? parseTime(time)?.toISOString() : undefined))
+    .find((time) => time !== undefined);
+}
+
+/** Whether a notification can be retried now: the state in which it can, or why it cannot. */
+export type RetryCheck =
+  | { readonly state: Extract<RowState, 'abandoned' | 'due' | 'waiting' | 'dead' | 'stopped'> }
+  | { readonly refused: string };
+
+/** Checks the row as it is. A delivered notification is never sent again (invariant 5). */
+export function checkRetry(row: NotificationRow, now: Date): RetryCheck {
+  if (row.is_deleted && row.send_status !== 'SUCCESS') {
+    return refuse('its writer deleted it (is_deleted); to send it anyway, set is_deleted to false first');
+  }
+  const state = stateOf(row, now);
+  switch (state) {
+    case 'delivered':
+      return refuse('it is delivered already and is never sent again');
+    case 'claimed':
+      return refuse(`an attempt is under way until ${row.claim_until} at the latest; check again after that`);
+    case 'stopped':
+      return checkStopped(row);
+    case 'set_aside':
+      return refuse(whySetAside(row));
+    case 'not_taken_in':
+      return refuse('it is not in the work index yet; try again in a few seconds');
+    default:
+      return { state };
+  }
+}
+
+function whySetAside(row: NotificationRow): string {
+  return row.work_queue === undefined
+    ? 'it was set aside as malformed; its writer has to correct the columns that error_message names'
+    : `it is malformed, and its writer has to correct it: ${describeFaults(workFaults({ ...row }))}`;
+}
+
+function checkStopped({ successor_log_id, failure_reason }: NotificationRow): RetryCheck {
+  if (successor_log_id !== undefined) {
+    return refuse(`it continues on its fallback channel as ${successor_log_id}; retry that one`);
+  }
+  return failure_reason === 'INVALID_RECIPIENT'
+    ? refuse(`INVALID_RECIPIENT: ${policyOf('INVALID_RECIPIENT').remedy}`)
+    : { state: 'stopped' };
+}
+
+function refuse(because: string): RetryCheck {
+  return { refused: because };
+}

@@ -1,0 +1,162 @@
+import { CHANNELS, PRIORITIES } from './channels.ts';
+import {
+  boolean,
+  brokenRules,
+  type ColumnRule,
+  count,
+  freeText,
+  id,
+  isAbsent,
+  oneOf,
+  type RowFault,
+  required,
+  text,
+  time,
+  utcTime,
+} from './column-rules.ts';
+import { ERROR_TYPES } from './error-types.ts';
+import { MOST_SHARDS } from './index-shards.ts';
+import {
+  CONTENT_COLUMNS,
+  EVIDENCE,
+  FALLBACK_COLUMNS,
+  type ForeignRow,
+  RECIPIENT_TYPES,
+  SEND_STATUSES,
+} from './notification.ts';
+import { type DueItem, type MalformedEntry, parseWorkQueue } from './work-index.ts';
+
+/** The kind of rule for columns that only the pipeline writes. */
+const OURS = 'column of the pipeline';
+/** Longest id in a queue message. */
+const MESSAGE_ID_LENGTH = 100;
+/** Most characters of a text that the pipeline keeps in a row. */
+const OWN_TEXT_LENGTH = 256;
+
+const evidence: ColumnRule = {
+  column: 'delivery_by_attempt',
+  rule: OURS,
+  expected: `a map of attempt numbers to ${EVIDENCE.join(', ')}`,
+  holds: (value) =>
+    isAbsent(value) ||
+    (Object.prototype.toString.call(value) === '[object Object]' &&
+      Object.entries(value as object).every(
+        ([attempt, word]) => /^\d+$/.test(attempt) && EVIDENCE.some((known) => known === word),
+      )),
+};
+
+/** Columns that only the pipeline writes, in so far as it reads them again. Any of them may be absent. */
+export const OWN_COLUMN_RULES: readonly ColumnRule[] = [
+  count('attempts_left', OURS),
+  count('last_attempt', OURS, -1),
+  count('redrive_count', OURS),
+  ...['delivered_at', 'opened_at', 'bounced_at', 'complained_at'].map(time),
+  oneOf('give_up', OURS, ERROR_TYPES),
+  ...['claim_until', 'claim_id', 'queued_for', 'provider_host', 'error_type'].map((column) =>
+    text(column, OWN_TEXT_LENGTH),
+  ),
+  ...[
+    'dead_message_id',
+    'dead_run_id',
+    'dead_enqueued_at',
+    'dead_sent_at',
+    'replay_id',
+    'successor_log_id',
+    'predecessor_log_id',
+  ].map((column) => text(column, OWN_TEXT_LENGTH)),
+  text('record_due', 1_000),
+  text('recipient_hash', OWN_TEXT_LENGTH),
+  boolean('suppressed'),
+  evidence,
+];
+
+const present = (rule: ColumnRule): ColumnRule => ({
+  ...rule,
+  holds: (value) => !isAbsent(value) && rule.holds(value),
+});
+
+/** What the work index shows of a row, and its message says (`due` is its `work_at`). */
+const ENTRY_RULES: readonly ColumnRule[] = [
+  required('log_id'),
+  id('log_id', MESSAGE_ID_LENGTH),
+  required('tenant_id'),
+  id('tenant_id', MESSAGE_ID_LENGTH),
+  present(oneOf('channel', 'chk_notification_log_type', CHANNELS)),
+  present(oneOf('priority', 'priority', PRIORITIES)),
+  present(utcTime('work_at')),
+];
+
+/** What delivery reads of a row in the work index. */
+const WORK_RULES: readonly ColumnRule[] = [
+  ...ENTRY_RULES,
+  present(oneOf('send_status', 'chk_notification_log_status', SEND_STATUSES)),
+  present(count('send_attempts', 'chk_notification_log_attempts_positive')),
+  count('max_retry_count', 'chk_notification_log_attempts_positive'),
+  count('retry_count', 'INTEGER'),
+  ...['attempts_left', 'last_attempt'].map((column) =>
+    present(count(column, OURS, column === 'last_attempt' ? -1 : 0)),
+  ),
+  ...OWN_COLUMN_RULES,
+  oneOf('failure_reason', OURS, ERROR_TYPES),
+  oneOf('fallback_channel', 'fallback', CHANNELS),
+  oneOf('recipient_type', 'chk_notification_log_recipient_type', RECIPIENT_TYPES),
+  ...['integration_config_id', 'notification_id', 'created_by'].map((column) => text(column, OWN_TEXT_LENGTH)),
+  ...['response_code', 'response_message', 'error_message', 'error_details'].map(freeText),
+  // Only text can be moved out, by an indexer that the stream's filter wakes.
+  ...[...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].map(freeText),
+  boolean('is_deleted'),
+  time('next_retry_at'),
+  // The deadline is computed from it.
+  utcTime('first_attempt_at'),
+];
+
+const WRONG_QUEUE: RowFault = {
+  column: 'work_queue',
+  rule: OURS,
+  expected: 'the queue of its priority; other writers leave it out',
+};
+
+/** The rules that a row in the work index breaks: whoever may write to the table may have written it. */
+export function workFaults(row: ForeignRow): RowFault[] {
+  return [...brokenRules(WORK_RULES, row), ...partitionFaults(row['work_queue'], row['priority'])];
+}
+
+/** The rules that a row breaks that the pipeline has given up, and that an operator may bring back. */
+export function keptFaults(row: ForeignRow): RowFault[] {
+  return brokenRules(WORK_RULES, row);
+}
+
+/** The rules that an entry of the work index breaks. */
+export function entryFaults(work_queue: string, entry: ForeignRow): RowFault[] {
+  const elsewhere = parseWorkQueue(work_queue)?.priority !== entry['priority'];
+  return [...brokenRules(ENTRY_RULES, entry), ...(elsewhere ? [WRONG_QUEUE] : [])];
+}
+
+function partitionFaults(work_queue: unknown, priority: unknown): RowFault[] {
+  const queue = typeof work_queue === 'string' ? parseWorkQueue(work_queue) : undefined;
+  if (queue !== undefined && queue.shard < MOST_SHARDS && queue.priority === priority) return [];
+  return [WRONG_QUEUE];
+}
+
+/**
+ * Whether a message can say what the column of an entry holds: the lanes read messages by the rules of the index, so that
+ * no row is sent whose message nobody can read.
+ */
+export function fitsMessage(column: 'log_id' | 'tenant_id' | 'work_at', value: unknown): value is string {
+  return typeof value === 'string' && ENTRY_RULES.every((rule) => rule.column !== column || rule.holds(value));
+}
+
+/** Sorts what a page of the work index holds. */
+export function readEntries(
+  work_queue: string,
+  entries: readonly ForeignRow[],
+): { readonly items: DueItem[]; readonly malformed?: readonly MalformedEntry[] } {
+  const items: DueItem[] = [];
+  const malformed: MalformedEntry[] = [];
+  for (const entry of entries) {
+    const faults = entryFaults(work_queue, entry);
+    if (faults.length === 0) items.push(entry as unknown as DueItem);
+    else malformed.push({ log_id: String(entry['log_id']), work_queue, work_at: String(entry['work_at']), faults });
+  }
+  return { items, ...(malformed.length > 0 && { malformed }) };
+}

@@ -1,0 +1,143 @@
+import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../model/channels.ts';
+import type { RunOptions } from '../model/queue-message.ts';
+
+/**
+ * The job's parameters (batch-952-notification-retry.md §7), the same on the command line and in the
+ * dispatcher's event.
+ */
+export interface SweepRequest {
+  readonly max_retry_count?: number;
+  readonly channel?: Channel;
+  readonly priority?: Priority;
+  readonly tenant?: string;
+  /** Most notifications to dispatch. */
+  readonly limit?: number;
+  readonly dry_run?: boolean;
+  readonly force_retry?: boolean;
+  /**
+   * A lookahead between two sweeps that are more than 15 minutes apart: it only queues ahead
+   * (docs/decisions/delivery/sweep-and-backlog.md#0064).
+   */
+  readonly ahead?: boolean;
+  /**
+   * A run between two sweeps, every so many minutes: it only queues what is urgent or important and became due since
+   * the run before (docs/decisions/delivery/sweep-and-backlog.md#0084).
+   */
+  readonly express_minutes?: number;
+}
+
+/** A run between two sweeps, which is none itself: it leaves no record, and repairs nothing that a sweep repairs. */
+export function isBetweenSweeps({ ahead, express_minutes }: SweepRequest): boolean {
+  return ahead === true || express_minutes !== undefined;
+}
+
+/** What the run overrides in its messages; undefined when it overrides nothing. */
+export function runOptionsOf({ max_retry_count, force_retry }: SweepRequest): RunOptions | undefined {
+  if (max_retry_count === undefined && !force_retry) return undefined;
+  return {
+    ...(max_retry_count !== undefined && { max_retry_count }),
+    ...(force_retry && { force: true }),
+  };
+}
+
+/** The job's answer (a contract: fields are added, never renamed). */
+export interface SweepResult {
+  readonly run_id: string;
+  readonly dry_run: boolean;
+  /** Notifications that matched and are due now. */
+  readonly due: number;
+  readonly dispatched: number;
+  /** Due, but not dispatched: beyond the limit, still queued from an earlier sweep, or refused by the queue. */
+  readonly skipped: number;
+  readonly by_channel: Record<Channel, number>;
+  readonly by_priority: Record<Priority, number>;
+  /** Queued with a delay, as they become due within 15 minutes; not part of `due`. */
+  readonly ahead: number;
+}
+
+/** Counts what a sweep finds and sends. */
+export class Tally {
+  readonly #run_id: string;
+  readonly #dry_run: boolean;
+  readonly #by_channel = zeros(CHANNELS);
+  readonly #by_priority = zeros(PRIORITIES);
+  #due = 0;
+  #dispatchedDue = 0;
+  #skipped = 0;
+  #ahead = 0;
+  /** Messages that the lanes did not take. */
+  refused = 0;
+
+  constructor(run_id: string, dry_run: boolean) {
+    this.#run_id = run_id;
+    this.#dry_run = dry_run;
+  }
+
+  sawDue(item: { readonly channel: Channel; readonly priority: Priority }): void {
+    this.#due += 1;
+    this.#by_channel[item.channel] += 1;
+    this.#by_priority[item.priority] += 1;
+  }
+
+  skippedDue(count: number): void {
+    this.#skipped += count;
+  }
+
+  sent(messages: readonly { readonly delay_seconds: number }[]): void {
+    const due = messages.filter(({ delay_seconds }) => delay_seconds === 0).length;
+    this.#dispatchedDue += due;
+    this.#ahead += messages.length - due;
+  }
+
+  result(): SweepResult {
+    return {
+      run_id: this.#run_id,
+      dry_run: this.#dry_run,
+      due: this.#due,
+      dispatched: this.#dispatchedDue,
+      skipped: this.#skipped,
+      by_channel: this.#by_channel,
+      by_priority: this.#by_priority,
+      ahead: this.#ahead,
+    };
+  }
+}
+
+function zeros<K extends string>(keys: readonly K[]): Record<K, number> {
+  return Object.fromEntries(keys.map((key) => [key, 0])) as Record<K, number>;
+}
+
+/**
+ * A sweep, kept for a month as an item of PipelineState with kind `sweep`. All invocations of a sweep make one item.
+ */
+export interface SweepRecord {
+  readonly run_id: string;
+  /** ISO-8601 UTC. */
+  readonly started_at: string;
+  /** Milliseconds of work in all invocations together. */
+  readonly duration_ms: number;
+  readonly due: number;
+  readonly dispatched: number;
+  readonly skipped: number;
+  /** Whether the sweep has walked the work index to the end; while false, it may still be under way. */
+  readonly complete: boolean;
+  /** Whether the sweep took everything that was due: one by the job's options may be limited to a part. */
+  readonly everything?: boolean;
+}
+
+/** What a sweep needs to know of the sweeps before it. */
+export interface SweepHistory {
+  /** When the last sweep began that walked the whole work index to its end, ISO-8601 UTC; undefined when none is known. */
+  lastCompleted(): Promise<string | undefined>;
+  /** When the last express run began that sent all it found; undefined when none is known. */
+  lastExpress(): Promise<string | undefined>;
+  /** The same of the looks ahead. */
+  lastAhead(): Promise<string | undefined>;
+}
+
+export interface SweepLog extends SweepHistory {
+  /** Adds the counts of one invocation to its sweep. */
+  record(part: SweepRecord): Promise<void>;
+  recordExpress(started_at: string): Promise<void>;
+  recordAhead(started_at: string): Promise<void>;
+}

@@ -1,0 +1,217 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { type Notice, reportDeaths } from '../../../src/core/monitor/dead-notifications.ts';
+import { at, dueRow, T0 } from '../../support/rows.ts';
+
+const MINUTE = 60_000;
+
+function dead(log_id: string, diedAfterMs: number, changes: Partial<NotificationRow> = {}): NotificationRow {
+  return dueRow({
+    log_id,
+    send_status: 'FAILED',
+    work_queue: workQueueOf('dead', changes.priority ?? 'normal', log_id),
+    work_at: at(diedAfterMs).toISOString(),
+    failure_reason: 'AUTH_FAILED',
+    error_type: 'AUTH_FAILED',
+    ...changes,
+  });
+}
+
+/** A reason of ours, and a last error in the words of the row's writer. */
+const WORDS = { error_type: 'x; reboot' as never };
+
+/** Operators' mailbox and the pipeline, with a publisher or a mark that can break. */
+function setUp(rows: readonly NotificationRow[] = []) {
+  const tables = new MemoryTables(() => T0);
+  const put = (...more: readonly NotificationRow[]) => {
+    for (const row of more) tables.log.set(row.log_id, { ...row });
+  };
+  put(...rows);
+  const notices: Notice[] = [];
+  let mark: string | undefined;
+  const broken = { publish: false, write: false };
+  const look = (afterMs: number) =>
+    reportDeaths(
+      {
+        index: tables.dueIndex,
+        rows: { read: async (log_id) => tables.row(log_id) },
+        mark: {
+          read: async () => mark,
+          write: async (until) => {
+            if (broken.write) throw new Error('died before the mark');
+            mark = until;
+          },
+        },
+        publish: async (notice) => {
+          if (broken.publish) throw new Error('SNS is away');
+          notices.push(notice);
+        },
+        stack: 'notification-retry-test',
+      },
+      at(afterMs),
+    );
+  return { put, tables, notices, broken, look };
+}
+
+describe('the notice of what was given up', () => {
+  const QUEUE = { work_queue: 'dead#normal#1' };
+  const foreign = (count: number, work_at: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => ({
+      ...dead(`foreign-${i}`, 0),
+      ...QUEUE,
+      ...({ channel: 'fax' } as object),
+      work_at: work_at(i),
+    }));
+
+  it.each([
+    ['whose times can be read', 600, (i: number) => at(i).toISOString()],
+    ['whose times nobody can read', 600, () => '2026-03-01T10:30:00.zzZ'],
+    ['in a partition that is full of them', 10_300, (i: number) => at(i).toISOString()],
+  ])('skips no death behind pages of entries that are none, %s', async (_, count, work_at) => {
+    const { look, notices } = setUp([
+      dead('before', 0, QUEUE),
+      ...foreign(count, work_at),
+      dead('behind', 20 * MINUTE, QUEUE),
+    ]);
+    for (let minutes = 30; minutes < 60; minutes += 5) await look(minutes * MINUTE);
+    const text = notices.map((notice) => notice.text).join();
+    expect(text).toContain('before');
+    expect(text).toContain('behind');
+  });
+
+  it('is one message, grouped by channel, integration and cause, the most frequent first', async () => {
+    const { look, notices } = setUp([
+      dead('a', 0, { channel: 'slack', integration_config_id: 'IC002' }),
+      ...['b', 'c', 'd', 'e'].map((id) =>
+        dead(id, 1_000, { failure_reason: 'MAX_RETRIES', error_type: 'SERVER_OVERLOAD' }),
+      ),
+      dead('f', 2_000, { channel: 'slack', integration_config_id: 'IC009' }),
+    ]);
+    expect(await look(10 * MINUTE)).toBe(6);
+    expect(notices).toHaveLength(1);
+    expect(notices[0]?.subject).toBe('notification-retry-test: 6 notifications given up');
+    const text = notices[0]?.text ?? '';
+    const causes = text.split('\n').filter((line) => line.includes(' × '));
+    expect(causes).toEqual([
+      '4 × webhook, integration -: MAX_RETRIES, at last SERVER_OVERLOAD',
+      '1 × slack, integration IC002: AUTH_FAILED',
+      '1 × slack, integration IC009: AUTH_FAILED',
+    ]);
+    expect(text).toMatch(/Remove the cause that the error message names/);
+    expect(text).toMatch(/ops -- list --status dead --channel webhook --error-type SERVER_OVERLOAD/);
+    expect(text).toMatch(/export NOTIFICATION_RETRY_STACK=notification-retry-test/);
+  });
+
+  it('is not sent when nothing died', async () => {
+    const { look, notices } = setUp([dueRow({ log_id: 'due' })]);
+    expect(await look(10 * MINUTE)).toBe(0);
+    expect(notices).toEqual([]);
+  });
+
+  it('tells of a death once, and leaves one to the next look that may not be in the index yet', async () => {
+    const { look, notices, put } = setUp([dead('a', 0)]);
+    await look(1 * MINUTE);
+    expect(notices).toHaveLength(0);
+    put(dead('b', 0.5 * MINUTE));
+    await look(5 * MINUTE);
+    expect(notices).toHaveLength(1);
+    await look(10 * MINUTE);
+    await look(10 * MINUTE);
+    expect(notices).toHaveLength(1);
+    expect(notices[0]?.text).toMatch(/a, b|b, a/);
+  });
+
+  it.each(['publish', 'write'] as const)('is repeated, and never skipped, when a look dies at %s', async (step) => {
+    const { look, notices, broken } = setUp([dead('a', 0)]);
+    broken[step] = true;
+    await expect(look(10 * MINUTE)).rejects.toThrow();
+    broken[step] = false;
+    await look(11 * MINUTE);
+    expect(notices.at(-1)?.text).toContain('  a\n');
+    expect(notices).toHaveLength(step === 'publish' ? 1 : 2);
+  });
+
+  it('leaves out what was redriven in the meantime', async () => {
+    const { look, notices, tables, put } = setUp([dead('a', 0), dead('b', 0)]);
+    const { failure_reason: _, ...redriven } = dead('a', 0, { send_status: 'SENDING' });
+    const page = tables.dueIndex.page;
+    // Between the index and the row.
+    tables.dueIndex.page = async (...args) => {
+      const answer = await page(...args);
+      put(redriven as NotificationRow);
+      return answer;
+    };
+    await look(10 * MINUTE);
+    expect(notices[0]?.subject).toMatch(/1 notification given up/);
+  });
+
+  it('stays readable and small, however many causes there are', async () => {
+    const { look, notices } = setUp(
+      Array.from({ length: 200 }, (_, i) => dead(`${'x'.repeat(90)}-${i}`, i, { integration_config_id: `IC${i}` })),
+    );
+    await look(10 * MINUTE);
+    expect(notices[0]?.text).toMatch(/180 more causes, of 180 notifications/);
+    expect(Buffer.byteLength(notices[0]?.text ?? '')).toBeLessThan(16_384);
+    expect(notices[0]?.subject.length).toBeLessThanOrEqual(100);
+  });
+
+  it('reports the deaths of all others beside a row that another program put among the dead ones', async () => {
+    const foreign = { ...dead('evil', 0), failure_reason: 'full', error_type: 'x; reboot' } as never;
+    const numbered = { ...dead('numbered', 0), integration_config_id: 5 } as never;
+    const { look, notices } = setUp([foreign, numbered, dead('good', 1_000), { ...dead('own', 0), ...WORDS }]);
+    expect(await look(10 * MINUTE)).toBe(4);
+    const text = notices[0]?.text ?? '';
+    const causes = text.split('\n').filter((line) => line.includes(' × '));
+    expect(causes.sort().reverse()).toEqual([
+      '2 × webhook, integration -: AUTH_FAILED',
+      expect.stringMatching(/^1 × malformed row: integration_config_id breaks VARCHAR/),
+      expect.stringMatching(/^1 × malformed row: failure_reason breaks .*: expected one of NETWORK_TIMEOUT/),
+    ]);
+    expect(text).not.toContain('reboot');
+    expect(await look(15 * MINUTE)).toBe(0);
+  });
+
+  it('tells of every death, whenever it died and whatever breaks: a property', async () => {
+    let crowded = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ ms: fc.integer({ min: 0, max: 20 * MINUTE }), burst: fc.integer({ min: 1, max: 300 }) }), {
+          minLength: 1,
+          maxLength: 6,
+        }),
+        fc.array(fc.constantFrom('none', 'publish', 'write'), { maxLength: 6 }),
+        async (bursts, breaks) => {
+          // All of a burst in one partition, so that a page does not hold them.
+          const rows = bursts.flatMap(({ ms, burst }, b) =>
+            Array.from({ length: burst }, (_, i) =>
+              dead(`${b}-${i}`, ms + i, { work_queue: 'dead#normal#0', integration_config_id: `${b}-${i}` }),
+            ),
+          );
+          if (rows.length > 250) crowded += 1;
+          const { look, tables, broken, put } = setUp();
+          const told = new Set<string>();
+          const read = tables.row.bind(tables);
+          tables.row = (log_id) => {
+            if (!broken.publish) told.add(log_id);
+            return read(log_id);
+          };
+          for (let step = 0; step < 60; step++) {
+            // What died up to now is in the index two minutes later at the latest.
+            const now = step * MINUTE;
+            put(...rows.filter(({ work_at = '' }) => work_at <= at(now).toISOString()));
+            const breaking = breaks[step];
+            broken.publish = breaking === 'publish';
+            broken.write = breaking === 'write';
+            await look(now).catch(() => {});
+          }
+          expect(told.size).toBe(rows.length);
+        },
+      ),
+      { numRuns: 25 },
+    );
+    expect(crowded).toBeGreaterThan(0);
+  });
+});
