@@ -63,7 +63,8 @@ export function newOperationId({ clock, newId }: Pick<OperateDeps, 'clock' | 'ne
 
 /** What an operator may ask of an operation in its state. */
 export function possibleActs({ status, wanted }: Operation): readonly OperationAct[] {
-  if (wanted !== undefined) return [];
+  // Also a cancel again: the process that was to carry it out may have died.
+  if (wanted !== undefined) return ['cancel'];
   switch (status) {
     case 'ready':
       return ['start', 'cancel'];

@@ -286,6 +286,18 @@ describe('an id or a command that means something else', () => {
     expect(await store().read(operation.operation_id)).toMatchObject({ status: 'ready' });
   });
 
+  it.each(['cancel', 'retry', 'give_up'] as const)('is refused by its id alone, if it is a %s', async (kind) => {
+    const row =
+      kind === 'give_up' ? deadRow('zc-1', { tenant_id: 'ZC' }) : storedRow('zc-1', { tenant_id: 'ZC', ...waiting });
+    await ops.put(row);
+    const { operation_id } = await made({ kind, filter: { tenant_id: 'ZC' }, operation_id: `op-zc-${kind}` });
+    expect(await ops.run(['replay', '--id', operation_id, '--yes'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`is a ${kind} of tenant_id ZC: a replay continues redrives only`),
+    });
+    expect(await ops.row('zc-1')).toEqual(row);
+  });
+
   it('is continued by its id alone, with its own conditions and its own rate', async () => {
     await ops.put(deadRow('z-1', { tenant_id: 'Z' }), deadRow('z-2', { tenant_id: 'Z-OTHER' }));
     const { operation_id } = await made({ filter: { tenant_id: 'Z' }, rate: 7 });

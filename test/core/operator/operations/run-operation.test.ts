@@ -146,6 +146,22 @@ describe('an operation whose page fails', () => {
     expect(await at.stored(operation_id)).not.toHaveProperty('wanted');
   });
 
+  it.each(['pause', 'cancel'] as const)(
+    'can be cancelled whose process died after a %s was asked for, and before it began that',
+    async (act) => {
+      const { at, operation_id, stored } = await failing('redrive', 20);
+      await at.run(operation_id, [4 + 10], { alone: true });
+      // The process that this starts dies, too, or is never started.
+      at.pass(-CLAIM_MS);
+      await operate(operation_id, act, at.deps);
+      at.pass(2 * CLAIM_MS);
+      expect(possibleActs(await stored())).toEqual(['cancel']);
+      await operate(operation_id, 'cancel', at.deps);
+      await at.run(operation_id, []);
+      expect(await stored()).toMatchObject({ status: 'cancelled', progress: { taken: 10 } });
+    },
+  );
+
   it.each(['redrive', 'cancel'] as const)(
     'takes nothing after its claim, so that the process after it counts all: %s',
     async (kind) => {
