@@ -64,6 +64,20 @@ describe('a wait that no timer can take', () => {
   });
 });
 
+describe('a queue that is closed while another tab works', () => {
+  it('takes no step more', async () => {
+    const step = vi.fn(async () => undefined);
+    const turn = Promise.withResolvers<void>();
+    const exclusively = async <T>(run: () => Promise<T>) => turn.promise.then(run);
+    const { wake, close } = runQueue({ exclusively, step, onFault: () => {} });
+    const woken = wake();
+    close();
+    turn.resolve();
+    await woken;
+    expect(step).not.toHaveBeenCalled();
+  });
+});
+
 describe('a wait until a date', () => {
   it.each([
     ['60', 60_000],

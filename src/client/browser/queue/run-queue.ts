@@ -23,7 +23,8 @@ export function runQueue({ exclusively, step, onFault }: RunPorts) {
     for (;;) {
       const anew = woken === 'anew';
       woken = 'no';
-      const wait = closed ? undefined : await exclusively(() => step(anew));
+      // Another tab may have had the turn until now, and this queue may be closed since.
+      const wait = await exclusively(async () => (closed ? undefined : step(anew)));
       if (woken === 'no' && wait !== 0) return wait;
     }
   }
