@@ -8,7 +8,7 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'source files': 911,
-  'lines without simulation/': 70_481,
+  'lines without simulation/': 70_483,
   'files that functions/send-webhook loads': 104,
   'files that functions/console-api loads': 165,
 };
