@@ -1,8 +1,8 @@
 import { SEND_STATUSES } from '../src/core/model/notification.ts';
 import { START } from './engine/start.ts';
 import { schedule } from './pipeline/arrivals.ts';
-import { connectLanes } from './pipeline/connect-lanes.ts';
-import { Dispatcher, queued } from './pipeline/dispatcher.ts';
+import { connectLanes } from './pipeline/channel-function.ts';
+import { queued, startDispatcher } from './pipeline/dispatcher.ts';
 import { World } from './pipeline/world.ts';
 import { type Held, heldBy } from './report/drain.ts';
 import { type Figures, figuresOf } from './report/figures.ts';
@@ -47,7 +47,7 @@ export async function runScenario(
     time.at(time.now + SAMPLE_MS, sample);
   };
   time.at(START.getTime(), sample);
-  new Dispatcher(world).start();
+  startDispatcher(world);
   await time.runUntil(() => over);
   audit(world, isOver());
   return figuresOf(world, seed, held);

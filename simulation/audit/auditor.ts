@@ -176,6 +176,12 @@ export class Auditor {
     if (/@|secret/.test(text)) this.#violated('9: a queue holds an address or a body', row);
   }
 
+  /** A function threw or logged what is no fault of storage. */
+  threw(error: string): void {
+    this.#count += 1;
+    if (this.#violations.length < SHOWN) this.#violations.push(error);
+  }
+
   /** @param over whether nothing was left to do when the simulation ended */
   finish(row: number, final: FinalRow, over: boolean): void {
     const { status, in_index, failure_reason, send_attempts, letters } = final;

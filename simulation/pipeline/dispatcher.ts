@@ -1,9 +1,10 @@
+import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { SweepLanes } from '../../src/core/model/queue-message.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
-import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
-import { isBetweenSweeps, type SweepRequest } from '../../src/core/sweep/sweep-run.ts';
 import { START } from '../engine/start.ts';
+import type { Env } from '../world/actor.ts';
+import { dispatcher } from '../world/programs.ts';
+import { sweepLog } from '../world/stores.ts';
 import type { World } from './world.ts';
 
 const MINUTE = 60_000;
@@ -11,109 +12,85 @@ const MINUTE = 60_000;
 const SWEEP_MINUTE = 30;
 const QUARTER = 15;
 const EXPRESS_MINUTES = 5;
-const LANE_SECONDS = 300;
-const LEAST_PER_LANE = 500;
-/** The dispatcher's function (functions/dispatcher/handler.ts). */
+/** Seconds of what a lane takes, and messages that it may hold whatever it takes (functions/dispatcher/handler.ts). */
+const SHORT_LANES = { seconds: 300, least: 500 };
 const TIMEOUT_MS = 900_000;
-const RESERVE_MS = 30_000;
 /** Milliseconds per message: at 256 MB it sends about 2,200 a second. */
 const MESSAGE_MS = 0.45;
 const ATTRIBUTES_MS = 10;
 
-/** The dispatcher's schedules. */
-export class Dispatcher {
-  readonly #world: World;
-  #lastCompleted: string | undefined;
-  #lastExpress: string | undefined;
-  #lastAhead: string | undefined;
-  #runs = 0;
-
-  constructor(world: World) {
-    this.#world = world;
-  }
-
-  start(): void {
-    this.#everyMinute(START.getTime());
-  }
-
-  #everyMinute(at: number): void {
-    this.#world.time.at(at, () => {
-      const minute = new Date(at).getUTCMinutes();
-      if (!this.#world.isBlackout()) {
-        if (minute === SWEEP_MINUTE) void this.#run({});
-        else if (minute % QUARTER === 0) void this.#run({ ahead: true });
-        if (minute % EXPRESS_MINUTES === 0) void this.#run({ express_minutes: EXPRESS_MINUTES });
+/** Starts the dispatcher as its schedules do. */
+export function startDispatcher(world: World): void {
+  const { time, tables } = world;
+  const log = sweepLog(new Map());
+  const lanes = lanesOf(world);
+  let runs = 0;
+  const run = async (options: SweepEvent) => {
+    let next: SweepEvent | undefined = { ...options, run_id: `sweep-${++runs}` };
+    const continueWith = async (event: SweepEvent) => {
+      next = event;
+    };
+    while (next !== undefined) {
+      const event: SweepEvent = next;
+      next = undefined;
+      const deadline = time.now + TIMEOUT_MS;
+      const shards = await tables.index.shards();
+      const handler = dispatcher(envOf(world), { shards, short_lanes: SHORT_LANES, lanes, log, continueWith });
+      try {
+        await handler(event, { getRemainingTimeInMillis: () => deadline - time.now });
+      } catch (error) {
+        world.fault(error);
+        world.count('sweeps failed');
       }
-      this.#everyMinute(at + MINUTE);
-    });
-  }
-
-  async #run(request: SweepRequest): Promise<void> {
-    const { time } = this.#world;
-    const run_id = `sweep-${++this.#runs}`;
-    const started = time.clock().toISOString();
-    let from: SweepCursor | undefined;
-    let recorded = isBetweenSweeps(request);
-    try {
-      do {
-        const deadline = time.now + TIMEOUT_MS - RESERVE_MS;
-        const { next, refused } = await sweep(
-          request,
-          { run_id, ...(from && { from }) },
-          this.#deps(deadline, request),
-        );
-        if (!recorded && isWalked(next)) {
-          this.#lastCompleted = from?.started ?? started;
-          recorded = true;
-        }
-        if (request.express_minutes !== undefined && next === undefined && refused === 0) {
-          this.#lastExpress = from?.started ?? started;
-        }
-        if (request.ahead && next === undefined && refused === 0) this.#lastAhead = from?.started ?? started;
-        from = next;
-      } while (from !== undefined);
-    } catch (error) {
-      if ((error as Error).name !== 'ThrottlingException') throw error;
-      this.#world.count('sweeps failed');
     }
-  }
+  };
+  const everyMinute = (at: number) => {
+    time.at(at, () => {
+      const minute = new Date(at).getUTCMinutes();
+      if (!world.isBlackout()) {
+        if (minute === SWEEP_MINUTE) void run({});
+        else if (minute % QUARTER === 0) void run({ ahead: true });
+        if (minute % EXPRESS_MINUTES === 0) void run({ express_minutes: EXPRESS_MINUTES });
+      }
+      everyMinute(at + MINUTE);
+    });
+  };
+  everyMinute(START.getTime());
+}
 
-  #deps(deadline: number, request: SweepRequest): SweepDeps {
-    const world = this.#world;
-    const { time } = world;
-    const lanes: SweepLanes = {
-      backlog: async (channel, lane) => {
-        await time.pause(ATTRIBUTES_MS);
-        const queue = world.queues[channel][lane];
-        queue.requests += 1;
-        const registers = world.budgets.channels.get(channel) ?? {};
-        return queue.visible + (isWaiting(registers, lane, time.clock()) ? queue.delayed : 0);
-      },
-      send: async (messages) => {
-        await time.pause(messages.length * MESSAGE_MS);
-        if (world.isBlackout()) return [...messages];
-        for (const { message, delay_seconds } of messages) world.send(message, delay_seconds);
-        return [];
-      },
-    };
-    const bounded = !isBetweenSweeps(request) && {
-      short_lanes: { seconds: LANE_SECONDS, least: LEAST_PER_LANE, pause: time.pause },
-    };
-    return {
-      index: world.index,
-      lanes,
-      sweeps: {
-        lastCompleted: async () => this.#lastCompleted,
-        lastExpress: async () => this.#lastExpress,
-        lastAhead: async () => this.#lastAhead,
-      },
-      clock: time.clock,
-      interval_ms: 60 * MINUTE,
-      policy: DEFAULT_RETRY_POLICY,
-      outOfTime: () => time.now >= deadline,
-      ...bounded,
-    };
-  }
+function envOf(world: World): Env {
+  const { time, draw, fault, index } = world;
+  const calls: Readonly<Record<string, (...args: never[]) => Promise<unknown>>> = {
+    'index.page': index.page,
+    'time.pause': time.pause,
+  };
+  return {
+    call: <T>(port: string, ...args: unknown[]) => {
+      const call = calls[port];
+      if (call === undefined) throw new Error(`The simulation has no ${port}.`);
+      return call(...(args as never[])) as Promise<T>;
+    },
+    ...{ clock: time.clock, random: draw, fault },
+  };
+}
+
+function lanesOf(world: World): SweepLanes {
+  const { time } = world;
+  return {
+    backlog: async (channel, lane) => {
+      await time.pause(ATTRIBUTES_MS);
+      const queue = world.queues[channel][lane];
+      queue.requests += 1;
+      const registers = world.budgets.channels.get(channel) ?? {};
+      return queue.visible + (isWaiting(registers, lane, time.clock()) ? queue.delayed : 0);
+    },
+    send: async (messages) => {
+      await time.pause(messages.length * MESSAGE_MS);
+      if (world.isBlackout()) return [...messages];
+      for (const { message, delay_seconds } of messages) world.send(message, delay_seconds);
+      return [];
+    },
+  };
 }
 
 /** Messages in all lanes. */

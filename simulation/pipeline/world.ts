@@ -1,5 +1,4 @@
 import { MemoryBreakers, MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
-import type { Delivery } from '../../src/core/delivery/sender.ts';
 import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../../src/core/model/channels.ts';
 import type { QueueMessage } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
@@ -47,7 +46,7 @@ export class World {
   readonly budgets = new MemoryPacing();
   readonly concurrency: PerLane<number>;
   readonly queues: PerLane<SimulatedQueue<QueueMessage>>;
-  /** The functions on the lanes (connect-lanes.ts). */
+  /** The functions on the lanes (channel-function.ts). */
   readonly sources: EventSource<QueueMessage>[] = [];
   readonly counts: Record<string, number> = {};
   readonly #providers = new Map<string, Provider>();
@@ -144,7 +143,8 @@ export class World {
     }
   }
 
-  provider({ channel, integration_config_id = '' }: Delivery): Provider {
+  provider(row: number): Provider {
+    const { channel, integration_config_id = '' } = this.tables.columns.routingOf(row);
     const name = this.scenario.perReceiver?.includes(channel) ? `${channel} ${integration_config_id}` : channel;
     const there = this.#providers.get(name);
     if (there !== undefined) return there;
@@ -181,6 +181,12 @@ export class World {
       production: true,
     };
   }
+
+  /** An error that a function has logged: what is no refusal of storage is a defect. */
+  readonly fault = (error: unknown): void => {
+    if (error instanceof ThrottledError) return;
+    this.auditor.threw(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  };
 
   count(name: string): void {
     this.counts[name] = (this.counts[name] ?? 0) + 1;

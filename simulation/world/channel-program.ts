@@ -1,9 +1,11 @@
-import { createHandler } from '../../functions/shared/channel/channel-function.ts';
+import { createHandler, type Pacing } from '../../functions/shared/channel/channel-function.ts';
 import type { Observability } from '../../functions/shared/runtime/observability.ts';
 import {
   GatheredError,
+  type GatherOptions,
   gather,
   RECORD_HOLD_MS,
+  SETTLE_WAIT_MS,
   SETTLEMENT_HOLD_MS,
   SendsUnderWay,
 } from '../../src/adapters/batching/gather.ts';
@@ -91,7 +93,8 @@ function revived(batch: readonly ReceivedMessage[]): ReceivedMessage[] {
   return batch.map((received) => ({ ...received, sent_at: new Date(received.sent_at) }));
 }
 
-function eventOf(batch: readonly ReceivedMessage[]) {
+/** A batch as Lambda hands it over. */
+export function eventOf(batch: readonly ReceivedMessage[]) {
   const Records = batch.map(({ message, message_id, sent_at, receive_count }) => ({
     messageId: message_id,
     receiptHandle: message_id,
@@ -111,22 +114,37 @@ function instance({ pacing, breakers, gathering }: Composition, env: Env) {
     : PASS_THROUGH;
   const rows = portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle');
   const paced = pacing && pacedGate(pacing, inner, rows, env);
+  return channelHandler(env, { gate: paced ?? inner, pacing: paced, gathered: gathering && 'one by one' });
+}
+
+/** What a composition of the channel function consists of, beside the ports of its environment. */
+interface Parts {
+  readonly gate: ProviderGate;
+  readonly pacing?: Pacing | undefined;
+  /** Whether the outcomes of a batch are gathered, and how the calls of one batch reach the world. */
+  readonly gathered?: Gathered | undefined;
+}
+
+/** The deployed handler, whose calls all go to its environment. */
+export function channelHandler(env: Env, { gate, pacing, gathered: how }: Parts): ReturnType<typeof createHandler> {
+  const { clock, random } = env;
+  const pause = (ms: number) => env.call<void>('time.pause', ms);
   const ports: Outcomes = {
-    rows,
+    rows: portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle'),
     records: portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find'),
     sender: { send: ({ log_id, attempt, content }) => env.call('provider.send', log_id, attempt, content.recipient) },
   };
   return createHandler(
     {
-      ...(paced && { pacing: paced }),
+      ...(pacing && { pacing }),
       giveBack: (_, returned: readonly Returned[]) => env.call<number>('queue.giveBack', returned),
       queues: QUEUES,
       deliver: {
-        ...(gathering ? gathered(ports, pause) : ports),
+        ...(how === undefined ? ports : gathered(ports, pause, how)),
         contents: portOf<ContentStore>(env, 'contents', 'read'),
         retries: portOf<RetryQueue>(env, 'retries', 'send'),
         successors: portOf<SuccessorStore>(env, 'successors', 'copyContent', 'put'),
-        gate: paced ?? inner,
+        gate,
         policy,
         clock,
         random,
@@ -172,32 +190,36 @@ interface Outcomes {
   readonly sender: Sender;
 }
 
-/** As claim-store.ts and record-store.ts gather: outcomes wait for those of sends that are under way, and share a call. */
-function gathered({ rows, records, sender }: Outcomes, pause: (ms: number) => Promise<void>): Outcomes {
-  const sends = new SendsUnderWay();
-  const schedule = (run: () => void, ms: number) => {
+/** In the time of the world. */
+export const scheduleBy =
+  (pause: (ms: number) => Promise<void>): NonNullable<GatherOptions<unknown>['schedule']> =>
+  (run, ms) => {
     let cancelled = false;
     void pause(ms).then(() => cancelled || run());
     return () => {
       cancelled = true;
     };
   };
-  const options = { max: 25, wait_ms: 3, schedule };
-  const putIfAbsent = gather<RetryRecord, boolean>(
-    async (batch) => {
-      const results: (boolean | GatheredError)[] = [];
-      for (const record of batch)
-        results.push(await records.putIfAbsent(record).catch((error) => new GatheredError(error)));
-      return results;
-    },
-    { ...options, hold: { sends, most_ms: RECORD_HOLD_MS } },
-  );
+
+type Gathered = 'one by one' | 'at once';
+
+/** As claim-store.ts and record-store.ts gather: outcomes wait for those of sends that are under way, and share a call. */
+function gathered({ rows, records, sender }: Outcomes, pause: (ms: number) => Promise<void>, how: Gathered): Outcomes {
+  const sends = new SendsUnderWay();
+  const options = { max: 25, wait_ms: SETTLE_WAIT_MS, schedule: scheduleBy(pause) };
+  const each = async <I>(batch: readonly I[], run: (item: I) => Promise<boolean>) => {
+    const tried = (item: I) => run(item).catch((error) => new GatheredError(error));
+    if (how === 'at once') return Promise.all(batch.map(tried));
+    const results: (boolean | GatheredError)[] = [];
+    for (const item of batch) results.push(await tried(item));
+    return results;
+  };
+  const putIfAbsent = gather<RetryRecord, boolean>((batch) => each(batch, (record) => records.putIfAbsent(record)), {
+    ...options,
+    hold: { sends, most_ms: RECORD_HOLD_MS },
+  });
   const settle = gather<Parameters<ClaimStore['settle']>, boolean>(
-    async (batch) => {
-      const results: (boolean | GatheredError)[] = [];
-      for (const args of batch) results.push(await rows.settle(...args).catch((error) => new GatheredError(error)));
-      return results;
-    },
+    (batch) => each(batch, (args) => rows.settle(...args)),
     { ...options, hold: { sends, most_ms: SETTLEMENT_HOLD_MS } },
   );
   return {

@@ -1,4 +1,5 @@
 import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
+import type { DispatcherDeps } from '../../functions/dispatcher/handler.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { RecordStore, RetryQueue, RowStore } from '../../src/core/delivery/ports.ts';
@@ -61,31 +62,50 @@ const send = (env: Env) => async (messages: readonly QueuedMessage[]) => {
   return (await env.call('lanes.send', messages)) === 'refused' ? [...messages] : [];
 };
 
+const PAST = ['lastCompleted', 'lastExpress', 'lastAhead', 'record', 'recordExpress', 'recordAhead'] as const;
+
+/** What a dispatcher is put together with, beside the ports of its environment. */
+interface Dispatcher extends Pick<DispatcherDeps, 'continueWith'> {
+  readonly shards: number;
+  readonly short_lanes: Omit<DispatcherDeps['short_lanes'], 'pause'>;
+  readonly lanes: SweepLanes;
+  readonly log: SweepLog;
+}
+
+/** The deployed handler, whose calls all go to its environment. */
+export function dispatcher(env: Env, { shards, short_lanes, ...parts }: Dispatcher) {
+  const page: DueIndex['page'] = (queue, query) => env.call('index.page', queue, query);
+  return createDispatcher(
+    {
+      index: { shards: async () => shards, page },
+      malformed: portOf<MalformedEntries>(env, 'malformed', 'setAside'),
+      short_lanes: { ...short_lanes, pause: (ms) => env.call('time.pause', ms) },
+      newId: () => '',
+      ...{ interval_ms: HOUR, clock: env.clock, policy },
+      ...parts,
+    },
+    observed(env),
+  );
+}
+
+/** What the dispatcher remembers of its sweeps. */
+const sweepLogOf = (env: Env) => portOf<SweepLog>(env, 'log', ...PAST);
+
 /**
  * One invocation of the dispatcher. It reads one page per partition that may have entries.
  * @param lanes whether it sees the lanes, keeps them short, and remembers the sweeps before it
  */
 export function sweeper(run_id: string, event: SweepEvent, lanes: boolean): Program {
   return (env) => {
-    const page: DueIndex['page'] = (queue, query) => env.call('index.page', queue, query);
     const nothing = async () => undefined;
-    const past = ['lastCompleted', 'lastExpress', 'lastAhead', 'record', 'recordExpress', 'recordAhead'] as const;
     const log = lanes
-      ? portOf<SweepLog>(env, 'log', ...past)
-      : (Object.fromEntries(past.map((name) => [name, nothing])) as unknown as SweepLog);
+      ? sweepLogOf(env)
+      : (Object.fromEntries(PAST.map((name) => [name, nothing])) as unknown as SweepLog);
     const backlog: SweepLanes['backlog'] = async (...lane) => (lanes ? env.call('lanes.backlog', ...lane) : 0);
-    const handler = createDispatcher(
-      {
-        index: { shards: async () => 1, page },
-        malformed: portOf<MalformedEntries>(env, 'malformed', 'setAside'),
-        lanes: { backlog, send: send(env) },
-        short_lanes: { seconds: 10, least: 2, pause: (ms) => env.call('time.pause', ms) },
-        continueWith: async () => {},
-        newId: () => run_id,
-        ...{ interval_ms: HOUR, log, clock: env.clock, policy },
-      },
-      observed(env),
-    );
+    const handler = dispatcher(env, {
+      ...{ shards: 1, short_lanes: { seconds: 10, least: 2 }, lanes: { backlog, send: send(env) }, log },
+      continueWith: async () => {},
+    });
     return handler({ run_id, ...event }, PATIENT);
   };
 }

@@ -34,7 +34,12 @@ export class Stores {
       unknown
     >[];
     this.#rooms = {
-      ...{ rows: tables.rows, eventRows: tables.eventRows, operatorRows: tables.operatorRows, log: this.#log() },
+      ...{
+        rows: tables.rows,
+        eventRows: tables.eventRows,
+        operatorRows: tables.operatorRows,
+        log: sweepLog(this.#sweeps),
+      },
       ...{ records: tables.records, contents: tables.contents, successors: tables.successors },
       ...{ index: this.#index(), malformed: tables.malformed, indexing: tables },
       ...{ breakers: this.#breakers.store, intake: createMemoryIntake(tables, this.#requests) },
@@ -60,19 +65,20 @@ export class Stores {
       },
     };
   }
+}
 
-  #log(): SweepLog {
-    return {
-      lastCompleted: async () => this.#sweeps.get('completed'),
-      lastExpress: async () => this.#sweeps.get('express'),
-      lastAhead: async () => this.#sweeps.get('ahead'),
-      record: async ({ complete, everything, started_at }) => {
-        if (complete && everything) this.#sweeps.set('completed', started_at);
-      },
-      recordExpress: async (started_at) => void this.#sweeps.set('express', started_at),
-      recordAhead: async (started_at) => void this.#sweeps.set('ahead', started_at),
-    };
-  }
+/** What is known of the sweeps before. */
+export function sweepLog(sweeps: Map<string, string>): SweepLog {
+  return {
+    lastCompleted: async () => sweeps.get('completed'),
+    lastExpress: async () => sweeps.get('express'),
+    lastAhead: async () => sweeps.get('ahead'),
+    record: async ({ complete, everything, started_at }) => {
+      if (complete && everything) sweeps.set('completed', started_at);
+    },
+    recordExpress: async (started_at) => void sweeps.set('express', started_at),
+    recordAhead: async (started_at) => void sweeps.set('ahead', started_at),
+  };
 }
 
 const PATTERNS = FOREIGN_ROWS.map((filter) => JSON.parse(filter['pattern']) as JsonObject);

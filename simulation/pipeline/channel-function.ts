@@ -1,0 +1,232 @@
+import { gather, SETTLE_WAIT_MS } from '../../src/adapters/batching/gather.ts';
+import type { Returned } from '../../src/adapters/sqs/return-to-queue.ts';
+import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
+import { planOf } from '../../src/core/delivery/claim-plan.ts';
+import type { ClaimStore } from '../../src/core/delivery/ports.ts';
+import type { SendResult } from '../../src/core/delivery/sender.ts';
+import { CHANNELS, type Channel, LANES, type Lane } from '../../src/core/model/channels.ts';
+import type { QueueMessage } from '../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
+import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
+import { Pacer } from '../../src/core/pacing/pacer.ts';
+import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
+import type { Allowance, Ask } from '../../src/core/pacing/plan-reservation.ts';
+import { type ReceiverAsk, ReceiverPacer } from '../../src/core/pacing/receiver-pacer.ts';
+import type { PacingStore } from '../../src/core/pacing/registers.ts';
+import { createRandom } from '../engine/random.ts';
+import { EventSource, type QueueFunction } from '../models/event-source.ts';
+import type { SimulatedQueue } from '../models/queue.ts';
+import type { WorkerProcess } from '../models/worker-process.ts';
+import { rowOf } from '../twins/row-columns.ts';
+import type { Env } from '../world/actor.ts';
+import { channelHandler, eventOf, portOf, scheduleBy } from '../world/channel-program.ts';
+import { type World, windowOf } from './world.ts';
+
+/** As lib/constructs/lanes/channel-lanes.ts sets them. */
+const TIMEOUT_MS = 60_000;
+const BATCH = 10;
+const PROBE_MS = 25_000;
+/** More asks than a batch has. */
+const MOST_ASKS = 100;
+/** Milliseconds of a call to DynamoDB and to SQS. */
+const TABLE_MS = 6;
+const QUEUE_MS = 8;
+
+const CONTENT = { subject: 'secret subject', body: 'secret body', format: 'PLAIN' } as const;
+
+/** Puts the function of each channel on its lanes. */
+export function connectLanes(world: World): void {
+  for (const channel of CHANNELS) for (const lane of LANES) world.sources.push(source(channel, lane, world));
+}
+
+function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMessage> {
+  const queue = world.queues[channel][lane];
+  const { time, auditor, scenario } = world;
+  return new EventSource(
+    {
+      time,
+      draw: createRandom(world.seed, `${channel} ${lane}`),
+      onDeath: (worker, death) => {
+        auditor.died(worker);
+        world.count(`workers ${death}`);
+      },
+      paused: () => world.isBlackout(),
+    },
+    queue,
+    channelFunction(channel, queue, world),
+    {
+      concurrency: world.concurrency[channel][lane],
+      batch: BATCH,
+      window_ms: windowOf(channel, lane),
+      timeout_ms: TIMEOUT_MS,
+      faults: () => ({ deaths: scenario.deaths ?? 0 }),
+    },
+  );
+}
+
+/** A channel's function as it is deployed, bound to the world through a process that can die. */
+function channelFunction(
+  channel: Channel,
+  queue: SimulatedQueue<QueueMessage>,
+  world: World,
+): QueueFunction<QueueMessage> {
+  const { time, draw, scenario } = world;
+  return {
+    start(worker) {
+      const ports = portsOf(worker, queue, world);
+      const env: Env = {
+        call: <T>(port: string, ...args: unknown[]) => {
+          const call = ports[port];
+          if (call === undefined) throw new Error(`The simulation has no ${port}.`);
+          return call(...(args as never[])) as Promise<T>;
+        },
+        ...{ clock: time.clock, random: draw, fault: world.fault },
+      };
+      const gate = gateOf(channel, env, world);
+      const handler = channelHandler(env, { gate, pacing: gate, gathered: 'at once' });
+      return async (batch, remaining) => {
+        if (scenario.batch_ms !== undefined) await time.pause(scenario.batch_ms);
+        const { batchItemFailures } = await handler(eventOf(batch), { getRemainingTimeInMillis: remaining });
+        const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+        await worker.call(QUEUE_MS, () => {
+          queue.requests += 1;
+          for (const { message_id } of batch) if (!back.has(message_id)) queue.delete(message_id);
+        });
+      };
+    },
+  };
+}
+
+type Ports = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
+
+/** What the calls of the function do, and what they take. */
+function portsOf(worker: WorkerProcess, queue: SimulatedQueue<QueueMessage>, world: World): Ports {
+  const { tables, time, breakers, budgets } = world;
+  const plain = <T>(run: () => T | Promise<T>) => world.storageCall(worker, TABLE_MS, () => 0, run);
+  const state = <T>(partition: string, units: number, run: () => Promise<T>) => {
+    tables.writeUnits += units;
+    return world.storageCall(worker, TABLE_MS, () => tables.wait(`state ${partition}`, 1), run);
+  };
+  const { rows, records } = tables;
+  const onRow =
+    <A extends [{ readonly log_id: string }, ...unknown[]], T>(run: (...args: A) => Promise<T>) =>
+    (...args: A) =>
+      world.storageCall(
+        worker,
+        TABLE_MS,
+        () => tables.indexWait(args[0].log_id),
+        () => run(...args),
+      );
+  const onTable =
+    <A extends unknown[], T>(run: (...args: A) => Promise<T>) =>
+    (...args: A) =>
+      plain(() => run(...args));
+  const onBreakers =
+    <A extends unknown[], T>(units: number, run: (...args: A) => Promise<T>) =>
+    (...args: A) =>
+      state('breakers', units, () => run(...args));
+  const { store: breaker } = breakers;
+  return {
+    'rows.claim': onTable(rows.claim),
+    'rows.read': onTable(rows.read),
+    'rows.change': onRow(rows.change),
+    'rows.settle': onRow(rows.settle),
+    'records.putIfAbsent': onTable(records.putIfAbsent),
+    'records.replace': onTable(records.replace),
+    'records.find': onTable(records.find),
+    'contents.read': ({ log_id }: { log_id: string }) =>
+      plain(() => {
+        tables.readUnits += 0.5;
+        return { ...CONTENT, recipient: `${log_id}@example.test` };
+      }),
+    'retries.send': (message: QueueMessage, delay_seconds: number) =>
+      world.storageCall(
+        worker,
+        QUEUE_MS,
+        () => 0,
+        () => world.send(message, delay_seconds),
+      ),
+    'queue.giveBack': (returned: readonly Returned[]) =>
+      worker.call(QUEUE_MS, () => {
+        queue.requests += 1;
+        for (const { receipt_handle, after_seconds } of returned) queue.returnAfter(receipt_handle, after_seconds);
+        return 0;
+      }),
+    'time.pause': time.pause,
+    'provider.send': (log_id: string) => request(log_id, worker, world),
+    'breakers.list': onBreakers(0, breaker.list),
+    'breakers.first': onBreakers(0, breaker.first),
+    'breakers.read': onBreakers(0, breaker.read),
+    'breakers.write': onBreakers(1, breaker.write),
+    'breakers.takeSlot': onBreakers(1, breaker.takeSlot),
+    'pacing.read': (name: string) => state(`budget ${name}`, 0, () => budgets.store.read(name)),
+    'pacing.change': (...args: Parameters<PacingStore['change']>) =>
+      state(`budget ${args[0]}`, 1, () => budgets.store.change(...args)),
+    'account.limits': () => worker.call(TABLE_MS, () => world.accountLimits()),
+  };
+}
+
+/** One request to the provider. It takes effect when it arrives; a process that dies meanwhile gets no answer. */
+async function request(log_id: string, worker: WorkerProcess, world: World): Promise<SendResult> {
+  const { auditor, observer, time } = world;
+  const row = rowOf(log_id);
+  const taken = await worker.call(1, () => {
+    auditor.requested(row, worker, time.now);
+    observer.requested(row, time.now);
+    const taken = world.provider(row).take(time.now);
+    if (taken.accepted) {
+      auditor.accepted(row);
+      observer.acceptedBy(row, time.now);
+    }
+    return taken;
+  });
+  const { result, accepted, after_ms } = taken;
+  await worker.call(after_ms, () => {});
+  const retry_after_ms = result.ok ? undefined : result.retry_after_ms;
+  const overloaded = !result.ok && result.response_code === '503';
+  auditor.answered(row, { now: time.now, ok: result.ok, lost: accepted && !result.ok, overloaded, retry_after_ms });
+  return result;
+}
+
+/** The budgets and breakers of one instance. */
+function gateOf(channel: Channel, env: Env, world: World): PacedGate {
+  const { clock, random } = env;
+  const pause = (ms: number) => env.call<void>('time.pause', ms);
+  const store = portOf<PacingStore>(env, 'pacing', 'read', 'change');
+  const { express, standard } = world.concurrency[channel];
+  const workers = express + standard;
+  const pacer = new Pacer({
+    ...{ store, channel, policy: DEFAULT_PACING_POLICY, clock, random, workers },
+    ...(channel === 'email' && { readLimits: () => env.call('account.limits') }),
+  });
+  const receivers = new ReceiverPacer({ store, channel, clock, workers });
+  const gathering = { max: MOST_ASKS, wait_ms: SETTLE_WAIT_MS, schedule: scheduleBy(pause) };
+  const receiver = channel === 'email' ? ACCOUNT : receiverOf(channel, world.scenario.integrationRate);
+  const inner = new BreakerGate({
+    store: portOf<BreakerStore>(env, 'breakers', 'list', 'first', 'read', 'write', 'takeSlot'),
+    ...{ policy: DEFAULT_BREAKER_POLICY, clock, pause, random, probe_ms: PROBE_MS },
+    budgetOf: async (row) => (receiver === ACCOUNT ? pacer.plannedPerSecond() : (await receiver(row))?.per_second),
+    onTransition: (to) => world.count(`breakers ${to}`),
+  });
+  const rows = portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle');
+  return new PacedGate({
+    ...{ inner, channel, receiver, policy, clock, pause },
+    budgets: {
+      reserve: gather<Ask, Allowance>((asks) => pacer.reserve(asks), gathering),
+      exceeded: (limit) => pacer.exceeded(limit),
+      reserveAt: gather<ReceiverAsk, Allowance>((asks) => receivers.reserve(asks), gathering),
+      blocked: (key, until) => receivers.blocked(key, until),
+    },
+    mayUse: async () => true,
+    planOf: (received) => planOf(received, { rows, clock, policy }),
+  });
+}
+
+/** The rates that the senders know. */
+function receiverOf(channel: Channel, integrationRate: number | undefined): PacedGateDeps['receiver'] {
+  const per_second = { email: undefined, slack: 1, teams: 4, webhook: integrationRate }[channel];
+  return async ({ integration_config_id: key }) =>
+    per_second === undefined || key === undefined ? undefined : { key, per_second };
+}
