@@ -48,7 +48,7 @@ module.exports = {
     },
     ...coreRooms,
     onlyTo('policy-of-delivery-knows-model', '^src/core/delivery/policy/', '^src/core/(delivery/policy|model)/'),
-    onlyTo('http-knows-model', '^src/http/', '^src/(http|core/model)/'),
+    onlyTo('http-knows-model', '^src/http/', '^src/(http|processes|core/model)/'),
     onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|http|core|processes)/'),
     {
       name: 'processes-stand-alone',

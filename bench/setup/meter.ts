@@ -1,4 +1,4 @@
-import { serve } from '../../src/local/support/http-server.ts';
+import { serve } from '../../src/http/loopback-server.ts';
 
 /** The requests that passed a meter. */
 export interface Reading {

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { fnv1a } from '../../src/core/model/work-index.ts';
-import { sendJson, serve } from '../../src/local/support/http-server.ts';
+import { sendJson, serve } from '../../src/http/loopback-server.ts';
 import { generator } from './body.ts';
 
 /**

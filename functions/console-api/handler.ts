@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Deployment } from '../../src/adapters/deployment/deployment.ts';
-import { Problem } from '../../src/core/model/problem.ts';
+import { requestOf, resultOf } from '../../src/http/api-gateway.ts';
+import type { HttpAnswer, HttpRequest } from '../../src/http/kernel.ts';
 import { createConsole } from '../../src/operator-service/console.ts';
-import { fail } from '../../src/operator-service/http/dispatch.ts';
-import type { ConsoleAnswer, ConsoleRequest } from '../../src/operator-service/http/request.ts';
+import { refuse } from '../../src/operator-service/refusals.ts';
+import type { Caller } from '../../src/operator-service/route.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleApiEnv } from '../shared/runtime/console-env.ts';
@@ -15,7 +16,7 @@ import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 import { callerOf, type RoleRules } from './role-of.ts';
 
 export interface ConsoleApiDeps {
-  readonly dispatch: (request: ConsoleRequest) => Promise<ConsoleAnswer>;
+  readonly dispatch: (request: HttpRequest<Caller>) => Promise<HttpAnswer>;
   readonly rules: RoleRules;
 }
 
@@ -23,27 +24,14 @@ export interface ConsoleApiDeps {
 export function createHandler({ dispatch, rules }: ConsoleApiDeps, { logger }: Pick<Observability, 'logger'>) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
     const caller = callerOf(claimsOf(event), rules);
-    const { method } = event.requestContext.http;
     if (caller === undefined) {
       logger.warn('refused: the token gives no role', { claim: rules.claim });
-      return toResult(fail(new Problem('forbidden', 'Your token gives you no role here.'), '', false));
+      return resultOf(refuse('forbidden', 'Your token gives you no role here.', false));
     }
-    const { body = '', isBase64Encoded } = event;
-    const answer = await dispatch({
-      method,
-      path: event.rawPath,
-      query: Object.fromEntries(new URLSearchParams(event.rawQueryString)),
-      body: isBase64Encoded ? Buffer.from(body, 'base64').toString() : body,
-      if_none_match: event.headers['if-none-match'],
-      caller,
-    });
+    const answer = await dispatch(requestOf(event, caller));
     if (answer.status >= 400) logger.info('refused', { route: event.routeKey, status: answer.status });
-    return toResult(answer);
+    return resultOf(answer);
   };
-}
-
-function toResult({ status, headers, body }: ConsoleAnswer): APIGatewayProxyStructuredResultV2 {
-  return { statusCode: status, headers: { ...headers }, body };
 }
 
 function claimsOf({ requestContext }: APIGatewayProxyEventV2): Readonly<Record<string, unknown>> {

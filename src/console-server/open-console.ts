@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
-import { type ConsoleOptions, createOwnConsole } from '../operator-service/console.ts';
+import type { ConsoleOptions } from '../operator-service/console.ts';
+import { createOwnConsole } from '../operator-service/operation-runner.ts';
 import { serveConsole } from './serve-console.ts';
 
 export interface OpenOptions extends ConsoleOptions {

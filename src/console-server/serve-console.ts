@@ -1,16 +1,16 @@
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Problem } from '../core/model/problem.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ProblemName } from '../core/model/problem.ts';
+import type { HttpAnswer, HttpRequest } from '../http/kernel.ts';
+import { type HttpServer, requestOf, serve } from '../http/loopback-server.ts';
 import type { ConsoleConfig } from '../operator-service/contract/session.ts';
-import { fail } from '../operator-service/http/dispatch.ts';
-import type { Caller, ConsoleAnswer, ConsoleRequest } from '../operator-service/http/request.ts';
-import { loopbackRefusal } from '../processes/loopback-guard.ts';
+import { refuse } from '../operator-service/refusals.ts';
+import type { Caller } from '../operator-service/route.ts';
 import { securityHeaders } from './security-headers.ts';
 import { OPEN_SIGN_IN, type SignIn, tokenSignIn } from './sign-in.ts';
 import { staticFile } from './static-files.ts';
 
 export interface ServeOptions {
-  readonly dispatch: (request: ConsoleRequest) => Promise<ConsoleAnswer>;
+  readonly dispatch: (request: HttpRequest<Caller>) => Promise<HttpAnswer>;
   /** Directory of the built page. */
   readonly page: string;
   /** 0: any free port. */
@@ -21,65 +21,55 @@ export interface ServeOptions {
   readonly local: boolean;
 }
 
-export interface ServedConsole {
-  /** `http://127.0.0.1:PORT`, with the token in the fragment if one is needed. */
-  readonly url: string;
-  close(): Promise<void>;
-}
+/** Its URL has the token in the fragment if one is needed. */
+export type ServedConsole = HttpServer;
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const HEADERS = securityHeaders();
 
 /** Serves page and routes on loopback, on an origin of their own. @throws Error when the port is taken */
 export async function serveConsole(options: ServeOptions): Promise<ServedConsole> {
+  const { port, token, local } = options;
   let signIn: SignIn = OPEN_SIGN_IN;
-  const server = createServer((request, response) => {
-    answer(request, { ...options, signIn })
-      .catch(() => fail(new Problem('unavailable', 'The request failed on our side.'), '', options.local))
-      .then(({ status, headers, body }) => response.writeHead(status, { ...HEADERS, ...headers }).end(body))
-      .catch(() => response.destroy());
-  });
-  await listen(server, options.port);
-  const { port } = server.address() as AddressInfo;
-  if (options.token) signIn = tokenSignIn(port, Date.now);
-  return {
-    url: `http://127.0.0.1:${port}/${signIn.token === undefined ? '' : `#token=${signIn.token}`}`,
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => closed());
-        server.closeAllConnections();
-      }),
+  const send = (response: ServerResponse, { status, headers, body }: Answered) => {
+    response.writeHead(status, { ...HEADERS, ...headers }).end(body);
   };
+  const server = await serve(
+    async (request, response, body) => send(response, await answer(request, body, { ...options, signIn })),
+    port,
+    'the console',
+    {
+      max_bytes: MAX_BODY_BYTES,
+      refuse: (response, status, message) => send(response, refuse(REFUSALS[status], message, local)),
+    },
+  );
+  if (token) signIn = tokenSignIn(Number(new URL(server.url).port), Date.now);
+  return { ...server, url: `${server.url}/${signIn.token === undefined ? '' : `#token=${signIn.token}`}` };
 }
+
+const REFUSALS = { 403: 'forbidden', 413: 'too-large', 500: 'unavailable' } as const satisfies Record<
+  number,
+  ProblemName
+>;
 
 type Answering = ServeOptions & { readonly signIn: SignIn };
 
-async function answer(request: IncomingMessage, options: Answering): Promise<Answered> {
+async function answer(request: IncomingMessage, body: Buffer, options: Answering): Promise<Answered> {
   const { dispatch, page, caller, local, signIn } = options;
-  const refuse = (problem: ConstructorParameters<typeof Problem>[0], detail: string) =>
-    fail(new Problem(problem, detail), '', local);
-  const fault = loopbackRefusal(request);
-  if (fault !== undefined) return refuse('forbidden', `${fault}.`);
   const url = new URL(request.url ?? '/', 'http://localhost');
-  const method = request.method ?? 'GET';
-  if (!url.pathname.startsWith('/api/'))
-    return method === 'GET' ? serveFile(url.pathname, page, signIn) : refuse('no-such-path', 'Files are read only.');
-  const body = await bodyOf(request);
-  if (body === undefined) return refuse('too-large', `The body may have at most ${MAX_BODY_BYTES} bytes.`);
-  const isJson = /^application\/json\b/i.test(request.headers['content-type'] ?? '');
-  if (method !== 'GET' && !isJson) return refuse('invalid-request', 'Send the body as application/json.');
-  if (method === 'POST' && url.pathname === '/api/session') return exchange(body, signIn, refuse);
-  if (!signIn.isSignedIn(request)) {
-    return refuse('unauthenticated', 'Open the address that `ops console` printed, with its token.');
+  const { method = 'GET' } = request;
+  if (!url.pathname.startsWith('/api/')) {
+    return method === 'GET'
+      ? serveFile(url.pathname, page, signIn)
+      : refuse('no-such-path', 'Files are read only.', local);
   }
-  return dispatch({
-    method,
-    path: url.pathname,
-    query: Object.fromEntries(url.searchParams),
-    body,
-    if_none_match: request.headers['if-none-match'],
-    caller,
-  });
+  const isJson = /^application\/json\b/i.test(request.headers['content-type'] ?? '');
+  if (method !== 'GET' && !isJson) return refuse('invalid-request', 'Send the body as application/json.', local);
+  if (method === 'POST' && url.pathname === '/api/session') return exchange(String(body), signIn, local);
+  if (!signIn.isSignedIn(request)) {
+    return refuse('unauthenticated', 'Open the address that `ops console` printed, with its token.', local);
+  }
+  return dispatch(requestOf(request, url, body, caller));
 }
 
 interface Answered {
@@ -100,13 +90,9 @@ async function serveFile(path: string, page: string, { token }: SignIn): Promise
 }
 
 /** `POST /api/session` `{"token"}`: the only route without a session. */
-function exchange(
-  body: string,
-  signIn: SignIn,
-  refuse: (problem: 'unauthenticated', detail: string) => Answered,
-): Answered {
+function exchange(body: string, signIn: SignIn, local: boolean): Answered {
   const cookie = signIn.token === undefined ? '' : signIn.signIn(tokenIn(body));
-  if (cookie === undefined) return refuse('unauthenticated', 'The token is not that of this console.');
+  if (cookie === undefined) return refuse('unauthenticated', 'The token is not that of this console.', local);
   const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
   return { status: 200, headers: { ...headers, ...(cookie !== '' && { 'set-cookie': cookie }) }, body: '{}' };
 }
@@ -118,28 +104,4 @@ function tokenIn(body: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-function listen(server: ReturnType<typeof createServer>, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new Error(`Port ${port} for the console is taken: stop what listens there or choose another with --port`)
-          : error,
-      ),
-    );
-    server.listen(port, '127.0.0.1', resolve);
-  });
 }

@@ -32,6 +32,7 @@ export interface HttpAnswer {
 /** A request for a route. Query and body are checked when a handler asks for them. */
 export interface Given<C, Q = unknown, B = unknown> {
   readonly caller: C;
+  /** Parameters of the path. */
   readonly path: Texts;
   readonly headers: Texts;
   /** @throws Problem that names every fault */

@@ -3,7 +3,7 @@ import type { Outcome } from '../core/operator/audit/audited.ts';
 import { audited } from '../core/operator/audit/audited.ts';
 import type { RouteKey } from './contract/routes.ts';
 import type { ConsoleDeps } from './deps.ts';
-import type { Checked } from './http/routes.ts';
+import type { Checked } from './route.ts';
 
 export interface Decision {
   readonly what: string;

@@ -1,6 +1,9 @@
+import { Problem } from '../core/model/problem.ts';
+import { createKernel, type Given, type Route } from '../http/kernel.ts';
+import { needsOperator } from './contract/routes.ts';
 import { type ConsoleBinding, type ConsoleDeps, consoleDeps } from './deps.ts';
-import { createDispatch } from './http/dispatch.ts';
-import { createOperationRunner } from './operation-runner.ts';
+import { problemBody } from './refusals.ts';
+import type { AnyRoute, Caller } from './route.ts';
 import { actionRoutes } from './routes/actions.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
@@ -22,7 +25,33 @@ export type Kick = (operation_id: string) => Promise<void>;
 /** All routes on a deployment: behind the loopback server and the deployed function alike. */
 export function createConsole(options: ConsoleOptions, kick: Kick) {
   const { onFault, ...binding } = options;
-  return createDispatch(consoleRoutes(consoleDeps(binding), kick), { onFault, local: binding.local });
+  const { clock, local } = binding;
+  const routes = Object.entries(consoleRoutes(consoleDeps(binding), kick)).map(asRoute);
+  return createKernel<Caller, Caller, Route<Caller>>(routes, {
+    clock,
+    noSuchPath: 'The console has no such path, or the path has no such method.',
+    admit({ key }, { caller }) {
+      if (!needsOperator(key) || caller.role === 'operator') return caller;
+      throw new Problem('forbidden', 'Only operators may do this; you are a viewer.');
+    },
+    refusal: (problem, { key, path }) => problemBody(problem, key, local, path),
+    failed: 'The request failed on our side. Try it again.',
+    onFault: (error, _, key) => onFault(error, key),
+    etag: true,
+    charset: '; charset=utf-8',
+  });
+}
+
+/** The query of a GET and the body of a POST are what a route takes. */
+function asRoute([key, { schema, handle }]: [string, AnyRoute]): Route<Caller> {
+  const isRead = key.startsWith('GET ');
+  return {
+    key,
+    ...(isRead ? { query: schema } : { body: schema }),
+    async handle({ caller, path, query, body }: Given<Caller, never, never>) {
+      return { body: await handle({ caller, path, input: isRead ? query() : body() }) };
+    },
+  };
 }
 
 /** Each route of the contract. */
@@ -38,10 +67,4 @@ export function consoleRoutes(deps: ConsoleDeps, kick: Kick) {
     ...newsletterRoutes(deps),
     ...keyRoutes(deps),
   };
-}
-
-/** The routes with a runner of their operations in this process: for loopback, where no function runs them. */
-export function createOwnConsole(options: ConsoleOptions) {
-  const runner = createOperationRunner(consoleDeps(options), options.onFault);
-  return { dispatch: createConsole(options, runner.kick), resume: runner.resume, stop: runner.stop };
 }

@@ -2,9 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { createOperationRows } from '../adapters/dynamodb/console/operation-rows.ts';
 import { runOperation } from '../core/operator/operations/run-operation.ts';
 import { isActive } from '../core/operator/operations/transitions.ts';
-import type { ConsoleDeps } from './deps.ts';
+import { type ConsoleOptions, createConsole } from './console.ts';
+import { type ConsoleDeps, consoleDeps } from './deps.ts';
 
-export interface OperationRunner {
+interface OperationRunner {
   /** Runs the operation in this process, unless it already does. */
   kick(operation_id: string): Promise<void>;
   /** Goes on with what a process that died left. */
@@ -18,10 +19,7 @@ const BUSY_MS = 5_000;
 const LOOKED_AT = 50;
 
 /** Runs operations in the process of the server. */
-export function createOperationRunner(
-  deps: ConsoleDeps,
-  onFault: (error: unknown, what: string) => void,
-): OperationRunner {
+function createOperationRunner(deps: ConsoleDeps, onFault: (error: unknown, what: string) => void): OperationRunner {
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const isStopping = () => stopping.signal.aborted;
@@ -70,4 +68,10 @@ export function createOperationRunner(
       await Promise.all(running.values());
     },
   };
+}
+
+/** The routes with a runner of their operations in this process: for loopback, where no function runs them. */
+export function createOwnConsole(options: ConsoleOptions) {
+  const runner = createOperationRunner(consoleDeps(options), options.onFault);
+  return { dispatch: createConsole(options, runner.kick), resume: runner.resume, stop: runner.stop };
 }

@@ -151,7 +151,7 @@ it('asks nothing while it is hidden, and only what changed when it is seen', asy
   await page.goto('/dead-letters');
   await page.getByRole('heading', { level: 2 }).first().waitFor();
   await expect
-    .poll(() => quick.requests.filter(({ if_none_match }) => if_none_match !== undefined).length)
+    .poll(() => quick.requests.filter(({ headers }) => headers['if-none-match'] !== undefined).length)
     .toBeGreaterThan(2);
   await page.evaluate(
     `Object.defineProperty(document, 'hidden', { value: true, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,

@@ -61,7 +61,7 @@ it('names in the command for a new key what the form says', async () => {
 describe('an operation on all that match', () => {
   const asked = () => {
     const { body = '{}' } = served.requests.findLast(({ path }) => path === '/api/operations') ?? {};
-    return JSON.parse(body).filter;
+    return JSON.parse(String(body)).filter;
   };
 
   it('takes the period that the list shows, and nothing older', async () => {

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleRoutes } from '../../src/operator-service/console.ts';
 import type { RouteKey } from '../../src/operator-service/contract/routes.ts';
 import { consoleDeps } from '../../src/operator-service/deps.ts';
-import type { AnyRoute } from '../../src/operator-service/http/routes.ts';
 import { ANSWERS } from '../../src/operator-service/openapi/answer-schemas.ts';
 import { consoleDocument } from '../../src/operator-service/openapi/document.ts';
+import type { AnyRoute } from '../../src/operator-service/route.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 

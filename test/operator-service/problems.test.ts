@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Problem } from '../../src/core/model/problem.ts';
-import { problemBody } from '../../src/operator-service/http/problem-body.ts';
 import { ANSWERS } from '../../src/operator-service/openapi/answer-schemas.ts';
+import { problemBody } from '../../src/operator-service/refusals.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 
 let ops: Operations;

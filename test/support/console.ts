@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { serveConsole } from '../../src/console-server/serve-console.ts';
 import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
-import { createOwnConsole } from '../../src/operator-service/console.ts';
 import type { AnswerOf, RouteKey } from '../../src/operator-service/contract/routes.ts';
 import type { Role } from '../../src/operator-service/contract/session.ts';
 import { ANSWERS } from '../../src/operator-service/openapi/answer-schemas.ts';
+import { createOwnConsole } from '../../src/operator-service/operation-runner.ts';
 import type { Operations } from './cli/operations.ts';
 
 export interface ConsoleSettings {

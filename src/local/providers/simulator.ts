@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type HttpServer, sendJson, serve } from '../support/http-server.ts';
+import { type HttpServer, sendJson, serve } from '../../http/loopback-server.ts';
 import { plainAnswer } from './plain-answer.ts';
 import type { ReceivedLog } from './received-log.ts';
 import { type Call, type FormatAnswer, respond } from './respond.ts';

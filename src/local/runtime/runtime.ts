@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { bind } from '../../http/loopback-server.ts';
 import { startOneTimeSchedules } from '../emulator/events/one-time-schedules.ts';
 import { isAllowed } from '../emulator/http-api/cors.ts';
 import { createHttpApi } from '../emulator/http-api/http-api.ts';
@@ -11,7 +12,6 @@ import { Teardown } from '../processes/teardown.ts';
 import type { SesLimits } from '../providers/ses/sending-limits.ts';
 import { startProviders } from '../providers/start-providers.ts';
 import { startStandIns } from '../stand-ins/stand-ins.ts';
-import { bind } from '../support/http-server.ts';
 import { fileLog } from '../support/log.ts';
 import { createStack } from './create-stack.ts';
 import { takeDirectories } from './directories.ts';
@@ -119,7 +119,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
   const apiPlan = withOrigins(plan.httpApi, options.corsOrigins ?? []);
   // Its other paths invoke functions without a key: they stay closed to every page.
   const allowPage = (origin: string, path: string) => path.startsWith('/v1/') && isAllowed(apiPlan.cors, origin);
-  const api = await bind(options.port ?? ports.api, 'the API', allowPage);
+  const api = await bind(options.port ?? ports.api, 'the API', { allowPage });
   teardown.add('API', () => api.close());
   const overrides = overridesFrom(options, sweep, secretsFile);
   const functions = runFunctions({

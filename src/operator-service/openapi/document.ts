@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import { PROBLEMS, type ProblemName, problemType } from '../../core/model/problem.ts';
 import { schemaOf } from '../../http/openapi.ts';
 import { needsOperator, type RouteKey } from '../contract/routes.ts';
-import type { AnyRoute } from '../http/routes.ts';
+import type { AnyRoute } from '../route.ts';
 import { ANSWERS } from './answer-schemas.ts';
 import { SUMMARIES } from './summaries.ts';
 

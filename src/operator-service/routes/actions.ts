@@ -10,7 +10,7 @@ import { decide } from '../audited.ts';
 import { type ActionAnswer, type ActionResult, actionBody, revealBody } from '../contract/notifications.ts';
 import { shellCommand } from '../contract/shell-command.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { type Checked, type RouteTable, route } from '../http/routes.ts';
+import { type Checked, type RouteTable, route } from '../route.ts';
 import { readRow } from './notifications.ts';
 
 type ActionInput = Omit<ActionAnswer, 'repeated' | 'results' | 'command'> & {

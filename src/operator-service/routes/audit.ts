@@ -3,7 +3,7 @@ import { AUDIT_PERIOD_MS, fitsAudit } from '../../core/operator/audit/audit.ts';
 import { type AuditList, auditQuery } from '../contract/audit.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { type RouteTable, route } from '../http/routes.ts';
+import { type RouteTable, route } from '../route.ts';
 
 const place = v.strictObject({
   day: v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\d$/)),

@@ -6,7 +6,7 @@ import { shellCommand } from '../contract/shell-command.ts';
 import { credentialRepair } from '../credential-repair.ts';
 import { readDead } from '../dead-rows.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { type RouteTable, route } from '../http/routes.ts';
+import { type RouteTable, route } from '../route.ts';
 
 /** Rows that one answer reads: about 2,000 read units, and less than a second. */
 const MOST_ROWS = 2_000;

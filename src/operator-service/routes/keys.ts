@@ -5,7 +5,7 @@ import { Problem } from '../../core/model/problem.ts';
 import { decide } from '../audited.ts';
 import { type CreatedKey, createKeyBody, type KeyView, keysQuery, revokeKeyBody } from '../contract/keys.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { type RouteTable, route } from '../http/routes.ts';
+import { type RouteTable, route } from '../route.ts';
 
 const DAY_MS = 86_400_000;
 

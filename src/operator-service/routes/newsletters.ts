@@ -30,7 +30,7 @@ import {
 import { shellCommand } from '../contract/shell-command.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { type Checked, type RouteTable, route } from '../http/routes.ts';
+import { type Checked, type RouteTable, route } from '../route.ts';
 
 const PAGE = 50;
 const text = v.pipe(v.string(), v.minLength(1), v.maxLength(100));

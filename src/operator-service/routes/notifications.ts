@@ -17,8 +17,8 @@ import {
 import type { ShellCommand } from '../contract/page.ts';
 import { shellCommand } from '../contract/shell-command.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { type Checked, type RouteTable, route } from '../http/routes.ts';
 import { listNotifications } from '../list-notifications.ts';
+import { type Checked, type RouteTable, route } from '../route.ts';
 
 /** Notifications: lists, one with its attempts, and the hash by which lists find a recipient. */
 export function notificationRoutes(deps: ConsoleDeps): RouteTable {

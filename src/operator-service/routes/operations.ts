@@ -24,7 +24,7 @@ import { shellCommand } from '../contract/shell-command.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { searchFilter } from '../filters.ts';
-import { type RouteTable, route } from '../http/routes.ts';
+import { type RouteTable, route } from '../route.ts';
 
 const place = v.strictObject({ before: v.pipe(v.string(), v.minLength(1), v.maxLength(100)) });
 const HOUR_MS = 3_600_000;

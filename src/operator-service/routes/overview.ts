@@ -18,7 +18,7 @@ import type { SweepRecord } from '../../core/sweep/sweep-run.ts';
 import type { Overview } from '../contract/overview.ts';
 import { readDead } from '../dead-rows.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { type RouteTable, route } from '../http/routes.ts';
+import { type RouteTable, route } from '../route.ts';
 import { sharedFor } from '../shared-for.ts';
 
 /** Rows that are read for the causes; the counts by channel come from the index. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { ConsoleDeps } from '../deps.ts';
-import { type RouteTable, route } from '../http/routes.ts';
+import { type RouteTable, route } from '../route.ts';
 
 /** Often enough that a person sees what an action does; a poll without news costs a 304. */
 const POLL_MS = 3_000;

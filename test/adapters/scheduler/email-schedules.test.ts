@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterEach, expect, it } from 'vitest';
 import { createEmailSchedules } from '../../../src/adapters/scheduler/email-schedules.ts';
+import { serve } from '../../../src/http/loopback-server.ts';
 import { startOneTimeSchedules } from '../../../src/local/emulator/events/one-time-schedules.ts';
-import { serve } from '../../../src/local/support/http-server.ts';
 import { eventually } from '../../support/local/tiny-app.ts';
 
 const ends: (() => unknown)[] = [];

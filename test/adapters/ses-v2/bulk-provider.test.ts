@@ -2,9 +2,9 @@ import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBulkProvider } from '../../../src/adapters/ses-v2/bulk-provider.ts';
 import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
+import { type Handle, type HttpServer, sendJson, serve } from '../../../src/http/loopback-server.ts';
 import { ReceivedLog } from '../../../src/local/providers/received-log.ts';
 import { startSimulatedSes } from '../../../src/local/providers/ses/simulated-ses.ts';
-import { type Handle, type HttpServer, sendJson, serve } from '../../../src/local/support/http-server.ts';
 
 let server: HttpServer | undefined;
 const requests: { path: string; body: Record<string, unknown> }[] = [];

@@ -3,7 +3,8 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
-import type { ConsoleAnswer, ConsoleRequest } from '../../../src/operator-service/http/request.ts';
+import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
+import type { Caller } from '../../../src/operator-service/route.ts';
 
 const queue = 'http://localhost/queue';
 const ENV: ConsoleApiEnv = {
@@ -39,7 +40,7 @@ const ENV: ConsoleApiEnv = {
 };
 
 const RULES = { claim: 'groups', operators: ['operator'], viewers: ['viewer'] };
-const ANSWER: ConsoleAnswer = { status: 200, headers: { etag: 'W/"1"' }, body: '{"ok":true}' };
+const ANSWER: HttpAnswer = { status: 200, headers: { etag: 'W/"1"' }, body: '{"ok":true}' };
 
 function event(claims: object | undefined, more: Partial<APIGatewayProxyEventV2> = {}): APIGatewayProxyEventV2 {
   const http = { method: 'POST', path: '/api/actions', protocol: 'HTTP/1.1', sourceIp: '192.0.2.1', userAgent: '' };
@@ -66,8 +67,8 @@ describe('the function behind the deployed console', () => {
   });
 
   function setUp() {
-    const asked: ConsoleRequest[] = [];
-    const dispatch = async (request: ConsoleRequest) => {
+    const asked: HttpRequest<Caller>[] = [];
+    const dispatch = async (request: HttpRequest<Caller>) => {
       asked.push(request);
       return ANSWER;
     };
@@ -86,9 +87,10 @@ describe('the function behind the deployed console', () => {
       {
         method: 'POST',
         path: '/api/notifications/a%2Fb',
+        matched: { key: 'POST /api/{proxy+}', path: {} },
         query: { tenant: '東', limit: '5' },
-        body: '{"a":1}',
-        if_none_match: 'W/"1"',
+        body: Buffer.from('{"a":1}'),
+        headers: { 'if-none-match': 'W/"1"' },
         caller: { who: 'mori@example.com', role: 'operator' },
       },
     ]);
@@ -98,7 +100,7 @@ describe('the function behind the deployed console', () => {
     const { asked, handle } = setUp();
     const body = Buffer.from('{"名":1}').toString('base64');
     await handle(event({ groups: 'viewer', sub: 'u1' }, { body, isBase64Encoded: true }));
-    expect(asked[0]).toMatchObject({ body: '{"名":1}', caller: { who: 'u1', role: 'viewer' } });
+    expect(asked[0]).toMatchObject({ body: Buffer.from('{"名":1}'), caller: { who: 'u1', role: 'viewer' } });
   });
 
   it.each([

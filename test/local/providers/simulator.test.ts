@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { HttpServer } from '../../../src/http/loopback-server.ts';
 import { type Received, ReceivedLog } from '../../../src/local/providers/received-log.ts';
 import { startSimulatedSes } from '../../../src/local/providers/ses/simulated-ses.ts';
 import { startSimulator } from '../../../src/local/providers/simulator.ts';
 import { REVOKED_TOKEN } from '../../../src/local/providers/slack.ts';
 import { type SesStandIn, startSes } from '../../../src/local/stand-ins/ses.ts';
-import type { HttpServer } from '../../../src/local/support/http-server.ts';
 import type { JsonObject } from '../../../src/local/support/json.ts';
 import { eventually, scratch } from '../../support/local/tiny-app.ts';
 

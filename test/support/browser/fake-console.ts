@@ -1,21 +1,25 @@
 import { createHash } from 'node:crypto';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
 import { type ServedConsole, serveConsole } from '../../../src/console-server/serve-console.ts';
+import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
 import type { ConsoleRoutes, RouteKey } from '../../../src/operator-service/contract/routes.ts';
 import type { Role } from '../../../src/operator-service/contract/session.ts';
-import type { ConsoleAnswer, ConsoleRequest } from '../../../src/operator-service/http/request.ts';
+import type { Caller } from '../../../src/operator-service/route.ts';
 import { sampleAnswers } from './sample-answers.ts';
 
 /** What a route answers: a value of the contract, or a function of the request. */
 export type FakeAnswers = {
   readonly [K in RouteKey]?:
     | ConsoleRoutes[K]['answer']
-    | ((request: ConsoleRequest, path: Readonly<Record<string, string>>) => ConsoleRoutes[K]['answer'] | ConsoleAnswer);
+    | ((
+        request: HttpRequest<Caller>,
+        path: Readonly<Record<string, string>>,
+      ) => ConsoleRoutes[K]['answer'] | HttpAnswer);
 };
 
 export interface FakeConsole extends ServedConsole {
   /** Every request of the API, in its order. */
-  readonly requests: readonly ConsoleRequest[];
+  readonly requests: readonly HttpRequest<Caller>[];
   /** Replaces answers from now on. */
   answer(answers: FakeAnswers): void;
 }
@@ -24,8 +28,8 @@ export interface FakeConsole extends ServedConsole {
 export async function startFakeConsole(answers: FakeAnswers = {}, role: Role = 'operator'): Promise<FakeConsole> {
   buildConsole(CONSOLE_PAGE);
   let current: FakeAnswers = { ...sampleAnswers(role), ...answers };
-  const requests: ConsoleRequest[] = [];
-  const dispatch = async (request: ConsoleRequest): Promise<ConsoleAnswer> => {
+  const requests: HttpRequest<Caller>[] = [];
+  const dispatch = async (request: HttpRequest<Caller>): Promise<HttpAnswer> => {
     requests.push(request);
     const found = match(request, current);
     if (found === undefined) return problem(404, `There is no answer for ${request.method} ${request.path}.`);
@@ -34,7 +38,9 @@ export async function startFakeConsole(answers: FakeAnswers = {}, role: Role = '
     const body = JSON.stringify(value);
     const etag = `"${createHash('sha256').update(body).digest('hex').slice(0, 16)}"`;
     const headers = { 'content-type': 'application/json', etag };
-    return request.if_none_match === etag ? { status: 304, headers, body: '' } : { status: 200, headers, body };
+    return request.headers['if-none-match'] === etag
+      ? { status: 304, headers, body: '' }
+      : { status: 200, headers, body };
   };
   const served = await serveConsole({
     dispatch,
@@ -53,12 +59,12 @@ export async function startFakeConsole(answers: FakeAnswers = {}, role: Role = '
   };
 }
 
-export function problem(status: number, detail: string, more: object = {}): ConsoleAnswer {
+export function problem(status: number, detail: string, more: object = {}): HttpAnswer {
   const body = { type: 'about:blank', title: 'Refused', status, detail, remedy: 'Do what the test says.', ...more };
   return { status, headers: { 'content-type': 'application/problem+json' }, body: JSON.stringify(body) };
 }
 
-function match(request: ConsoleRequest, answers: FakeAnswers) {
+function match(request: HttpRequest<Caller>, answers: FakeAnswers) {
   for (const [key, answer] of Object.entries(answers)) {
     const [method, pattern = ''] = key.split(' ');
     const names = [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -69,6 +75,6 @@ function match(request: ConsoleRequest, answers: FakeAnswers) {
   return undefined;
 }
 
-function isAnswer(value: unknown): value is ConsoleAnswer {
+function isAnswer(value: unknown): value is HttpAnswer {
   return typeof value === 'object' && value !== null && 'headers' in value && 'body' in value;
 }

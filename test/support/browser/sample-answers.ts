@@ -221,7 +221,7 @@ export function sampleAnswers(role: Role): FakeAnswers {
     'POST /api/notifications/{log_id}/reveal': { recipient: '#alerts' },
     'POST /api/recipient-hash': { recipient_hash: 'a'.repeat(43) },
     'POST /api/actions': ({ body }) => {
-      const { request_id, log_ids, dry_run = false } = JSON.parse(body);
+      const { request_id, log_ids, dry_run = false } = JSON.parse(String(body));
       return {
         request_id,
         dry_run,

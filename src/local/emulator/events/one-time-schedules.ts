@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as v from 'valibot';
-import { type Handle, sendJson } from '../../support/http-server.ts';
+import { type Handle, sendJson } from '../../../http/loopback-server.ts';
 import type { Log } from '../../support/log.ts';
 import { nameInArn } from '../template/references.ts';
 

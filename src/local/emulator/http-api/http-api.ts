@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { sendJson } from '../../../http/loopback-server.ts';
 import { byFewerParameters, pathParameters } from '../../../http/paths.ts';
-import { sendJson } from '../../support/http-server.ts';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
 import type { InvokeByName } from '../lambda/invocation.ts';
 import type { AuthorizerPlan, HttpApiPlan, HttpRoutePlan } from '../template/http-apis.ts';

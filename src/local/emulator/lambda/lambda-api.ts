@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Handle, sendJson } from '../../support/http-server.ts';
+import { type Handle, sendJson } from '../../../http/loopback-server.ts';
 import type { Log } from '../../support/log.ts';
 import { pause } from '../../support/pause.ts';
 import { nameInArn } from '../template/references.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
+import { type HttpServer, serve } from '../../../http/loopback-server.ts';
 import type { Publish } from '../../emulator/events/event-bus.ts';
-import { type HttpServer, serve } from '../../support/http-server.ts';
 import type { ReceivedLog } from '../received-log.ts';
 import { type Answer, type Call, keyOf, respond } from '../respond.ts';
 import { accountAnswer } from './account-answers.ts';

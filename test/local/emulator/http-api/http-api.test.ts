@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { type HttpServer, serve } from '../../../../src/http/loopback-server.ts';
 import { createHttpApi, matchRoute } from '../../../../src/local/emulator/http-api/http-api.ts';
 import { httpApiFrom, withOrigins } from '../../../../src/local/emulator/template/http-apis.ts';
-import { type HttpServer, serve } from '../../../../src/local/support/http-server.ts';
 import type { JsonObject } from '../../../../src/local/support/json.ts';
 
 const FUNCTION = 'arn:aws:lambda:us-east-1:000000000000:function:';
@@ -111,7 +111,7 @@ describe('a request', () => {
       () => now,
     );
     // Here the gateway itself decides about pages.
-    const server = await serve(api, 0, 'test', () => true);
+    const server = await serve(api, 0, 'test', { allowPage: () => true });
     servers.push(server);
     return {
       calls,

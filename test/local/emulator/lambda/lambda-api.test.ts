@@ -1,8 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterEach, describe, expect, it } from 'vitest';
+import { bind, type HttpServer } from '../../../../src/http/loopback-server.ts';
 import type { InvocationResult } from '../../../../src/local/emulator/lambda/invocation.ts';
 import { createLambdaApi } from '../../../../src/local/emulator/lambda/lambda-api.ts';
-import { bind, type HttpServer } from '../../../../src/local/support/http-server.ts';
 import { eventually } from '../../../support/local/tiny-app.ts';
 
 describe("Lambda's Invoke API", () => {

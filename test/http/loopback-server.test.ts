@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type HttpServer, serve } from '../../../src/local/support/http-server.ts';
+import { type HttpServer, serve } from '../../src/http/loopback-server.ts';
 
 const APP = 'http://localhost:5173';
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
     },
     0,
     'a test',
-    (origin, path) => origin === APP && path.startsWith('/v1/'),
+    { allowPage: (origin, path) => origin === APP && path.startsWith('/v1/') },
   );
 });
 afterEach(() => server.close());

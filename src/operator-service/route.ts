@@ -1,11 +1,17 @@
 import type * as v from 'valibot';
-import type { AnswerOf, RouteKey } from '../contract/routes.ts';
-import type { Caller } from './request.ts';
+import type { AnswerOf, RouteKey } from './contract/routes.ts';
+import type { Role } from './contract/session.ts';
+
+/** Who asks; the front (loopback, or the authorizer of the deployed API) found it out. */
+export interface Caller {
+  readonly who: string;
+  readonly role: Role;
+}
 
 /** A request whose parameters are checked. */
 export interface Checked<I> {
   readonly caller: Caller;
-  readonly path: Readonly<Record<string, string>>;
+  readonly path: Readonly<Record<string, string | undefined>>;
   /** The query of a GET, the body of a POST. */
   readonly input: I;
 }

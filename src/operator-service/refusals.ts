@@ -1,7 +1,8 @@
-import { type Problem, type ProblemName, problemDocument } from '../../core/model/problem.ts';
-import type { ProblemBody } from '../contract/page.ts';
-import type { RouteKey } from '../contract/routes.ts';
-import { shellCommand } from '../contract/shell-command.ts';
+import { PROBLEMS, Problem, type ProblemName, problemDocument } from '../core/model/problem.ts';
+import type { HttpAnswer } from '../http/kernel.ts';
+import type { ProblemBody } from './contract/page.ts';
+import type { RouteKey } from './contract/routes.ts';
+import { shellCommand } from './contract/shell-command.ts';
 
 /** What a person does about a refusal. */
 const REMEDIES: Readonly<Record<ProblemName, string>> = {
@@ -80,4 +81,13 @@ export function problemBody(
 
 function isRoute(key: string): key is RouteKey {
   return Object.hasOwn(COMMANDS, key);
+}
+
+/** The answer of a front that lets a request reach no route. */
+export function refuse(problem: ProblemName, detail: string, local: boolean): HttpAnswer {
+  return {
+    status: PROBLEMS[problem].status,
+    headers: { 'content-type': 'application/problem+json; charset=utf-8', 'cache-control': 'no-store' },
+    body: JSON.stringify(problemBody(new Problem(problem, detail), '', local)),
+  };
 }
