@@ -81,7 +81,11 @@ module.exports = {
       '^src/(console-server|operator-service|processes|http|core)/',
     ),
     onlyTo('terminal-knows-model', '^src/terminal/', '^src/(terminal|core/model)/'),
-    onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
+    onlyTo(
+      'batch-knows-operator-service-and-adapters',
+      '^src/batch/',
+      '^src/(batch|terminal|operator-service|adapters|core)/',
+    ),
     onlyTo(
       'cli-knows-client-adapters-and-core',
       '^src/cli/',

@@ -1,8 +1,8 @@
-import { createList } from '../../src/adapters/api/list-notifications.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
+import { listOfTenant } from '../shared/api/list-of-tenant.ts';
 import { type NotificationRouteDeps, notificationRoutes, OPEN_API } from '../shared/api/notification-routes.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
@@ -17,10 +17,16 @@ function bind() {
   const observability = createObservability();
   const { client, ...shared } = bindApi(env);
   const mark = createShardMark(client, env.PIPELINE_STATE_TABLE);
+  const listing = {
+    dynamodb: client,
+    deployment: { tables: { notification_log: env.NOTIFICATION_LOG_TABLE } },
+    clock: shared.clock,
+    shards: mark.read,
+  };
   const deps: NotificationRouteDeps & ApiDeps = {
     ...shared,
     rows: createOperatorRows(client, env.NOTIFICATION_LOG_TABLE, shared.clock),
-    list: createList(client, env.NOTIFICATION_LOG_TABLE, shared.clock, mark.read),
+    list: (query, tenant_id) => listOfTenant(query, tenant_id, listing),
     policy: env.RETRY_POLICY,
   };
   return withObservability(createHandler(deps, observability), observability);

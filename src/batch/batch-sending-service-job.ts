@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { createDeploymentClients } from '../adapters/deployment/deployment-clients.ts';
-import { emailAccess, existingEmail, readEmailView } from '../adapters/deployment/email-access.ts';
 import { findDeployment } from '../adapters/deployment/find-deployment.ts';
 import { requestStart, type StartRequest } from '../core/newsletter/lifecycle/operate.ts';
+import { emailAccess, requireEmail, showEmail } from '../operator-service/emails.ts';
 import { describeError } from '../terminal/errors.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { processTerminal } from '../terminal/terminal.ts';
@@ -22,15 +22,15 @@ async function main(options: SendingJobOptions): Promise<number> {
   process.once('exit', progress.end);
   try {
     const access = emailAccess({ deployment, ...clients, clock: () => new Date(), newId: randomUUID });
-    await existingEmail(email_id, access);
+    await requireEmail(email_id, access);
     const request = await requestStart(email_id, access);
-    let view = await readEmailView(email_id, access);
+    let view = (await showEmail(email_id, access)).view;
     if (request.result === 'skipped') progress.note(`Skipped: ${request.reason}`);
     while (wait && !isOver(view)) {
       const total = view.counts.recipients || undefined;
       progress.update({ verb: view.phase, done: doneOf(view), total, summary: summaryOf(view) });
       await setTimeout(LOOK_EVERY_MS);
-      view = await readEmailView(email_id, access);
+      view = (await showEmail(email_id, access)).view;
     }
     progress.end();
     terminal.print(json ? `${JSON.stringify({ ...request, email: view })}\n` : describeEmail(view, terminal.colors));

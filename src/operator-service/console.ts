@@ -1,7 +1,7 @@
 import { Problem } from '../core/model/problem.ts';
 import { createKernel, type Given, type Route } from '../http/kernel.ts';
 import { needsOperator } from './contract/routes.ts';
-import { type ConsoleBinding, type ConsoleDeps, consoleDeps } from './deps.ts';
+import { type OperatorBinding, type OperatorDeps, operatorDeps } from './deps.ts';
 import { problemBody } from './refusals.ts';
 import type { AnyRoute, Caller } from './route.ts';
 import { actionRoutes } from './routes/actions.ts';
@@ -14,7 +14,7 @@ import { operationRoutes } from './routes/operations.ts';
 import { overviewRoutes } from './routes/overview.ts';
 import { sessionRoutes } from './routes/session.ts';
 
-export interface ConsoleOptions extends ConsoleBinding {
+export interface ConsoleOptions extends OperatorBinding {
   /** Takes what failed on our side; the answer does not say more. */
   readonly onFault: (error: unknown, route: string) => void;
 }
@@ -26,7 +26,7 @@ export type Kick = (operation_id: string) => Promise<void>;
 export function createConsole(options: ConsoleOptions, kick: Kick) {
   const { onFault, ...binding } = options;
   const { clock, local } = binding;
-  const routes = Object.entries(consoleRoutes(consoleDeps(binding), kick)).map(asRoute);
+  const routes = Object.entries(consoleRoutes(operatorDeps(binding), kick)).map(asRoute);
   return createKernel<Caller, Caller, Route<Caller>>(routes, {
     clock,
     noSuchPath: 'The console has no such path, or the path has no such method.',
@@ -55,7 +55,7 @@ function asRoute([key, { schema, handle }]: [string, AnyRoute]): Route<Caller> {
 }
 
 /** Each route of the contract. */
-export function consoleRoutes(deps: ConsoleDeps, kick: Kick) {
+export function consoleRoutes(deps: OperatorDeps, kick: Kick) {
   return {
     ...sessionRoutes(deps),
     ...overviewRoutes(deps),

@@ -12,7 +12,7 @@ import type { RecordStore } from '../core/delivery/ports.ts';
 import type { Clock } from '../core/model/time.ts';
 import type { AuditRecord } from '../core/operator/audit/audit.ts';
 
-export interface ConsoleBinding {
+export interface OperatorBinding {
   readonly deployment: Deployment;
   readonly dynamodb: DynamoDBClient;
   readonly sqs: SQSClient;
@@ -25,11 +25,13 @@ export interface ConsoleBinding {
   readonly local: boolean;
   /** Takes each record of the audit, for the log. */
   readonly onRecord: (record: AuditRecord) => void;
+  /** Takes what SQS refuses: the notifications are due, and the next sweep sends them. */
+  readonly onRefused?: (reason: string, count: number) => void;
 }
 
-/** What all routes share: a deployment, and the use cases' stores on it. */
-export function consoleDeps(binding: ConsoleBinding) {
-  const { deployment, dynamodb, sqs, clock } = binding;
+/** What all use cases share: a deployment, and the stores on it. */
+export function operatorDeps(binding: OperatorBinding) {
+  const { deployment, dynamodb, sqs, clock, onRefused } = binding;
   const shards = createShardMark(dynamodb, deployment.tables.pipeline_state).read;
   return {
     ...binding,
@@ -41,8 +43,8 @@ export function consoleDeps(binding: ConsoleBinding) {
     records: createRecordStore(dynamodb, deployment.tables.notification_retry_log) as RecordStore,
     audit: createAuditLog(dynamodb, deployment.tables.audit, clock),
     operations: createOperationStore(dynamodb, deployment.tables.pipeline_state),
-    lanes: createSweepLanes(sqs, deployment.lane_queues),
+    lanes: createSweepLanes(sqs, deployment.lane_queues, { ...(onRefused && { onRefused }) }),
   };
 }
 
-export type ConsoleDeps = ReturnType<typeof consoleDeps>;
+export type OperatorDeps = ReturnType<typeof operatorDeps>;

@@ -3,7 +3,7 @@ import { createOperationRows } from '../adapters/dynamodb/console/operation-rows
 import { runOperation } from '../core/operator/operations/run-operation.ts';
 import { isActive } from '../core/operator/operations/transitions.ts';
 import { type ConsoleOptions, createConsole } from './console.ts';
-import { type ConsoleDeps, consoleDeps } from './deps.ts';
+import { type OperatorDeps, operatorDeps } from './deps.ts';
 
 interface OperationRunner {
   /** Runs the operation in this process, unless it already does. */
@@ -19,7 +19,7 @@ const BUSY_MS = 5_000;
 const LOOKED_AT = 50;
 
 /** Runs operations in the process of the server. */
-function createOperationRunner(deps: ConsoleDeps, onFault: (error: unknown, what: string) => void): OperationRunner {
+function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, what: string) => void): OperationRunner {
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const isStopping = () => stopping.signal.aborted;
@@ -72,6 +72,6 @@ function createOperationRunner(deps: ConsoleDeps, onFault: (error: unknown, what
 
 /** The routes with a runner of their operations in this process: for loopback, where no function runs them. */
 export function createOwnConsole(options: ConsoleOptions) {
-  const runner = createOperationRunner(consoleDeps(options), options.onFault);
+  const runner = createOperationRunner(operatorDeps(options), options.onFault);
   return { dispatch: createConsole(options, runner.kick), resume: runner.resume, stop: runner.stop };
 }

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { emailAccess } from '../../src/adapters/deployment/email-access.ts';
 import { createAuditLog } from '../../src/adapters/dynamodb/console/audit-log.ts';
 import { historyKeys } from '../../src/core/model/history-index.ts';
 import type { ForeignRow, NotificationRow } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { emailAccess } from '../../src/operator-service/emails.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { startLoopback } from '../support/loopback.ts';
 import { batchRow, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';

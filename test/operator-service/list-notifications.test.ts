@@ -1,7 +1,7 @@
 import { BatchGetItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, it } from 'vitest';
-import type { ConsoleDeps } from '../../src/operator-service/deps.ts';
-import { listNotifications } from '../../src/operator-service/list-notifications.ts';
+import type { OperatorDeps } from '../../src/operator-service/deps.ts';
+import { findNotifications } from '../../src/operator-service/notifications.ts';
 
 it('refuses a notification_id whose index key is full of rows of others, and says what to do', async () => {
   const foreign = { log_id: { S: 'other' }, tenant_id: { S: 'T-OTHER' }, notification_id: { S: 'N1' } };
@@ -15,8 +15,8 @@ it('refuses a notification_id whose index key is full of rows of others, and say
     rows: { read: async () => undefined },
     shards: async () => ({ work: 8, history: 4 }),
     clock: () => new Date(),
-  } as unknown as ConsoleDeps;
-  await expect(listNotifications({ q: 'N1', tenant: 'T1', limit: 50 }, deps)).rejects.toMatchObject({
+  } as unknown as OperatorDeps;
+  await expect(findNotifications({ q: 'N1', tenant: 'T1', limit: 50 }, deps)).rejects.toMatchObject({
     problem: 'invalid-request',
     extras: { errors: [expect.objectContaining({ path: 'q', rule: 'crowded' })] },
   });

@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleRoutes } from '../../src/operator-service/console.ts';
 import type { RouteKey } from '../../src/operator-service/contract/routes.ts';
-import { consoleDeps } from '../../src/operator-service/deps.ts';
+import { operatorDeps } from '../../src/operator-service/deps.ts';
 import { ANSWERS } from '../../src/operator-service/openapi/answer-schemas.ts';
 import { consoleDocument } from '../../src/operator-service/openapi/document.ts';
 import type { AnyRoute } from '../../src/operator-service/route.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
     local: true,
     onRecord: () => {},
   };
-  routes = consoleRoutes(consoleDeps(binding), async () => {}) as Readonly<Record<RouteKey, AnyRoute>>;
+  routes = consoleRoutes(operatorDeps(binding), async () => {}) as Readonly<Record<RouteKey, AnyRoute>>;
 }, 60_000);
 afterAll(() => ops?.stop());
 

@@ -1,10 +1,3 @@
-import {
-  batchCursor,
-  emailCursor,
-  recipientCursor,
-  recipientPlace,
-  toCursor,
-} from '../../../src/adapters/api/email-cursors.ts';
 import { type PublicationDeps, toPublication } from '../../../src/adapters/api/email-request.ts';
 import {
   acceptedEmail,
@@ -38,6 +31,14 @@ import { sendTestMail, type TestMailDeps } from '../../../src/core/newsletter/se
 import { emailSummary, emailView, listBatches, shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientsDeps } from '../../../src/core/newsletter/views/list-recipients.ts';
 import type { Given, Reply } from '../../../src/http/kernel.ts';
+import {
+  batchPlace,
+  emailPlace,
+  fromCursor,
+  recipientCursor,
+  recipientPlace,
+  toCursor,
+} from '../../../src/operator-service/cursor.ts';
 import { type ApiRoute, REPLAYED, route } from './api-function.ts';
 import type { Caller } from './caller.ts';
 
@@ -116,7 +117,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       query: emailListQuery,
       answer: { status: 200, description: 'Emails', schema: emailList },
       async handle({ caller: { tenant_id }, query }) {
-        const { emails: found, next_cursor } = await emails.list(tenant_id, emailCursor(query().cursor));
+        const { emails: found, next_cursor } = await emails.list(tenant_id, fromCursor(emailPlace, query().cursor));
         const now = clock();
         return {
           body: { emails: found.map((email) => emailSummary(email, now)), next_cursor: toCursor(next_cursor) },
@@ -153,7 +154,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       problems: ['not-found'],
       async handle(request) {
         const { cursor, limit } = request.query();
-        const after = batchCursor(cursor);
+        const after = fromCursor(batchPlace, cursor);
         const { email_id } = await find(request);
         const page = await listBatches(email_id, { limit: Number(limit), ...(after && { after }) }, deps.batches);
         const body = { batches: page.batches, next_cursor: toCursor(page.next) };
@@ -171,7 +172,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       problems: ['not-found'],
       async handle(request) {
         const { state, cursor, limit } = request.query();
-        const from = recipientCursor(cursor);
+        const from = fromCursor(recipientPlace, cursor);
         const { email_id } = await find(request);
         const page = await listRecipients(
           {
@@ -183,7 +184,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
           },
           deps,
         );
-        const body = { recipients: page.recipients, next_cursor: toCursor(recipientPlace(page.next)) };
+        const body = { recipients: page.recipients, next_cursor: recipientCursor(page.next) };
         return { body, log: { email_id, items: page.recipients.length } };
       },
     }),

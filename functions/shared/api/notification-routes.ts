@@ -1,25 +1,19 @@
-import { type CopiesRequest, type ListRequest, readListRequest } from '../../../src/adapters/api/list-request.ts';
 import { querySchema } from '../../../src/adapters/api/request-schemas.ts';
 import { accepted, notificationList, notificationState } from '../../../src/adapters/api/response-schemas.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { notFound, requireOwnRow, whyNoRetry } from '../../../src/core/intake/public-state.ts';
-import {
-  asNotification,
-  type ForeignRow,
-  type NotificationRow,
-  type RetryRecord,
-} from '../../../src/core/model/notification.ts';
+import { asNotification, type NotificationRow, type RetryRecord } from '../../../src/core/model/notification.ts';
 import { Problem, unavailable } from '../../../src/core/model/problem.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
+import type { NotificationPage } from '../../../src/operator-service/list-notifications.ts';
 import { type ApiRoute, route } from './api-function.ts';
+import type { TenantQuery } from './list-of-tenant.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface NotificationRouteDeps extends RetryDeps {
   readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
-  readonly list: (
-    request: ListRequest | CopiesRequest,
-  ) => Promise<{ rows: readonly ForeignRow[]; next_cursor: string | null }>;
+  readonly list: (query: TenantQuery, tenant_id: string) => Promise<NotificationPage>;
   readonly newId: () => string;
 }
 
@@ -41,7 +35,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
       query: querySchema,
       answer: { status: 200, description: 'Notifications', schema: notificationList },
       async handle({ caller, query }) {
-        const { rows: found, next_cursor } = await deps.list(readListRequest(query(), caller.tenant_id, clock()));
+        const { rows: found, next_cursor } = await deps.list(query(), caller.tenant_id);
         const notifications = found.map((row) => summary(asNotification(row)));
         return { body: { notifications, next_cursor }, log: { items: notifications.length } };
       },

@@ -42,7 +42,7 @@ const outputs = v.object({
 
 /** The environment variable that names the stack, if it is not that of the stage `dev`. */
 export const STACK_VARIABLE = 'NOTIFICATION_RETRY_STACK';
-const DEFAULT_STACK = 'notification-retry-dev';
+export const DEFAULT_STACK = 'notification-retry-dev';
 
 /**
  * Finds the deployment in the AWS account and region of the environment by the outputs of its stack.

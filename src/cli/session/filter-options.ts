@@ -3,6 +3,7 @@ import { recipientHash } from '../../adapters/recipient/recipient-hash.ts';
 import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../../core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../core/model/error-types.ts';
 import { ALWAYS, NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
+import type { OperationFilter } from '../../operator-service/contract/operations.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';
 import type { Session } from './session.ts';
@@ -78,19 +79,19 @@ export function channelOption(): Option {
   return new Option('--channel <C>', 'only this channel').choices(CHANNELS);
 }
 
-/** The filter without its period. Only the hash of the recipient leaves this function. */
-export async function filterOf(options: FilterOptions, session: Session): Promise<SearchFilter> {
+/** The filter without its period, in the words of the contract. Only the hash of the recipient leaves this function. */
+export async function filterOf(options: FilterOptions, session: Session): Promise<OperationFilter> {
   const { channel, priority, tenant, errorType, failureReason, lastError, integration } = options;
   const recipient_hash = await hashOf(options, session);
   return {
     ...(channel && { channel }),
     ...(priority && { priority }),
-    ...(tenant && { tenant_id: tenant }),
     ...(errorType && { error_type: errorType }),
     ...(failureReason && { failure_reason: failureReason }),
     ...(lastError && { last_error: lastError }),
-    ...(integration && { integration_config_id: integration }),
     ...(recipient_hash && { recipient_hash }),
+    ...(tenant && { tenant }),
+    ...(integration && { integration }),
   };
 }
 

@@ -1,11 +1,11 @@
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import { DEFAULT_STACK, STACK_VARIABLE } from '../../adapters/deployment/aws-deployment.ts';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createDeploymentClients, type DeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
-import { createOperatorRows } from '../../adapters/dynamodb/operator/operator-rows.ts';
-import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
-import type { RowStore } from '../../core/delivery/ports.ts';
-import type { SweepLanes } from '../../core/model/queue-message.ts';
 import type { Clock } from '../../core/model/time.ts';
+import { type Decide, decideNow } from '../../operator-service/audit.ts';
+import { type OperatorDeps, operatorDeps } from '../../operator-service/deps.ts';
 import { OperatorError } from '../../terminal/errors.ts';
 import type { Output } from '../../terminal/output.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -26,13 +26,10 @@ export interface CliContext {
   readonly exitWith: (code: number) => void;
 }
 
-/** A command that works on a deployment. */
-export interface Session extends CliContext, Output, Omit<DeploymentClients, 'destroy'> {
-  readonly deployment: Deployment;
-  readonly rows: RowStore;
-  /** Warns the operator of messages that SQS refuses. */
-  readonly lanes: SweepLanes;
-  readonly local: boolean;
+/** A command that works on a deployment: the operator service on it, and the terminal. */
+export interface Session extends Omit<CliContext, 'clock' | 'newId'>, Output, OperatorDeps {
+  /** Runs what changes something, and writes to the audit log who did it. What cannot be written there is not done. */
+  readonly decide: Decide;
 }
 
 interface CommonOptions {
@@ -74,19 +71,21 @@ async function openSession(
   const { say } = context.terminal;
   // The command should see rows that were put a moment ago. If that is impossible, it runs without them.
   if ((await deployment.caughtUp?.()) === false) say('Warning: rows put in the last moments are not indexed yet.\n');
-  return {
-    ...context,
+  const deps = operatorDeps({
     deployment,
     dynamodb,
     sqs,
-    rows: createOperatorRows(dynamodb, deployment.tables.notification_log, context.clock),
-    lanes: createSweepLanes(sqs, deployment.lane_queues, {
-      onRefused: (reason, count) =>
-        say(`SQS refused ${count} messages (${reason}): the notifications are due, and the next sweep sends them.\n`),
-    }),
+    clock: context.clock,
+    newId: context.newId,
+    stage: local ? 'local' : (context.env[STACK_VARIABLE] ?? DEFAULT_STACK),
+    region: String(await dynamodb.config.region()),
     local,
-    json,
-  };
+    onRecord: () => {},
+    onRefused: (reason, count) =>
+      say(`SQS refused ${count} messages (${reason}): the notifications are due, and the next sweep sends them.\n`),
+  });
+  const decide = decideNow(async () => ({ who: userInfo().username, role: 'operator' }), deps);
+  return { ...context, ...deps, decide, json };
 }
 
 /** The full command line that works on the same deployment as this command. */
@@ -97,14 +96,6 @@ export function opsCommand(command: string, { local }: Pick<Session, 'local'>): 
 /** Suggests the next command. The suggestion goes to stderr because it is not part of the result. */
 export function sayNext(purpose: string, command: string, session: Session): void {
   session.terminal.say(`\n${purpose}: ${opsCommand(command, session)}\n`);
-}
-
-export function notificationNotFound(log_id: string): OperatorError {
-  return new OperatorError(`There is no notification ${log_id}: look for its log_id with \`npm run ops -- list\`.`);
-}
-
-export function keyNotFound(key_id: string): OperatorError {
-  return new OperatorError(`There is no key ${key_id} that is not revoked: see \`npm run ops -- keys list\`.`);
 }
 
 /** @param known the newsletters that the tenant has, for a command that has read them */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
-import { emailAccess, readEmailView } from '../../adapters/deployment/email-access.ts';
 import { findLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
@@ -10,6 +9,7 @@ import { publishEmail } from '../../core/newsletter/lifecycle/publish.ts';
 import { MAX_UPSERTS, upsertMembers } from '../../core/newsletter/members/upsert-members.ts';
 import type { EmailView } from '../../core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientView } from '../../core/newsletter/views/list-recipients.ts';
+import { emailAccess, showEmail } from '../../operator-service/emails.ts';
 import { PROJECT_ROOT } from '../runtime/paths.ts';
 import { SAMPLE_NEWSLETTER, SAMPLE_POST, sampleMembers } from '../samples/sample-newsletter.ts';
 
@@ -64,7 +64,7 @@ export async function publishSampleNewsletter(): Promise<DemoNewsletter> {
       const end = Date.now() + LONGEST_MS;
       let shown: string | undefined;
       for (;;) {
-        const view = await readEmailView(email_id, access);
+        const view = (await showEmail(email_id, access)).view;
         const step = stepOf(view);
         if (step !== shown) onStep(step);
         shown = step;

@@ -95,7 +95,7 @@ export const actionBody = v.strictObject({
   dry_run: v.optional(v.boolean(), false),
 });
 
-export interface ActionResult {
+interface ActionResult {
   readonly log_id: string;
   /** `queued`, `cancelled`, `given_up` (dry run: would be); `ended`, `refused`, `failed`, `not_found`: because. */
   readonly result: 'queued' | 'cancelled' | 'given_up' | 'ended' | 'refused' | 'failed' | 'not_found';

@@ -5,11 +5,11 @@ import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dyn
 import { createApi } from '../../../functions/shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../../../functions/shared/api/email-routes.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
+import { listOfTenant } from '../../../functions/shared/api/list-of-tenant.ts';
 import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes, OPEN_API } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
-import { createList } from '../../../src/adapters/api/list-notifications.ts';
 import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
 import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
@@ -98,12 +98,14 @@ export async function startApiWorld() {
     { clock, counts },
     observability,
   );
+  const shards = createShardMark(client, tables.pipeline_state).read;
   const notifications = createApi(
     [
       ...notificationRoutes({
         rows: createOperatorRows(client, tables.notification_log, clock),
         recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
-        list: createList(client, tables.notification_log, clock, createShardMark(client, tables.pipeline_state).read),
+        list: (query, tenant_id) =>
+          listOfTenant(query, tenant_id, { dynamodb: client, deployment: { tables }, clock, shards }),
         send,
         policy: DEFAULT_RETRY_POLICY,
         clock,

@@ -21,9 +21,7 @@ export function createOperationRows(
       // Only this adapter makes positions.
       const position = after as SearchPosition | undefined;
       const parts =
-        source === 'created'
-          ? search.createdParts(period, filter, position)
-          : search.workParts(source, period, filter, position);
+        source === 'created' ? search.created(period, filter, position) : search.work(source, period, filter, position);
       const { rows, next } = await readPage(parts, limit, () => true);
       return { rows, ...(next && { next: { ...next } }) };
     },

@@ -17,13 +17,13 @@ export interface SearchPosition {
   readonly log_id: string;
 }
 
-export interface Found {
+interface Found {
   readonly row: ForeignRow;
   readonly position: SearchPosition;
 }
 
 /** What was found in up to a hundred entries of an index. */
-export interface FoundPart {
+interface FoundPart {
   readonly found: readonly Found[];
   /** Rows that were read, found or not. */
   readonly read: number;
@@ -45,17 +45,14 @@ export class ForeignPositionError extends Error {
  * Searches history_index and work_index in the order of the index, and can continue after any row found. With
  * readCopies it answers the table document's seven lookups (his-notification-log-table.md, インデックス定義;
  * docs/architecture.md, "Lookups"). Every row read costs half a read unit besides the index. The search holds one page
- * of index entries and 100 rows at a time, so its memory is bounded.
+ * of index entries and 100 rows at a time, so its memory is bounded; it gives what it found in parts, for callers that limit
+ * how much is read even if little matches.
  */
 export interface OperatorSearch {
   /** What was created in the period, newest day first. A tenant narrows the index read; the rest filters. */
-  created(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
-  /** The same in parts, for a caller that limits how much is read even if little matches. */
-  createdParts(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
+  created(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
   /** What is due, or died, in the period: urgent first, oldest first. */
-  work(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
-  /** The same in parts. */
-  workParts(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
+  work(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
 }
 
 /** Index entries per request: large enough to need few requests when little matches, small enough to waste little. */
@@ -137,26 +134,17 @@ export function createOperatorSearch(
     });
   }
 
-  const createdParts: OperatorSearch['createdParts'] = async function* (period, filter, after) {
-    const partitions = historyPartitions(table, (await shards()).history, period, filter);
-    yield* walk(partitions, keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
-  };
-  const workParts: OperatorSearch['workParts'] = async function* (state, period, filter, after) {
-    const names = partitionsOf(state, (await shards()).work, filter.priority);
-    const partitions = names.map((name) => ({ name, query: workQuery(table, name, period, filter) }));
-    yield* walk(partitions, keysOf(WORK_INDEX), filter, after);
-  };
-
   return {
-    createdParts,
-    workParts,
-    created: (period, filter, after) => foundIn(createdParts(period, filter, after)),
-    work: (state, period, filter, after) => foundIn(workParts(state, period, filter, after)),
+    async *created(period, filter, after) {
+      const partitions = historyPartitions(table, (await shards()).history, period, filter);
+      yield* walk(partitions, keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
+    },
+    async *work(state, period, filter, after) {
+      const names = partitionsOf(state, (await shards()).work, filter.priority);
+      const partitions = names.map((name) => ({ name, query: workQuery(table, name, period, filter) }));
+      yield* walk(partitions, keysOf(WORK_INDEX), filter, after);
+    },
   };
-}
-
-async function* foundIn(parts: AsyncIterable<FoundPart>): AsyncGenerator<Found> {
-  for await (const { found } of parts) yield* found;
 }
 
 function positionOf(entry: Item, partitionKey: string, sortKey: string): SearchPosition {

@@ -21,11 +21,15 @@ export interface RowPage<Position> {
   readonly next?: Position;
 }
 
-/** Reads one page of a search, with a bound on what it reads even if little matches. */
+/**
+ * Reads one page of a search, with a bound on what it reads even if little matches.
+ * @param full reads on until the page is full, or there is no more
+ */
 export async function readPage<Position>(
   parts: AsyncIterable<Part<Position>>,
   limit: number,
   fits: (row: ForeignRow) => boolean,
+  { full = false }: { readonly full?: boolean } = {},
 ): Promise<RowPage<Position>> {
   const rows: ForeignRow[] = [];
   let rowsRead = 0;
@@ -39,6 +43,7 @@ export async function readPage<Position>(
     }
     rowsRead += read;
     last = end ?? last;
+    if (full) continue;
     if (rowsRead >= MAX_ROWS_READ && last !== undefined) return { rows, next: last };
     if (pageEnd === undefined) continue;
     last = pageEnd;

@@ -2,11 +2,12 @@ import type { Command } from 'commander';
 import { deleteLetters, type HeldLetter, peekLetters } from '../../../adapters/sqs/dead-letters.ts';
 import { CHANNELS, type Channel } from '../../../core/model/channels.ts';
 import { dropDeadLetter } from '../../../core/operator/give-up.ts';
+import { requireNotification } from '../../../operator-service/notifications.ts';
 import { confirm } from '../../../terminal/confirm.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { channelOption } from '../../session/filter-options.ts';
-import { type CliContext, notificationNotFound, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { letterCount, readChannelLetters } from './channel-letters.ts';
 
 interface DropOptions {
@@ -77,9 +78,8 @@ async function channelsOf(log_ids: readonly string[], options: DropOptions, sess
   if (channel !== undefined || stale || all) {
     throw new OperatorError('LOG_IDs choose the dead letters: omit --channel, --stale and --all.', EXIT_USAGE);
   }
-  const rows = await Promise.all(log_ids.map(async (log_id) => (await session.rows.read(log_id)) ?? log_id));
-  for (const row of rows) if (typeof row === 'string') throw notificationNotFound(row);
-  const wanted = new Set(rows.map((row) => (typeof row === 'string' ? undefined : row.channel)));
+  const rows = await Promise.all(log_ids.map((log_id) => requireNotification(log_id, session)));
+  const wanted = new Set(rows.map(({ channel: one }) => one));
   return CHANNELS.filter((name) => wanted.has(name));
 }
 

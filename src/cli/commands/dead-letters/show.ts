@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { peekLetters } from '../../../adapters/sqs/dead-letters.ts';
 import { CHANNELS } from '../../../core/model/channels.ts';
 import { remedyFor } from '../../../core/operator/views/notification-view.ts';
+import { requireNotification } from '../../../operator-service/notifications.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields } from '../../../terminal/table.ts';
-import { type CliContext, notificationNotFound, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { type ChannelLetter, readChannelLetters } from './channel-letters.ts';
 
 export function addDlqShow(program: Command, context: CliContext): void {
@@ -18,8 +19,7 @@ export function addDlqShow(program: Command, context: CliContext): void {
 }
 
 async function show(session: Session, log_id: string): Promise<number> {
-  const row = await session.rows.read(log_id);
-  if (row === undefined) throw notificationNotFound(log_id);
+  const row = await requireNotification(log_id, session);
   const channel = CHANNELS.find((one) => one === row.channel);
   if (channel === undefined) {
     throw new OperatorError(

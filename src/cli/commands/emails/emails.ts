@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { emailAccess, existingEmail, readEmailView } from '../../../adapters/deployment/email-access.ts';
 import { describeEmail, doneOf, isOver, summaryOf } from '../../../batch/sending-job/email-report.ts';
 import {
   cancelEmail,
@@ -17,6 +16,7 @@ import {
   type RecipientPlace,
   type RecipientView,
 } from '../../../core/newsletter/views/list-recipients.ts';
+import { emailAccess, requireEmail, showEmail } from '../../../operator-service/emails.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
@@ -88,7 +88,7 @@ async function status(session: Session, id: string, watch: boolean): Promise<num
   const access = emailAccess(session);
   const progress = watch ? showProgress(session) : undefined;
   try {
-    let view = await readEmailView(id, access);
+    let view = (await showEmail(id, access)).view;
     while (progress !== undefined && !isOver(view)) {
       progress.update({
         verb: view.phase,
@@ -97,7 +97,7 @@ async function status(session: Session, id: string, watch: boolean): Promise<num
         summary: summaryOf(view),
       });
       await session.pause(LOOK_EVERY_MS);
-      view = await readEmailView(id, access);
+      view = (await showEmail(id, access)).view;
     }
     progress?.end();
     printResult(session, view, () => describeEmail(view, session.terminal.colors));
@@ -133,7 +133,7 @@ async function recipients(
   [email_id = '']: readonly string[],
 ): Promise<number> {
   const access = emailAccess(session);
-  await existingEmail(email_id, access);
+  await requireEmail(email_id, access);
   const found: RecipientView[] = [];
   let from: RecipientPlace | undefined;
   do {
@@ -187,7 +187,7 @@ export function addEmailsDecisions(emails: Command, context: CliContext): void {
     const command = emails.command(name).argument('<ID>', 'the email_id', parseId).description(what);
     onDeployment(command, context, async (session, _, [id = '']) => {
       const access = emailAccess(session);
-      await existingEmail(id, access);
+      await requireEmail(id, access);
       const { email_id, status, paused } = await run(id, access);
       printResult(
         session,
@@ -219,7 +219,7 @@ async function resolve(
 ): Promise<number> {
   if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);
   const access = emailAccess(session);
-  await existingEmail(id, access);
+  await requireEmail(id, access);
   const { email, ...reached } = await resolveEmail(id, resend ? 'resend' : 'leave', access);
   const { email_id, status } = email;
   const { resolved, busy, continued, waiting, waiting_until } = reached;

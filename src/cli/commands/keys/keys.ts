@@ -1,10 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ApiKey, DEFAULT_RATE_LIMIT, newApiKey, SCOPES, type Scope } from '../../../adapters/api-keys/api-key.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../../../adapters/api-keys/api-key-store.ts';
+import { DEFAULT_RATE_LIMIT, SCOPES, type Scope } from '../../../adapters/api-keys/api-key.ts';
+import {
+  createKey,
+  listKeys,
+  type MadeKey,
+  revokeKey,
+  rotateKey,
+  type ShownKey,
+} from '../../../operator-service/keys.ts';
 import { parseCount, parseDuration, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
-import { type CliContext, keyNotFound, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 
 interface CreateOptions {
   readonly tenant: string;
@@ -45,20 +52,17 @@ function addScope(text: string, before: readonly Scope[] = []): Scope[] {
   return [...new Set([...before, scope])];
 }
 
-async function create(
-  session: Session,
-  { tenant, scope, expires, rateLimit, description }: CreateOptions,
-): Promise<number> {
-  const now = session.clock();
-  await issueKey(session, {
-    tenant_id: tenant,
-    scopes: scope,
-    created_at: now.toISOString(),
-    ...(expires !== undefined && { expires_at: new Date(now.getTime() + expires).toISOString() }),
-    ...(rateLimit !== undefined && { rate_limit: rateLimit }),
-    ...(description !== undefined && { description }),
-  });
+async function create(session: Session, options: CreateOptions): Promise<number> {
+  const { tenant, scope, expires, rateLimit, description } = options;
+  const asked = { tenant, scopes: scope, lifetime_ms: expires, rate_limit: rateLimit, description };
+  showKey(session, tenant, await createKey(asked, session, session.decide));
   return 0;
+}
+
+/** On stdout the key is alone on its line, so that it can be piped into a secret. */
+function showKey({ terminal, json }: Session, tenant: string, { key_id, key }: MadeKey): void {
+  if (!json) terminal.say(`Key ${key_id} of ${tenant}. Store it now: it is not shown again.\n`);
+  terminal.print(`${json ? JSON.stringify({ key_id, key }) : key}\n`);
 }
 
 interface ListOptions {
@@ -75,11 +79,9 @@ export function addKeysList(keys: Command, context: CliContext): void {
 }
 
 async function list(session: Session, { tenant }: ListOptions): Promise<number> {
-  const { clock, terminal } = session;
-  const found = await keyStoreOf(session).list(tenant);
-  const shown = found.map(({ secret_hash: _, ...key }) => ({ ...key, state: stateOf(key, clock()) }));
+  const shown = await listKeys(tenant, session);
   printResult(session, { keys: shown }, () =>
-    table<(typeof shown)[number]>(
+    table<ShownKey>(
       [
         { title: 'key_id', of: ({ key_id }) => key_id },
         { title: 'tenant', of: ({ tenant_id }) => tenant_id },
@@ -91,15 +93,10 @@ async function list(session: Session, { tenant }: ListOptions): Promise<number> 
         { title: 'description', of: ({ description }) => description },
       ],
       shown,
-      terminal.colors,
+      session.terminal.colors,
     ),
   );
   return 0;
-}
-
-function stateOf({ revoked_at, expires_at }: Pick<ApiKey, 'revoked_at' | 'expires_at'>, now: Date) {
-  if (revoked_at !== undefined) return 'revoked';
-  return expires_at !== undefined && Date.parse(expires_at) <= now.getTime() ? 'expired' : 'valid';
 }
 
 interface RotateOptions {
@@ -119,36 +116,14 @@ export function addKeysRotate(keys: Command, context: CliContext): void {
 }
 
 async function rotate(session: Session, { keepOld }: RotateOptions, key_id: string): Promise<number> {
-  const { clock, terminal } = session;
-  const store = keyStoreOf(session);
-  const old = await store.get(key_id);
-  if (old === undefined || old.revoked_at !== undefined) throw keyNotFound(key_id);
-  const now = clock().getTime();
-  const { key_id: _, secret_hash: __, expires_at, rotated_at, lifetime_ms, ...same } = old;
-  // Rotation does not extend the life of the old key. The new key lives as long as the old key was meant to live.
-  const end = new Date(Math.min(now + keepOld, Date.parse(expires_at ?? '9999-12-31')));
-  const given = expires_at === undefined ? undefined : Date.parse(expires_at) - Date.parse(old.created_at);
-  const lifetime = rotated_at === undefined ? given : lifetime_ms;
-  await issueKey(session, {
-    ...same,
-    created_at: new Date(now).toISOString(),
-    ...(lifetime !== undefined && { expires_at: new Date(now + lifetime).toISOString() }),
-  });
-  const was = { rotated_at: new Date(now).toISOString(), ...(lifetime !== undefined && { lifetime_ms: lifetime }) };
-  const ends = await store.end(key_id, { expires_at: end.toISOString(), ...was });
-  const expiry = ends ? end.toISOString() : await sooner(store, key_id);
-  terminal.say(
-    expiry !== undefined
-      ? `The old key ${key_id} works until ${expiry}.\n`
+  const { tenant_id, old_ends_at, ...made } = await rotateKey(key_id, keepOld, session, session.decide);
+  showKey(session, tenant_id, made);
+  session.terminal.say(
+    old_ends_at !== undefined
+      ? `The old key ${key_id} works until ${old_ends_at}.\n`
       : `The old key ${key_id} was revoked in the meantime and no longer works. The new key works: revoke it too if it should not.\n`,
   );
   return 0;
-}
-
-/** When the old key ends, if another operator made it end sooner; undefined if it was revoked. */
-async function sooner(store: ApiKeyStore, key_id: string): Promise<string | undefined> {
-  const key = await store.get(key_id);
-  return key?.revoked_at === undefined ? key?.expires_at : undefined;
 }
 
 export function addKeysRevoke(keys: Command, context: CliContext): void {
@@ -161,24 +136,6 @@ export function addKeysRevoke(keys: Command, context: CliContext): void {
 }
 
 async function revoke(session: Session, key_id: string): Promise<number> {
-  const revoked_at = session.clock().toISOString();
-  if (!(await keyStoreOf(session).end(key_id, { revoked_at }))) throw keyNotFound(key_id);
-  printResult(session, { key_id, revoked_at }, () => `${key_id} is revoked.\n`);
+  printResult(session, await revokeKey(key_id, session, session.decide), () => `${key_id} is revoked.\n`);
   return 0;
-}
-
-function keyStoreOf({ dynamodb, deployment }: Session) {
-  return createApiKeyStore(dynamodb, deployment.tables.api_keys);
-}
-
-/**
- * Makes a key, stores its hash, and shows the key. On stdout the key is alone on its line, so that it can be piped into
- * a secret.
- */
-async function issueKey(session: Session, rest: Omit<ApiKey, 'key_id' | 'secret_hash'>): Promise<void> {
-  const { key_id, key, secret_hash } = newApiKey();
-  const { terminal, json } = session;
-  await keyStoreOf(session).create({ ...rest, key_id, secret_hash });
-  if (!json) terminal.say(`Key ${key_id} of ${rest.tenant_id}. Store it now: it is not shown again.\n`);
-  terminal.print(`${json ? JSON.stringify({ key_id, key }) : key}\n`);
 }

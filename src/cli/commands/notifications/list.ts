@@ -1,16 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import * as v from 'valibot';
-import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
-import {
-  createOperatorSearch,
-  ForeignPositionError,
-  type Found,
-  type OperatorSearch,
-  type SearchPosition,
-} from '../../../adapters/dynamodb/operator/operator-search.ts';
 import { SEND_STATUSES } from '../../../core/model/notification.ts';
-import { ALWAYS, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
-import { datedView, type NotificationView } from '../../../core/operator/views/notification-view.ts';
+import { Problem } from '../../../core/model/problem.ts';
+import type { Period } from '../../../core/operator/search-filter.ts';
+import type { NotificationView } from '../../../core/operator/views/notification-view.ts';
+import { LIST_STATUSES } from '../../../operator-service/contract/notifications.ts';
+import { findNotifications } from '../../../operator-service/notifications.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { table } from '../../../terminal/table.ts';
@@ -25,12 +19,8 @@ import {
 } from '../../session/filter-options.ts';
 import { type CliContext, onDeployment, type Session, sayNext } from '../../session/session.ts';
 
-/** States with an index of their own. The history index finds all others. */
-const INDEXED_STATES = ['due', 'dead'] as const;
-const STATES = [...INDEXED_STATES, ...SEND_STATUSES];
-
 interface ListOptions extends FilterOptions, LookupOptions {
-  readonly status?: (typeof STATES)[number];
+  readonly status?: (typeof LIST_STATUSES)[number];
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -63,16 +53,12 @@ Examples:
   onDeployment<ListOptions>(command, context, list);
 }
 
-interface Page {
-  readonly found: readonly Found[];
-  readonly next_cursor: string | null;
-}
-
 async function list(session: Session, options: ListOptions): Promise<number> {
   const { json, terminal } = session;
-  const { found, next_cursor } = await readPage(session, options);
-  const now = session.clock();
-  const notifications = found.map(({ row }) => datedView(row, now));
+  const { status, limit, cursor } = options;
+  const page = { status, limit, cursor, full: true, more: lookupFilterOf(options) };
+  const query = { ...(await filterOf(options, session)), ...givenPeriod(options, session.clock()), ...page };
+  const { notifications, next_cursor } = await findNotifications(query, session).catch(badCursor);
   if (json) terminal.print(`${JSON.stringify({ notifications, next_cursor })}\n`);
   else if (notifications.length === 0) {
     terminal.say('Nothing matches. Without --from the list covers the last 24 hours.\n');
@@ -84,55 +70,18 @@ async function list(session: Session, options: ListOptions): Promise<number> {
   return 0;
 }
 
-async function readPage(session: Session, options: ListOptions): Promise<Page> {
-  const cursor = options.cursor === undefined ? undefined : decodeCursor(options.cursor);
-  const search = createOperatorSearch(session.dynamodb, session.deployment.tables.notification_log, session.clock, {
-    consistent: false,
-    shards: createShardMark(session.dynamodb, session.deployment.tables.pipeline_state).read,
-  });
-  const start = startOf(options, session, cursor);
-  const found: Found[] = [];
-  try {
-    // One notification beyond the page shows whether there is a next page.
-    for await (const item of walk(search, start, await searchFilter(options, session, start.period), cursor)) {
-      found.push(item);
-      if (found.length > options.limit) break;
-    }
-  } catch (error) {
-    throw error instanceof ForeignPositionError ? badCursor() : error;
-  }
-  const last = found[options.limit - 1];
-  const more = found.length > options.limit && last !== undefined;
-  return {
-    found: found.slice(0, options.limit),
-    next_cursor: more ? encodeCursor({ ...start, after: last.position }) : null,
-  };
+/** Both ends where one is given: due and dead notifications are listed at any age otherwise. */
+function givenPeriod(options: ListOptions, now: Date): Partial<Period> {
+  return options.from === undefined && options.to === undefined ? {} : periodOf(options, now);
 }
 
-function startOf(options: ListOptions, session: Session, cursor: ListCursor | undefined): Omit<ListCursor, 'after'> {
-  const source = INDEXED_STATES.find((state) => state === options.status) ?? 'created';
-  if (cursor !== undefined && cursor.source !== source) throw badCursor();
-  return { source, period: cursor?.period ?? periodOf(options, session.clock()) };
-}
-
-async function searchFilter(options: ListOptions, session: Session, period: Period): Promise<SearchFilter> {
-  const filter = await filterOf(options, session);
-  const send_status = SEND_STATUSES.find((status) => status === options.status);
-  const { from, to } = options;
-  // Due and dead notifications are listed at any age unless --from or --to limits it.
-  const created = from === undefined && to === undefined ? undefined : period;
-  return { ...filter, ...lookupFilterOf(options), ...(send_status && { send_status }), ...(created && { created }) };
-}
-
-function walk(
-  search: OperatorSearch,
-  { source, period }: Omit<ListCursor, 'after'>,
-  filter: SearchFilter,
-  cursor: ListCursor | undefined,
-): AsyncGenerator<Found> {
-  return source === 'created'
-    ? search.created(period, filter, cursor?.after)
-    : search.work(source, ALWAYS, filter, cursor?.after);
+function badCursor(error: unknown): never {
+  const isCursor = error instanceof Problem && error.extras.errors?.some(({ path }) => path === 'cursor');
+  if (!isCursor) throw error;
+  throw new OperatorError(
+    '--cursor is not from this list: use next_cursor of its output with the same filters, or omit --cursor.',
+    EXIT_USAGE,
+  );
 }
 
 function describe(notifications: readonly NotificationView[], { terminal: { colors } }: Session): string {
@@ -158,40 +107,8 @@ function reasonOf({ send_status, failure_reason, error_type }: NotificationView)
   return send_status === 'SUCCESS' ? undefined : ((failure_reason ?? error_type) as string | undefined);
 }
 
-function stateOption(text: string): (typeof STATES)[number] {
-  const state = STATES.find((known) => known.toLowerCase() === text.toLowerCase());
-  if (state === undefined) throw new InvalidArgumentError(`It must be one of ${STATES.join(', ')}.`);
+function stateOption(text: string): (typeof LIST_STATUSES)[number] {
+  const state = LIST_STATUSES.find((known) => known.toLowerCase() === text.toLowerCase());
+  if (state === undefined) throw new InvalidArgumentError(`It must be one of ${LIST_STATUSES.join(', ')}.`);
   return state;
-}
-
-/** Where a page of a list ended. The cursor holds the period, because a default period moves with the clock. */
-interface ListCursor {
-  readonly source: 'created' | 'due' | 'dead';
-  readonly period: Period;
-  readonly after: SearchPosition;
-}
-
-const text = v.pipe(v.string(), v.minLength(1));
-const cursor = v.object({
-  source: v.picklist(['created', 'due', 'dead']),
-  period: v.object({ from: text, to: text }),
-  after: v.object({ partition: text, sort: text, log_id: text }),
-});
-
-function encodeCursor(position: ListCursor): string {
-  return Buffer.from(JSON.stringify(position)).toString('base64url');
-}
-
-/** @throws OperatorError if the list did not make this cursor */
-function decodeCursor(encoded: string): ListCursor {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), cursor), Buffer.from(encoded, 'base64url').toString());
-  if (parsed.success) return parsed.output;
-  throw badCursor();
-}
-
-function badCursor(): OperatorError {
-  return new OperatorError(
-    '--cursor is not from this list: use next_cursor of its output with the same filters, or omit --cursor.',
-    EXIT_USAGE,
-  );
 }

@@ -1,23 +1,15 @@
 import type { Command } from 'commander';
-import { createRecordStore } from '../../../adapters/dynamodb/delivery/record-store.ts';
-import { readRecords } from '../../../adapters/dynamodb/operator/operator-records.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
-import { newRunId, type QueueMessage } from '../../../core/model/queue-message.ts';
-import { cancel } from '../../../core/operator/cancel.ts';
-import { retryNow } from '../../../core/operator/retry-now.ts';
+import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import { heldBy } from '../../../core/operator/views/held-attempt.ts';
-import { type NotificationView, remedyFor, viewOf } from '../../../core/operator/views/notification-view.ts';
+import type { NotificationView } from '../../../core/operator/views/notification-view.ts';
 import { awaitOutcomes, OUTCOME_PATIENCE_MS, type Outcomes } from '../../../core/sweep/await-outcomes.ts';
+import { act } from '../../../operator-service/actions.ts';
+import { showNotification } from '../../../operator-service/notifications.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields, table } from '../../../terminal/table.ts';
-import {
-  type CliContext,
-  notificationNotFound,
-  onDeployment,
-  opsCommand,
-  type Session,
-} from '../../session/session.ts';
+import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
 
 export function addShow(program: Command, context: CliContext): void {
   const command = program
@@ -29,11 +21,7 @@ export function addShow(program: Command, context: CliContext): void {
 }
 
 async function show(session: Session, log_id: string): Promise<number> {
-  const row = await session.rows.read(log_id);
-  if (row === undefined) throw notificationNotFound(log_id);
-  const attempts = await readRecords(session.dynamodb, session.deployment.tables.notification_retry_log, log_id);
-  const notification = viewOf({ ...row }, session.clock());
-  const remedy = remedyFor({ ...row });
+  const { notification, attempts, remedy } = await showNotification(log_id, session);
   printResult(session, { notification, attempts, remedy }, () => describe(notification, attempts, remedy, session));
   return 0;
 }
@@ -111,13 +99,8 @@ Example:
 }
 
 async function retry(session: Session, { wait }: RetryOptions, log_ids: readonly string[]): Promise<number> {
-  const { deployment, lanes, rows, clock, json, terminal } = session;
-  const { results, messages } = await retryNow(log_ids, newRunId('manual', session.newId()), {
-    rows,
-    send: lanes.send,
-    policy: deployment.retry_policy,
-    clock,
-  });
+  const { json, terminal, decide } = session;
+  const { results, messages } = await act({ action: 'retry', log_ids }, session, decide);
   const outcomes = wait ? await outcomesOf(messages, session) : undefined;
   if (json) terminal.print(`${JSON.stringify({ results, ...(outcomes && { outcomes }) })}\n`);
   else {
@@ -152,9 +135,8 @@ Example:
 }
 
 async function cancelAll(session: Session, log_ids: readonly string[]): Promise<number> {
-  const { deployment, dynamodb, rows, clock, json, terminal } = session;
-  const records = createRecordStore(dynamodb, deployment.tables.notification_retry_log);
-  const results = await cancel(log_ids, newRunId('manual', session.newId()), { rows, records, clock });
+  const { json, terminal, decide } = session;
+  const { results } = await act({ action: 'cancel', log_ids }, session, decide);
   if (json) terminal.print(`${JSON.stringify({ results })}\n`);
   else printResults(results, session);
   return results.every(({ result }) => result === 'cancelled' || result === 'ended') ? 0 : EXIT_FAILED;

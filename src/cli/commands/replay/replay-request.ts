@@ -4,6 +4,7 @@ import type { NewOperation } from '../../../core/operator/operations/operate.ts'
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
 import { isOver } from '../../../core/operator/operations/transitions.ts';
 import { ALWAYS } from '../../../core/operator/search-filter.ts';
+import { searchFilter } from '../../../operator-service/notifications.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { type FilterOptions, filterOf, periodOf } from '../../session/filter-options.ts';
 import type { Session } from '../../session/session.ts';
@@ -24,20 +25,13 @@ const DEFAULT_RATE = 500;
 /** The operation that a replay is. */
 export async function replayRequest(options: ReplayOptions, session: Session): Promise<NewOperation> {
   const { from, to, rate = DEFAULT_RATE, limit, maxAge, includeStopped = false } = options;
-  const filter = await filterOf(options, session);
-  const { tenant_id, integration_config_id, ...given } = filter;
+  const given = await filterOf(options, session);
+  const filter = searchFilter(given);
   const dated = from !== undefined || to !== undefined;
   const period = periodOf(options, session.clock());
   // Without --to the cut-off is the end. It is left open here, so that the same command has the same period later.
   const created = to === undefined ? { from: period.from, to: ALWAYS.to } : period;
-  // In the words of the console's filter, which shows it.
-  const shown = {
-    ...given,
-    ...(tenant_id && { tenant: tenant_id }),
-    ...(integration_config_id && { integration: integration_config_id }),
-    ...(from && { from }),
-    ...(to && { to }),
-  };
+  const shown = { ...given, ...(from && { from }), ...(to && { to }) };
   return {
     kind: 'redrive',
     filter: dated ? { ...filter, created } : filter,

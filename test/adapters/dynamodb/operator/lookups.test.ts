@@ -87,15 +87,14 @@ describe('the table document’s lookups', () => {
   });
   afterAll(() => dynamodb?.stop());
 
-  const ids = async (found: AsyncIterable<{ readonly row: ForeignRow }>) => {
+  const ids = async (parts: AsyncIterable<{ readonly found: readonly { readonly row: ForeignRow }[] }>) => {
     const log_ids: unknown[] = [];
-    for await (const { row } of found) log_ids.push(row['log_id']);
+    for await (const { found } of parts) log_ids.push(...found.map(({ row }) => row['log_id']));
     return log_ids.sort();
   };
   async function* copies(tenant_id: string, notification_id: string) {
     const { work: shards } = await baseShards();
-    const parts = readCopies(dynamodb.client, table, { tenant_id, notification_id, shards });
-    for await (const { found } of parts) yield* found;
+    yield* readCopies(dynamodb.client, table, { tenant_id, notification_id, shards });
   }
 
   it('find the copies of one notification', async () => {

@@ -1,17 +1,19 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createList } from '../../../src/adapters/api/list-notifications.ts';
-import { readListRequest } from '../../../src/adapters/api/list-request.ts';
-import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
-import { historyKeys, notificationKey } from '../../../src/core/model/history-index.ts';
-import { startTestDynamoDb, type TestDynamoDb } from '../../support/dynamodb.ts';
-import { baseShards } from '../../support/index-shards.ts';
-import { dueRow, T0 } from '../../support/rows.ts';
-import { createTables } from '../../support/tables.ts';
+import { listOfTenant } from '../../../../functions/shared/api/list-of-tenant.ts';
+import { querySchema } from '../../../../src/adapters/api/request-schemas.ts';
+import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
+import { historyKeys, notificationKey } from '../../../../src/core/model/history-index.ts';
+import { check } from '../../../../src/http/check.ts';
+import type { ListDeps, NotificationPage } from '../../../../src/operator-service/list-notifications.ts';
+import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
+import { baseShards } from '../../../support/index-shards.ts';
+import { dueRow, T0 } from '../../../support/rows.ts';
+import { createTables } from '../../../support/tables.ts';
 
 let dynamodb: TestDynamoDb;
 let table: string;
-let list: ReturnType<typeof createList>;
+let deps: ListDeps;
 /** Entries of an index page, for a test to need few rows; and the queries made. */
 let pageSize: number | undefined;
 let queries = 0;
@@ -20,7 +22,12 @@ beforeAll(async () => {
   dynamodb = await startTestDynamoDb();
   table = (await createTables(dynamodb.client, 'list')).notification_log;
   countQueries(dynamodb.client);
-  list = createList(dynamodb.client, table, () => T0, baseShards);
+  deps = {
+    dynamodb: dynamodb.client,
+    deployment: { tables: { notification_log: table } },
+    clock: () => T0,
+    shards: baseShards,
+  };
 });
 afterAll(() => dynamodb?.stop());
 beforeEach(() => {
@@ -57,8 +64,8 @@ async function answers(tenant_id: string, query: Readonly<Record<string, string>
   let cursor: string | null = null;
   do {
     queries = 0;
-    const asked = readListRequest({ ...query, ...(cursor !== null && { cursor }) }, tenant_id, T0);
-    const { rows, next_cursor } = await list(asked);
+    const asked = check(querySchema, { ...query, ...(cursor !== null && { cursor }) });
+    const { rows, next_cursor }: NotificationPage = await listOfTenant(asked, tenant_id, deps);
     cursor = next_cursor;
     all.push({ ids: rows.map(({ log_id }) => String(log_id)), cursor, queries });
   } while (cursor !== null);
@@ -114,17 +121,12 @@ describe('the copies of a broadcast', () => {
       const Item = toItem({ ...row, ...(i % 4 === 0 ? before : keys) });
       await dynamodb.client.send(new PutItemCommand({ TableName: table, Item }));
     }
-    const wide = createList(
-      dynamodb.client,
-      table,
-      () => T0,
-      async () => spread,
-    );
+    const wide = { ...deps, shards: async () => spread };
     const log_ids: unknown[] = [];
     let cursor: string | null = null;
     do {
-      const asked = { notification_id: 'N-wide', limit: '7', ...(cursor !== null && { cursor }) };
-      const page: Awaited<ReturnType<typeof wide>> = await wide(readListRequest(asked, 'tenant-wide', T0));
+      const asked = check(querySchema, { notification_id: 'N-wide', limit: '7', ...(cursor !== null && { cursor }) });
+      const page: NotificationPage = await listOfTenant(asked, 'tenant-wide', wide);
       log_ids.push(...page.rows.map(({ log_id }) => log_id));
       cursor = page.next_cursor;
     } while (cursor !== null);

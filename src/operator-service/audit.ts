@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import {
+  AUDIT_PERIOD_MS,
+  type AuditDeps,
+  type AuditFilter,
+  type AuditPlace,
+  type AuditRecord,
+  fitsAudit,
+} from '../core/operator/audit/audit.ts';
+import { audited, type Outcome, recorded } from '../core/operator/audit/audited.ts';
+import type { OperatorDeps } from './deps.ts';
+
+interface Decision {
+  readonly what: string;
+  readonly on: readonly string[];
+  /** Never an address or a credential. */
+  readonly details?: object;
+}
+
+/** Runs a decision of a person, written to the audit log before it begins and with its result afterwards. */
+export type Decide = <A>(
+  decision: Decision,
+  run: () => Promise<Outcome<A>>,
+) => Promise<{ readonly answer: A; readonly repeated: boolean }>;
+
+interface Decider {
+  readonly who: string;
+  readonly role: string;
+}
+
+interface RepeatableRequest {
+  readonly caller: Decider;
+  readonly path: Readonly<Record<string, string | undefined>>;
+  readonly input: { readonly request_id: string };
+}
+
+/** For a page, which repeats a request that was not answered: each request_id decides once. */
+export function decideOnce(route: string, request: RepeatableRequest, deps: AuditDeps): Decide {
+  const { path, input } = request;
+  const { who, role } = request.caller;
+  const { request_id } = input;
+  const asked = JSON.stringify([who, route, path, input]);
+  const fingerprint = createHash('sha256').update(asked).digest('base64url');
+  return (decision, run) => audited({ who, role, ...stored(decision), request_id, fingerprint }, deps, run);
+}
+
+/** For a command: each run of it is a decision of its own, and nobody repeats it. */
+export function decideNow(decider: () => Promise<Decider>, deps: AuditDeps): Decide {
+  return async (decision, run) => {
+    const { who, role } = await decider();
+    const { answer } = await recorded({ who, role, ...stored(decision), request_id: deps.newId() }, deps, run);
+    return { answer, repeated: false };
+  };
+}
+
+function stored({ details, ...rest }: Decision) {
+  return { ...rest, ...(details !== undefined && { details: JSON.stringify(details) }) };
+}
+
+export interface AuditRequest extends AuditFilter {
+  /** By default of the last 7 days. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly limit: number;
+  readonly after?: AuditPlace | undefined;
+}
+
+/** Who did what when, newest first. A page may hold fewer entries than its limit, even none, and not be the last one. */
+export async function listAudit(
+  request: AuditRequest,
+  { audit, clock }: Pick<OperatorDeps, 'audit' | 'clock'>,
+): Promise<{ readonly records: readonly AuditRecord[]; readonly next?: AuditPlace }> {
+  const { limit, after } = request;
+  const to = request.to ?? clock().toISOString();
+  const from = request.from ?? new Date(Date.parse(to) - AUDIT_PERIOD_MS).toISOString();
+  return audit.list({ from, to, limit, ...(after && { after }), fits: (record) => fitsAudit(request, record) });
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { Channel } from '../core/model/channels.ts';
+import type { NotificationRow } from '../core/model/notification.ts';
+import { type PageCursor, workPartitions } from '../core/model/work-index.ts';
+import { type DeadGroup, groupDead } from '../core/operator/dead-letters/dead-groups.ts';
+import { NONE } from '../core/operator/search-filter.ts';
+import type { WorkEntry } from '../core/operator/views/work-entries.ts';
+import type { DeadLetterGroup, DeadLetters } from './contract/dead-letters.ts';
+import type { ShellCommand } from './contract/page.ts';
+import { shellCommand } from './contract/shell-command.ts';
+import type { OperatorDeps } from './deps.ts';
+
+/** Rows that one answer reads: about 2,000 read units, and less than a second. */
+const MOST_ROWS = 2_000;
+
+/** Dead notifications by cause: one repair, one action. */
+export async function deadGroups(request: Omit<DeadRequest, 'most'>, deps: OperatorDeps): Promise<DeadLetters> {
+  const { rows, total, complete } = await readDead({ ...request, most: MOST_ROWS }, deps);
+  return { groups: groupDead(rows).map((group) => viewOf(group, request.tenant, deps)), total, complete };
+}
+
+function viewOf(group: DeadGroup, tenant: string | undefined, deps: OperatorDeps): DeadLetterGroup {
+  const { local } = deps;
+  const { channel, failure_reason, error_type, integration, sample } = group;
+  const key = JSON.stringify([channel, failure_reason, error_type, integration, tenant]);
+  const last_error = error_type ?? NONE;
+  const chosen = [
+    ...['--channel', channel, '--failure-reason', failure_reason],
+    ...['--last-error', last_error, '--integration', integration ?? NONE],
+    ...(tenant === undefined ? [] : ['--tenant', tenant]),
+  ];
+  return {
+    group_id: createHash('sha256').update(key).digest('base64url').slice(0, 16),
+    ...group,
+    repair: credentialRepair(group, deps),
+    filter: {
+      channel,
+      failure_reason,
+      last_error,
+      integration: integration ?? NONE,
+      ...(tenant !== undefined && { tenant }),
+    },
+    commands: [
+      { label: 'See why', command: shellCommand('show', local, sample.slice(0, 1)) },
+      { label: 'Preview', command: shellCommand('replay', local, [...chosen, '--dry-run']) },
+      { label: 'Redrive', command: shellCommand('replay', local, chosen) },
+      { label: 'Redrive the whole queue', command: shellCommand('dlq redrive', local, ['--channel', channel]) },
+    ],
+  };
+}
+
+const REFUSED: ReadonlySet<string> = new Set(['AUTH_FAILED', 'AUTH_TEMPORARY', 'PERMISSION_DENIED']);
+/** Stacks are named by their stage, unless a team has put the construct into one of its own. */
+const OWN_STACK = /^notification-retry-(.+)$/;
+
+/** How the credential of a group's integration is replaced. Null when the cause is not its credential. */
+function credentialRepair(
+  { channel, failure_reason, error_type, integration }: DeadGroup,
+  { deployment: { secrets_file }, stage }: Pick<OperatorDeps, 'deployment' | 'stage'>,
+): ShellCommand | null {
+  // Ids come from other systems: one that a shell would read otherwise is left to the runbook.
+  if (integration === null || !REFUSED.has(error_type ?? failure_reason) || !/^[\w./-]+$/.test(integration))
+    return null;
+  if (secrets_file !== undefined) {
+    return {
+      label: `Put the right credential at integrations → ${integration} in this file. The local providers take every token but the revoked one.`,
+      command: `\${EDITOR:-vi} '${secrets_file}'`,
+    };
+  }
+  const name = `notification-retry/${OWN_STACK.exec(stage)?.[1] ?? 'STAGE'}/integrations/${channel}/${integration}`;
+  return {
+    label: 'Store the right credential, and redrive five minutes later, when every function has it',
+    command: `aws secretsmanager put-secret-value --secret-id ${name} --secret-string file://credential.json`,
+  };
+}
+
+interface DeadRows {
+  /** The newest ones. */
+  readonly rows: readonly NotificationRow[];
+  /** Dead notifications in the index that match, as far as it was read. */
+  readonly total: number;
+  /** Whether rows and total are all there are. */
+  readonly complete: boolean;
+}
+
+interface DeadRequest {
+  readonly channel?: Channel | undefined;
+  readonly tenant?: string | undefined;
+  /** Most rows that are read: each costs half a read unit and about 50 µs. */
+  readonly most: number;
+}
+
+/** Partitions hold notifications in even numbers; each may hold so many times its share of the newest. */
+const SLACK = 2;
+const LEAST_PAGE = 25;
+/** Pages per partition, if few of its entries match: a flood of others does not make a request read on and on. */
+const MOST_PAGES = 5;
+
+/** The newest dead notifications by the index, and their rows. Each partition is read from its newest end. */
+export async function readDead(
+  request: DeadRequest,
+  { entries: index, rows }: Pick<OperatorDeps, 'entries' | 'rows'>,
+): Promise<DeadRows> {
+  const partitions = workPartitions('dead', await index.shards());
+  const share = Math.max(LEAST_PAGE, Math.ceil((SLACK * request.most) / partitions.length));
+  const read = await Promise.all(
+    partitions.map(async (partition) => {
+      const found: WorkEntry[] = [];
+      let after: PageCursor | undefined;
+      let pages = 0;
+      do {
+        const page = await index.page(partition, { limit: share, newest: true, ...(after && { after }) });
+        found.push(...page.entries.filter((entry) => isWanted(entry, request)));
+        after = page.next;
+        pages += 1;
+      } while (after !== undefined && found.length < share && pages < MOST_PAGES);
+      return { found, ended: after === undefined };
+    }),
+  );
+  const found = read.flatMap((one) => one.found).sort((a, b) => (a.work_at < b.work_at ? 1 : -1));
+  const newest = await Promise.all(found.slice(0, request.most).map(({ log_id }) => rows.read(log_id)));
+  const dead = newest.flatMap((row) => (row !== undefined && isDead(row) ? [row] : []));
+  const complete = found.length <= request.most && read.every(({ ended }) => ended);
+  return { rows: dead, total: found.length, complete };
+}
+
+function isDead({ work_queue }: NotificationRow): boolean {
+  return typeof work_queue === 'string' && work_queue.startsWith('dead#');
+}
+
+function isWanted({ channel, tenant_id }: WorkEntry, wanted: DeadRequest): boolean {
+  return (
+    (wanted.channel === undefined || wanted.channel === channel) &&
+    (wanted.tenant === undefined || wanted.tenant === tenant_id)
+  );
+}

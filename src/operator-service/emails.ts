@@ -1,0 +1,165 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { Deployment } from '../adapters/deployment/deployment.ts';
+import { createBatchStore } from '../adapters/dynamodb/newsletter/batch-store.ts';
+import { createChunkStore } from '../adapters/dynamodb/newsletter/chunk-store.ts';
+import { createEmailStore } from '../adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../adapters/dynamodb/newsletter/event-store.ts';
+import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newsletter-store.ts';
+import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
+import { createNewsletterQueues } from '../adapters/sqs/newsletter-queues.ts';
+import { Problem } from '../core/model/problem.ts';
+import type { Clock } from '../core/model/time.ts';
+import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../core/newsletter/lifecycle/operate.ts';
+import { type Resolved, resolveEmail } from '../core/newsletter/lifecycle/resolve.ts';
+import type { Email } from '../core/newsletter/model/email.ts';
+import type { Resolution } from '../core/newsletter/model/email-message.ts';
+import { DEFAULT_JOB_LIMITS } from '../core/newsletter/model/job-limits.ts';
+import {
+  type EmailPhase,
+  type EmailView,
+  emailSummary,
+  emailView,
+  shownResolved,
+} from '../core/newsletter/views/email-view.ts';
+import { budgetStatus } from '../core/pacing/budget-status.ts';
+import type { Decide } from './audit.ts';
+import type { EmailAction, EmailDetail } from './contract/newsletters.ts';
+import { shellCommand } from './contract/shell-command.ts';
+
+export interface EmailAccessDeps {
+  readonly deployment: Deployment;
+  readonly dynamodb: DynamoDBClient;
+  readonly sqs: SQSClient;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+/** What commands need that work on emails: the use cases of the API, on the deployment's tables and queues. */
+export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAccessDeps) {
+  const { tables, newsletter_queues, uncertain_minutes } = deployment;
+  const sealer = deployment.sealer(dynamodb);
+  return {
+    emails: createEmailStore(dynamodb, tables.emails, clock),
+    batches: createBatchStore(dynamodb, tables.email_batches, clock),
+    chunks: createChunkStore(dynamodb, { table: tables.email_recipients, sealer, clock }),
+    events: createEventStore(dynamodb, tables.email_batches, clock),
+    newsletters: createNewsletterStore(dynamodb, tables.newsletters),
+    budgets: createPacingStore(dynamodb, tables.pipeline_state),
+    queues: createNewsletterQueues(sqs, newsletter_queues),
+    // The clock of the deployment starts a scheduled email within a minute; operators need no right to make schedules.
+    schedules: { create: async () => {}, remove: async () => {} },
+    clock,
+    newId,
+    limits: {
+      ...DEFAULT_JOB_LIMITS,
+      ...(uncertain_minutes !== undefined && { uncertain_ms: 60_000 * uncertain_minutes }),
+    },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+  };
+}
+
+export type EmailAccess = ReturnType<typeof emailAccess>;
+
+/** @throws Problem not-found */
+export async function requireEmail(email_id: string, { emails }: Pick<EmailAccess, 'emails'>): Promise<Email> {
+  const email = /^[\w-]{1,50}$/.test(email_id) ? await emails.read(email_id) : undefined;
+  if (email !== undefined) return email;
+  throw new Problem('not-found', `There is no email ${email_id}: npm run ops -- emails list --tenant ID shows them.`);
+}
+
+export interface ShownEmail {
+  readonly email: Email;
+  readonly view: EmailView;
+}
+
+/** An email as it stands now. @throws Problem not-found */
+export async function showEmail(email_id: string, access: EmailAccess): Promise<ShownEmail> {
+  const email = await requireEmail(email_id, access);
+  const [batches, events, registers] = await Promise.all([
+    access.batches.list(email_id),
+    access.events.list(email_id),
+    access.budgets.read('email'),
+  ]);
+  const now = access.clock();
+  const isKnown = Object.keys(registers).length > 0;
+  const allowed = isKnown ? budgetStatus('email', registers, now).per_second : null;
+  return { email, view: emailView({ email, batches, events }, now, allowed ?? undefined) };
+}
+
+/** The same for the page, with what may be done about it. */
+export async function emailDetail(email_id: string, access: EmailAccess, local: boolean): Promise<EmailDetail> {
+  const { email, view } = await showEmail(email_id, access);
+  const content = await access.emails.content(email_id);
+  const actions = actionsIn(view.phase);
+  const command = (what: string) => shellCommand(`emails ${what}`, local, [email_id]);
+  return {
+    tenant_id: email.tenant_id,
+    subject: content?.subject ?? null,
+    email: view,
+    actions,
+    commands: [
+      { label: 'Follow', command: `${command('status')} --watch` },
+      { label: 'Recipients', command: command('recipients') },
+      ...actions.map((action) => ({ label: action, command: command(action) })),
+    ],
+  };
+}
+
+/** A tenant's emails, newest first. */
+export async function listEmails(tenant: string, after: string | undefined, { emails, clock }: EmailAccess) {
+  const page = await emails.list(tenant, after);
+  return { emails: page.emails.map((email) => emailSummary(email, clock())), next: page.next_cursor };
+}
+
+const ACTIONS = { retry: retryEmail, pause: pauseEmail, resume: resumeEmail, cancel: cancelEmail } as const;
+
+/** @throws Problem not-found, or conflict where the email's state does not allow it */
+export async function decideEmail(
+  email_id: string,
+  action: EmailAction,
+  access: EmailAccess,
+  decide: Decide,
+): Promise<Pick<Email, 'email_id' | 'status' | 'paused'>> {
+  await requireEmail(email_id, access);
+  const { answer } = await decide({ what: `email.${action}`, on: [email_id] }, async () => {
+    const { status, paused } = await ACTIONS[action](email_id, access);
+    return { answer: { email_id, status, paused }, result: { accepted: 1 } };
+  });
+  return answer;
+}
+
+/** Decides about the recipients of whom nobody knows whether they got the mail. @throws Problem */
+export async function resolveUncertain(
+  email_id: string,
+  action: Resolution,
+  access: EmailAccess,
+  decide: Decide,
+): Promise<Omit<Resolved, 'email'> & Pick<Email, 'email_id' | 'status'>> {
+  await requireEmail(email_id, access);
+  const { answer } = await decide({ what: `email.resolve.${action}`, on: [email_id] }, async () => {
+    const { email, ...reached } = await resolveEmail(email_id, action, access);
+    const { continued: _, waiting_until: __, ...result } = shownResolved(reached);
+    return { answer: { email_id, status: email.status, ...reached }, result };
+  });
+  return answer;
+}
+
+/** What the use cases accept in a phase; they refuse the rest themselves. */
+function actionsIn(phase: EmailPhase): EmailAction[] {
+  switch (phase) {
+    case 'scheduled':
+    case 'queued':
+      return ['pause', 'cancel'];
+    case 'preparing':
+    case 'sending':
+    case 'waiting':
+      return ['pause', 'cancel'];
+    case 'paused':
+      return ['resume', 'cancel'];
+    case 'failed':
+      return ['retry'];
+    default:
+      return [];
+  }
+}

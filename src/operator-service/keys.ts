@@ -1,0 +1,122 @@
+import { type ApiKey, newApiKey, type Scope } from '../adapters/api-keys/api-key.ts';
+import { createApiKeyStore } from '../adapters/api-keys/api-key-store.ts';
+import { Problem } from '../core/model/problem.ts';
+import type { Decide } from './audit.ts';
+import type { OperatorDeps } from './deps.ts';
+
+type KeyDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>;
+
+/** A key as operators see it: without its hash. */
+export type ShownKey = Omit<ApiKey, 'secret_hash'> & { readonly state: 'valid' | 'expired' | 'revoked' };
+
+/** The API keys of producers. Few: the table is read as a whole. */
+export async function listKeys(tenant: string | undefined, deps: KeyDeps): Promise<ShownKey[]> {
+  const now = deps.clock().getTime();
+  return (await storeOf(deps).list(tenant)).map(({ secret_hash: _, ...key }) => {
+    const isExpired = key.expires_at !== undefined && Date.parse(key.expires_at) <= now;
+    return { ...key, state: key.revoked_at !== undefined ? 'revoked' : isExpired ? 'expired' : 'valid' };
+  });
+}
+
+export interface NewKey {
+  readonly tenant: string;
+  readonly scopes: readonly Scope[];
+  /** How long the key works; for ever unless given. */
+  readonly lifetime_ms?: number | undefined;
+  readonly rate_limit?: number | undefined;
+  readonly description?: string | undefined;
+}
+
+/** A key that was made: it is shown once, and only its hash is stored. Null for a repeated request. */
+export interface MadeKey {
+  readonly key_id: string;
+  readonly key: string | null;
+}
+
+export async function createKey(request: NewKey, deps: KeyDeps, decide: Decide): Promise<MadeKey> {
+  const { tenant, lifetime_ms, rate_limit, description } = request;
+  const scopes = [...new Set(request.scopes)];
+  const { answer } = await decide({ what: 'key.create', on: [tenant], details: { scopes } }, async () => {
+    const now = deps.clock();
+    const made = await issue(deps, {
+      tenant_id: tenant,
+      scopes,
+      created_at: now.toISOString(),
+      ...(lifetime_ms !== undefined && { expires_at: new Date(now.getTime() + lifetime_ms).toISOString() }),
+      ...(rate_limit !== undefined && { rate_limit }),
+      ...(description !== undefined && { description }),
+    });
+    return { answer: made, stored: { ...made, key: null }, result: { created: 1 } };
+  });
+  return answer;
+}
+
+/** @throws Problem not-found */
+export async function revokeKey(key_id: string, deps: KeyDeps, decide: Decide) {
+  const { answer } = await decide({ what: 'key.revoke', on: [key_id] }, async () => {
+    const revoked_at = deps.clock().toISOString();
+    if (!(await storeOf(deps).end(key_id, { revoked_at }))) throw keyNotFound(key_id);
+    return { answer: { key_id, revoked_at }, result: { revoked: 1 } };
+  });
+  return answer;
+}
+
+export interface RotatedKey extends MadeKey {
+  readonly tenant_id: string;
+  /** When the old key ends; undefined: another operator has revoked it meanwhile. */
+  readonly old_ends_at: string | undefined;
+}
+
+/**
+ * Makes a key with the same rights and the same lifetime, and lets the old one end.
+ * @param keep_old_ms how long the old key still works, at most: rotation does not extend its life
+ * @throws Problem not-found
+ */
+export async function rotateKey(
+  key_id: string,
+  keep_old_ms: number,
+  deps: KeyDeps,
+  decide: Decide,
+): Promise<RotatedKey> {
+  const { answer } = await decide({ what: 'key.rotate', on: [key_id] }, async () => {
+    const rotated = await rotate(key_id, keep_old_ms, deps);
+    return { answer: rotated, stored: { ...rotated, key: null }, result: { rotated: 1 } };
+  });
+  return answer;
+}
+
+async function rotate(key_id: string, keep_old_ms: number, deps: KeyDeps): Promise<RotatedKey> {
+  const store = storeOf(deps);
+  const old = await store.get(key_id);
+  if (old === undefined || old.revoked_at !== undefined) throw keyNotFound(key_id);
+  const now = deps.clock().getTime();
+  const { key_id: _, secret_hash: __, expires_at, rotated_at, lifetime_ms, ...same } = old;
+  const end = new Date(Math.min(now + keep_old_ms, Date.parse(expires_at ?? '9999-12-31'))).toISOString();
+  // The new key lives as long as the old key was meant to live.
+  const given = expires_at === undefined ? undefined : Date.parse(expires_at) - Date.parse(old.created_at);
+  const lifetime = rotated_at === undefined ? given : lifetime_ms;
+  const made = await issue(deps, {
+    ...same,
+    created_at: new Date(now).toISOString(),
+    ...(lifetime !== undefined && { expires_at: new Date(now + lifetime).toISOString() }),
+  });
+  const was = { rotated_at: new Date(now).toISOString(), ...(lifetime !== undefined && { lifetime_ms: lifetime }) };
+  const ends = await store.end(key_id, { expires_at: end, ...was });
+  const sooner = ends ? undefined : await store.get(key_id);
+  const old_ends_at = ends ? end : sooner?.revoked_at === undefined ? sooner?.expires_at : undefined;
+  return { ...made, tenant_id: old.tenant_id, old_ends_at };
+}
+
+async function issue(deps: KeyDeps, rest: Omit<ApiKey, 'key_id' | 'secret_hash'>): Promise<MadeKey> {
+  const { key_id, key, secret_hash } = newApiKey();
+  await storeOf(deps).create({ ...rest, key_id, secret_hash });
+  return { key_id, key };
+}
+
+function storeOf({ dynamodb, deployment }: KeyDeps) {
+  return createApiKeyStore(dynamodb, deployment.tables.api_keys);
+}
+
+function keyNotFound(key_id: string): Problem {
+  return new Problem('not-found', `There is no key ${key_id} that is not revoked: see \`npm run ops -- keys list\`.`);
+}

@@ -1,0 +1,162 @@
+import { readRecords } from '../adapters/dynamodb/operator/operator-records.ts';
+import { isGone } from '../core/model/history-index.ts';
+import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES } from '../core/model/notification.ts';
+import { Problem } from '../core/model/problem.ts';
+import { checkRetry, stateOf } from '../core/model/row-state.ts';
+import { withoutAddresses } from '../core/model/text.ts';
+import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
+import { heldBy } from '../core/operator/views/held-attempt.ts';
+import { datedView, type NotificationView, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
+import type {
+  Action,
+  ActionCheck,
+  LIST_STATUSES,
+  NotificationDetail,
+  NotificationList,
+} from './contract/notifications.ts';
+import type { OperationFilter } from './contract/operations.ts';
+import type { ShellCommand } from './contract/page.ts';
+import { shellCommand } from './contract/shell-command.ts';
+import type { OperatorDeps } from './deps.ts';
+import { listCopies, listNotifications } from './list-notifications.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A filter of the contract as core understands it. */
+export function searchFilter(filter: OperationFilter): SearchFilter {
+  const { channel, priority, tenant, error_type, failure_reason, last_error, integration, recipient_hash, from, to } =
+    filter;
+  return {
+    ...(channel && { channel }),
+    ...(priority && { priority }),
+    ...(tenant && { tenant_id: tenant }),
+    ...(error_type && { error_type }),
+    ...(failure_reason && { failure_reason }),
+    ...(last_error && { last_error }),
+    ...(integration && { integration_config_id: integration }),
+    ...(recipient_hash && { recipient_hash }),
+    ...((from || to) && { created: { from: from ?? ALWAYS.from, to: to ?? ALWAYS.to } }),
+  };
+}
+
+export interface NotificationQuery extends OperationFilter {
+  readonly status?: (typeof LIST_STATUSES)[number] | undefined;
+  /** A log_id, or with a tenant a notification_id: exact. */
+  readonly q?: string | undefined;
+  /** Conditions that only commands have. */
+  readonly more?: SearchFilter;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  /** Reads until the page is full, whatever that costs. */
+  readonly full?: boolean;
+}
+
+/**
+ * One page of the notifications that match: those of any age that are `due` or `dead`; or else what was created between
+ * `from` and `to`, by default in the last 24 hours. @throws Problem for a cursor of another list
+ */
+export async function findNotifications(query: NotificationQuery, deps: OperatorDeps): Promise<NotificationList> {
+  const { status, q, more, limit, cursor, full = false } = query;
+  const now = deps.clock();
+  const view = (row: ForeignRow) => datedView(row, now);
+  if (q !== undefined) return { notifications: (await findExactly(q, query, deps)).map(view), next_cursor: null };
+  const source = status === 'due' || status === 'dead' ? status : 'created';
+  const send_status = SEND_STATUSES.find((one) => one === status);
+  const filter = { ...searchFilter(query), ...more, ...(send_status && { send_status }) };
+  const to = query.to ?? now.toISOString();
+  const period = () => ({ from: query.from ?? new Date(Date.parse(to) - DAY_MS).toISOString(), to });
+  const { rows, next_cursor } = await listNotifications({ source, period, filter, limit, cursor, full }, deps);
+  return { notifications: rows.map(view), next_cursor };
+}
+
+/** A notification by its log_id; with a tenant also the copies of a notification_id. */
+async function findExactly(q: string, query: NotificationQuery, deps: OperatorDeps): Promise<ForeignRow[]> {
+  const { tenant, limit } = query;
+  const filter = searchFilter(query);
+  const row = await deps.rows.read(q);
+  const byId =
+    row !== undefined && matches({ ...row }, filter) && !isGone({ ...row }, deps.clock()) ? [{ ...row }] : [];
+  if (tenant === undefined) return byId;
+  const request = { tenant_id: tenant, notification_id: q, named: 'q', filter, limit };
+  return [...byId, ...(await listCopies(request, deps)).rows];
+}
+
+/** One notification: what is stored of it, without recipient and content, and every attempt. */
+export interface ShownNotification {
+  readonly row: NotificationRow;
+  readonly notification: NotificationView;
+  readonly attempts: readonly RetryRecord[];
+  /** What a person should do about the failure; null when nothing is left to do. */
+  readonly remedy: string | null;
+}
+
+type ShowDeps = Pick<OperatorDeps, 'rows' | 'dynamodb' | 'deployment' | 'clock'>;
+
+/** @throws Problem not-found */
+export async function showNotification(log_id: string, deps: ShowDeps): Promise<ShownNotification> {
+  const row = await requireNotification(log_id, deps);
+  const attempts = await readRecords(deps.dynamodb, deps.deployment.tables.notification_retry_log, log_id);
+  return { row, notification: viewOf({ ...row }, deps.clock()), attempts, remedy: remedyFor({ ...row }) };
+}
+
+/** The same for the page, with what may be done about it. */
+export async function notificationDetail(log_id: string, deps: OperatorDeps): Promise<NotificationDetail> {
+  const { row, notification, attempts, remedy } = await showNotification(log_id, deps);
+  return {
+    notification,
+    attempts: attempts.map((record) => {
+      const held = heldBy(record);
+      const { response_message } = record;
+      return {
+        ...record,
+        ...(response_message !== undefined && { response_message: withoutAddresses(response_message) }),
+        ...(held !== undefined && { held }),
+      };
+    }),
+    remedy,
+    actions: actionsFor(row, deps.clock()),
+    commands: commandsFor(row, deps),
+  };
+}
+
+/** @throws Problem not-found */
+export async function requireNotification(
+  log_id: string,
+  { rows }: Pick<OperatorDeps, 'rows'>,
+): Promise<NotificationRow> {
+  const row = log_id.isWellFormed() ? await rows.read(log_id) : undefined;
+  if (row !== undefined) return row;
+  throw new Problem(
+    'not-found',
+    `There is no notification ${log_id}: look for its log_id with \`npm run ops -- list\`.`,
+  );
+}
+
+function actionsFor(row: NotificationRow, now: Date): Readonly<Record<Action, ActionCheck>> {
+  const check = checkRetry(row, now);
+  const state = stateOf(row, now);
+  const isWaiting = state === 'due' || state === 'waiting' || state === 'abandoned' || state === 'dead';
+  return {
+    retry: 'refused' in check ? no(check.refused) : { possible: true },
+    cancel: isWaiting ? { possible: true } : no(`there is nothing to cancel: it is ${state.replaceAll('_', ' ')}`),
+    give_up: state === 'dead' ? { possible: true } : no('only a dead notification can be taken off the list'),
+  };
+}
+
+function no(because: string): ActionCheck {
+  return { possible: false, because };
+}
+
+function commandsFor(row: NotificationRow, { local, clock }: OperatorDeps): ShellCommand[] {
+  const { log_id, channel } = row;
+  const isDead = stateOf(row, clock()) === 'dead';
+  return [
+    { label: 'Show', command: shellCommand('show', local, [log_id]) },
+    { label: 'Retry', command: shellCommand('retry', local, [log_id]) },
+    { label: 'Cancel', command: shellCommand('cancel', local, [log_id]) },
+    ...(isDead ? [{ label: 'Give up', command: shellCommand('dlq drop', local, [log_id]) }] : []),
+    ...(isDead
+      ? [{ label: 'Redrive the channel', command: shellCommand('dlq redrive', local, ['--channel', channel]) }]
+      : []),
+  ];
+}

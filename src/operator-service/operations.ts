@@ -1,0 +1,162 @@
+import type * as v from 'valibot';
+import { Problem } from '../core/model/problem.ts';
+import { auditDetails } from '../core/operator/operations/bounds.ts';
+import {
+  createOperation,
+  type NewOperation,
+  newOperationId,
+  type OperationAct,
+  operate,
+  possibleActs,
+} from '../core/operator/operations/operate.ts';
+import { NOTHING, type Operation } from '../core/operator/operations/operation.ts';
+import { viewOf } from '../core/operator/views/notification-view.ts';
+import type { Decide } from './audit.ts';
+import type { createOperationBody, OperationFilter, OperationView } from './contract/operations.ts';
+import { shellCommand } from './contract/shell-command.ts';
+import type { OperatorDeps } from './deps.ts';
+import { searchFilter } from './notifications.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Bulk operations: made as a preview, started, paused, resumed, cancelled. */
+export interface OperationDeps extends OperatorDeps {
+  /** Makes a process run an operation: this one, or a function that a message starts. */
+  readonly kick: (operation_id: string) => Promise<void>;
+}
+
+type ShowDeps = Pick<OperatorDeps, 'operations' | 'rows' | 'local' | 'clock'>;
+
+/** @returns its id */
+export async function newOperation(
+  asked: v.InferOutput<typeof createOperationBody> & { readonly created_by: string },
+  deps: OperationDeps,
+  decide: Decide,
+): Promise<string> {
+  const { kind, filter, rate, limit, max_age_hours, include_stopped, created_by } = asked;
+  const operation_id = newOperationId(deps);
+  const operation: NewOperation = {
+    operation_id,
+    kind,
+    filter: searchFilter(filter),
+    asked: Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)])),
+    rate,
+    include_stopped,
+    created_by,
+    ...(limit !== undefined && { limit }),
+    ...(max_age_hours !== undefined && { max_age_ms: max_age_hours * HOUR_MS }),
+  };
+  const decision = { what: 'operation.create', on: [operation_id], details: auditDetails(operation) };
+  const { answer } = await decide(decision, async () => {
+    await createOperation(operation, deps);
+    return { answer: { operation_id }, result: { created: 1 } };
+  });
+  return answer.operation_id;
+}
+
+export async function decideOperation(
+  operation_id: string,
+  act: OperationAct,
+  deps: OperationDeps,
+  decide: Decide,
+): Promise<void> {
+  const operation = await readOperation(operation_id, deps);
+  const details = operation !== undefined && { details: auditDetails(operation) };
+  await decide({ what: `operation.${act}`, on: [operation_id], ...details }, async () => {
+    await operate(operation_id, act, deps);
+    return { answer: {}, result: { accepted: 1 } };
+  });
+}
+
+/** The newest first, without their samples. */
+export async function listOperations(
+  page: { readonly limit: number; readonly before?: string },
+  deps: ShowDeps,
+): Promise<{ readonly operations: OperationView[]; readonly next?: { readonly before: string } }> {
+  const found = await deps.operations.list(page);
+  const last = found.length === page.limit ? found.at(-1) : undefined;
+  return {
+    operations: found.map((operation) => viewOfOperation(operation, [], deps)),
+    ...(last && { next: { before: last.operation_id } }),
+  };
+}
+
+async function readOperation(operation_id: string, { operations }: ShowDeps): Promise<Operation | undefined> {
+  return /^[\w.-]{1,50}$/.test(operation_id) ? operations.read(operation_id) : undefined;
+}
+
+/** @throws Problem not-found */
+export async function showOperation(operation_id: string, deps: ShowDeps): Promise<OperationView> {
+  const operation = await readOperation(operation_id, deps);
+  if (operation === undefined) throw new Problem('not-found', 'There is no operation with this id.');
+  const rows = await Promise.all(operation.sample.map((log_id) => deps.rows.read(log_id)));
+  const now = deps.clock();
+  const sample = rows.flatMap((row) => (row === undefined ? [] : [viewOf({ ...row }, now)]));
+  return viewOfOperation(operation, sample, deps);
+}
+
+function viewOfOperation(
+  operation: Operation,
+  sample: OperationView['sample'],
+  { local, clock }: ShowDeps,
+): OperationView {
+  const { preview, progress, rate_now, status, asked } = operation;
+  const left = (preview?.taken ?? 0) - progress.taken;
+  const isEstimated = status === 'running' && rate_now !== undefined && rate_now > 0 && left > 0;
+  return {
+    operation_id: operation.operation_id,
+    kind: operation.kind,
+    status,
+    wanted: operation.wanted ?? null,
+    // Checked when it was made.
+    filter: asked as OperationFilter,
+    rate: operation.rate,
+    limit: operation.limit ?? null,
+    cut_off: operation.cut_off,
+    created_by: operation.created_by,
+    created_at: operation.created_at,
+    started_at: operation.started_at ?? null,
+    ended_at: operation.ended_at ?? null,
+    preview: status === 'previewing' ? null : (preview ?? NOTHING),
+    sample,
+    sample_log_ids: operation.sample,
+    progress: status === 'previewing' ? (preview ?? NOTHING) : progress,
+    rate_now: rate_now ?? null,
+    eta: isEstimated ? etaOf(clock(), left / rate_now) : null,
+    error: operation.error ?? null,
+    actions: possibleActs(operation),
+    command: commandOf(operation, local),
+  };
+}
+
+/** To the minute, so that a poll without news stays one. */
+function etaOf(now: Date, seconds: number): string {
+  return new Date(Math.ceil((now.getTime() + seconds * 1_000) / 60_000) * 60_000).toISOString();
+}
+
+const FLAGS: Readonly<Record<string, string>> = {
+  channel: '--channel',
+  priority: '--priority',
+  tenant: '--tenant',
+  error_type: '--error-type',
+  failure_reason: '--failure-reason',
+  last_error: '--last-error',
+  integration: '--integration',
+  from: '--from',
+  to: '--to',
+};
+
+/** The command that redrives the same. Other kinds have none; a recipient is asked for by an address, which nobody stores. */
+function commandOf(operation: Operation, local: boolean): string | null {
+  const { kind, asked, rate, limit, max_age_ms, include_stopped } = operation;
+  if (kind !== 'redrive' || asked['recipient_hash'] !== undefined) return null;
+  // In the order of the flags: DynamoDB keeps none.
+  const args = Object.entries(FLAGS).flatMap(([name, flag]) => {
+    const value = asked[name];
+    return value === undefined ? [] : [flag, value];
+  });
+  if (max_age_ms !== undefined) args.push('--max-age', `${Math.ceil(max_age_ms / 1_000)}s`);
+  if (include_stopped) args.push('--include-stopped');
+  if (limit !== undefined) args.push('--limit', String(limit));
+  return shellCommand('replay', local, [...args, '--rate', String(Math.max(1, Math.round(rate)))]);
+}

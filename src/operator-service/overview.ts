@@ -1,0 +1,139 @@
+import { createBreakerStore } from '../adapters/dynamodb/breaker/breaker-store.ts';
+import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
+import { lastSweeps } from '../adapters/dynamodb/sweep/sweep-log.ts';
+import { queueCounts } from '../adapters/sqs/queue-counts.ts';
+import { CHANNELS, LANES } from '../core/model/channels.ts';
+import type { Clock } from '../core/model/time.ts';
+import { groupDead } from '../core/operator/dead-letters/dead-groups.ts';
+import { breakerStatus } from '../core/operator/views/breaker-status.ts';
+import {
+  HistoryUnavailableError,
+  type MetricHistory,
+  outcomeSeries,
+  type Series,
+} from '../core/operator/views/outcome-series.ts';
+import { type WorkFigures, workFigures } from '../core/operator/views/work-figures.ts';
+import { readBudgets } from '../core/pacing/budget-status.ts';
+import type { SweepRecord } from '../core/sweep/sweep-run.ts';
+import type { Overview } from './contract/overview.ts';
+import { readDead } from './dead-groups.ts';
+import type { OperatorDeps } from './deps.ts';
+
+/** Rows that are read for the causes; the counts by channel come from the index. */
+const MOST_CAUSE_ROWS = 500;
+/** Sweeps of a day at the shortest schedule that makes sense for a chart: every five minutes. */
+const DAY_SWEEPS = 288;
+const SHOWN_SWEEPS = 10;
+const DAY_MS = 86_400_000;
+/** Milliseconds in which all pages that ask get the same answer. */
+const CACHED_MS = 2_000;
+
+/** Is everything delivered? Pages that ask within two seconds share one reading. */
+export function createOverview(deps: OperatorDeps): () => Promise<Overview> {
+  let opened: Promise<MetricHistory> | undefined;
+  const history = () => {
+    opened ??= deps.deployment.metricHistory();
+    return opened;
+  };
+  return cachedFor(CACHED_MS, deps.clock, () => readOverview(deps, history));
+}
+
+async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHistory>): Promise<Overview> {
+  const { deployment, dynamodb, entries, clock } = deps;
+  const { pipeline_state } = deployment.tables;
+  const now = clock();
+  const pacing = createPacingStore(dynamodb, pipeline_state);
+  const [figures, in_flight, dead, breakers, sweeps, outcomes, ...budgets] = await Promise.all([
+    workFigures(entries, now),
+    inFlight(deps),
+    readDead({ most: MOST_CAUSE_ROWS }, deps),
+    createBreakerStore(dynamodb, pipeline_state, clock).list(),
+    lastSweeps(dynamodb, pipeline_state, DAY_SWEEPS),
+    outcomesOf(history, now),
+    ...CHANNELS.map((channel) => readBudgets(channel, pacing, now)),
+  ]);
+  return {
+    channels: figures.map((one: WorkFigures, i) => ({ ...one, in_flight: in_flight[i] ?? 0 })),
+    causes: groupDead(dead.rows).map(({ channel, failure_reason, error_type, count, remedy }) => ({
+      channel,
+      failure_reason,
+      error_type,
+      count,
+      remedy,
+    })),
+    causes_complete: dead.complete,
+    breakers: breakerStatus(breakers, now),
+    budgets: budgets.flat(),
+    sweeps: sweeps.slice(0, SHOWN_SWEEPS).map(({ duration_ms: _, ...sweep }) => sweep),
+    ...outcomes,
+    series: [...seriesOf(sweeps, now), ...outcomes.series],
+  };
+}
+
+/** Without the metrics the overview still says what is wrong now. */
+async function outcomesOf(
+  history: () => Promise<MetricHistory>,
+  now: Date,
+): Promise<Pick<Overview, 'series' | 'series_problem'>> {
+  try {
+    return { series: await outcomeSeries(await history(), now) };
+  } catch (error) {
+    if (!(error instanceof HistoryUnavailableError)) throw error;
+    return { series: [], series_problem: { detail: error.message, remedy: error.remedy } };
+  }
+}
+
+/** Messages in work, by channel. */
+function inFlight({ sqs, deployment }: OperatorDeps): Promise<number[]> {
+  return Promise.all(
+    CHANNELS.map(async (channel) => {
+      const counts = await Promise.all(LANES.map((lane) => queueCounts(sqs, deployment.lane_queues[channel][lane])));
+      return counts.reduce((sum, { in_flight }) => sum + in_flight, 0);
+    }),
+  );
+}
+
+/** What each sweep of the last day found and queued. */
+function seriesOf(sweeps: readonly SweepRecord[], now: Date): Series[] {
+  const since = new Date(now.getTime() - DAY_MS).toISOString();
+  const lastDay = sweeps.filter(({ started_at }) => started_at >= since).reverse();
+  const series = (name: Series['name'], of: (sweep: SweepRecord) => number): Series => ({
+    name,
+    unit: 'notifications',
+    points: lastDay.map((sweep) => ({ at: sweep.started_at, value: of(sweep) })),
+  });
+  return [series('due', ({ due }) => due), series('dispatched', ({ dispatched }) => dispatched)];
+}
+
+/** An answer is kept for at least this many times the time that it took: pages that poll use up a sixth of a CPU. */
+const KEPT_TIMES = 5;
+
+/**
+ * Reads once for all who ask at the same time or within the period after it: each open page polls, and the answer costs
+ * many reads of the work index.
+ */
+function cachedFor<T>(ms: number, clock: Clock, read: () => Promise<T>): () => Promise<T> {
+  interface Asked {
+    readonly value: Promise<T>;
+    until?: number;
+  }
+  let last: Asked | undefined;
+  return () => {
+    const isFresh = last !== undefined && (last.until === undefined || clock().getTime() < last.until);
+    if (isFresh && last !== undefined) return last.value;
+    const begun = clock().getTime();
+    const asked: Asked = { value: read() };
+    last = asked;
+    asked.value.then(
+      () => {
+        const now = clock().getTime();
+        asked.until = now + Math.max(ms, KEPT_TIMES * (now - begun));
+      },
+      () => {
+        // The next one asks anew.
+        if (last === asked) last = undefined;
+      },
+    );
+    return asked.value;
+  };
+}
