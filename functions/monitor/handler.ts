@@ -50,7 +50,7 @@ export function createHandler(deps: MonitorDeps, { logger, metrics }: Observabil
         countBy(metrics, 'PausedUses', { channel }, paused.length);
       }),
       reportDeaths(deps, now).then((deaths) => {
-        count(metrics, 'DeathsTold', deaths);
+        count(metrics, 'DeadNotificationsReported', deaths);
         logger.info('monitor', { deaths_told: deaths });
       }),
     ]);

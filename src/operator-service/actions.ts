@@ -1,5 +1,5 @@
 import { createContentStore } from '../adapters/dynamodb/delivery/content-store.ts';
-import { ContentUnreadableError } from '../core/delivery/send.ts';
+import { ContentUnreadableError } from '../core/delivery/conduct-attempt.ts';
 import { Problem } from '../core/model/problem.ts';
 import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
 import { tally } from '../core/operator/audit/audited.ts';

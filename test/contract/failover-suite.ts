@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { failOver, successorId } from '../../src/core/delivery/failover.ts';
-import { giveUp } from '../../src/core/delivery/verdict.ts';
+import { failedBecause } from '../../src/core/delivery/verdict.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { at, CONTENT, messageFor, T0 } from '../support/rows.ts';
 import { fresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
@@ -14,7 +14,7 @@ export function failoverSuite(store: () => StoreUnderTest): void {
     const fallback = { recipient: 'yamada@example.com', integration_config_id: 'IC9' };
     await store().indexStore.putContent(owner, { ...CONTENT, body: '本文'.repeat(2_000), fallback });
     const deps = { rows: store().rows, successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
-    const verdict = giveUp('MAX_RETRIES', 'SERVER_OVERLOAD');
+    const verdict = failedBecause('MAX_RETRIES', 'SERVER_OVERLOAD');
     const first = await failOver(row, verdict, 'sweep-1', deps);
     const again = await failOver(row, verdict, 'sweep-2', { ...deps, clock: () => at(60_000) });
     expect(again).toEqual({ ...first, message: { ...first.message, run_id: 'sweep-2' } });
@@ -37,7 +37,7 @@ export function failoverSuite(store: () => StoreUnderTest): void {
     const row = fresh({ fallback_channel: 'email' });
     const { log_id, tenant_id } = row;
     const deps = { rows: store().rows, successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
-    const verdict = giveUp('EXPIRED', 'NETWORK_TIMEOUT');
+    const verdict = failedBecause('EXPIRED', 'NETWORK_TIMEOUT');
     expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
     const owner = { log_id, tenant_id, expires_at: 4_000_000_000, sequence: '1' };
     await store().indexStore.putContent(owner, { ...CONTENT, fallback: { recipient: 'yamada@example.com' } });

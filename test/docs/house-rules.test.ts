@@ -7,10 +7,10 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  * file or a subject folds two others into one; whoever folds some lowers the number here.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'source files': 911,
-  'lines without simulation/': 70_483,
-  'files that functions/send-webhook loads': 104,
-  'files that functions/console-api loads': 165,
+  'source files': 902,
+  'lines without simulation/': 70_430,
+  'files that functions/send-webhook loads': 101,
+  'files that functions/console-api loads': 161,
 };
 
 describe('the house rules of CONTRIBUTING.md', () => {

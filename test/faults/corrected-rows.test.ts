@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
-import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
+import { deliverBatch } from '../../src/core/delivery/deliver.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { indexRow, type RowImage } from '../../src/core/indexing/index-row.ts';
 import { hasContent, type NotificationRow } from '../../src/core/model/notification.ts';

@@ -369,7 +369,7 @@ describe('the monitor', () => {
     expect(valuesOf(emitted.monitor, 'OldestDueAge')).toEqual([0, 0, 0, 60]);
     expect(valuesOf(emitted.monitor, 'DeadNotifications', { channel: 'webhook' })).toEqual([1]);
     expect(valuesOf(emitted.monitor, 'OpenBreakers', { channel: 'slack' })).toEqual([2]);
-    expect(valuesOf(emitted.monitor, 'DeathsTold')).toEqual([1]);
+    expect(valuesOf(emitted.monitor, 'DeadNotificationsReported')).toEqual([1]);
     expect(valuesOf(emitted.monitor, 'SendRate', { channel: 'email' })).toEqual([expect.closeTo(19.6)]);
     expect(valuesOf(emitted.monitor, 'DailyQuotaUsed', { channel: 'email' })).toEqual([170]);
     expect(valuesOf(emitted.monitor, 'PausedUses', { channel: 'email' })).toEqual([3]);

@@ -1,6 +1,5 @@
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import type { DeliverDeps } from '../../src/core/delivery/deliver.ts';
-import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
+import { type DeliverDeps, deliverBatch } from '../../src/core/delivery/deliver.ts';
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../src/core/delivery/sender.ts';

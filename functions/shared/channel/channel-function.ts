@@ -1,9 +1,8 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
 import type { Returned } from '../../../src/adapters/sqs/return-to-queue.ts';
-import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
-import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import type { Disposition } from '../../../src/core/delivery/delivery-report.ts';
+import type { Disposition } from '../../../src/core/delivery/attempt.ts';
+import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import { LANES, type Lane } from '../../../src/core/model/channels.ts';
 import { copyOf, type ReceivedMessage } from '../../../src/core/model/queue-message.ts';

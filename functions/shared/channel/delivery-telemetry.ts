@@ -1,4 +1,4 @@
-import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
+import type { DeliveryReport } from '../../../src/core/delivery/attempt.ts';
 import type { Holder } from '../../../src/core/delivery/ports.ts';
 import type { Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
@@ -46,7 +46,7 @@ class Sums {
 function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums): void {
   if (error !== undefined) sums.add('Faults');
   if (verdict === undefined) return;
-  // An attempt that was taken over is not counted: its worker died, and the report has no record of it.
+  // An attempt that was taken over is not counted: its worker crashed, and the report has no record of it.
   if (held_by === undefined && record?.retry_status !== 'SKIPPED') {
     sums.add('Attempts');
     // Counted even if 0: the alarm on the ratio needs both metrics, above all in an outage.

@@ -5,7 +5,7 @@ class TimeoutError extends Error {
 
 /**
  * @param what the service, as the message names it
- * @throws TimeoutError after so many milliseconds; the call itself goes on, so it must be harmless when it is repeated
+ * @throws TimeoutError after `ms` milliseconds; the call itself goes on, so it must be harmless when it is repeated
  */
 export function withinLimit<T>(call: Promise<T>, ms: number, what: string): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -21,8 +21,8 @@ interface Client {
 
 /**
  * The client with a limit for each call, the client's own repeats included.
- * @param rest_ms for so long after a call without an answer, calls are refused at once: a service that is silent would
- *   take the limit of each call of a batch
+ * @param rest_ms calls are refused within this time after one without an answer: a service that is silent would take the
+ *   limit of each call of a batch
  */
 export function withCallLimit<C extends Client>(client: C, ms: number, what: string, rest_ms = 0): C {
   let silentUntil = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
+import { type ContentStore, ContentUnreadableError } from '../../core/delivery/conduct-attempt.ts';
 import type { ClaimStore, RecordStore, RowStore } from '../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD, retryLogId } from '../../core/delivery/retry-record.ts';
-import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
 import type { RowScan } from '../../core/indexing/reconcile.ts';

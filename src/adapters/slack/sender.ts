@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { integrationOf } from '../../core/delivery/send.ts';
+import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
 import type { Accepted, Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';

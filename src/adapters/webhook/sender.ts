@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
-import { integrationOf } from '../../core/delivery/send.ts';
+import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';

@@ -1,8 +1,7 @@
 import { isClaimed } from '../delivery/claim-plan.ts';
 import type { RetryRules } from '../delivery/policy/backoff.ts';
-import { errorDetails } from '../delivery/policy/error-details.ts';
-import { resultOf } from '../delivery/recorded-attempt.ts';
-import { ROW_TEXT } from '../delivery/settlement.ts';
+import { resultOf } from '../delivery/retry-record.ts';
+import { cameBack, present, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { judge } from '../delivery/verdict.ts';
 import { policyOf } from '../model/error-types.ts';
 import {
@@ -12,11 +11,8 @@ import {
   type RetryRecord,
   withEvidence,
 } from '../model/notification.ts';
-import { queuedFor } from '../model/queue-message.ts';
-import { type RowChange, withChange } from '../model/row-change.ts';
-import { clip } from '../model/text.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
-import { movedQueue } from '../model/work-index.ts';
 import { type DeliveryEvent, deliveredRecord, type Feedback, failedRecord } from './delivery-event.ts';
 
 /** What is stored about the notification and the attempt that an event is about. */
@@ -102,28 +98,9 @@ function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject,
   return {
     do: 'reconcile',
     ...history,
-    change: {
-      set: {
-        ...marks,
-        send_status: 'SUCCESS',
-        claim_until: '',
-        sent_at: record?.retry_at ?? event.at,
-        ...(row.error_details && { error_details: '' }),
-      },
-      remove: present(row, UNFINISHED),
-    },
+    change: shownDelivered(row, marks, record?.retry_at ?? event.at),
   };
 }
-
-/** Attributes that only a row has that waits for an attempt or was given up. */
-const UNFINISHED = [
-  'work_queue',
-  'next_retry_at',
-  'give_up',
-  'failure_reason',
-  'dead_message_id',
-  'dead_run_id',
-] as const;
 
 function planFailure(
   event: DeliveryEvent,
@@ -157,46 +134,9 @@ function planFailure(
     const remove = arrived(evidence) ? [] : present(row, ['delivered_at']);
     return { do: 'note', record: failedRecord(event, answer, ofAttempt(event, shown)), change: { set: marks, remove } };
   }
-  const due = verdict.status === 'RETRY' ? verdict.next_retry_at : now.toISOString();
-  const change: RowChange = {
-    set: {
-      ...marks,
-      send_status: 'RETRY',
-      claim_until: '',
-      retry_count: Math.max(0, row.send_attempts - 1),
-      error_type: verdict.error_type,
-      error_message: clip(refused.message, ROW_TEXT),
-      ...(refused.response_code !== undefined && { response_code: refused.response_code }),
-      ...(verdict.status === 'FAILED' && { give_up: verdict.failure_reason }),
-      work_queue: movedQueue('due', row),
-      work_at: due,
-      next_retry_at: due,
-      ...queuedFor(due, row.priority, now),
-    },
-    remove: present(row, [
-      'sent_at',
-      'delivered_at',
-      'failure_reason',
-      'dead_message_id',
-      'dead_run_id',
-      // The record above is written first.
-      'record_due',
-    ]),
-  };
-  const { message, response_code } = refused;
-  const failure = {
-    type: refused.error_type,
-    ...(response_code !== undefined && { code: response_code }),
-    message,
-    attempt: row.last_attempt,
-    at: now.toISOString(),
-  };
-  return {
-    do: 'fail',
-    record: failedRecord(event, answer, ofAttempt(event, shown), isNewest ? verdict : undefined),
-    due,
-    change: { ...change, set: { ...change.set, ...errorDetails(withChange(row, change), failure) } },
-  };
+  const { change, due } = cameBack(row, { marks, refused, verdict, now });
+  const record = failedRecord(event, answer, ofAttempt(event, shown), isNewest ? verdict : undefined);
+  return { do: 'fail', record, due, change };
 }
 
 interface ShownSubject extends EventSubject {
@@ -241,8 +181,4 @@ function underway(row: NotificationRow, now: Date): 'live' | 'abandoned' | undef
 function earliest<K extends 'delivered_at' | 'opened_at' | 'complained_at'>(row: NotificationRow, name: K, at: string) {
   const known = row[name];
   return known !== undefined && known <= at ? {} : { [name]: at };
-}
-
-function present(row: NotificationRow, names: readonly (keyof NotificationRow)[]): (keyof NotificationRow)[] {
-  return names.filter((name) => row[name] !== undefined);
 }

@@ -4,30 +4,12 @@ import { type Origin, originOf, type QueueMessage, type ReceivedMessage } from '
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
-import { movedQueue, parseWorkQueue } from '../model/work-index.ts';
-import { kinship, letterOf } from './letter.ts';
+import { parseWorkQueue } from '../model/work-index.ts';
+import type { Claim } from './attempt.ts';
 import type { ClaimStore } from './ports.ts';
+import { type ClaimTerms, claimedByForce, claimedByRedrive, claimedWhenDue } from './transitions/claims.ts';
+import { letterOf } from './transitions/settlements.ts';
 import { deadlineOf, limitOf } from './verdict.ts';
-
-/** The terms of a claim: what its attempt may do. */
-export interface Claim extends Origin {
-  /** Whether the attempt uses up one of the attempts left; a forced attempt beyond the limit does not. */
-  readonly counted: boolean;
-  /**
-   * Give up instead of sending: no attempt or time left, logically deleted, or pointless according to a delivery
-   * event.
-   */
-  readonly skip?: ErrorType;
-  /** An operator forces an attempt on a dead notification, or redrives one that must not be sent. */
-  readonly forced_dead?: boolean;
-}
-
-export interface ClaimTerms {
-  readonly now: Date;
-  readonly until: string;
-  /** The claim's token. */
-  readonly by: string;
-}
 
 /** The claim to make for an attempt. */
 interface ClaimStep extends Claim {
@@ -46,7 +28,7 @@ export type ClaimPlan =
    * (docs/decisions/delivery/dead-letters-and-redrive.md). `change`: it becomes the letter first.
    */
   | { readonly do: 'dead_letter'; readonly change?: RowChange }
-  /** The claim has expired: the worker that held it died before it settled. */
+  /** The claim has expired: the worker that held it crashed before it settled. */
   | { readonly do: 'take_over' };
 
 /**
@@ -132,16 +114,7 @@ function planDue(
     ...originOf(message),
     counted,
     ...(skip && { skip }),
-    change: {
-      set: {
-        ...claimed(row, claim),
-        ...count(row, left, counted),
-        // A limit below the attempts already made would contradict send_attempts <= max_retry_count + 1.
-        ...(options.max_retry_count !== undefined &&
-          row.send_attempts <= limit + 1 && { max_retry_count: options.max_retry_count }),
-      },
-      remove: ['next_retry_at'],
-    },
+    change: claimedWhenDue(row, claim, { left, counted }, options.max_retry_count),
   };
 }
 
@@ -154,7 +127,7 @@ function planDead(row: NotificationRow, received: ReceivedMessage, claim: ClaimT
   if (!forced && kin === 'none') return straggler;
   const skip = reasonNotToForce(row);
   return !forced && skip === undefined
-    ? redrive(row, claim, policy)
+    ? { do: 'claim', ...REDRIVE, counted: true, change: claimedByRedrive(row, claim, limitOf(row, policy)) }
     : attemptOnce(row, claim, forced ? { ...originOf(message), trigger: 'manual' } : REDRIVE, skip);
 }
 
@@ -169,47 +142,11 @@ function attemptOnce(row: NotificationRow, claim: ClaimTerms, origin: Origin, sk
     counted,
     forced_dead: true,
     ...(skip && { skip }),
-    change: {
-      set: { ...claimed(row, claim), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
-    },
+    change: claimedByForce(row, claim, { left: row.attempts_left, counted }),
   };
-}
-
-/** An operator's redrive: the retry budget and the retention window start anew. */
-function redrive(row: NotificationRow, claim: ClaimTerms, policy: RetryPolicy): ClaimStep {
-  return {
-    do: 'claim',
-    ...REDRIVE,
-    counted: true,
-    change: {
-      set: {
-        ...claimed(row, claim),
-        send_attempts: 1,
-        attempts_left: limitOf(row, policy),
-        retry_count: 0,
-        redrive_count: (row.redrive_count ?? 0) + 1,
-        first_attempt_at: claim.now.toISOString(),
-        ...dueNow(row, claim.now),
-      },
-      remove: ['failure_reason', 'dead_message_id', 'dead_run_id'],
-    },
-  };
-}
-
-/** Moves a dead notification to the due work, so that a sweep finds it again if the worker dies in the attempt. */
-function dueNow(row: NotificationRow, now: Date): Partial<NotificationRow> {
-  return { work_queue: movedQueue('due', row), work_at: now.toISOString() };
 }
 
 const straggler: ClaimPlan = { do: 'drop', because: 'the notification has moved on since the message was written' };
-
-function claimed(row: NotificationRow, { until, by }: ClaimTerms): Partial<NotificationRow> {
-  return { send_status: 'SENDING', claim_until: until, claim_id: by, last_attempt: row.last_attempt + 1 };
-}
-
-function count(row: NotificationRow, left: number, counted: boolean): Partial<NotificationRow> {
-  return counted ? { send_attempts: row.send_attempts + 1, attempts_left: left - 1 } : { attempts_left: left };
-}
 
 /**
  * Why a row with attempts left is not sent, if there is a reason. A row without a first attempt has no deadline yet.
@@ -229,4 +166,30 @@ function reasonNotToForce({ is_deleted, give_up }: NotificationRow): ErrorType |
 
 function reasonToSkip(row: NotificationRow, left: number, now: Date, policy: RetryPolicy): ErrorType | undefined {
   return reasonNotToSend(row, now, policy) ?? (left <= 0 ? 'MAX_RETRIES' : undefined);
+}
+
+/** What a message is to a dead row whose letter it is not itself. */
+type Kinship =
+  /** An operator sent the letter again. */
+  | 'redrive'
+  /** It was sent in place of the letter, or of a copy of it: the letter is gone, or will be. */
+  | 'copy'
+  | 'none';
+
+/**
+ * An operator's redrive is a new message with the body of the letter, enqueued after the death; or a copy of one, which
+ * says when that one was enqueued. Any other message of the same run is older than the death, whenever it was copied.
+ *
+ * SQS may deliver a message twice: one worker copies it and deletes it, while the notification dies by the other
+ * delivery, and its letter is gone. The copy takes its place (docs/decisions/delivery/claims-and-messages.md#0178).
+ */
+function kinship(row: NotificationRow, { message, sent_at }: ReceivedMessage): Kinship {
+  const { run_id, enqueued_at } = message;
+  if (run_id !== row.dead_run_id) return 'none';
+  const died = epochMs(row.work_at ?? '');
+  const isLetter = (enqueued_at ?? '') === (row.dead_enqueued_at ?? '');
+  if (isLetter) return sent_at.getTime() > died ? 'redrive' : 'none';
+  if (enqueued_at === undefined) return 'none';
+  if (epochMs(enqueued_at) > died) return 'redrive';
+  return row.dead_sent_at && epochMs(enqueued_at) >= epochMs(row.dead_sent_at) ? 'copy' : 'none';
 }

@@ -1,15 +1,13 @@
 import type { RetryRecord } from '../model/notification.ts';
 import { followUp, MAX_DELAY_MS, type QueueMessage, randomToken, withToken } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
-import type { ConductedAttempt } from './conduct-attempt.ts';
-import type { DeliveryOutcome, Disposition } from './delivery-report.ts';
-import type { EndedAttempt } from './ended-attempt.ts';
+import type { Attempt, DeliveryOutcome, Disposition } from './attempt.ts';
 import { type FailoverDeps, failOver } from './failover.ts';
 import type { Random, RetryRules } from './policy/backoff.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
 import { recordOf, recordOnce } from './retry-record.ts';
-import { settlementOf, settlementOwing } from './settlement.ts';
-import { giveUp, heldVerdict, judge, type Verdict } from './verdict.ts';
+import { settlementOf, settlementWithPendingRecord } from './transitions/settlements.ts';
+import { failedBecause, heldVerdict, judge, type Verdict } from './verdict.ts';
 
 export interface SettleDeps extends FailoverDeps {
   readonly rows: ClaimStore;
@@ -29,11 +27,11 @@ const RECORD_PAUSE_MS = 100;
 const OWED_FROM_TRY = 2;
 
 /** Judges and records an attempt, then settles its row. */
-export async function concludeAttempt(conducted: ConductedAttempt, deps: ConcludeDeps): Promise<DeliveryOutcome> {
+export async function concludeAttempt(conducted: Attempt<'made'>, deps: ConcludeDeps): Promise<DeliveryOutcome> {
   const attempt = judged(conducted, deps);
   const { row, held_by } = attempt;
   const record = recordOf(attempt);
-  const owed = await recordInsistently(attempt, record, deps);
+  const owed = await recordWithRetries(attempt, record, deps);
   const { settled, verdict, ...faults } = owed ?? (await settleAttempt(attempt, deps));
   return {
     attempt: row.last_attempt,
@@ -57,15 +55,15 @@ export interface Settled {
 
 /**
  * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. The message
- * is queued first, so that no death leaves a row that waits for a message nobody sent. If the row is not settled then,
+ * is queued first, so that no crash leaves a row that waits for a message nobody sent. If the row is not settled then,
  * the message meets another due time, and is dropped (docs/decisions/delivery/claims-and-messages.md#0075).
  */
-export async function settleAttempt(attempt: EndedAttempt, deps: SettleDeps): Promise<Settled> {
+export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps): Promise<Settled> {
   const { row, run_id } = attempt;
   const { verdict, message: successor } = await failOver(row, attempt.verdict, run_id, deps);
   const next = successor ?? nearRetry(attempt, verdict, deps);
   const queued = next ? await queueAt(next, deps) : {};
-  const change = settlementOf({ ...attempt, verdict }, !('requeue_error' in queued));
+  const change = settlementOf({ ...attempt, verdict }, { queued: !('requeue_error' in queued) });
   return { settled: await deps.rows.settle(row, change), verdict, ...queued };
 }
 
@@ -73,7 +71,10 @@ export function dispositionOf(verdict: Verdict): Disposition {
   return verdict.status === 'FAILED' && verdict.dead_letter ? { do: 'dead_letter' } : { do: 'done' };
 }
 
-function judged({ row, claim, received, started, ended, outcome }: ConductedAttempt, rules: RetryRules): EndedAttempt {
+function judged(
+  { row, claim, received, started, ended, outcome }: Attempt<'made'>,
+  rules: RetryRules,
+): Attempt<'judged'> {
   const first_attempt_at = row.first_attempt_at ?? started.toISOString();
   const attempt = { row, first_attempt_at, now: ended, forced_dead: claim.forced_dead ?? false };
   const ending = {
@@ -89,7 +90,7 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
   };
   switch (outcome.kind) {
     case 'skipped': {
-      const verdict = giveUp(outcome.reason, row.error_type ?? outcome.reason);
+      const verdict = failedBecause(outcome.reason, row.error_type ?? outcome.reason);
       // A dead letter that an operator sent back and that must not be sent would come back to the DLQ for ever.
       return { ...ending, verdict: claim.forced_dead ? { ...verdict, dead_letter: false } : verdict };
     }
@@ -99,7 +100,7 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
       const { hold } = outcome;
       // A dead notification that was forced is dead again: nothing retries it but the operator.
       const verdict = claim.forced_dead
-        ? giveUp(row.failure_reason ?? 'MAX_RETRIES', hold.error_type)
+        ? failedBecause(row.failure_reason ?? 'MAX_RETRIES', hold.error_type)
         : heldVerdict(hold, attempt, rules.policy);
       return { ...ending, held_by: hold.by, verdict };
     }
@@ -116,8 +117,8 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
  * @returns the settlement if the row keeps the record; undefined once RetryLog has taken it
  * @throws the error of RetryLog when neither of the two took the record: the attempt is taken over once its claim ends
  */
-async function recordInsistently(
-  attempt: EndedAttempt,
+async function recordWithRetries(
+  attempt: Attempt<'judged'>,
   record: RetryRecord,
   { records, rows, pause }: ConcludeDeps,
 ): Promise<Settled | undefined> {
@@ -128,7 +129,8 @@ async function recordInsistently(
     } catch (record_error) {
       const mayOwe = attempt.result?.ok === true && tries >= OWED_FROM_TRY;
       // A row that refuses, too, is no reason to stop: the next try may find either of the two well.
-      const settled = mayOwe && (await rows.settle(attempt.row, settlementOwing(attempt, record)).catch(() => false));
+      const settled =
+        mayOwe && (await rows.settle(attempt.row, settlementWithPendingRecord(attempt, record)).catch(() => false));
       if (settled) return { settled, verdict: attempt.verdict, record_error };
       if (tries === RECORD_TRIES) throw record_error;
       await pause(RECORD_PAUSE_MS * 2 ** tries);
@@ -137,7 +139,7 @@ async function recordInsistently(
 }
 
 /** The message for a retry that is near enough for SQS to delay it. */
-function nearRetry(attempt: EndedAttempt, verdict: Verdict, { clock }: SettleDeps): QueueMessage | undefined {
+function nearRetry(attempt: Attempt<'judged'>, verdict: Verdict, { clock }: SettleDeps): QueueMessage | undefined {
   if (verdict.status !== 'RETRY') return undefined;
   const { row, run_id, held_by, requested_by } = attempt;
   const wait = epochMs(verdict.next_retry_at) - clock().getTime();

@@ -1,37 +1,16 @@
-import type { ErrorType } from '../model/error-types.ts';
-import { arrived, hasContent, type NotificationRow } from '../model/notification.ts';
-import type { ReceivedMessage } from '../model/queue-message.ts';
-import { type Clock, isoAfter } from '../model/time.ts';
-import type { Claim } from './claim-plan.ts';
+import type { ProviderErrorType } from '../model/error-types.ts';
+import {
+  arrived,
+  hasContent,
+  INTAKE_API,
+  type NotificationContent,
+  type NotificationRow,
+} from '../model/notification.ts';
+import { type Clock, isoAfter, whenAborted } from '../model/time.ts';
+import type { Attempt, AttemptOutcome } from './attempt.ts';
 import { TIME_TO_SEND_MS } from './policy/attempt-times.ts';
-import { type Held, OUT_OF_TIME, type ProviderGate } from './ports.ts';
-import { type SendDeps, send } from './send.ts';
-import type { Refused, SendResult } from './sender.ts';
-
-/** An attempt that its worker has claimed the row for. */
-export interface ClaimedAttempt {
-  /** The row as claimed. */
-  readonly row: NotificationRow;
-  readonly claim: Claim;
-  readonly received: ReceivedMessage;
-}
-
-/** How an attempt ended. */
-type AttemptOutcome =
-  /** Nothing was sent: the notification is given up. */
-  | { readonly kind: 'skipped'; readonly reason: ErrorType }
-  /** Nothing was sent: an event had shown that an earlier attempt arrived. */
-  | { readonly kind: 'arrived' }
-  /** Nothing was sent: a breaker is open, a budget or the worker's time is used up, or new content is not stored yet. */
-  | { readonly kind: 'held'; readonly hold: Held }
-  /** `provider_down`: the provider is down, so a failure does not count against the notification. */
-  | { readonly kind: 'sent'; readonly result: SendResult; readonly provider_down: boolean };
-
-export interface ConductedAttempt extends ClaimedAttempt {
-  readonly started: Date;
-  readonly ended: Date;
-  readonly outcome: AttemptOutcome;
-}
+import { OUT_OF_TIME, type ProviderGate } from './ports.ts';
+import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
 
 export interface ConductDeps extends SendDeps {
   readonly gate: ProviderGate;
@@ -53,9 +32,9 @@ const NOT_MADE: Refused = {
 const REPLACED_MS = 60_000;
 
 /** Makes the attempt, unless it is pointless, the provider is down, or its content replaced. Writes nothing. */
-export async function conductAttempt(attempt: ClaimedAttempt, deps: ConductDeps): Promise<ConductedAttempt> {
+export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductDeps): Promise<Attempt<'made'>> {
   const { row, claim, received } = attempt;
-  const withoutSend = (outcome: AttemptOutcome): ConductedAttempt => {
+  const withoutSend = (outcome: AttemptOutcome): Attempt<'made'> => {
     const now = deps.clock();
     return { ...attempt, started: now, ended: now, outcome };
   };
@@ -81,4 +60,123 @@ export async function conductAttempt(attempt: ClaimedAttempt, deps: ConductDeps)
   const ended = deps.clock();
   const provider_down = await admission.report(result);
   return { ...attempt, started, ended, outcome: { kind: 'sent', result, provider_down } };
+}
+
+/** NotificationContent. */
+export interface ContentStore {
+  /**
+   * Rejects within seconds if there is no answer.
+   * @throws ContentUnreadableError when there is no content or it cannot be decrypted: a retry will not help
+   */
+  read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
+}
+
+/** The content will never become readable. The message says why, without quoting the content. */
+export class ContentUnreadableError extends Error {
+  override readonly name = 'ContentUnreadableError';
+}
+
+export interface SendDeps {
+  readonly contents: ContentStore;
+  readonly sender: Sender;
+  /** A signal that aborts when the time for one send is over. */
+  readonly sendTimeout: () => AbortSignal;
+}
+
+/**
+ * One attempt at the provider: reads the content and sends it, a second time with a fresh credential where that may
+ * help. It never rejects: every failure is a Refused.
+ */
+export async function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
+  // One time limit for the content and both sends: it is set by the worker's time.
+  const signal = deps.sendTimeout();
+  try {
+    const content = await deps.contents.read(row);
+    const delivery: Delivery = {
+      log_id: row.log_id,
+      tenant_id: row.tenant_id,
+      attempt: row.last_attempt,
+      channel: row.channel,
+      content,
+      at,
+      ...(row.recipient_type && { recipient_type: row.recipient_type }),
+      ...integrationOf(row),
+    };
+    const first = await sendOnce(delivery, signal, deps);
+    const again = !first.ok && (await mayHelp(first, delivery, deps));
+    return await withTerms(again ? await sendOnce(delivery, signal, deps) : first, delivery, deps);
+  } catch (error) {
+    if (error instanceof ContentUnreadableError)
+      return { ok: false, error_type: 'FORMAT_ERROR', asked: false, message: error.message };
+    // Our storage or key service failed before the provider was asked, so no retry is used up.
+    return unsent(error);
+  }
+}
+
+/** Refusals that another credential may turn into a delivery. */
+const BY_CREDENTIAL: ReadonlySet<ProviderErrorType> = new Set(['AUTH_TEMPORARY', 'AUTH_FAILED', 'PERMISSION_DENIED']);
+
+/**
+ * Whether the same message goes out once more at once: after AUTH_TEMPORARY always, after a permanent
+ * refusal only with another credential, because it was repaired while the worker had the old one in its cache.
+ */
+async function mayHelp({ error_type }: Refused, delivery: Delivery, { sender }: SendDeps): Promise<boolean> {
+  if (!sender.refreshCredential || !BY_CREDENTIAL.has(error_type)) return false;
+  const changed = await sender.refreshCredential(delivery);
+  return changed || error_type === 'AUTH_TEMPORARY';
+}
+
+/** Which integration a notification uses, and whether its tenant chose it. */
+export function integrationOf({
+  integration_config_id,
+  created_by,
+}: NotificationRow): Pick<Delivery, 'integration_config_id' | 'chosen_by_tenant'> {
+  return {
+    ...(integration_config_id && { integration_config_id }),
+    ...(created_by === INTAKE_API && { chosen_by_tenant: true as const }),
+  };
+}
+
+async function withTerms(result: SendResult, delivery: Delivery, { sender }: SendDeps): Promise<SendResult> {
+  if (result.ok) return result;
+  const retry = await sender.retryTerms?.(delivery);
+  return retry === undefined ? result : { ...result, retry };
+}
+
+async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: SendDeps): Promise<SendResult> {
+  try {
+    // The time limit also holds for a sender that ignores its signal.
+    return await Promise.race([sender.send(delivery, signal), whenAborted(signal).then(() => TIMED_OUT)]);
+  } catch (error) {
+    return {
+      ok: false,
+      error_type: 'UNKNOWN',
+      // It counts, so that a notification that breaks the sender ends; but it is no sign that the provider is down.
+      asked: false,
+      message: `The sender failed: ${nameOf(error)}`,
+      details: { error: nameOf(error) },
+    };
+  }
+}
+
+const TIMED_OUT: Refused = {
+  ok: false,
+  error_type: 'NETWORK_TIMEOUT',
+  message: 'The provider did not answer in time.',
+};
+
+function unsent(error: unknown): Refused {
+  return {
+    ok: false,
+    error_type: 'UNKNOWN',
+    asked: false,
+    counted: false,
+    message: `The content could not be read: ${nameOf(error)}`,
+    details: { error: nameOf(error) },
+  };
+}
+
+/** An error's message may quote an address or a body; its name does not. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'not an Error';
 }

@@ -1,16 +1,54 @@
-import { setAside } from '../model/column-rules.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { originOf, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
-import { type RowChange, withChange } from '../model/row-change.ts';
+import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
-import { workFaults } from '../model/work-rules.ts';
-import { type Claim, planClaim, reasonNotToSend } from './claim-plan.ts';
+import type { Claim, DeliveryOutcome, DeliveryReport } from './attempt.ts';
+import { planClaim, reasonNotToSend } from './claim-plan.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
-import type { DeliveryOutcome, DeliveryReport } from './delivery-report.ts';
-import { CHANGE_TRIES } from './ports.ts';
-import { repairRecord } from './repair-record.ts';
-import { takeOver } from './take-over.ts';
+import { TIME_TO_BEGIN_MS } from './policy/attempt-times.ts';
+import { CHANGE_TRIES, type ClaimStore, type RecordStore } from './ports.ts';
+import { owedRecord } from './retry-record.ts';
+import { type Company, takeOver } from './take-over.ts';
+import { RECORD_WRITTEN } from './transitions/settlements.ts';
+import { removalOfMisindexed } from './transitions/without-attempt.ts';
+
+/**
+ * Delivers a batch: all messages side by side, except those whose last attempt crashed its worker. These follow alone
+ * and in random order, so that a message that crashes its worker does not stop the same other messages each time.
+ * @returns one report per message, in the order of the messages
+ */
+export async function deliverBatch(batch: readonly ReceivedMessage[], deps: DeliverDeps): Promise<DeliveryReport[]> {
+  const first = await Promise.all(batch.map((received) => begin(received, deps, { alone: false })));
+  const reports = [...first];
+  for (const index of shuffled(suspects(first), deps.random)) {
+    const received = batch[index];
+    if (received !== undefined) reports[index] = await begin(received, deps, { alone: true });
+  }
+  return reports;
+}
+
+/** Seconds until a message that did not fit is visible again: at once, it would only use up its receives. */
+const RETURN_AFTER_SECONDS = 30;
+
+/** A message that does not fit into the remaining time goes back untouched. */
+function begin(received: ReceivedMessage, deps: DeliverDeps, company: Company): Promise<DeliveryReport> {
+  if (deps.timeLeft() >= TIME_TO_BEGIN_MS) return deliver(received, deps, company);
+  const { log_id, tenant_id, channel, priority, run_id } = received.message;
+  const disposition = { do: 'return', after_seconds: RETURN_AFTER_SECONDS } as const;
+  return Promise.resolve({ log_id, tenant_id, channel, priority, run_id: runOf(run_id), disposition });
+}
+
+function suspects(reports: readonly DeliveryReport[]): number[] {
+  return reports.flatMap(({ disposition }, index) => (disposition.do === 'isolate' ? [index] : []));
+}
+
+function shuffled(indexes: readonly number[], random: () => number): number[] {
+  return indexes
+    .map((index) => ({ index, rank: random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ index }) => index);
+}
 
 export interface DeliverDeps extends ConductDeps, ConcludeDeps {
   /** Milliseconds that a claim lasts: longer than a worker can live, so the holder of an expired claim is dead. */
@@ -20,32 +58,35 @@ export interface DeliverDeps extends ConductDeps, ConcludeDeps {
 /**
  * Delivers one message: claim, send, record, settle. It never rejects: a fault of one notification is in
  * its report, and its message comes back.
- * @param alone whether no other message's attempt shares the worker; an attempt that killed its worker is only made
- * alone.
+ * @param company an attempt that crashed its worker is only made alone
  */
-export async function deliver(received: ReceivedMessage, deps: DeliverDeps, alone: boolean): Promise<DeliveryReport> {
+export async function deliver(received: ReceivedMessage, deps: DeliverDeps, company: Company): Promise<DeliveryReport> {
   const { log_id, tenant_id, channel, priority, run_id } = received.message;
   const report = { log_id, tenant_id, channel, priority, run_id: runOf(run_id) };
   try {
-    return { ...report, ...(await claimAndAttempt(received, deps, alone)) };
+    return { ...report, ...(await claimAndAttempt(received, deps, company)) };
   } catch (error) {
     // The claim, if there is one, runs out before SQS shows the message again.
     return { ...report, disposition: { do: 'return', after_seconds: Math.ceil(deps.claim_ms / 1000) }, error };
   }
 }
 
-async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alone: boolean): Promise<DeliveryOutcome> {
+async function claimAndAttempt(
+  received: ReceivedMessage,
+  deps: DeliverDeps,
+  company: Company,
+): Promise<DeliveryOutcome> {
   const { message } = received;
   const early = epochMs(message.due) - deps.clock().getTime();
   if (early > 0) return { disposition: { do: 'return', after_seconds: Math.ceil(early / 1000) } };
   const plain = message.options === undefined && received.receive_count === 1;
-  if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, alone);
+  if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, company);
   const by = randomToken(deps.random);
   const { claimed, row } = await deps.rows.claim(message, claimUntil(deps), by).catch(async (error: unknown) => {
     return { claimed: true, row: await claimedBy(by, message.log_id, deps, error) };
   });
-  if (!claimed || row === undefined) return considerRow(row, received, deps, alone);
-  const malformed = leavingIndex(beforeClaim(row), deps.clock());
+  if (!claimed || row === undefined) return considerRow(row, received, deps, company);
+  const malformed = removalOfMisindexed(beforeClaim(row), deps.clock());
   if (malformed) {
     return (await deps.rows.settle(row, malformed.change))
       ? left(malformed.why)
@@ -79,11 +120,11 @@ async function considerRow(
   found: NotificationRow | undefined,
   received: ReceivedMessage,
   deps: DeliverDeps,
-  alone: boolean,
+  company: Company,
 ): Promise<DeliveryOutcome> {
   let row = found;
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
-    const outcome = await considerOnce(row, received, deps, alone);
+    const outcome = await considerOnce(row, received, deps, company);
     if (outcome !== 'changed') return outcome;
     row = await deps.rows.read(received.message.log_id);
   }
@@ -94,10 +135,10 @@ async function considerOnce(
   row: NotificationRow | undefined,
   received: ReceivedMessage,
   deps: DeliverDeps,
-  alone: boolean,
+  company: Company,
 ): Promise<DeliveryOutcome | 'changed'> {
   if (row?.send_status === 'SUCCESS' && row.record_due !== undefined) return repairRecord(row, deps);
-  const malformed = row && leavingIndex(row, deps.clock());
+  const malformed = row && removalOfMisindexed(row, deps.clock());
   if (row && malformed) return (await deps.rows.change(row, malformed.change)) ? left(malformed.why) : 'changed';
   const by = randomToken(deps.random);
   const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps), by }, deps.policy);
@@ -110,7 +151,7 @@ async function considerOnce(
   }
   if (plan.do === 'wait') return { disposition: { do: 'return', after_seconds: plan.after_seconds } };
   if (plan.do === 'take_over') {
-    const takeover = await takeOver(row, received, deps, alone);
+    const takeover = await takeOver(row, received, deps, company);
     return takeover === 'changed' ? takeover : takeover.outcome;
   }
   const won = await deps.rows
@@ -151,22 +192,21 @@ function claimUntil(deps: DeliverDeps): string {
   return new Date(deps.clock().getTime() + deps.claim_ms).toISOString();
 }
 
-/** A row that is in the work index and must not be: how it leaves, and why. */
-interface LeavingIndex {
-  readonly change: RowChange;
-  readonly why: string;
-}
-
 /**
- * Whoever may write to the table may have put the row into the work index. One that breaks a rule is set aside, and
- * stops no other; a delivered one only leaves the index, because SUCCESS is final.
+ * Writes the record that a delivered row owes, then takes the row out of the work index. A record that is there already
+ * stays: a delivery event may have corrected it. If RetryLog still refuses, the row stays for the next sweep.
  */
-function leavingIndex(row: NotificationRow, now: Date): LeavingIndex | undefined {
-  if (row.work_queue === undefined) return undefined;
-  if (row.send_status === 'SUCCESS')
-    return { change: { set: {}, remove: ['work_queue'] }, why: 'it is delivered already' };
-  const faults = workFaults({ ...row });
-  if (faults.length === 0) return undefined;
-  const { set, why } = setAside(faults, now);
-  return { change: { set, remove: ['work_queue', 'work_at'] }, why };
+export async function repairRecord(
+  row: NotificationRow,
+  { rows, records }: { readonly rows: Pick<ClaimStore, 'change'>; readonly records: RecordStore },
+): Promise<DeliveryOutcome> {
+  const disposition = { do: 'done' } as const;
+  const record = owedRecord(row);
+  try {
+    if (record !== undefined) await records.putIfAbsent(record);
+    await rows.change(row, RECORD_WRITTEN);
+    return { disposition, dropped: 'it is delivered already; the record that its row owed is written' };
+  } catch (record_error) {
+    return { disposition, dropped: 'it is delivered already, and its row still owes its record', record_error };
+  }
 }

@@ -65,7 +65,7 @@ export function successorId(log_id: string): string {
 
 /**
  * Continues a notification that is given up on its fallback channel, if it names one. The successor's row is due work
- * once it is put: if the worker dies after that, the next sweep finds it.
+ * once it is put: if the worker crashes after that, the next sweep finds it.
  */
 export async function failOver(
   row: NotificationRow,

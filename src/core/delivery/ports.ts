@@ -71,7 +71,6 @@ interface Admitted {
 }
 
 /**
-/**
  * What holds a notification: the breaker of its provider, by its providerKey, the budget of its channel, content that its
  * writer has put into the row and that is not stored yet, or a worker whose time is nearly over.
  */

@@ -1,8 +1,9 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
-import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import { originOf, type QueueMessage, runOf } from '../model/queue-message.ts';
+import { type NotificationRow, REQUESTED_BY, type RetryRecord, type Trigger } from '../model/notification.ts';
+import { originOf, type QueueMessage, type ReceivedMessage, runOf } from '../model/queue-message.ts';
 import { clip, roomLeft, rowBytes, utf8Bytes } from '../model/text.ts';
-import type { EndedAttempt } from './ended-attempt.ts';
+import { parseTime } from '../model/time.ts';
+import type { Attempt } from './attempt.ts';
 import type { RecordStore } from './ports.ts';
 import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
@@ -41,7 +42,7 @@ export async function recordOnce(record: RetryRecord, records: RecordStore): Pro
   if (isOlder) await records.replace(record, stored);
 }
 
-type RecordedAttempt = Omit<EndedAttempt, 'first_attempt_at' | 'counted'>;
+type RecordedAttempt = Omit<Attempt<'judged'>, 'first_attempt_at' | 'counted'>;
 
 export function recordOf(attempt: RecordedAttempt): RetryRecord {
   const { row, verdict, result } = attempt;
@@ -72,11 +73,11 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
 }
 
 /**
- * The record of an attempt whose worker died before it wrote one. Nobody knows whether the provider took the message,
+ * The record of an attempt whose worker crashed before it wrote one. Nobody knows whether the provider took the message,
  * so the recipient may get a duplicate (invariant 3).
- * @param ending what became of the attempt; `remark` ends the sentence that begins with the worker's death
+ * @param ending what became of the attempt; `remark` ends the sentence that begins with the worker's crash
  */
-export function recordOfDied(
+export function recordOfCrash(
   row: NotificationRow,
   ending: Pick<QueueMessage, 'run_id' | 'requested_by'> & {
     readonly now: Date;
@@ -124,3 +125,115 @@ function detailsThatFit(record: RetryRecord, details: Readonly<Record<string, un
 
 /** Of a character of JSON within JSON: an escaped quotation mark takes two bytes more, a character in Japanese three. */
 const MOST_BYTES = 4;
+
+const TRIGGERS: readonly unknown[] = ['sweep', 'manual', 'redrive'] satisfies Trigger[];
+
+/** `record_due` of the row whose accepted attempt the record describes. */
+export function recordDue(record: RetryRecord): string {
+  const { retry_attempt, retry_at, duration_ms, trigger, requested_by, run_id } = record;
+  const { response_code, response_message, provider_message_id, claim_id } = record;
+  return JSON.stringify({
+    retry_attempt,
+    retry_at,
+    duration_ms,
+    trigger,
+    requested_by,
+    run_id,
+    response_code,
+    response_message,
+    provider_message_id,
+    claim_id,
+  });
+}
+
+/** The record that the row owes. Undefined if it owes none, or names none: whoever may write to the table wrote it. */
+export function owedRecord(row: NotificationRow): RetryRecord | undefined {
+  const { log_id, tenant_id, channel, record_due } = row;
+  const due = record_due === undefined ? undefined : parsed(record_due);
+  if (due === undefined) return undefined;
+  const { retry_attempt, retry_at, duration_ms, trigger, run_id } = due;
+  const requested_by = REQUESTED_BY.find((known) => known === due['requested_by']);
+  const well_formed =
+    Number.isSafeInteger(retry_attempt) &&
+    typeof retry_at === 'string' &&
+    parseTime(retry_at) !== undefined &&
+    typeof duration_ms === 'number' &&
+    TRIGGERS.includes(trigger) &&
+    typeof run_id === 'string';
+  if (!well_formed) return undefined;
+  return {
+    retry_log_id: retryLogId(log_id, Number(retry_attempt)),
+    original_log_id: log_id,
+    retry_attempt: Number(retry_attempt),
+    tenant_id,
+    channel,
+    retry_at,
+    retry_status: 'SUCCESS',
+    duration_ms,
+    trigger: trigger as Trigger,
+    ...(requested_by && { requested_by }),
+    run_id,
+    ...textsOf(due),
+  };
+}
+
+const TEXTS = ['response_code', 'response_message', 'provider_message_id', 'claim_id'] as const;
+
+function textsOf(due: Readonly<Record<string, unknown>>): Pick<RetryRecord, (typeof TEXTS)[number]> {
+  return Object.fromEntries(TEXTS.flatMap((name) => (typeof due[name] === 'string' ? [[name, due[name]]] : [])));
+}
+
+function parsed(json: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * An attempt whose worker recorded it and crashed before settling, as the record describes it. The message at hand takes
+ * the place of the dead worker's message.
+ */
+export function recordedAttempt(
+  row: NotificationRow,
+  record: RetryRecord,
+  received: ReceivedMessage,
+  now: Date,
+): Attempt<'judged'> {
+  const started = new Date(record.retry_at);
+  return {
+    row,
+    first_attempt_at: row.first_attempt_at ?? record.retry_at,
+    counted: row.send_attempts > 0,
+    trigger: record.trigger,
+    requested_by: record.requested_by ?? 'schedule',
+    run_id: received.message.run_id,
+    received,
+    started,
+    ended: record.retry_status === 'SUCCESS' ? started : now,
+    verdict: verdictOf(record),
+    ...(record.retry_status !== 'SKIPPED' && { result: resultOf(record) }),
+  };
+}
+
+/** The provider's answer, as far as the record keeps it. */
+export function resultOf({ retry_status, error_type, response_code, response_message }: RetryRecord): SendResult {
+  const code = response_code !== undefined && { response_code };
+  if (retry_status === 'SUCCESS') return { ok: true, response_code: '', ...code };
+  const type =
+    error_type === 'MAX_RETRIES' || error_type === 'EXPIRED' || error_type === 'CANCELLED' ? 'UNKNOWN' : error_type;
+  return { ok: false, error_type: type ?? 'UNKNOWN', message: response_message ?? '', ...code };
+}
+
+function verdictOf(record: RetryRecord): Verdict {
+  const error_type = record.error_type ?? 'UNKNOWN';
+  if (record.retry_status === 'SUCCESS') return { status: 'SUCCESS' };
+  if (record.failure_reason !== undefined) {
+    const { dead_letter } = policyOf(record.failure_reason);
+    return { status: 'FAILED', error_type, failure_reason: record.failure_reason, dead_letter };
+  }
+  const counted = record.uncounted !== true;
+  return { status: 'RETRY', error_type, next_retry_at: record.next_retry_at ?? record.retry_at, counted };
+}

@@ -1,13 +1,11 @@
 import { arrived, type NotificationRow, type RetryRecord } from '../model/notification.ts';
 import { originOf, type ReceivedMessage } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
-import { movedQueue } from '../model/work-index.ts';
+import type { DeliveryOutcome } from './attempt.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';
-import type { DeliveryOutcome } from './delivery-report.ts';
-import { letterOf } from './letter.ts';
 import type { RecordStore } from './ports.ts';
-import { recordedAttempt } from './recorded-attempt.ts';
-import { recordOfDied } from './retry-record.ts';
+import { recordedAttempt, recordOfCrash } from './retry-record.ts';
+import { CRASHED, returnedToDead } from './transitions/settlements.ts';
 
 export interface TakeOverDeps extends SettleDeps {
   readonly records: RecordStore;
@@ -17,24 +15,28 @@ export interface TakeOverDeps extends SettleDeps {
 
 export type Takeover =
   | { readonly outcome: DeliveryOutcome }
-  /** The row has changed: the attempt is settled as died and the next one is due now, or others were faster. */
+  /** The row has changed: the attempt is recorded as crashed and the next one is due now, or others were faster. */
   | 'changed';
 
-/**
- * Ends the attempt of a worker that died: its record counts; without a record, the next attempt is due.
- * @param alone whether no other message's attempt shares the worker
- */
+/** Whether no other message's attempt shares the worker. */
+export interface Company {
+  readonly alone: boolean;
+}
+
+/** Ends the attempt of a worker that crashed: its record counts; without a record, the next attempt is due. */
 export async function takeOver(
   row: NotificationRow,
   received: ReceivedMessage,
   deps: TakeOverDeps,
-  alone: boolean,
+  { alone }: Company,
 ): Promise<Takeover> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
   if (record !== undefined && isOfClaim(record, row, deps)) {
-    return isOfDeadForced(row, record) ? dieAgain(row, received, deps) : settleByRecord(row, record, received, deps);
+    return isForcedAttemptOnDead(row, record)
+      ? returnToDead(row, received, deps)
+      : settleByRecord(row, record, received, deps);
   }
-  return alone ? settleAsDied(row, record, received, deps) : { outcome: { disposition: { do: 'isolate' } } };
+  return alone ? settleAfterCrash(row, record, received, deps) : { outcome: { disposition: { do: 'isolate' } } };
 }
 
 /**
@@ -48,9 +50,9 @@ function isOfClaim(record: RetryRecord, row: NotificationRow, { claim_ms }: Take
 
 /**
  * A row with a failure_reason is dead: its attempt was the one that an operator forced. Its worker would have recorded
- * a success or an end, so a failure that goes on is the record of a takeover that died before it changed the row.
+ * a success or an end, so a failure that goes on is the record of a takeover that crashed before it changed the row.
  */
-function isOfDeadForced(row: NotificationRow, { retry_status, failure_reason }: RetryRecord): boolean {
+function isForcedAttemptOnDead(row: NotificationRow, { retry_status, failure_reason }: RetryRecord): boolean {
   const goesOn = retry_status === 'FAILED' && failure_reason === undefined;
   return goesOn && row.failure_reason !== undefined && !arrived(row.delivery_by_attempt);
 }
@@ -59,13 +61,12 @@ function isOfDeadForced(row: NotificationRow, { retry_status, failure_reason }: 
  * No other attempt follows the forced one. The message at hand becomes the letter: the one from before may be gone, as it
  * met the claim of the forced attempt, or was redriven meanwhile.
  */
-async function dieAgain(
+async function returnToDead(
   row: NotificationRow,
   received: ReceivedMessage,
   { clock, rows }: TakeOverDeps,
 ): Promise<Takeover> {
-  const dead = { send_status: 'FAILED', work_queue: movedQueue('dead', row), work_at: clock().toISOString() } as const;
-  if (!(await rows.change(row, { set: { ...dead, ...letterOf(row, received) } }))) return 'changed';
+  if (!(await rows.change(row, returnedToDead(row, received, clock())))) return 'changed';
   return { outcome: { disposition: { do: 'dead_letter' }, dropped: 'its forced attempt died' } };
 }
 
@@ -88,7 +89,7 @@ async function settleByRecord(
 }
 
 /** @param older a record of the same attempt, of a row that its writer has replaced since */
-async function settleAsDied(
+async function settleAfterCrash(
   row: NotificationRow,
   older: RetryRecord | undefined,
   received: ReceivedMessage,
@@ -96,7 +97,7 @@ async function settleAsDied(
 ): Promise<Takeover> {
   const { records, rows } = deps;
   const now = deps.clock();
-  const died = recordOfDied(row, {
+  const crashed = recordOfCrash(row, {
     run_id: received.message.run_id,
     ...originOf(received.message),
     now,
@@ -104,8 +105,8 @@ async function settleAsDied(
     remark: 'the provider may or may not have taken the message',
   });
   // An event may have recorded the attempt since the record was looked for.
-  if (!(await (older ? records.replace(died, older) : records.putIfAbsent(died)))) return 'changed';
-  if (isOfDeadForced(row, died)) return dieAgain(row, received, deps);
-  await rows.change(row, { set: { send_status: 'RETRY' } });
+  if (!(await (older ? records.replace(crashed, older) : records.putIfAbsent(crashed)))) return 'changed';
+  if (isForcedAttemptOnDead(row, crashed)) return returnToDead(row, received, deps);
+  await rows.change(row, CRASHED);
   return 'changed';
 }

@@ -28,8 +28,8 @@ export type Verdict =
       readonly successor_log_id?: string;
     };
 
-/** An attempt to judge. */
-export interface Attempt {
+/** What an attempt is judged by. */
+export interface Judging {
   /** The row as claimed for this attempt. */
   readonly row: NotificationRow;
   readonly first_attempt_at: string;
@@ -44,20 +44,20 @@ export interface Attempt {
  * Decides what becomes of a notification, and writes nothing (batch-952-notification-retry.md §5 and §6). A
  * permanent error ends the notification; a transient one is retried while the limit and the retention deadline allow.
  */
-export function judge(result: SendResult, attempt: Attempt, rules: RetryRules): Verdict {
+export function judge(result: SendResult, attempt: Judging, rules: RetryRules): Verdict {
   if (result.ok) return { status: 'SUCCESS' };
   const error = policyOf(result.error_type);
-  if (error.class === 'permanent') return giveUp(result.error_type, result.error_type);
-  if (attempt.forced_dead) return giveUp(attempt.row.failure_reason ?? 'MAX_RETRIES', result.error_type);
+  if (error.class === 'permanent') return failedBecause(result.error_type, result.error_type);
+  if (attempt.forced_dead) return failedBecause(attempt.row.failure_reason ?? 'MAX_RETRIES', result.error_type);
   return judgeTransient(result, attempt, rules);
 }
 
-function judgeTransient(result: Refused, attempt: Attempt, rules: RetryRules): Verdict {
+function judgeTransient(result: Refused, attempt: Judging, rules: RetryRules): Verdict {
   const { row } = attempt;
   const counted = !attempt.provider_down && (result.counted ?? policyOf(result.error_type).counted);
   const { base_interval_ms = rules.policy.base_interval_ms, max_retries } = termsOf(result, row);
   const left = max_retries === undefined ? row.attempts_left : attemptsLeft(max_retries, row.send_attempts);
-  if (counted && left <= 0) return giveUp('MAX_RETRIES', result.error_type);
+  if (counted && left <= 0) return failedBecause('MAX_RETRIES', result.error_type);
   const delay = backoffDelay(
     {
       error_type: result.error_type,
@@ -68,7 +68,7 @@ function judgeTransient(result: Refused, attempt: Attempt, rules: RetryRules): V
   );
   const next_retry_at = isoAfter(attempt.now, delay);
   const late = epochMs(next_retry_at) > deadlineOf(attempt.first_attempt_at, row, rules.policy);
-  if (late) return giveUp('EXPIRED', result.error_type);
+  if (late) return failedBecause('EXPIRED', result.error_type);
   const limit = max_retries === undefined ? {} : { max_retries };
   return { status: 'RETRY', error_type: result.error_type, next_retry_at, counted, ...limit };
 }
@@ -84,7 +84,7 @@ export function attemptsLeft(max_retries: number, send_attempts: number): number
   return Math.max(0, max_retries + 1 - send_attempts);
 }
 
-/** So long before its deadline a notification is due that cannot be held any longer: its lane takes a moment. */
+/** How long before its deadline a notification is due that cannot be held any longer: its lane takes a moment. */
 const LAST_CHANCE_MS = 60_000;
 
 /**
@@ -93,7 +93,7 @@ const LAST_CHANCE_MS = 60_000;
  */
 export function heldVerdict(
   { until, soonest, error_type }: Pick<Held, 'until' | 'soonest' | 'error_type'>,
-  attempt: Attempt,
+  attempt: Judging,
   policy: RetryPolicy,
 ): Verdict {
   const deadline = deadlineOf(attempt.first_attempt_at, attempt.row, policy);
@@ -102,10 +102,13 @@ export function heldVerdict(
   };
   if (epochMs(until) <= deadline) return retry(epochMs(until));
   const last = Math.max(deadline - LAST_CHANCE_MS, epochMs(soonest ?? until));
-  return last <= deadline ? retry(last) : giveUp('EXPIRED', error_type);
+  return last <= deadline ? retry(last) : failedBecause('EXPIRED', error_type);
 }
 
-export function giveUp(failure_reason: ErrorType, error_type: ErrorType): Extract<Verdict, { status: 'FAILED' }> {
+export function failedBecause(
+  failure_reason: ErrorType,
+  error_type: ErrorType,
+): Extract<Verdict, { status: 'FAILED' }> {
   return { status: 'FAILED', error_type, failure_reason, dead_letter: policyOf(failure_reason).dead_letter };
 }
 

@@ -1,5 +1,5 @@
 import { recordOf } from '../delivery/retry-record.ts';
-import { settlementOf } from '../delivery/settlement.ts';
+import { settlementOf } from '../delivery/transitions/settlements.ts';
 import { judge, type Verdict } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { newRunId } from '../model/queue-message.ts';
@@ -32,27 +32,6 @@ function reportOf({ attempted_at }: FailedAttempt) {
 /** Whether the record is the report of this send. Two reports without a time are never the same. */
 export function isRecordOf(send: FailedAttempt, { error_details }: RetryRecord): boolean {
   return send.attempted_at !== undefined && error_details === JSON.stringify(reportOf(send));
-}
-
-/** The claim of a row for the producer's send: counted, numbered, due now, and already expired. */
-export function claimForSend(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
-  const counted = row.attempts_left > 0;
-  return {
-    ...claimOf(row, at, now),
-    send_attempts: row.send_attempts + (counted ? 1 : 0),
-    attempts_left: row.attempts_left - (counted ? 1 : 0),
-    last_attempt: row.last_attempt + 1,
-  };
-}
-
-/** As claimForSend, for a row whose counters already include the send. */
-export function claimOf(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
-  return {
-    send_status: 'SENDING',
-    claim_until: at.toISOString(),
-    work_at: now.toISOString(),
-    first_attempt_at: row.first_attempt_at ?? at.toISOString(),
-  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { CHANGE_TRIES, type ClaimStore, type RecordStore } from '../delivery/ports.ts';
 import { recordOnce } from '../delivery/retry-record.ts';
+import { claimForSend, claimOf } from '../delivery/transitions/claims.ts';
 import { planIndex } from '../indexing/index-plan.ts';
 import type { IndexStore } from '../indexing/index-row.ts';
 import type { IndexShards } from '../model/index-shards.ts';
@@ -9,7 +10,7 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
 import { type Acceptance, laneMessage } from './accept.ts';
-import { attemptedAt, claimForSend, claimOf, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
+import { attemptedAt, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
 import type { FailedAttempt } from './notification-request.ts';
 import { requireOwnRow } from './public-state.ts';
 

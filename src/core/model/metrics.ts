@@ -84,7 +84,7 @@ export const METRICS = {
   DailyQuota: { ...monitor, meaning: 'recipients that SES allows in 24 hours' },
   DailyQuotaUsed: { ...monitor, meaning: 'recipients of the last 24 hours' },
   PausedUses: { ...monitor, meaning: 'uses of the budget that get nothing now: newsletter, info, standard, express' },
-  DeathsTold: { ...monitor, by: [], meaning: 'dead notifications that a notice reported to operators' },
+  DeadNotificationsReported: { ...monitor, by: [], meaning: 'dead notifications that a notice reported to operators' },
   // Delivery events
   DeliveryEvents: { ...events, meaning: 'delivery events that found their notification' },
   IgnoredEvents: { ...events, meaning: 'delivery events that belong to none of our attempts' },

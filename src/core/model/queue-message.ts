@@ -49,7 +49,7 @@ export interface ReceivedMessage {
 
 /** Before the time of a message that someone else queues, or that is not delayed: a note that it is on its way. */
 const EXPECTED = '~';
-/** A row that was written so long before a look ahead is in the work index by then: an index follows its table. */
+/** An index follows its table within this time: a row that is older than this at a look ahead is in the work index. */
 const FOLLOWS_WITHIN_MS = 5_000;
 
 /**

@@ -50,7 +50,7 @@ export function rowBytes(row: object): number {
   );
 }
 
-/** Bytes that are left of the write unit in which a row of so many bytes ends. */
+/** Bytes that are left of the write unit in which a row of `bytes` ends. */
 export function roomLeft(bytes: number): number {
   return Math.ceil(bytes / WRITE_UNIT) * WRITE_UNIT - bytes;
 }

@@ -1,7 +1,7 @@
-import { CANCELLATION } from '../delivery/policy/cancellation.ts';
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
-import { recordOfDied } from '../delivery/retry-record.ts';
-import { giveUp } from '../delivery/verdict.ts';
+import { recordOfCrash } from '../delivery/retry-record.ts';
+import { CANCELLATION } from '../delivery/transitions/without-attempt.ts';
+import { failedBecause } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
@@ -15,7 +15,7 @@ export interface CancelResult {
 
 /** What became of an attempt whose worker died, when its notification is cancelled. */
 const CANCELLED = {
-  verdict: giveUp('CANCELLED', 'UNKNOWN'),
+  verdict: failedBecause('CANCELLED', 'UNKNOWN'),
   remark: 'then an operator cancelled the notification',
 } as const;
 
@@ -73,7 +73,7 @@ async function reasonNotToCancel(
       // Every settled attempt has a record (docs/architecture.md, invariant 6), and this settles the attempt of a
       // worker that died.
       if (record !== undefined) return undefined;
-      if (await records.putIfAbsent(recordOfDied(row, { run_id, now, ...CANCELLED }))) return undefined;
+      if (await records.putIfAbsent(recordOfCrash(row, { run_id, now, ...CANCELLED }))) return undefined;
       return reasonNotToCancel(row, run_id, { records, clock });
     }
     default:

@@ -1,5 +1,5 @@
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
-import type { RowChange } from '../model/row-change.ts';
+import { GIVEN_UP } from '../delivery/transitions/without-attempt.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
 import type { DeadLetter } from './dead-letters/dead-letter.ts';
@@ -15,9 +15,6 @@ export interface GiveUpDeps {
   readonly rows: RowStore;
   readonly clock: Clock;
 }
-
-/** The row keeps its reason and its records. It only leaves the work index; its dead letter becomes a straggler. */
-export const GIVEN_UP: RowChange = { set: {}, remove: ['work_queue', 'dead_message_id', 'dead_run_id'] };
 
 /** Takes dead notifications off the list for good. `retry`, or a redrive with the stopped ones, can still send them. */
 export function giveUp(log_ids: readonly string[], deps: GiveUpDeps): Promise<GiveUpResult[]> {

@@ -1,17 +1,11 @@
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
+import { hastened, revival } from '../delivery/transitions/without-attempt.ts';
 import type { NotificationRow, RequestedBy } from '../model/notification.ts';
-import {
-  messageFor,
-  type QueuedMessage,
-  type QueueMessage,
-  queuedFor,
-  type RunOptions,
-} from '../model/queue-message.ts';
+import { messageFor, type QueuedMessage, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { checkRetry } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import { revival } from './revival.ts';
 
 export type RetryPlan =
   | {
@@ -37,21 +31,13 @@ export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy):
     case 'waiting':
       // Replaces the pending retry: a message for the old time is a straggler. It is forced, so that it is sent even
       // while a breaker is open: a notification that an operator asks for by name is the probe.
-      return { do: 'queue', due, change: { set: dueNow(row, due, now) }, options: { force: true } };
+      return { do: 'queue', due, change: hastened(row, now), options: { force: true } };
     case 'dead':
       // One attempt, as with `--force-retry`. If the attempt fails, the notification is dead again.
       return { do: 'queue', due: row.work_at ?? due, options: { force: true } };
     case 'stopped':
       return { do: 'queue', due, change: revival(row, now, policy) };
   }
-}
-
-/**
- * The message follows, so an express run leaves the row out while its lane has messages
- * (docs/decisions/delivery/sweep-and-backlog.md#0134).
- */
-function dueNow({ priority }: NotificationRow, due: string, now: Date): RowChange['set'] {
-  return { work_at: due, next_retry_at: due, ...queuedFor(due, priority, now) };
 }
 
 export interface RetryResult {

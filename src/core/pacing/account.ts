@@ -119,7 +119,7 @@ export function roomFor(use: Use, registers: Registers, policy: PacingPolicy, no
   return { left: Math.min(left, 0), why: 'quota', until };
 }
 
-/** When so many of our own e-mails have left the rolling 24 hours; in an hour if others' e-mails used up the quota. */
+/** When enough of our own e-mails have left the rolling 24 hours; in an hour if others' e-mails used up the quota. */
 function freedAt(registers: Registers, needed: number, now: number): number {
   let freed = 0;
   for (const hour of hoursIn(registers)) {
@@ -131,7 +131,7 @@ function freedAt(registers: Registers, needed: number, now: number): number {
   return now + HOUR;
 }
 
-/** What a grant of so many e-mails adds to the account's counters. */
+/** What a grant of `count` e-mails adds to the account's counters. */
 export function spendingSteps(count: number, granted_at_most: number | undefined, now: number): Step[] {
   return [
     {

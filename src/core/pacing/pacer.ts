@@ -39,11 +39,11 @@ const TRIES = 4;
 const TRUSTED_MS = 300_000;
 const TRUSTED_IN_NEED_MS = 60_000;
 const IN_NEED = 0.6;
-/** One worker asks the provider at a time, and nobody for so long after it failed. */
+/** One worker asks the provider at a time, and nobody within this time after it failed. */
 const LEASE_MS = 60_000;
 /** A refusal for the day is not repeated from a view that is older than this. */
 const FRESH_MS = 5_000;
-/** Storage that failed is not asked again for so long: each try could take seconds of a batch's time. */
+/** Rest after a failure of storage: each try could take seconds of a batch's time. */
 const ALONE_MS = 5_000;
 
 /** The budget of the account that all e-mail goes through, as one worker uses it. */

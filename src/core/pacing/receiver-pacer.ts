@@ -38,9 +38,9 @@ interface Known {
 
 /** How often a reservation is tried while other workers are faster. */
 const TRIES = 5;
-/** Storage that failed is not asked again for so long: each try could take seconds of a batch's time. */
+/** Rest after a failure of storage: each try could take seconds of a batch's time. */
 const ALONE_MS = 5_000;
-/** After a refusal for the rate, everything is reserved for so long. */
+/** How long everything is reserved after a refusal for the rate. */
 const LIMITED_MS = 60_000;
 /**
  * A message that comes later than this after its slot has lost it: many would come at once after a standstill. The slot
@@ -51,7 +51,7 @@ const LATE_MS = 8_000;
 const VIEW_MS = 1_000;
 /** Most receivers that a worker remembers, to bound its memory. */
 const MAX_KNOWN = 10_000;
-/** The item of a receiver is kept for so long after its last slot. */
+/** How long the item of a receiver is kept after its last slot. */
 const KEPT_MS = 3_600_000;
 
 const keptUntil = (at: number): Step => ({ name: 'expires_at', set: Math.ceil((at + KEPT_MS) / 1000) });

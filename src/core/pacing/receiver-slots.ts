@@ -60,7 +60,7 @@ function stepOf(lane: Lane, end: number, start: number, by: number): Step {
     : { name: lane, add: by, base: start, guard: { at_least: end - ROUNDING_MS } };
 }
 
-/** A held message comes so long before its slot, as SQS delays by whole seconds, and waits the rest inside the function. */
+/** A held message comes early by this time, as SQS delays by whole seconds, and waits the rest inside the function. */
 export const AHEAD_MS = 1_000;
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import { recordDue } from '../../../src/core/delivery/repair-record.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
+import { recordDue } from '../../../src/core/delivery/retry-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import { recordDue } from '../../../src/core/delivery/repair-record.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
+import { recordDue } from '../../../src/core/delivery/retry-record.ts';
 import { UPDATED_BY } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { deadLetter, NOW, REPORTED, retryRecord, settledRow, setUp, UNCOUNTED } from '../../support/delivering.ts';

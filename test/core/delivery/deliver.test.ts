@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { Sender, SendResult } from '../../../src/core/delivery/sender.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
 import { failOver, successorId } from '../../../src/core/delivery/failover.ts';
-import { giveUp } from '../../../src/core/delivery/verdict.ts';
+import { failedBecause } from '../../../src/core/delivery/verdict.ts';
 import type { ErrorType } from '../../../src/core/model/error-types.ts';
 import { historyKeys } from '../../../src/core/model/history-index.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
@@ -42,7 +42,7 @@ describe('a notification with a fallback', () => {
   ])('that is given up for %s fails over: %s', async (reason, over) => {
     const { tables, deps } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });
-    const { verdict, message } = await failOver(row, giveUp(reason, 'UNKNOWN'), 'sweep-1', deps);
+    const { verdict, message } = await failOver(row, failedBecause(reason, 'UNKNOWN'), 'sweep-1', deps);
     expect('successor_log_id' in verdict).toBe(over);
     expect(message !== undefined).toBe(over);
     expect(tables.row('log-1-fallback') !== undefined).toBe(over);
@@ -52,7 +52,7 @@ describe('a notification with a fallback', () => {
     const { tables, deps } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });
     tables.log.set('log-1', { ...row, delivery_by_attempt: { 0: 'delivered' } });
-    const { verdict, message } = await failOver(row, giveUp('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', deps);
+    const { verdict, message } = await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', deps);
     expect({ verdict, message }).toEqual({ verdict: { status: 'SUCCESS' }, message: undefined });
     expect(tables.row('log-1-fallback')).toBeUndefined();
   });
@@ -66,7 +66,7 @@ describe('a notification with a fallback', () => {
     };
     const columns = { setting_id: 'S1', template_id: null, created_by: 'BATCH-951', subject: 'Not copied' };
     const given = { ...row, ...columns } as NotificationRow;
-    const { verdict, message } = await failOver(given, giveUp('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
+    const { verdict, message } = await failOver(given, failedBecause('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
     const now = T0.toISOString();
     expect(tables.log.get('log-1-fallback')).toStrictEqual({
       log_id: 'log-1-fallback',
@@ -117,7 +117,7 @@ describe('a notification with a fallback', () => {
     };
     const successors = { ...tables.successors, copyContent };
     const row = dueRow({ fallback_channel: 'teams' });
-    await failOver(row, giveUp('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', { ...deps, successors });
+    await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', { ...deps, successors });
     expect(asked).toEqual([{ log_id: 'log-1-fallback', expires_at: T0.getTime() / 1000 + 730 * 86_400 }]);
     expect(tables.content.get('log-1-fallback')).toMatchObject({ recipient: 'https://hooks.example.com/secret' });
   });
@@ -125,7 +125,7 @@ describe('a notification with a fallback', () => {
   it('stays dead when the content for the other channel is missing', async () => {
     const { tables, deps } = setUp();
     tables.content.clear();
-    const verdict = giveUp('MAX_RETRIES', 'UNKNOWN');
+    const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
     const row = dueRow({ fallback_channel: 'teams' });
     expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
     expect(tables.log.size).toBe(0);
@@ -135,7 +135,7 @@ describe('a notification with a fallback', () => {
     const { tables, deps } = setUp();
     const theirs = dueRow({ log_id: 'log-1-fallback' });
     tables.log.set(theirs.log_id, { ...theirs });
-    const verdict = giveUp('MAX_RETRIES', 'UNKNOWN');
+    const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
     const row = dueRow({ fallback_channel: 'teams' });
     expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
     expect(tables.row('log-1-fallback')).toEqual(theirs);
@@ -144,7 +144,7 @@ describe('a notification with a fallback', () => {
   it('sends no second message for a successor that is delivered already', async () => {
     const { tables, deps } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });
-    const verdict = giveUp('MAX_RETRIES', 'UNKNOWN');
+    const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
     const first = await failOver(row, verdict, 'sweep-1', deps);
     const { work_queue: _, work_at: __, ...done } = tables.log.get('log-1-fallback') ?? {};
     tables.log.set('log-1-fallback', { ...done, send_status: 'SUCCESS' });
@@ -171,7 +171,7 @@ describe('a notification with a fallback', () => {
 describe('a notification without a fallback', () => {
   it('makes no further calls', async () => {
     const { deps, calls } = setUp();
-    const verdict = giveUp('MAX_RETRIES', 'UNKNOWN');
+    const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
     expect(await failOver(dueRow(), verdict, 'sweep-1', deps)).toEqual({ verdict });
     expect(calls()).toBe(0);
   });

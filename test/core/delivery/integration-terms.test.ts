@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
-import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
 import type { RetryTerms } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';

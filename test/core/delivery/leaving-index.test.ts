@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { NOW, setUp } from '../../support/delivering.ts';

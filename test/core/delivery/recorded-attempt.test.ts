@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordedAttempt, resultOf } from '../../../src/core/delivery/recorded-attempt.ts';
+import { recordedAttempt, resultOf } from '../../../src/core/delivery/retry-record.ts';
 import type { RetryRecord } from '../../../src/core/model/notification.ts';
 import { randomToken } from '../../../src/core/model/queue-message.ts';
 import { NOW, retryRecord } from '../../support/delivering.ts';

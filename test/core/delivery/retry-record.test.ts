@@ -3,7 +3,7 @@ import { itemSize } from '../../../bench/setup/item-size.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { isStored, recordOf } from '../../../src/core/delivery/retry-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
-import { giveUp, type Verdict } from '../../../src/core/delivery/verdict.ts';
+import { failedBecause, type Verdict } from '../../../src/core/delivery/verdict.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import { retryRecord } from '../../support/delivering.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
@@ -58,7 +58,7 @@ describe('the record of an attempt', () => {
 
   it('after which the notification is given up says why, and the remedy for that', () => {
     const { remedy } = policyOf('MAX_RETRIES');
-    expect(recorded(giveUp('MAX_RETRIES', 'SERVER_OVERLOAD'), refusal)).toStrictEqual(
+    expect(recorded(failedBecause('MAX_RETRIES', 'SERVER_OVERLOAD'), refusal)).toStrictEqual(
       whole({ ...failed, remedy, failure_reason: 'MAX_RETRIES' }),
     );
   });

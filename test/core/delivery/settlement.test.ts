@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { EndedAttempt } from '../../../src/core/delivery/ended-attempt.ts';
+import type { Attempt } from '../../../src/core/delivery/attempt.ts';
 import { retryLogId } from '../../../src/core/delivery/retry-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
-import { settlementOf, settlementOwing } from '../../../src/core/delivery/settlement.ts';
-import { giveUp, type Verdict } from '../../../src/core/delivery/verdict.ts';
+import { settlementOf, settlementWithPendingRecord } from '../../../src/core/delivery/transitions/settlements.ts';
+import { failedBecause, type Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
@@ -23,7 +23,12 @@ const MINUTE = 60_000;
 const claimed = (changes: Partial<NotificationRow> = {}) =>
   dueRow({ send_status: 'SENDING', send_attempts: 2, attempts_left: 4, retry_count: 0, last_attempt: 1, ...changes });
 
-function ended(verdict: Verdict, result?: SendResult, row = claimed(), more: Partial<EndedAttempt> = {}): EndedAttempt {
+function ended(
+  verdict: Verdict,
+  result?: SendResult,
+  row = claimed(),
+  more: Partial<Attempt<'judged'>> = {},
+): Attempt<'judged'> {
   return {
     row,
     first_attempt_at: T0.toISOString(),
@@ -124,7 +129,7 @@ describe('the settlement of an accepted attempt', () => {
       run_id: 'sweep-7',
     } as const;
     const row = claimed({ give_up: 'MAX_RETRIES' });
-    expect(settlementOwing(ended({ status: 'SUCCESS' }, accepted, row), record)).toEqual({
+    expect(settlementWithPendingRecord(ended({ status: 'SUCCESS' }, accepted, row), record)).toEqual({
       set: {
         ...delivered,
         ...said,
@@ -155,7 +160,7 @@ describe('the settlement of an attempt that is retried', () => {
     ['without one if SQS refused the message', 10 * MINUTE, false, {}],
     ['without one if SQS cannot delay the message so long', 16 * MINUTE, true, {}],
   ])('moves the row to its next time, %s', (_, ms, queued, note) => {
-    expect(settlementOf(ended(retryAt(ms), refused), queued)).toEqual({
+    expect(settlementOf(ended(retryAt(ms), refused), { queued })).toEqual({
       set: { ...RELEASED, ...SAID, ...due(ms), ...note },
       remove: [],
     });
@@ -249,7 +254,7 @@ describe('the settlement of an attempt that is retried', () => {
 
 describe('the settlement of an attempt after which the notification is given up', () => {
   it('moves the row to the dead part of the index, with the message that goes to the DLQ', () => {
-    expect(settlementOf(ended(giveUp('MAX_RETRIES', 'SERVER_OVERLOAD'), refused))).toEqual({
+    expect(settlementOf(ended(failedBecause('MAX_RETRIES', 'SERVER_OVERLOAD'), refused))).toEqual({
       set: {
         ...RELEASED,
         ...SAID,
@@ -266,7 +271,7 @@ describe('the settlement of an attempt after which the notification is given up'
 
   it('only takes the row out of the index when nothing can be redriven', () => {
     const row = claimed({ give_up: 'INVALID_RECIPIENT' });
-    expect(settlementOf(ended(giveUp('INVALID_RECIPIENT', 'INVALID_RECIPIENT'), undefined, row))).toEqual({
+    expect(settlementOf(ended(failedBecause('INVALID_RECIPIENT', 'INVALID_RECIPIENT'), undefined, row))).toEqual({
       set: {
         ...RELEASED,
         error_type: 'INVALID_RECIPIENT',
@@ -281,7 +286,11 @@ describe('the settlement of an attempt after which the notification is given up'
   });
 
   it('names the successor, and drops the dead letter that an operator sent back', () => {
-    const verdict = { ...giveUp('MAX_RETRIES', 'UNKNOWN'), dead_letter: false, successor_log_id: 'log-1-fallback' };
+    const verdict = {
+      ...failedBecause('MAX_RETRIES', 'UNKNOWN'),
+      dead_letter: false,
+      successor_log_id: 'log-1-fallback',
+    };
     const row = claimed({ failure_reason: 'MAX_RETRIES', dead_message_id: 'message-0', dead_run_id: 'sweep-1' });
     expect(settlementOf(ended(verdict, { ...refused, error_type: 'UNKNOWN' }, row))).toEqual({
       set: {

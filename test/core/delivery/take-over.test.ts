@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { ProviderGate } from '../../../src/core/delivery/ports.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import {
   GRACE_MS,
   type ReconcileDeps,

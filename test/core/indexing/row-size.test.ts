@@ -60,7 +60,7 @@ async function lived(answers: readonly SendResult[], shape: object, without: rea
         timeLeft: () => 60_000,
         sendTimeout: () => new AbortController().signal,
       },
-      false,
+      { alone: false },
     );
     weigh();
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { claimForSend } from '../../../src/core/delivery/transitions/claims.ts';
 import { laneMessage } from '../../../src/core/intake/accept.ts';
-import { attemptedAt, claimForSend, isRecordOf } from '../../../src/core/intake/failed-send.ts';
+import { attemptedAt, isRecordOf } from '../../../src/core/intake/failed-send.ts';
 import { BODY_LIMITS, bodyFault, fallbackFault, scheduleFault } from '../../../src/core/intake/notification-request.ts';
 import { requireOwnRow } from '../../../src/core/intake/public-state.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CANCELLATION } from '../../../src/core/delivery/policy/cancellation.ts';
+import { CANCELLATION } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { withChange } from '../../../src/core/model/row-change.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { failOver } from '../../../src/core/delivery/failover.ts';
-import { giveUp } from '../../../src/core/delivery/verdict.ts';
+import { revival } from '../../../src/core/delivery/transitions/without-attempt.ts';
+import { failedBecause } from '../../../src/core/delivery/verdict.ts';
 import type { Priority } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { isExpected } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
-import { revival } from '../../../src/core/operator/revival.ts';
 import { at, CONTENT, dueRow, T0 } from '../../support/rows.ts';
 
 const waiting = (priority: Priority) =>
@@ -21,7 +21,7 @@ async function successorOf(row: NotificationRow): Promise<Partial<NotificationRo
     fallback: { recipient: 'https://hooks.example.com/x' },
   });
   const deps = { rows: tables.rows, successors: tables.successors, policy, clock: () => T0 };
-  await failOver({ ...row, fallback_channel: 'teams' }, giveUp('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
+  await failOver({ ...row, fallback_channel: 'teams' }, failedBecause('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
   return tables.row('log-1-fallback') ?? {};
 }
 

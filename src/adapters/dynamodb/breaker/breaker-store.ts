@@ -17,7 +17,7 @@ import { updateItem } from '../table/guarded-update.ts';
 import { nextVersion } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 
-/** A breaker without a change for so long expires, as have all notifications that it could hold. */
+/** A breaker expires after this time without a change, as have all notifications that it could hold. */
 const KEPT_SECONDS = 2 * 86_400;
 
 interface TakenSlot {

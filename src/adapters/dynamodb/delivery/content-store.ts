@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/conduct-attempt.ts';
 import { CONTENT_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
-import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/send.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import { type MessageFormat, type NotificationContent, SEALED } from '../../../core/model/notification.ts';
 import { gather } from '../../batching/gather.ts';

@@ -2,7 +2,7 @@ import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb
 import type { RequestCounts } from '../../../core/intake/rate-limit.ts';
 import { RATE_PREFIX } from '../schema.ts';
 
-/** Seconds until the count of a second expires; no instance adds to it for so long. */
+/** Seconds until the count of a second expires: longer than any instance adds to it. */
 const KEPT_SECONDS = 300;
 
 /** Milliseconds that a request waits for the count of its key at most; its own work matters more. */

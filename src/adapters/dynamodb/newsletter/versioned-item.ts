@@ -8,7 +8,7 @@ import { type Change, isOwnWrite } from '../../../core/newsletter/model/ports.ts
 import type { Item } from '../table/item.ts';
 import { updateExpression } from '../table/update-expression.ts';
 
-/** Newsletters' rows expire so long after they were written; unsubscribe links end with them. */
+/** How long newsletters' rows are kept after they were written; unsubscribe links end with them. */
 const KEPT_MS = 2 * 365 * 86_400_000;
 
 export function expiresAt(now: Date): number {

@@ -14,7 +14,7 @@ export interface Copy {
 /** Most consecutive index pages, of a hundred entries each, without a copy of the notification. */
 const MAX_FOREIGN_PAGES = 50;
 
-/** So many rows of other notifications share the index key that no copy was found among them. */
+/** Too many rows of other notifications share the index key: no copy was found among them. */
 export class CrowdedKeyError extends Error {
   override readonly name = 'CrowdedKeyError';
 }

@@ -1,4 +1,4 @@
-import { CANCELLATION } from '../../delivery/policy/cancellation.ts';
+import { CANCELLATION, GIVEN_UP, revival } from '../../delivery/transitions/without-attempt.ts';
 import { createdAt } from '../../model/history-index.ts';
 import { asNotification, type ForeignRow, type NotificationRow } from '../../model/notification.ts';
 import type { RunOptions } from '../../model/queue-message.ts';
@@ -7,9 +7,7 @@ import type { RowChange } from '../../model/row-change.ts';
 import { stateOf } from '../../model/row-state.ts';
 import { shownText } from '../../model/text.ts';
 import { epochMs, parseTime } from '../../model/time.ts';
-import { GIVEN_UP } from '../give-up.ts';
 import { planRetry } from '../retry-now.ts';
-import { revival } from '../revival.ts';
 import { matches } from '../search-filter.ts';
 import { type Exclusion, exclusionOf } from './exclusions.ts';
 import type { Operation, Source } from './operation.ts';

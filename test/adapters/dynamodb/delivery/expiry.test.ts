@@ -6,7 +6,7 @@ import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/ind
 import { createIntakeStore } from '../../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { failOver } from '../../../../src/core/delivery/failover.ts';
-import { giveUp } from '../../../../src/core/delivery/verdict.ts';
+import { failedBecause } from '../../../../src/core/delivery/verdict.ts';
 import { indexRow } from '../../../../src/core/indexing/index-row.ts';
 import { accept } from '../../../../src/core/intake/accept.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../../src/core/model/retry-policy.ts';
@@ -102,7 +102,7 @@ it('a successor and its content expire two years after the failover, not with th
     store: stores.intake,
     clock: () => early,
   });
-  await failOver(dueRow({ log_id, fallback_channel: 'teams' }), giveUp('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', {
+  await failOver(dueRow({ log_id, fallback_channel: 'teams' }), failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', {
     rows: { read: async () => undefined },
     successors: stores.successors,
     policy,

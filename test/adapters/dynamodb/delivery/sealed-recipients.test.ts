@@ -12,7 +12,7 @@ import { createDataKeyStore } from '../../../../src/adapters/dynamodb/sealing/da
 import { createKmsKeyWrap } from '../../../../src/adapters/kms/kms-key-wrap.ts';
 import { createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
 import { createSealer } from '../../../../src/adapters/sealing/sealer.ts';
-import { send } from '../../../../src/core/delivery/send.ts';
+import { send } from '../../../../src/core/delivery/conduct-attempt.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
 import { KEY_ARN, startKms } from '../../../support/kms.ts';
 import { CONTENT, dueRow, T0 } from '../../../support/rows.ts';

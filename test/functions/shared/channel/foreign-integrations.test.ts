@@ -5,7 +5,7 @@ import { createIntegrationCredentials } from '../../../../src/adapters/secrets/i
 import { slackReceiver } from '../../../../src/adapters/slack/sender.ts';
 import { teamsReceiver } from '../../../../src/adapters/teams/sender.ts';
 import { webhookReceiver } from '../../../../src/adapters/webhook/sender.ts';
-import { integrationOf } from '../../../../src/core/delivery/send.ts';
+import { integrationOf } from '../../../../src/core/delivery/conduct-attempt.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { ACCOUNT, type PacedGate } from '../../../../src/core/pacing/paced-gate.ts';

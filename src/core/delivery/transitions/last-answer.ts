@@ -1,5 +1,37 @@
 import { type NotificationRow, UPDATED_BY } from '../../model/notification.ts';
+import { type RowChange, withChange } from '../../model/row-change.ts';
 import { clip, roomLeft, rowBytes, utf8Bytes } from '../../model/text.ts';
+import type { Attempt } from '../attempt.ts';
+
+/** Longest text, in characters, that keeps a row below one write unit of 1 KB. */
+export const ROW_TEXT = 100;
+
+/** The part of the last answer that the row keeps: the reason, in short. The retry record has the rest. */
+export function answerColumns({ result, verdict }: Attempt<'judged'>): Partial<NotificationRow> {
+  return {
+    ...(result?.response_code !== undefined && { response_code: clip(result.response_code, 20) }),
+    ...(result?.ok && result.response_message && { response_message: clip(result.response_message, ROW_TEXT) }),
+    ...(verdict.status !== 'SUCCESS' && { error_type: verdict.error_type }),
+    ...(result?.ok === false && { error_message: clip(result.message, ROW_TEXT) }),
+  };
+}
+
+/** `error_details`, which takes what the other columns leave of the write unit. */
+export function describedFailure(
+  { row, result, ended }: Attempt<'judged'>,
+  change: RowChange,
+): Partial<NotificationRow> {
+  if (change.set.send_status === 'SUCCESS') return row.error_details ? { error_details: '' } : {};
+  if (result?.ok !== false) return {};
+  const { error_type, response_code, message } = result;
+  return errorDetails(withChange(row, change), {
+    type: error_type,
+    ...(response_code !== undefined && { code: clip(response_code, 20) }),
+    message,
+    attempt: row.last_attempt,
+    at: ended.toISOString(),
+  });
+}
 
 /** The failure that a row describes last. */
 export interface LastFailure {

@@ -1,0 +1,165 @@
+import type { NotificationRow, RetryRecord } from '../../model/notification.ts';
+import { queuedFor, type ReceivedMessage, takenAt } from '../../model/queue-message.ts';
+import type { RowChange } from '../../model/row-change.ts';
+import { movedQueue } from '../../model/work-index.ts';
+import type { Attempt } from '../attempt.ts';
+import { recordDue } from '../retry-record.ts';
+import { attemptsLeft } from '../verdict.ts';
+import { answerColumns, describedFailure } from './last-answer.ts';
+
+/**
+ * sending → delivered, due, dead or stopped: the change that ends an attempt. It removes one attribute at most, because
+ * the PartiQL dialects agree on no more, except when a forced attempt ends a dead notification or a delivery event has
+ * set `give_up`.
+ */
+export function settlementOf(attempt: Attempt<'judged'>, { queued } = { queued: true }): RowChange {
+  const change = stateAfter(attempt, queued);
+  return { ...change, set: { ...change.set, ...describedFailure(attempt, change) } };
+}
+
+function stateAfter(attempt: Attempt<'judged'>, queued: boolean): RowChange {
+  const { verdict } = attempt;
+  switch (verdict.status) {
+    case 'SUCCESS':
+      return delivered(attempt);
+    case 'RETRY':
+      return dueAgain(attempt, verdict, queued);
+    case 'FAILED':
+      return verdict.dead_letter ? dead(attempt, verdict) : stopped(attempt, verdict);
+  }
+}
+
+type Verdict<Status> = Extract<Attempt<'judged'>['verdict'], { status: Status }>;
+
+/** Attributes that only a dead row has. */
+const LETTER = ['dead_message_id', 'dead_run_id'] as const;
+
+function delivered(attempt: Attempt<'judged'>): RowChange {
+  const { row, result } = attempt;
+  return {
+    set: {
+      ...ended(attempt),
+      ...(result === undefined && attempt.counted && uncounted(row)),
+      send_status: 'SUCCESS',
+      sent_at: (!result?.ok && row.delivered_at) || attempt.ended.toISOString(),
+    },
+    remove: [
+      'work_queue',
+      ...obsolete(row),
+      ...(row.failure_reason === undefined ? [] : (['failure_reason', ...LETTER] as const)),
+    ],
+  };
+}
+
+/** @param queued false: SQS refused the message of a near retry, so that a look ahead has to send it */
+function dueAgain(attempt: Attempt<'judged'>, verdict: Verdict<'RETRY'>, queued: boolean): RowChange {
+  const { row } = attempt;
+  const { next_retry_at, max_retries } = verdict;
+  const given: Partial<NotificationRow> = !verdict.counted && attempt.counted ? uncounted(row) : {};
+  return {
+    set: {
+      ...ended(attempt),
+      ...given,
+      ...(max_retries !== undefined && {
+        attempts_left: attemptsLeft(max_retries, given.send_attempts ?? row.send_attempts),
+      }),
+      send_status: 'RETRY',
+      next_retry_at,
+      work_at: next_retry_at,
+      ...(queued && queuedFor(next_retry_at, row.priority, attempt.ended)),
+    },
+    remove: obsolete(row),
+  };
+}
+
+function stopped(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): RowChange {
+  const { row } = attempt;
+  const letter = row.failure_reason === undefined ? [] : LETTER;
+  return { set: failed(attempt, verdict), remove: ['work_queue', ...obsolete(row), ...letter] };
+}
+
+function dead(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): RowChange {
+  const { row, received } = attempt;
+  return {
+    set: {
+      ...failed(attempt, verdict),
+      work_queue: movedQueue('dead', row),
+      work_at: attempt.ended.toISOString(),
+      ...(received && letterOf(row, received)),
+    },
+    remove: obsolete(row),
+  };
+}
+
+function failed(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): Partial<NotificationRow> {
+  return {
+    ...ended(attempt),
+    ...(attempt.result === undefined && attempt.counted && uncounted(attempt.row)),
+    send_status: 'FAILED',
+    failure_reason: verdict.failure_reason,
+    ...(verdict.successor_log_id !== undefined && { successor_log_id: verdict.successor_log_id }),
+  };
+}
+
+function ended(attempt: Attempt<'judged'>): Partial<NotificationRow> {
+  return {
+    // Releases the claim, and leaves 30 bytes more of the kilobyte that a write unit covers.
+    claim_until: '',
+    claim_id: '',
+    first_attempt_at: attempt.first_attempt_at,
+    retry_count: Math.max(0, attempt.row.send_attempts - 1),
+    ...answerColumns(attempt),
+  };
+}
+
+function obsolete(row: NotificationRow): readonly ['give_up'] | readonly [] {
+  return row.give_up === undefined ? [] : ['give_up'];
+}
+
+function uncounted(row: NotificationRow): Partial<NotificationRow> {
+  const send_attempts = row.send_attempts - 1;
+  return { send_attempts, attempts_left: row.attempts_left + 1, retry_count: Math.max(0, send_attempts - 1) };
+}
+
+/**
+ * sending → delivered, of an accepted attempt whose record RetryLog has not taken: the row keeps what the record says,
+ * and stays in the work index until the record is written.
+ */
+export function settlementWithPendingRecord(attempt: Attempt<'judged'>, record: RetryRecord): RowChange {
+  const { set, remove = [] } = settlementOf(attempt);
+  return {
+    set: { ...set, work_at: attempt.ended.toISOString(), record_due: recordDue(record) },
+    remove: remove.filter((name) => name !== 'work_queue'),
+  };
+}
+
+/** The record that a delivered row kept is written. */
+export const RECORD_WRITTEN: RowChange = { set: {}, remove: ['work_queue', 'record_due'] };
+
+/** sending → due: a crashed worker's attempt is recorded, and the next one is due now. */
+export const CRASHED: RowChange = { set: { send_status: 'RETRY' } };
+
+/**
+ * sending → dead, of a forced attempt whose worker crashed: no other one follows. The message at hand becomes the letter:
+ * the one from before may be gone, as it met the claim of the forced attempt, or was redriven meanwhile.
+ */
+export function returnedToDead(row: NotificationRow, received: ReceivedMessage, now: Date): RowChange {
+  const place = { work_queue: movedQueue('dead', row), work_at: now.toISOString() };
+  return { set: { send_status: 'FAILED', ...place, ...letterOf(row, received) } };
+}
+
+/**
+ * What a dead row remembers of the message that carries it to the DLQ. Attributes that a former letter had and this one
+ * has not are set to empty: a statement removes one attribute at most.
+ */
+export function letterOf(row: NotificationRow, received: ReceivedMessage): Partial<NotificationRow> {
+  const { message_id, receive_count, message } = received;
+  const copied = message.enqueued_at ?? (row.dead_enqueued_at && '');
+  const shared = receive_count > 1 ? takenAt(received) : row.dead_sent_at && '';
+  return {
+    dead_message_id: message_id,
+    dead_run_id: message.run_id,
+    ...(copied !== undefined && { dead_enqueued_at: copied }),
+    ...(shared !== undefined && { dead_sent_at: shared }),
+  };
+}

@@ -1,0 +1,155 @@
+import { setAside } from '../../model/column-rules.ts';
+import type { NotificationRow } from '../../model/notification.ts';
+import { queuedFor } from '../../model/queue-message.ts';
+import type { RetryPolicy } from '../../model/retry-policy.ts';
+import { type RowChange, withChange } from '../../model/row-change.ts';
+import { clip } from '../../model/text.ts';
+import { movedQueue } from '../../model/work-index.ts';
+import { workFaults } from '../../model/work-rules.ts';
+import type { Refused } from '../sender.ts';
+import { limitOf, type Verdict } from '../verdict.ts';
+import { errorDetails, ROW_TEXT } from './last-answer.ts';
+
+/**
+ * → stopped: an operator cancels it, or the notification that it continues has arrived. A message for it, queued or
+ * redriven, finds no work left.
+ */
+export const CANCELLATION: RowChange = {
+  set: { send_status: 'FAILED', failure_reason: 'CANCELLED' },
+  remove: ['work_queue', 'next_retry_at', 'give_up', 'dead_message_id', 'dead_run_id'],
+};
+
+/** dead → stopped: the row keeps its reason and its records; its dead letter becomes a straggler. */
+export const GIVEN_UP: RowChange = { set: {}, remove: ['work_queue', 'dead_message_id', 'dead_run_id'] };
+
+/**
+ * dead or stopped → due: a notification that was given up is due now, as after an operator's redrive
+ * (docs/decisions/delivery/dead-letters-and-redrive.md). Its retry budget and its window start anew.
+ *
+ * After this one write the row is due work. If its message is not sent, the next sweep sends one, so a command that
+ * dies after the write loses nothing. An old dead letter becomes a straggler.
+ */
+export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, replay_id?: string): RowChange {
+  const due = now.toISOString();
+  return {
+    set: {
+      send_status: 'RETRY',
+      send_attempts: 0,
+      attempts_left: limitOf(row, policy) + 1,
+      retry_count: 0,
+      first_attempt_at: due,
+      redrive_count: (row.redrive_count ?? 0) + 1,
+      work_queue: movedQueue('due', row),
+      work_at: due,
+      ...queuedFor(due, row.priority, now),
+      next_retry_at: due,
+      // Set to empty: a batched statement removes at most one attribute
+      // (docs/decisions/delivery/claims-and-messages.md#0005).
+      ...(row.dead_message_id !== undefined && { dead_message_id: '' }),
+      ...(row.dead_run_id !== undefined && { dead_run_id: '' }),
+      ...(replay_id !== undefined && { replay_id }),
+    },
+    remove: ['failure_reason'],
+  };
+}
+
+/**
+ * due → due now, by an operator. The message follows, so an express run leaves the row out while its lane has messages
+ * (docs/decisions/delivery/sweep-and-backlog.md#0134).
+ */
+export function hastened({ priority }: NotificationRow, now: Date): RowChange {
+  const due = now.toISOString();
+  return { set: { work_at: due, next_retry_at: due, ...queuedFor(due, priority, now) } };
+}
+
+/** → delivered: an event shows that it arrived, whichever attempt reached the recipient. @param marks what it noted */
+export function shownDelivered(row: NotificationRow, marks: Partial<NotificationRow>, sent_at: string): RowChange {
+  return {
+    set: {
+      ...marks,
+      send_status: 'SUCCESS',
+      claim_until: '',
+      sent_at,
+      ...(row.error_details && { error_details: '' }),
+    },
+    remove: present(row, UNFINISHED),
+  };
+}
+
+/** Attributes that only a row has that waits for an attempt or was given up. */
+const UNFINISHED = [
+  'work_queue',
+  'next_retry_at',
+  'give_up',
+  'failure_reason',
+  'dead_message_id',
+  'dead_run_id',
+] as const;
+
+/** What an event showed of a message that came back, and what the retry policy made of it. */
+interface Return {
+  readonly marks: Partial<NotificationRow>;
+  readonly refused: Refused;
+  readonly verdict: Exclude<Verdict, { status: 'SUCCESS' }>;
+  readonly now: Date;
+}
+
+/** delivered or sending → due: at its next retry, or now, to be given up by the worker that receives its message. */
+export function cameBack(
+  row: NotificationRow,
+  { marks, refused, verdict, now }: Return,
+): { readonly change: RowChange; readonly due: string } {
+  const due = verdict.status === 'RETRY' ? verdict.next_retry_at : now.toISOString();
+  const { error_type, response_code, message } = refused;
+  const change: RowChange = {
+    set: {
+      ...marks,
+      send_status: 'RETRY',
+      claim_until: '',
+      retry_count: Math.max(0, row.send_attempts - 1),
+      error_type: verdict.error_type,
+      error_message: clip(message, ROW_TEXT),
+      ...(response_code !== undefined && { response_code }),
+      ...(verdict.status === 'FAILED' && { give_up: verdict.failure_reason }),
+      work_queue: movedQueue('due', row),
+      work_at: due,
+      next_retry_at: due,
+      ...queuedFor(due, row.priority, now),
+    },
+    // The event's record is written first, in place of the one that the row owes.
+    remove: present(row, ['sent_at', 'delivered_at', 'failure_reason', 'dead_message_id', 'dead_run_id', 'record_due']),
+  };
+  const failure = {
+    type: error_type,
+    ...(response_code !== undefined && { code: response_code }),
+    message,
+    attempt: row.last_attempt,
+    at: now.toISOString(),
+  };
+  return { change: { ...change, set: { ...change.set, ...errorDetails(withChange(row, change), failure) } }, due };
+}
+
+/** Those of the attributes that the row has. */
+export function present(row: NotificationRow, names: readonly (keyof NotificationRow)[]): (keyof NotificationRow)[] {
+  return names.filter((name) => row[name] !== undefined);
+}
+
+/** How a row leaves the work index that must not be in it, and why. */
+export interface Removal {
+  readonly change: RowChange;
+  readonly why: string;
+}
+
+/**
+ * Whoever may write to the table may have put the row into the work index. One that breaks a rule is set aside, and
+ * stops no other; a delivered one only leaves the index, because SUCCESS is final.
+ */
+export function removalOfMisindexed(row: NotificationRow, now: Date): Removal | undefined {
+  if (row.work_queue === undefined) return undefined;
+  if (row.send_status === 'SUCCESS')
+    return { change: { set: {}, remove: ['work_queue'] }, why: 'it is delivered already' };
+  const faults = workFaults({ ...row });
+  if (faults.length === 0) return undefined;
+  const { set, why } = setAside(faults, now);
+  return { change: { set, remove: ['work_queue', 'work_at'] }, why };
+}
