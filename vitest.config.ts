@@ -12,6 +12,9 @@ const BROWSER = 'test/browser/**/*.test.ts';
 /** They measure rates, so nothing else may run beside them: `npm run test:realtime`. */
 const REALTIME = 'test/realtime/**/*.test.ts';
 
+/** They run an earlier version beside this one: `npm run test:upgrade`. */
+const UPGRADE = 'test/upgrade/**/*.test.ts';
+
 /** They kill, break and wait, so they take minutes: `npm run test:incidents`. */
 const INCIDENTS = 'test/incidents/**/*.test.ts';
 
@@ -50,7 +53,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [...SHARED, FLOWS, INCIDENTS, PACKAGES, REALTIME, BROWSER],
+          exclude: [...SHARED, FLOWS, INCIDENTS, PACKAGES, REALTIME, BROWSER, UPGRADE],
         },
       },
       {
@@ -84,6 +87,14 @@ export default defineConfig({
                 hookTimeout: 180_000,
                 globalSetup: ['test/support/synthesize-once.ts'],
               },
+            },
+          ]
+        : []),
+      ...(process.env['WITH_UPGRADE']
+        ? [
+            {
+              extends: true as const,
+              test: { name: 'upgrade', include: [UPGRADE], globalSetup: ['test/support/synthesize-once.ts'] },
             },
           ]
         : []),

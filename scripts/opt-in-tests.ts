@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { PROJECT_ROOT } from './project-root.ts';
 import { findChromium, NO_CHROMIUM } from './tools/browser/find-chromium.ts';
 
+/** What `test:upgrade` upgrades from: each release moves it to the one before. */
+process.env['UPGRADE_FROM'] ??= '1b5d3eb6';
+
 interface Suite {
-  /** The variable that switches the tests on. */
-  readonly variable: string;
-  readonly folder: string;
+  /** `test/` and the name of the suite, unless given. */
+  readonly folder?: string;
   readonly options?: readonly string[];
   /** The sentence to print when the suite cannot run here. */
   readonly missing?: () => string | undefined;
@@ -14,29 +16,33 @@ interface Suite {
   readonly optional?: boolean;
 }
 
+const succeeds = (command: string, ...args: readonly string[]) =>
+  spawnSync(command, args, { cwd: PROJECT_ROOT, stdio: 'ignore' }).status === 0;
+
 const SUITES: Readonly<Record<string, Suite>> = {
   'dynamodb-local': {
-    variable: 'WITH_DYNAMODB_LOCAL',
     folder: 'test/contract',
     missing: () =>
-      spawnSync('java', ['-version'], { stdio: 'ignore' }).status === 0
+      succeeds('java', '-version')
         ? undefined
         : "Amazon's DynamoDB Local needs Java 17 or newer, and there is no `java` in the PATH.\n" +
           'Install one (https://adoptium.net), or run `npm test`, which needs no Java on Linux x64.',
   },
-  incidents: { variable: 'WITH_INCIDENTS', folder: 'test/incidents' },
+  incidents: {},
   // One file after the other, because they measure time.
-  realtime: { variable: 'WITH_REALTIME', folder: 'test/realtime', options: ['--no-file-parallelism'] },
-  browser: {
-    variable: 'WITH_BROWSER',
-    folder: 'test/browser',
-    missing: () => (findChromium() === undefined ? NO_CHROMIUM : undefined),
+  realtime: { options: ['--no-file-parallelism'] },
+  upgrade: {
+    missing: () =>
+      succeeds('git', 'cat-file', '-e', `${process.env['UPGRADE_FROM']}^{commit}`)
+        ? undefined
+        : 'The history lacks the commit from which the test upgrades. Fetch all of it: git fetch --unshallow',
     optional: true,
   },
-  packages: { variable: 'WITH_PACKAGES', folder: 'test/packages' },
-  tools: { variable: 'WITH_TOOLS', folder: 'test/tools' },
-  clients: { variable: 'WITH_CLIENTS', folder: 'test/clients' },
-  emulator: { variable: 'WITH_EMULATOR', folder: 'test/emulator' },
+  browser: { missing: () => (findChromium() === undefined ? NO_CHROMIUM : undefined), optional: true },
+  packages: {},
+  tools: {},
+  clients: {},
+  emulator: {},
 };
 
 // A script, because the shells of Mac, Linux and Windows do not agree on how a command sets an environment variable.
@@ -49,9 +55,11 @@ if (suite === undefined || missing !== undefined) {
   process.exit(suite?.optional === true ? 0 : 1);
 }
 const vitest = join(PROJECT_ROOT, 'node_modules', 'vitest', 'vitest.mjs');
-const { status } = spawnSync(process.execPath, [vitest, 'run', suite.folder, ...(suite.options ?? []), ...rest], {
+const { folder = `test/${name}`, options = [] } = suite;
+const { status } = spawnSync(process.execPath, [vitest, 'run', folder, ...options, ...rest], {
   cwd: PROJECT_ROOT,
-  env: { ...process.env, [suite.variable]: '1' },
+  // `WITH_DYNAMODB_LOCAL` switches the tests of `dynamodb-local` on.
+  env: { ...process.env, [`WITH_${name.toUpperCase().replace('-', '_')}`]: '1' },
   stdio: 'inherit',
 });
 process.exit(status ?? 1);

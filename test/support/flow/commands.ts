@@ -9,9 +9,8 @@ import { runProgram } from '../../../src/cli/program.ts';
 import { recordingTerminal } from '../cli/recording-terminal.ts';
 import { PROJECT_ROOT } from '../project-root.ts';
 
-const TSX = join(PROJECT_ROOT, 'node_modules', '.bin', 'tsx');
-const JOB = join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts');
-const OPS = join(PROJECT_ROOT, 'src', 'cli', 'main.ts');
+const JOB = 'src/batch/notification-retry.ts';
+const OPS = 'src/cli/main.ts';
 
 export interface Ended {
   readonly code: number;
@@ -25,9 +24,12 @@ export interface Ended {
  */
 export class Commands {
   readonly #directory: string;
+  readonly #root: string;
 
-  constructor(directory: string) {
+  /** @param root another version of this project, whose commands run in processes of their own */
+  constructor(directory: string, root = PROJECT_ROOT) {
     this.#directory = directory;
+    this.#root = root;
   }
 
   /** BATCH-952. @throws Error if its options are wrong, or the outcomes are not known */
@@ -42,6 +44,7 @@ export class Commands {
   }
 
   async ops(args: readonly string[]): Promise<Ended> {
+    if (this.#root !== PROJECT_ROOT) return this.opsProcess(args);
     const { terminal, written } = recordingTerminal({});
     const code = await runProgram([...args, '--local'], {
       terminal,
@@ -58,21 +61,25 @@ export class Commands {
 
   /** BATCH-952 as `npm run` starts it on any Node. */
   jobProcess(args: readonly string[]): Promise<Ended> {
-    return this.#process(TSX, [JOB, ...args]);
+    return this.#process(JOB, args);
   }
 
   opsProcess(args: readonly string[]): Promise<Ended> {
-    return this.#process(TSX, [OPS, ...args, '--local']);
+    return this.#process(OPS, [...args, '--local']);
   }
 
   /** Starts an operator's command that the test interrupts. */
   startOps(args: readonly string[]): ChildProcess {
-    return spawn(process.execPath, [OPS, ...args, '--local'], { cwd: this.#directory, stdio: 'ignore' });
+    return spawn(process.execPath, [join(this.#root, OPS), ...args, '--local'], {
+      cwd: this.#directory,
+      stdio: 'ignore',
+    });
   }
 
-  #process(program: string, args: readonly string[]): Promise<Ended> {
+  #process(command: string, args: readonly string[]): Promise<Ended> {
+    const tsx = join(this.#root, 'node_modules', '.bin', 'tsx');
     return new Promise((resolve) => {
-      execFile(program, args, { cwd: this.#directory }, (error, stdout, stderr) => {
+      execFile(tsx, [join(this.#root, command), ...args], { cwd: this.#directory }, (error, stdout, stderr) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
       });
     });

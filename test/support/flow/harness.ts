@@ -23,6 +23,7 @@ import type { Endpoints } from '../../../src/local/runtime/endpoints-file.ts';
 import type { LocalRuntimeOptions } from '../../../src/local/runtime/runtime.ts';
 import { synthesize } from '../../../src/local/runtime/synthesize.ts';
 import { PROJECT_ROOT } from '../project-root.ts';
+import type { FormerVersion } from '../upgrade/former-version.ts';
 import { Commands, type Ended } from './commands.ts';
 
 const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
@@ -42,12 +43,13 @@ export interface ReceivedRequest {
 export class Flow {
   readonly directory = mkdtempSync(join(tmpdir(), 'notification-retry-flow-'));
   readonly #workDir = join(this.directory, '.local');
-  readonly #commands = new Commands(this.directory);
+  #commands = new Commands(this.directory);
   #process: ChildProcess | undefined;
 
   /**
    * @param settings options of the runtime
    * @param integrations credentials by integration_config_id, in addition to those of the samples
+   * @param version runs and commands another version of this project
    */
   async start(
     settings: Pick<
@@ -55,15 +57,21 @@ export class Flow {
       'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'functionsDynamodb' | 'sesLimits' | 'corsOrigins'
     > = {},
     integrations: Row = {},
+    version?: FormerVersion,
   ): Promise<void> {
+    const root = version?.root ?? PROJECT_ROOT;
+    this.#commands = new Commands(this.directory, root);
     mkdirSync(this.#workDir, { recursive: true });
     if (Object.keys(integrations).length > 0) {
-      writeFileSync(join(this.#workDir, 'secrets.json'), JSON.stringify({ integrations }));
+      const home = settings.dataDir ?? this.#workDir;
+      mkdirSync(home, { recursive: true });
+      writeFileSync(join(home, 'secrets.json'), JSON.stringify({ integrations }));
     }
     // The result is kept until a source changes, so all runtimes of the tests share one synthesis.
-    const assemblyDir = await synthesize(join(PROJECT_ROOT, '.local'));
+    const assemblyDir = version?.assembly ?? (await synthesize(join(PROJECT_ROOT, '.local')));
     const options = { ...settings, assemblyDir, workDir: this.#workDir, schedule: 'off' };
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'run-runtime.ts'), JSON.stringify(options)], {
+    const script = join(root, 'test', 'support', 'flow', 'run-runtime.ts');
+    const child = spawn(process.execPath, [script, JSON.stringify(options)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     this.#process = child;
