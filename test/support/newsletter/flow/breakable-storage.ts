@@ -4,15 +4,16 @@ import type { AddressInfo } from 'node:net';
 /**
  * - throttled, denied, failing: DynamoDB refuses, and nothing is written
  * - forgetful: DynamoDB writes and then answers 500, as after a broken connection
+ * - hanging: DynamoDB takes the request and answers nothing
  */
-export type StorageFault = keyof typeof ANSWERS;
+export type StorageFault = keyof typeof ANSWERS | 'hanging';
 
 /** Which calls fail. */
 export interface Outage {
   readonly fault: StorageFault;
   readonly tables: readonly string[];
-  /** `UpdateItem`, …: reads go on. */
-  readonly operations: readonly string[];
+  /** `UpdateItem`, …: reads go on. Absent: all. */
+  readonly operations?: readonly string[];
 }
 
 const NAMESPACE = 'com.amazonaws.dynamodb.v20120810';
@@ -29,6 +30,8 @@ export class BreakableStorage {
   readonly #target: () => string;
   #outage: Outage | undefined;
   #failed = 0;
+  #measured: string | undefined;
+  #units = 0;
 
   private constructor(target: () => string) {
     this.#target = target;
@@ -64,6 +67,17 @@ export class BreakableStorage {
     this.#outage = undefined;
   }
 
+  /** Counts the write units of a table's single items from now on. */
+  measure(table: string): void {
+    this.#measured = table;
+    this.#units = 0;
+  }
+
+  /** Write units, as DynamoDB tells them, since `measure`. */
+  get units(): number {
+    return this.#units;
+  }
+
   /** Calls that failed since it was broken. */
   get failed(): number {
     return this.#failed;
@@ -75,15 +89,19 @@ export class BreakableStorage {
   }
 
   async #answer(headers: IncomingHttpHeaders, body: Buffer, response: ServerResponse): Promise<void> {
-    const fault = this.#faultOf(String(headers['x-amz-target']), body.toString());
+    const target = String(headers['x-amz-target']);
+    const fault = this.#faultOf(target, body.toString());
     if (fault !== undefined) this.#failed += 1;
+    if (fault === 'hanging') return;
+    const measured = fault === undefined && this.#isMeasured(target, body);
     if (fault === undefined || fault === 'forgetful') {
       const answer = await fetch(this.#target(), {
         method: 'POST',
         headers: forwarded(headers),
-        body: new Uint8Array(body),
+        body: new Uint8Array(measured ? withCapacity(body) : body),
       });
       const text = Buffer.from(await answer.arrayBuffer());
+      if (measured) this.#units += unitsOf(text);
       if (fault === undefined) {
         response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(text);
         return;
@@ -96,9 +114,25 @@ export class BreakableStorage {
 
   #faultOf(target: string, body: string): StorageFault | undefined {
     const outage = this.#outage;
-    if (outage === undefined || !outage.operations.includes(target.split('.').at(-1) ?? '')) return undefined;
+    if (outage === undefined) return undefined;
+    if (outage.operations?.includes(target.split('.').at(-1) ?? '') === false) return undefined;
     return outage.tables.some((table) => body.includes(table)) ? outage.fault : undefined;
   }
+
+  #isMeasured(target: string, body: Buffer): boolean {
+    if (this.#measured === undefined || !/\.(?:Update|Put|Delete)Item$/.test(target)) return false;
+    return JSON.parse(body.toString()).TableName === this.#measured;
+  }
+}
+
+function withCapacity(body: Buffer): Buffer {
+  return Buffer.from(JSON.stringify({ ...JSON.parse(body.toString()), ReturnConsumedCapacity: 'TOTAL' }));
+}
+
+/** A refused condition is charged, too, and its answer does not say so. */
+function unitsOf(answer: Buffer): number {
+  const { ConsumedCapacity, __type = '' } = JSON.parse(answer.toString());
+  return ConsumedCapacity?.CapacityUnits ?? (String(__type).includes('ConditionalCheckFailed') ? 1 : 0);
 }
 
 function forwarded(headers: IncomingHttpHeaders): Record<string, string> {
