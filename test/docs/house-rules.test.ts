@@ -8,7 +8,7 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'source files': 902,
-  'lines without simulation/': 70_430,
+  'lines without simulation/': 70_438,
   'files that functions/send-webhook loads': 101,
   'files that functions/console-api loads': 161,
 };
