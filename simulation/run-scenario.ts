@@ -1,4 +1,3 @@
-import { SEND_STATUSES } from '../src/core/model/notification.ts';
 import { START } from './engine/start.ts';
 import { schedule } from './pipeline/arrivals.ts';
 import { connectLanes } from './pipeline/channel-function.ts';
@@ -7,7 +6,7 @@ import { World } from './pipeline/world.ts';
 import { type Held, heldBy } from './report/drain.ts';
 import { type Figures, figuresOf } from './report/figures.ts';
 import type { Scenario } from './scenarios/scenario.ts';
-import { rowOf } from './twins/row-columns.ts';
+import { rowOf } from './twins/tables.ts';
 
 const SAMPLE_MS = 10_000;
 /** Longer than any notification may be retried. */
@@ -72,17 +71,14 @@ function redrive(world: World): void {
 
 function audit(world: World, over: boolean): void {
   const { auditor, tables } = world;
-  const { columns } = tables;
   const letters = new Map<number, number>();
   for (const { message } of world.allQueues().flatMap(({ deadLetters }) => deadLetters)) {
     const row = rowOf(message.log_id);
     letters.set(row, (letters.get(row) ?? 0) + 1);
   }
   for (let row = 0; row < tables.size; row++) {
-    const { send_attempts, failure_reason } = columns.read(row);
-    const status = SEND_STATUSES[columns.status[row] ?? 0] ?? '';
-    const queue = columns.workQueue(row);
-    const in_index = queue === undefined ? undefined : queue.startsWith('due') ? 'due' : 'dead';
+    const { send_status: status, send_attempts, failure_reason, work_queue } = tables.row(row);
+    const in_index = work_queue === undefined ? undefined : work_queue.startsWith('due') ? 'due' : 'dead';
     auditor.finish(row, { status, in_index, failure_reason, send_attempts, letters: letters.get(row) ?? 0 }, over);
   }
 }

@@ -1,11 +1,12 @@
 import { PRIORITIES, type Priority } from '../../src/core/model/channels.ts';
+import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { messageFor, queuedFor } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
 import { START } from '../engine/start.ts';
 import type { Arrivals } from '../scenarios/scenario.ts';
-import { logIdOf } from '../twins/row-columns.ts';
+import { logIdOf } from '../twins/tables.ts';
 import type { World } from './world.ts';
 
 /** After so long, an intake that the table refused is repeated. */
@@ -35,32 +36,28 @@ export function schedule(arrivals: Arrivals, world: World, seed: number): void {
 
 /** @returns hands one notification over now, and tells whether the table took it */
 function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => boolean {
+  const { indexShards: shards = BASE_SHARDS.work } = world.scenario;
   const { group, tenants, channel, receivers = 1, by } = arrivals;
   const priorities = drawPriority(arrivals, draw);
   const cohorts = new Map(PRIORITIES.map((priority) => [priority, { group, priority }]));
-  const routings = new Map<string, number>();
-  const routing = (tenant_id: string, priority: Priority): number => {
-    const id = channel === 'email' ? undefined : `${tenant_id}-${channel}-${Math.floor(draw() * receivers)}`;
-    const key = `${tenant_id} ${priority} ${id}`;
-    const made =
-      routings.get(key) ??
-      world.tables.routing({ tenant_id, channel, priority, ...(id !== undefined && { integration_config_id: id }) });
-    routings.set(key, made);
-    return made;
-  };
+  const integrationOf = (tenant_id: string) =>
+    channel !== 'email' && {
+      integration_config_id: `${tenant_id}-${channel}-${Math.floor(draw() * receivers)}`,
+    };
   return () => {
     const tenant_id = tenants[Math.floor(draw() * tenants.length)] ?? group;
     const priority = priorities();
-    const place = routing(tenant_id, priority);
+    const integration = integrationOf(tenant_id);
     const { tables, time } = world;
     const log_id = logIdOf(tables.size);
     const work_at = new Date(time.now).toISOString();
-    const work_queue = workQueueOf('due', priority, log_id, tables.columns.shards);
+    const work_queue = workQueueOf('due', priority, log_id, shards);
     if (!world.takesRow(work_queue)) return false;
     const { max_retries } = PRIORITY_POLICY[priority];
     const sent = by === 'table' ? 1 : 0;
     world.given(tables.size, cohorts.get(priority) ?? { group, priority }, sent - 1);
-    tables.insert(place, {
+    tables.insert({
+      ...{ log_id, tenant_id, channel, priority, ...integration },
       send_status: sent === 1 ? 'FAILED' : 'PENDING',
       send_attempts: sent,
       attempts_left: max_retries + 1 - sent,

@@ -19,7 +19,7 @@ import { createRandom } from '../engine/random.ts';
 import { EventSource, type QueueFunction } from '../models/event-source.ts';
 import type { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
-import { rowOf } from '../twins/row-columns.ts';
+import { rowOf } from '../twins/tables.ts';
 import type { Env } from '../world/actor.ts';
 import { channelHandler, eventOf, portOf, scheduleBy } from '../world/channel-program.ts';
 import { type World, windowOf } from './world.ts';

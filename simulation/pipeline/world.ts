@@ -1,4 +1,5 @@
 import { MemoryBreakers, MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
+import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../../src/core/model/channels.ts';
 import type { QueueMessage } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
@@ -14,8 +15,7 @@ import { Provider } from '../models/provider.ts';
 import { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { CONCURRENCY, type Scenario } from '../scenarios/scenario.ts';
-import { rowOf } from '../twins/row-columns.ts';
-import { Tables, type TableWatcher } from '../twins/tables.ts';
+import { logIdOf, rowOf, Tables, type TableWatcher } from '../twins/tables.ts';
 import { type Cohort, Observer } from './observer.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
@@ -30,6 +30,8 @@ const QUEUE_OPTIONS = {
 };
 /** Every so manyth message is read by the auditor. */
 const READ_EVERY = 101;
+/** Milliseconds of a page of the work index. */
+const INDEX_MS = 8;
 /** What a refused call takes, with the client's own retries. */
 const REFUSED_MS = 300;
 
@@ -64,13 +66,17 @@ export class World {
     this.observer = new Observer(START.getTime(), size, cohort);
     const watcher: TableWatcher = {
       claimed: (row, until) => this.auditor.claimed(row, until, time.now),
-      recorded: (record, row) => this.auditor.recorded(row, record.retry_attempt, record.retry_status),
+      recorded: (row, { original_log_id, retry_attempt, retry_status }) => {
+        this.auditor.recorded(row, retry_attempt, retry_status);
+        this.#forget(original_log_id, retry_attempt - 1);
+      },
       changed: (row, status, reason) => {
-        if (status !== 'SENDING') this.auditor.released(row);
+        this.auditor.released(row);
         this.observer.changed(row, status, reason);
+        if (status === 'SUCCESS') this.#forget(logIdOf(row), this.tables.row(row).last_attempt);
       },
     };
-    this.tables = new Tables(time, size, watcher, scenario.indexShards);
+    this.tables = new Tables(time, watcher, scenario.indexShards);
     const perChannel = <T>(of: (channel: Channel, lane: Lane) => T) =>
       Object.fromEntries(
         CHANNELS.map((channel) => [channel, Object.fromEntries(LANES.map((lane) => [lane, of(channel, lane)]))]),
@@ -82,6 +88,11 @@ export class World {
       (channel, lane) =>
         new SimulatedQueue(time, { ...QUEUE_OPTIONS, visibility_ms: SIX_TIMEOUTS_MS + windowOf(channel, lane) }),
     );
+  }
+
+  /** Nobody looks for a record that is not its row's newest, or whose row is delivered: a million would fill the memory. */
+  #forget(log_id: string, attempt: number): void {
+    this.tables.memory.retryLog.delete(retryLogId(log_id, attempt));
   }
 
   /** A new notification; its cohort names those whose waits are counted with its own. */
@@ -144,7 +155,7 @@ export class World {
   }
 
   provider(row: number): Provider {
-    const { channel, integration_config_id = '' } = this.tables.columns.routingOf(row);
+    const { channel, integration_config_id = '' } = this.tables.row(row);
     const name = this.scenario.perReceiver?.includes(channel) ? `${channel} ${integration_config_id}` : channel;
     const there = this.#providers.get(name);
     if (there !== undefined) return there;
@@ -159,8 +170,9 @@ export class World {
   /** The work index, as the dispatcher reads it. */
   readonly index: DueIndex = {
     shards: () => this.tables.index.shards(),
-    page: (queue, query) => {
-      if (this.isBlackout()) return Promise.reject(new ThrottledError('The region is down.'));
+    page: async (queue, query) => {
+      if (this.isBlackout()) throw new ThrottledError('The region is down.');
+      await this.time.pause(INDEX_MS);
       return this.tables.index.page(queue, query);
     },
   };

@@ -25,7 +25,7 @@ export function heldBy({ observer, tables, time }: World, per_second: number): H
   const waiting: Waiting[] = [];
   for (let row = 0; row < tables.size; row++) {
     if (observer.isFinished(row)) continue;
-    waiting.push({ priority: tables.columns.routingOf(row).priority, since: observer.handedOverAt(row) });
+    waiting.push({ priority: tables.row(row).priority, since: observer.handedOverAt(row) });
   }
   return { notifications: waiting.length, ideal_expired: idealExpired(waiting, time.now, per_second) };
 }

@@ -1,139 +1,100 @@
-import { isDeepStrictEqual } from 'node:util';
-import { CLAIM_COLUMNS } from '../../src/adapters/dynamodb/table/guards.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
+import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
-import type { RowChange } from '../../src/core/model/row-change.ts';
-import { msOf } from '../engine/iso-time.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { Capacity } from '../models/capacity.ts';
-import { type Routing, RowColumns, rowOf } from './row-columns.ts';
 import { WorkIndex } from './work-index.ts';
 
-/** What the tables tell those who watch them. */
+/** What the tables tell those who watch them. Rows are named by their numbers. */
 export interface TableWatcher {
   claimed(row: number, until: number): void;
-  recorded(record: RetryRecord, row: number): void;
+  recorded(row: number, record: RetryRecord): void;
+  /** It is claimed by nobody now. */
   changed(row: number, status: string, failure_reason: string | undefined): void;
 }
 
+const DIGITS = 8;
 /** Units that a partition of an index takes per second. */
 const PARTITION_UNITS = 1_000;
 
+const logIds: string[] = [];
+
+export function logIdOf(row: number): string {
+  logIds[row] ??= `n${String(row).padStart(DIGITS, '0')}`;
+  return logIds[row];
+}
+
+export function rowOf(log_id: string): number {
+  return Number(log_id.slice(1));
+}
+
+type Stored = Readonly<Record<string, unknown>>;
+
 /**
- * NotificationLog and NotificationRetryLog for a million notifications: the twins of src/adapters/memory in typed arrays.
- * The calls take effect at once; the worker's model adds their duration.
+ * The tables of the pipeline in memory, with an index for a million rows, what their calls cost, and watchers. The calls
+ * take effect at once; the worker's model adds their duration.
  */
 export class Tables {
-  readonly columns: RowColumns;
+  readonly memory: MemoryTables;
   readonly index: WorkIndex;
-  readonly #time: VirtualTime;
+  readonly rows: ClaimStore;
+  readonly records: RecordStore;
+  readonly #time: Pick<VirtualTime, 'now' | 'clock'>;
   readonly #watcher: TableWatcher;
   readonly #capacities = new Map<string, Capacity>();
-  /** The last record of each row whose attempt is not settled: what a takeover looks for. */
-  readonly #records = new Map<number, RetryRecord>();
-  size = 0;
   writeUnits = 0;
   readUnits = 0;
 
   /** @param shards partitions per state and priority of the work index; the defaults unless given */
-  constructor(time: VirtualTime, size: number, watcher: TableWatcher, shards?: number) {
+  constructor(time: Pick<VirtualTime, 'now' | 'clock'>, watcher: TableWatcher, shards: number = BASE_SHARDS.work) {
     this.#time = time;
     this.#watcher = watcher;
-    this.columns = new RowColumns(size, shards);
-    this.index = new WorkIndex(time, this.columns, size);
+    this.memory = new MemoryTables(time.clock);
+    const { log, retryLog, rows, records } = this.memory;
+    this.index = new WorkIndex(time, log, shards);
+    watch(log, (log_id, before, after) => this.#changed(log_id, before, after));
+    watch(retryLog, (_, __, record) => watcher.recorded(rowOf(record.original_log_id), record));
+    this.rows = {
+      claim: (...args) => this.#wrote(rows.claim(...args)),
+      read: (log_id) => this.#read(1, rows.read(log_id)),
+      change: (...args) => this.#wrote(rows.change(...args)),
+      settle: (...args) => this.#wrote(rows.settle(...args)),
+    };
+    this.records = {
+      putIfAbsent: (record) => this.#wrote(records.putIfAbsent(record)),
+      replace: (...args) => this.#wrote(records.replace(...args)),
+      find: (...args) => this.#read(0.5, records.find(...args)),
+    };
+  }
+
+  get size(): number {
+    return this.memory.log.size;
   }
 
   get throttled(): number {
     return [...this.#capacities.values()].reduce((sum, { throttled }) => sum + throttled, 0);
   }
 
-  /** @param routing its place in `columns.routing` */
-  insert(routing: number, columns: Partial<NotificationRow>): number {
-    const row = this.size++;
-    this.columns.add(row, routing, columns);
+  /** The row and its entries in two indexes. */
+  insert(row: NotificationRow): void {
     this.writeUnits += 3;
-    this.index.changed(row);
-    return row;
+    this.memory.log.set(row.log_id, { ...row });
   }
 
-  routing(routing: Routing): number {
-    return this.columns.routing.push(routing) - 1;
+  row(row: number): NotificationRow {
+    const found = this.memory.row(logIdOf(row));
+    if (found === undefined) throw new Error(`There is no row ${row}.`);
+    return found;
   }
-
-  readonly rows: ClaimStore = {
-    claim: async ({ log_id, due }, claim_until, claim_id) => {
-      const row = rowOf(log_id);
-      const read = this.columns.read(row);
-      this.writeUnits += 1;
-      const { send_status } = read;
-      const claimable =
-        read.work_queue?.startsWith('due#') === true &&
-        read.work_at === due &&
-        send_status !== 'SENDING' &&
-        send_status !== 'SUCCESS' &&
-        read.attempts_left > 0;
-      if (!claimable) return { claimed: send_status === 'SENDING' && read.claim_id === claim_id, row: read };
-      const set = {
-        send_status: 'SENDING',
-        claim_until,
-        claim_id,
-        send_attempts: read.send_attempts + 1,
-        attempts_left: read.attempts_left - 1,
-        last_attempt: read.last_attempt + 1,
-      } as const;
-      this.columns.set(row, set);
-      this.columns.remove(row, ['next_retry_at']);
-      this.#watcher.claimed(row, msOf(claim_until));
-      const { next_retry_at: _, ...rest } = read;
-      return { claimed: true, row: { ...rest, ...set } };
-    },
-    read: async (log_id) => {
-      this.readUnits += 1;
-      return this.columns.read(rowOf(log_id));
-    },
-    change: async (was, change) => {
-      const now = this.columns.read(rowOf(was.log_id));
-      this.writeUnits += 1;
-      if (!CLAIM_COLUMNS.every((name) => now[name] === was[name] || isDeepStrictEqual(now[name], was[name])))
-        return false;
-      this.#apply(rowOf(was.log_id), change);
-      if (change.set.claim_until) this.#watcher.claimed(rowOf(was.log_id), msOf(change.set.claim_until));
-      return true;
-    },
-    settle: async (claimed, change) => {
-      const row = rowOf(claimed.log_id);
-      this.writeUnits += 1;
-      if (!this.columns.isHeld(row, claimed.last_attempt)) return false;
-      this.#apply(row, change);
-      this.#records.delete(row);
-      return true;
-    },
-  };
-
-  readonly records: RecordStore = {
-    putIfAbsent: async (record) => {
-      const there = this.#records.get(rowOf(record.original_log_id));
-      if (there?.retry_attempt === record.retry_attempt) return false;
-      this.#record(record);
-      return true;
-    },
-    replace: async (record) => {
-      this.#record(record);
-      return true;
-    },
-    find: async (log_id, attempt) => {
-      this.readUnits += 0.5;
-      const record = this.#records.get(rowOf(log_id));
-      return record?.retry_attempt === attempt ? record : undefined;
-    },
-  };
 
   /** Milliseconds that a write to the row's partition of the work index waits. @throws ThrottledError */
   indexWait(log_id: string): number {
-    const queue = this.columns.workQueue(rowOf(log_id));
-    return queue === undefined ? 0 : this.wait(queue, 1);
+    const queue = this.memory.log.get(log_id)?.['work_queue'];
+    return queue === undefined ? 0 : this.wait(String(queue), 1);
   }
 
+  /** Milliseconds that a call to the partition waits. @throws ThrottledError */
   wait(partition: string, units: number): number {
     let capacity = this.#capacities.get(partition);
     if (capacity === undefined) {
@@ -143,23 +104,37 @@ export class Tables {
     return capacity.take(units, this.#time.now);
   }
 
-  #record(record: RetryRecord): void {
-    const row = rowOf(record.original_log_id);
+  /** A write whose condition fails costs as much. */
+  #wrote<T>(answer: T): T {
     this.writeUnits += 1;
-    this.#records.set(row, record);
-    this.#watcher.recorded(record, row);
+    return answer;
   }
 
-  #apply(row: number, { set, remove = [] }: RowChange): void {
-    const before = this.columns.workQueue(row);
-    const beforeAt = this.columns.work_at[row];
-    this.columns.set(row, set);
-    this.columns.remove(row, remove);
-    const after = this.columns.workQueue(row);
-    if (before !== after || (after !== undefined && beforeAt !== this.columns.work_at[row])) {
-      this.writeUnits += (before === undefined ? 0 : 1) + (after === undefined ? 0 : 1);
-      this.index.changed(row);
-    }
-    if (set.send_status !== undefined) this.#watcher.changed(row, set.send_status, set.failure_reason);
+  #read<T>(units: number, answer: T): T {
+    this.readUnits += units;
+    return answer;
   }
+
+  #changed(log_id: string, before: Stored | undefined, after: Stored): void {
+    const moved = before?.['work_queue'] !== after['work_queue'] || before?.['work_at'] !== after['work_at'];
+    if (moved) this.index.changed(log_id);
+    if (before === undefined) return;
+    for (const { work_queue } of moved ? [before, after] : []) if (work_queue !== undefined) this.writeUnits += 1;
+    const { send_status, claim_until, failure_reason } = after as Partial<NotificationRow>;
+    if (send_status !== 'SENDING') this.#watcher.changed(rowOf(log_id), String(send_status), failure_reason);
+    else if (claim_until !== undefined && claim_until !== before['claim_until']) {
+      this.#watcher.claimed(rowOf(log_id), Date.parse(claim_until));
+    }
+  }
+}
+
+/** Tells of each value that is set. */
+function watch<V>(map: Map<string, V>, onSet: (key: string, before: V | undefined, after: V) => void): void {
+  const set = map.set.bind(map);
+  map.set = (key, value) => {
+    const before = map.get(key);
+    set(key, value);
+    onSet(key, before, value);
+    return map;
+  };
 }

@@ -1,64 +1,69 @@
 import type { DueIndex, WorkPage } from '../../src/core/model/work-index.ts';
-import { msOf, textOf } from '../engine/iso-time.ts';
-import type { VirtualTime } from '../engine/virtual-time.ts';
-import { logIdOf, type RowColumns } from './row-columns.ts';
-import { type Position, WorkPartition } from './work-partition.ts';
+import { readEntries } from '../../src/core/model/work-rules.ts';
 
 /** A global index follows its table by so many milliseconds. */
 const LAG_MS = 100;
-const READ_MS = 8;
 const TIDY_AFTER = 4_096;
+/** Entries that have left a second and are still kept, until they are half of it. */
+const KEPT_GONE = 64;
+/** Of an ISO-8601 time: its second. */
+const SECOND = 19;
+
+/** Where the index has a row. An entry that is not the row's present one has left the index. */
+interface Entry {
+  readonly log_id: string;
+  readonly queue: string;
+  readonly at: string;
+}
+
+type Log = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
 /** The work index of a simulated NotificationLog: each entry is a moment behind its row. */
 export class WorkIndex implements DueIndex {
-  readonly #time: VirtualTime;
-  readonly #columns: RowColumns;
-  readonly #partitions = new Map<string, WorkPartition>();
-  /** Where the index has each row: the partition, and the time in epoch milliseconds. */
-  readonly #queues: (string | undefined)[] = [];
-  readonly #ats: Float64Array;
+  readonly #time: { readonly now: number };
+  readonly #log: Log;
+  readonly #shards: number;
+  readonly #partitions = new Map<string, Partition>();
+  readonly #entries = new Map<string, Entry>();
   /** Rows that have changed, with the time at which the index follows. */
-  #behind: { readonly row: number; readonly from: number }[] = [];
+  #behind: { readonly log_id: string; readonly from: number }[] = [];
   #followed = 0;
   readUnits = 0;
 
-  constructor(time: VirtualTime, columns: RowColumns, size: number) {
+  constructor(time: { readonly now: number }, log: Log, shards: number) {
     this.#time = time;
-    this.#columns = columns;
-    this.#ats = new Float64Array(size);
+    this.#log = log;
+    this.#shards = shards;
   }
 
   /** The row's place has changed. */
-  changed(row: number): void {
-    this.#behind.push({ row, from: this.#time.now + LAG_MS });
+  changed(log_id: string): void {
+    this.#behind.push({ log_id, from: this.#time.now + LAG_MS });
     if (this.#behind.length - this.#followed > TIDY_AFTER) this.#follow();
   }
 
   async shards(): Promise<number> {
-    return this.#columns.shards;
+    return this.#shards;
   }
 
-  async page(work_queue: string, query: Parameters<DueIndex['page']>[1]): Promise<WorkPage> {
-    await this.#time.pause(READ_MS);
+  async page(
+    work_queue: string,
+    { from = '', until, limit, after }: Parameters<DueIndex['page']>[1],
+  ): Promise<WorkPage> {
     this.#follow();
-    const { from, until, limit, after } = query;
-    const begin: Position =
-      after === undefined
-        ? { at: from === undefined ? 0 : msOf(from), row: -1 }
-        : { at: Number(after['at']), row: Number(after['row']) };
-    const found = this.#partitions.get(work_queue)?.read(begin, msOf(until), limit) ?? [];
+    const begin =
+      after === undefined ? { at: from, log_id: '' } : { at: String(after['at']), log_id: String(after['log_id']) };
+    const found = this.#partitions.get(work_queue)?.read(begin, until, limit) ?? [];
     // About 150 bytes per entry, eventually consistent: 8 KB for a unit.
     this.readUnits += Math.max(0.5, Math.ceil((Math.min(found.length, limit) * 150) / 4_096) / 2);
     const page = found.slice(0, limit);
     const last = page.at(-1);
-    const items = page.map(({ at, row }) => {
-      const { tenant_id, channel, priority } = this.#columns.routingOf(row);
-      const queued_for = this.#columns.queuedFor(row);
-      const work_at = textOf(at);
-      const item = { log_id: logIdOf(row), tenant_id, channel, priority, work_at };
-      return queued_for === undefined ? item : { ...item, queued_for };
+    const entries = page.map(({ log_id, at }) => {
+      const { tenant_id, channel, priority, queued_for } = this.#log.get(log_id) ?? {};
+      return { log_id, tenant_id, channel, priority, work_at: at, ...(queued_for !== undefined && { queued_for }) };
     });
-    return { items, ...(found.length > limit && last !== undefined && { next: { at: last.at, row: last.row } }) };
+    const next = found.length > limit && last !== undefined ? { at: last.at, log_id: last.log_id } : undefined;
+    return { ...readEntries(work_queue, entries), ...(next && { next }) };
   }
 
   #follow(): void {
@@ -66,7 +71,7 @@ export class WorkIndex implements DueIndex {
       const change = this.#behind[this.#followed];
       if (change === undefined || change.from > this.#time.now) break;
       this.#followed += 1;
-      this.#move(change.row);
+      this.#move(change.log_id);
     }
     if (this.#followed > TIDY_AFTER) {
       this.#behind = this.#behind.slice(this.#followed);
@@ -74,23 +79,116 @@ export class WorkIndex implements DueIndex {
     }
   }
 
-  #move(row: number): void {
-    const [was, wasAt] = [this.#queues[row], this.#ats[row] ?? 0];
-    const queue = this.#columns.workQueue(row);
-    const at = this.#columns.work_at[row] ?? 0;
-    if (was === queue && wasAt === at) return;
-    this.#queues[row] = queue;
-    this.#ats[row] = at;
-    if (was !== undefined) this.#partitions.get(was)?.leave(wasAt);
-    if (queue !== undefined) this.#partition(queue).add(row, at);
+  #move(log_id: string): void {
+    const was = this.#entries.get(log_id);
+    const { work_queue, work_at } = this.#log.get(log_id) ?? {};
+    if (was?.queue === work_queue && was?.at === work_at) return;
+    this.#entries.delete(log_id);
+    if (was !== undefined) this.#partitions.get(was.queue)?.leave(was.at);
+    if (work_queue === undefined) return;
+    const entry = { log_id, queue: String(work_queue), at: String(work_at) };
+    this.#entries.set(log_id, entry);
+    this.#partition(entry.queue).add(entry);
   }
 
-  #partition(queue: string): WorkPartition {
+  #partition(queue: string): Partition {
     const there = this.#partitions.get(queue);
     if (there !== undefined) return there;
-    const has = (row: number, at: number) => this.#queues[row] === queue && this.#ats[row] === at;
-    const made = new WorkPartition(has);
+    const made = new Partition((entry) => this.#entries.get(entry.log_id) === entry);
     this.#partitions.set(queue, made);
     return made;
   }
+}
+
+interface Second {
+  entries: Entry[];
+  sorted: boolean;
+  gone: number;
+}
+
+type Position = Pick<Entry, 'at' | 'log_id'>;
+
+/** The entries of a partition by second, oldest first: most come at the end, and all of a second leave soon after another. */
+class Partition {
+  readonly #isHere: (entry: Entry) => boolean;
+  readonly #seconds = new Map<string, Second>();
+  /** The keys of `#seconds`, ascending. */
+  readonly #order: string[] = [];
+
+  constructor(isHere: (entry: Entry) => boolean) {
+    this.#isHere = isHere;
+  }
+
+  add(entry: Entry): void {
+    const key = entry.at.slice(0, SECOND);
+    let second = this.#seconds.get(key);
+    if (second === undefined) {
+      second = { entries: [], sorted: true, gone: 0 };
+      this.#seconds.set(key, second);
+      this.#order.splice(
+        firstFrom(this.#order, (one) => one >= key),
+        0,
+        key,
+      );
+    }
+    second.entries.push(entry);
+    second.sorted = false;
+  }
+
+  /** An entry has left the time; it is skipped from now on. */
+  leave(at: string): void {
+    const key = at.slice(0, SECOND);
+    const second = this.#seconds.get(key);
+    if (second === undefined) return;
+    second.gone += 1;
+    if (second.gone >= second.entries.length) {
+      this.#seconds.delete(key);
+      this.#order.splice(
+        firstFrom(this.#order, (one) => one >= key),
+        1,
+      );
+    } else if (second.gone > KEPT_GONE && second.gone * 2 > second.entries.length) this.#tidy(second);
+  }
+
+  /** Entries behind the position, oldest first, that are due by `until`; one more than `limit` if there are more. */
+  read(after: Position, until: string, limit: number): Entry[] {
+    const found: Entry[] = [];
+    const first = after.at.slice(0, SECOND);
+    for (let i = firstFrom(this.#order, (key) => key >= first); i < this.#order.length && found.length <= limit; i++) {
+      const key = this.#order[i] ?? '';
+      if (key > until) break;
+      const second = this.#seconds.get(key);
+      if (second === undefined) continue;
+      if (!second.sorted) this.#tidy(second);
+      const { entries } = second;
+      for (let j = key === first ? firstFrom(entries, (one) => compare(one, after) > 0) : 0; j < entries.length; j++) {
+        const entry = entries[j];
+        if (found.length > limit || entry === undefined) break;
+        if (entry.at <= until && this.#isHere(entry)) found.push(entry);
+      }
+    }
+    return found;
+  }
+
+  #tidy(second: Second): void {
+    second.entries = second.entries.filter(this.#isHere).sort(compare);
+    second.sorted = true;
+    second.gone = 0;
+  }
+}
+
+function compare(a: Position, b: Position): number {
+  if (a.at !== b.at) return a.at < b.at ? -1 : 1;
+  return a.log_id === b.log_id ? 0 : a.log_id < b.log_id ? -1 : 1;
+}
+
+/** The first place of a list from which on it holds. */
+function firstFrom<T>(values: readonly T[], holds: (value: T) => boolean): number {
+  let low = 0;
+  for (let high = values.length; low < high; ) {
+    const middle = (low + high) >> 1;
+    if (holds(values[middle] as T)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { Tables } from '../../simulation/twins/tables.ts';
 import { Stores } from '../../simulation/world/stores.ts';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
@@ -55,6 +56,19 @@ describe('storage of the simulated world', () => {
       ...{ malformed: room('malformed'), indexStore: room('indexing'), dueIndex: stores.tables.dueIndex },
     }),
   );
+});
+
+describe('storage of the scenarios, of which each entry of the index is a moment behind its row', () => {
+  let later = now().getTime();
+  const time = {
+    get now() {
+      later += 1_000;
+      return later;
+    },
+    clock: now,
+  };
+  const { memory, rows, records, index } = new Tables(time, { claimed() {}, recorded() {}, changed() {} });
+  storeSuite(() => inMemory(memory, { ...memory, ...{ rows, records, dueIndex: index, indexStore: memory } }));
 });
 
 describeOnDynamoDb<StoreUnderTest>(

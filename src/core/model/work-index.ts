@@ -12,7 +12,7 @@ export interface WorkQueue {
   readonly shard: number;
 }
 
-export function workQueueName({ state, priority, shard }: WorkQueue): string {
+function workQueueName({ state, priority, shard }: WorkQueue): string {
   return `${state}#${priority}#${shard}`;
 }
 

@@ -24,7 +24,7 @@ export const STATE_COLUMNS = [
 ] as const satisfies readonly (keyof NotificationRow)[];
 
 /** For claims by a plan: also what the plan reads and others may write without a change of state. */
-export const CLAIM_COLUMNS = [
+const CLAIM_COLUMNS = [
   ...STATE_COLUMNS,
   'delivery_by_attempt',
   'give_up',
