@@ -92,7 +92,7 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     await dead('replay-dead');
     return [['replay', '--include-stopped', '--yes']];
   },
-  reconcile: async () => [['reconcile', '--dry-run']],
+  reconcile: async () => [['reconcile', '--dry-run'], ['reconcile']],
   'emails send': async () => {
     await email();
     const post = join(ops.directory, 'post.md');

@@ -112,6 +112,7 @@ function numbered() {
       .replace(/(?<="key_id":"|keys \w+ )[\da-f]{16}/g, (found) => number(found, 'key_id'))
       .replace(/(?<="key":")[^"]+/g, (found) => number(found, 'key'))
       .replace(/\bop-[\w-]+/g, (found) => number(found, 'operation'))
+      .replace(/(?<="who":")(?!ann")[^"]+/g, '<operator>')
       .replace(/\bid-\d+/g, '<new id>');
 }
 
@@ -130,9 +131,16 @@ it('every command answers `--json` in the same form as ever', async () => {
   };
   const readable = numbered();
   const written: string[] = [];
+  let serial = 0;
+  // In order: entries of one moment are listed by their ids.
+  const newId = () => `id-${String(++serial).padStart(6, '0')}`;
   const answer = async (...args: string[]) => {
     const findDeployment = async () => deployment;
-    const { code, out, err } = await ops.run([...args, '--local', '--json'], { clock: () => NOW, findDeployment });
+    const { code, out, err } = await ops.run([...args, '--local', '--json'], {
+      clock: () => NOW,
+      newId,
+      findDeployment,
+    });
     const said = code === 0 ? '' : err;
     const line = args.join(' ').replaceAll(ops.directory, 'DIR');
     const answered = out === '' ? undefined : JSON.parse(out);
@@ -232,4 +240,6 @@ async function changes(answer: Answer, file: (name: string, text: string) => str
   await answer('emails', 'retry', 'mail-failed');
   await answer('emails', 'cancel', 'mail-pending');
   await answer('emails', 'cancel', 'mail-submitted');
+  // What was changed above, and by whom.
+  await answer('audit', '--from', NOW.toISOString());
 }

@@ -3,10 +3,11 @@ import type { Command } from 'commander';
 import { DEFAULT_STACK, STACK_VARIABLE } from '../../adapters/deployment/aws-deployment.ts';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createDeploymentClients, type DeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
+import { Problem } from '../../core/model/problem.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { type Decide, decideNow } from '../../operator-service/audit.ts';
 import { type OperatorDeps, operatorDeps } from '../../operator-service/deps.ts';
-import { OperatorError } from '../../terminal/errors.ts';
+import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import type { Output } from '../../terminal/output.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
@@ -30,6 +31,8 @@ export interface CliContext {
 export interface Session extends Omit<CliContext, 'clock' | 'newId'>, Output, OperatorDeps {
   /** Runs what changes something, and writes to the audit log who did it. What cannot be written there is not done. */
   readonly decide: Decide;
+  /** Who runs the command, for the audit log. */
+  readonly operator: () => Promise<string>;
 }
 
 interface CommonOptions {
@@ -84,8 +87,9 @@ async function openSession(
     onRefused: (reason, count) =>
       say(`SQS refused ${count} messages (${reason}): the notifications are due, and the next sweep sends them.\n`),
   });
-  const decide = decideNow(async () => ({ who: userInfo().username, role: 'operator' }), deps);
-  return { ...context, ...deps, decide, json };
+  const operator = async () => userInfo().username;
+  const decide = decideNow(async () => ({ who: await operator(), role: 'operator' }), deps);
+  return { ...context, ...deps, decide, operator, json };
 }
 
 /** The full command line that works on the same deployment as this command. */
@@ -110,4 +114,12 @@ export function newsletterNotFound(
     `${tenant} has no newsletter ${newsletter}${those}. PUT /v1/newsletters/${newsletter} makes it; a key with ` +
       `newsletters:write comes from \`${opsCommand('keys create', session)}\`.`,
   );
+}
+
+/** What the service names by its fields, the command names by its options. @throws OperatorError, or the error itself */
+export function faultInOptions(error: unknown, names: Readonly<Record<string, string>>): never {
+  const faults = error instanceof Problem ? (error.extras.errors ?? []) : [];
+  if (faults.length === 0) throw error;
+  const sentences = faults.map(({ path, message }) => `${names[path] ?? path} ${message}.`);
+  throw new OperatorError(sentences.join(' '), EXIT_USAGE);
 }

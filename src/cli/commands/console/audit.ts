@@ -20,11 +20,11 @@ interface AuditOptions extends AuditFilter {
   readonly limit: number;
 }
 
-/** `ops audit`: the audit log of the console, and of replays, in the shell. */
+/** `ops audit`: what operators did in the console and by commands. */
 export function addAudit(program: Command, context: CliContext): void {
   const command = program
     .command('audit')
-    .description('list what was done in the console and by `replay`, newest first')
+    .description('list what operators did in the console and by commands, newest first')
     .option('--who <NAME>', 'only what this user did')
     .option('--what <ACTION>', 'only this action: retry, cancel, reveal, operation.start, key.create, …')
     .option('--target <ID>', 'only what was done to this log_id, operation_id, key_id or email_id', parseId)
@@ -34,8 +34,8 @@ export function addAudit(program: Command, context: CliContext): void {
     .addHelpText(
       'after',
       `
-An entry without a result is of an action that runs, or whose process died. AWS CloudTrail has what operators do by
-other commands.
+An entry without a result is of an action that runs, or whose process died. Every command that changes something is here;
+what is done by the AWS CLI or in the AWS console is in CloudTrail.
 
 Examples:
   npm run ops -- audit --from 30d --who someone

@@ -1,22 +1,21 @@
 import { type Command, Option } from 'commander';
 import { describeEmail, doneOf, isOver, summaryOf } from '../../../batch/sending-job/email-report.ts';
-import {
-  cancelEmail,
-  type OperateDeps,
-  pauseEmail,
-  resumeEmail,
-  retryEmail,
-} from '../../../core/newsletter/lifecycle/operate.ts';
-import { resolveEmail } from '../../../core/newsletter/lifecycle/resolve.ts';
-import type { Email } from '../../../core/newsletter/model/email.ts';
 import { SHOWN_STATES, type ShownState } from '../../../core/newsletter/model/recipient-state.ts';
-import { type EmailSummary, emailSummary } from '../../../core/newsletter/views/email-view.ts';
+import type { EmailSummary } from '../../../core/newsletter/views/email-view.ts';
 import {
   listRecipients,
   type RecipientPlace,
   type RecipientView,
 } from '../../../core/newsletter/views/list-recipients.ts';
-import { emailAccess, requireEmail, showEmail } from '../../../operator-service/emails.ts';
+import type { EmailAction } from '../../../operator-service/contract/newsletters.ts';
+import {
+  decideEmail,
+  emailAccess,
+  listEmails,
+  requireEmail,
+  resolveUncertain,
+  showEmail,
+} from '../../../operator-service/emails.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
@@ -45,9 +44,9 @@ async function list(session: Session, { tenant, limit }: ListOptions): Promise<n
   const found: EmailSummary[] = [];
   let cursor: string | undefined;
   do {
-    const page = await access.emails.list(tenant, cursor);
-    found.push(...page.emails.map((email) => emailSummary(email, now)));
-    cursor = page.next_cursor;
+    const page = await listEmails(tenant, cursor, access);
+    found.push(...page.emails);
+    cursor = page.next;
   } while (cursor !== undefined && found.length < limit);
   const shown = found.slice(0, limit);
   printResult(session, shown, () =>
@@ -163,17 +162,11 @@ async function recipients(
   return 0;
 }
 
-interface Decision {
-  readonly name: string;
-  readonly what: string;
-  readonly run: (email_id: string, deps: OperateDeps) => Promise<Email>;
-}
-
-const DECISIONS: readonly Decision[] = [
-  { name: 'retry', what: 'send what a failed e-mail has not submitted', run: retryEmail },
-  { name: 'pause', what: 'stop giving out batches; those in progress stop within seconds', run: pauseEmail },
-  { name: 'resume', what: 'go on with a paused e-mail', run: resumeEmail },
-  { name: 'cancel', what: 'end an e-mail: nobody gets it who has not been sent to yet', run: cancelEmail },
+const DECISIONS: readonly (readonly [EmailAction, string])[] = [
+  ['retry', 'send what a failed e-mail has not submitted'],
+  ['pause', 'stop giving out batches; those in progress stop within seconds'],
+  ['resume', 'go on with a paused e-mail'],
+  ['cancel', 'end an e-mail: nobody gets it who has not been sent to yet'],
 ];
 
 interface ResolveOptions {
@@ -183,12 +176,10 @@ interface ResolveOptions {
 
 /** An operator's decisions about an e-mail. */
 export function addEmailsDecisions(emails: Command, context: CliContext): void {
-  for (const { name, what, run } of DECISIONS) {
-    const command = emails.command(name).argument('<ID>', 'the email_id', parseId).description(what);
+  for (const [action, what] of DECISIONS) {
+    const command = emails.command(action).argument('<ID>', 'the email_id', parseId).description(what);
     onDeployment(command, context, async (session, _, [id = '']) => {
-      const access = emailAccess(session);
-      await requireEmail(id, access);
-      const { email_id, status, paused } = await run(id, access);
+      const { email_id, status, paused } = await decideEmail(id, action, emailAccess(session), session.decide);
       printResult(
         session,
         { email_id, status, paused },
@@ -218,10 +209,8 @@ async function resolve(
   [id = '']: readonly string[],
 ): Promise<number> {
   if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);
-  const access = emailAccess(session);
-  await requireEmail(id, access);
-  const { email, ...reached } = await resolveEmail(id, resend ? 'resend' : 'leave', access);
-  const { email_id, status } = email;
+  const action = resend ? 'resend' : 'leave';
+  const { email_id, status, ...reached } = await resolveUncertain(id, action, emailAccess(session), session.decide);
   const { resolved, busy, continued, waiting, waiting_until } = reached;
   printResult(session, { email_id, status, ...reached }, () => {
     const toSend = status === 'failed' ? 'are to be sent again' : 'are sent again';

@@ -7,7 +7,6 @@ import { type EmailRequest, toPublication } from '../../../adapters/api/email-re
 import { emailSchema } from '../../../adapters/api/email-schemas.ts';
 import { emailIdOf, requestHash } from '../../../adapters/api/idempotency.ts';
 import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
-import { Problem } from '../../../core/model/problem.ts';
 import { parseTime } from '../../../core/model/time.ts';
 import { publishEmail } from '../../../core/newsletter/lifecycle/publish.ts';
 import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
@@ -17,7 +16,13 @@ import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { unreadableFile } from '../../../terminal/unreadable-file.ts';
-import { type CliContext, newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
+import {
+  type CliContext,
+  faultInOptions,
+  newsletterNotFound,
+  onDeployment,
+  type Session,
+} from '../../session/session.ts';
 
 const FORMATS: Readonly<Record<string, EmailFormat>> = {
   '.md': 'markdown',
@@ -118,18 +123,14 @@ function checkPost(raw: object, file: string): EmailRequest {
   try {
     return check(emailSchema, raw);
   } catch (error) {
-    const faults = error instanceof Problem ? (error.extras.errors ?? []) : [];
-    if (faults.length === 0) throw error;
-    const names: Readonly<Record<string, string>> = {
+    return faultInOptions(error, {
       newsletter_id: '--newsletter',
       segment: '--segment',
       scheduled_at: '--scheduled-at',
       delivery_window_minutes: '--window',
       subject: `the subject of ${file}`,
       body: `the text of ${file}`,
-    };
-    const sentences = faults.map(({ path, message }) => `${names[path] ?? path} ${message}.`);
-    throw new OperatorError(sentences.join(' '), EXIT_USAGE);
+    });
   }
 }
 
@@ -157,7 +158,16 @@ async function send(session: Session, file: string, options: SendOptions): Promi
     senderFault: senderFaultOf(session),
     now: session.clock(),
   });
-  const { status, scheduled_at } = await publishEmail(publication, access);
+  const decision = {
+    what: 'email.send',
+    on: [email_id],
+    details: { tenant: tenant_id, newsletter: options.newsletter },
+  };
+  const { answer } = await session.decide(decision, async () => ({
+    answer: await publishEmail(publication, access),
+    result: { [repeat ? 'repeated' : 'published']: 1 },
+  }));
+  const { status, scheduled_at } = answer;
   const local = session.local ? ' --local' : '';
   printResult(session, { email_id, status, ...(repeat && { repeat }) }, () => {
     const follow = `Follow it: npm run ops -- emails status ${email_id} --watch${local}`;

@@ -43,11 +43,27 @@ Examples:
   onDeployment<ReconcileOptions>(command, context, runReconcile);
 }
 
-async function runReconcile(session: Session, { dryRun = false, after }: ReconcileOptions): Promise<number> {
-  const { deployment, terminal, json } = session;
-  if (deployment.reconciler === undefined) {
+async function runReconcile(session: Session, options: ReconcileOptions): Promise<number> {
+  const { deployment, terminal, json, decide } = session;
+  const { reconciler } = deployment;
+  if (reconciler === undefined) {
     throw new DeploymentNotFoundError('The stack has no output ReconcilerFunction: deploy it anew.');
   }
+  const { dryRun = false } = options;
+  const scan = () => scanAll(reconciler, options, session);
+  const decided = async () => {
+    const answer = await scan();
+    const { taken_in, set_aside, failed } = answer;
+    return { answer, result: { taken_in, set_aside, failed } };
+  };
+  const total = dryRun ? await scan() : (await decide({ what: 'reconcile', on: [reconciler] }, decided)).answer;
+  if (json) terminal.print(`${JSON.stringify({ dry_run: dryRun, ...total })}\n`);
+  else terminal.print(describe(total, dryRun));
+  return total.failed > 0 ? EXIT_FAILED : 0;
+}
+
+async function scanAll(reconciler: string, { dryRun = false, after }: ReconcileOptions, session: Session) {
+  const { deployment } = session;
   const lambda = new LambdaClient({ ...deployment.clients.lambda, maxAttempts: 1 });
   const progress = showProgress(session);
   const total = { scanned: 0, missed: 0, taken_in: 0, set_aside: 0, failed: 0 };
@@ -56,7 +72,7 @@ async function runReconcile(session: Session, { dryRun = false, after }: Reconci
     progress.step('Scanning NotificationLog');
     do {
       const part = { dry_run: dryRun, seconds: PART_SECONDS, ...(next && { after: next }) };
-      const { next: reached, ...counts } = await reconcilePart(lambda, deployment.reconciler, part);
+      const { next: reached, ...counts } = await reconcilePart(lambda, reconciler, part);
       for (const [name, count] of Object.entries(counts)) total[name as keyof typeof total] += count;
       next = reached;
       progress.update({ verb: 'scanned', done: total.scanned, summary: `${total.missed} missed` });
@@ -68,9 +84,7 @@ async function runReconcile(session: Session, { dryRun = false, after }: Reconci
     progress.end();
     lambda.destroy();
   }
-  if (json) terminal.print(`${JSON.stringify({ dry_run: dryRun, ...total })}\n`);
-  else terminal.print(describe(total, dryRun));
-  return total.failed > 0 ? EXIT_FAILED : 0;
+  return total;
 }
 
 function describe({ scanned, missed, taken_in, set_aside, failed }: ReconcileAnswer, dryRun: boolean): string {

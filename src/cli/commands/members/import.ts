@@ -16,13 +16,13 @@ import * as v from 'valibot';
 import { label } from '../../../adapters/api/newsletter-schemas.ts';
 import { withDirectCalls } from '../../../adapters/dynamodb/direct-calls/direct-calls.ts';
 import { MEMBER_STATUSES, type MemberStatus } from '../../../core/newsletter/model/member.ts';
+import { type MemberAccess, memberAccess } from '../../../operator-service/members.ts';
 import { isSameFile } from '../../../processes/same-file.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { unreadableFile, unwritableFile } from '../../../terminal/unreadable-file.ts';
-import { type MemberAccess, memberAccess } from '../../session/member-access.ts';
 import { type CliContext, newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { type ImportJournal, type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
 import { formatOf, type LineFault, readRecords } from './member-file.ts';
@@ -89,7 +89,14 @@ async function run(session: Session, file: string, options: ImportOptions): Prom
   const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
   const journal = importJournal(session.stateDirectory, scope, rejects);
   try {
-    return await importFrom(file, { size, format, rules, access, rejects, journal }, session);
+    const { tenant, newsletter } = options;
+    const decision = { what: 'member.import', on: [newsletter], details: { tenant } };
+    const { answer } = await session.decide(decision, async () => {
+      const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
+      const { created, changed, bad } = state;
+      return { answer: state, result: { created, changed, bad } };
+    });
+    return report(session, answer, rejects);
   } finally {
     journal.release();
   }
@@ -104,7 +111,7 @@ interface Import {
   readonly journal: ImportJournal;
 }
 
-async function importFrom(file: string, given: Import, session: Session): Promise<number> {
+async function importFrom(file: string, given: Import, session: Session): Promise<ImportState> {
   const { size, format, rules, access, rejects, journal } = given;
   let state = journal.unfinished ?? NOTHING_IMPORTED;
   if (state.line > 0) session.terminal.say(`Going on after line ${state.line}, which was stored before.\n`);
@@ -147,7 +154,7 @@ async function importFrom(file: string, given: Import, session: Session): Promis
     bytes.destroy();
   }
   journal.end();
-  return report(session, state, rejects);
+  return state;
 }
 
 function report(session: Session, { line, created, changed, bad }: ImportState, rejects: string | undefined): number {

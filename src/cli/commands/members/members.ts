@@ -1,34 +1,28 @@
 import type { Command } from 'commander';
+import { memberAccess, type NamedAddress, showMembers, suppressAddress } from '../../../operator-service/members.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { type MemberAccess, memberAccess } from '../../session/member-access.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, faultInOptions, onDeployment, type Session } from '../../session/session.ts';
 
 interface MemberOptions {
   readonly tenant: string;
   readonly email?: string;
 }
 
-/** The hash of the address that a command names, by a member's id or by the address itself. */
-async function addressHash(
-  session: Session,
-  { members, sealing }: MemberAccess,
+const inOptions = (error: unknown) => faultInOptions(error, { email: '--email' });
+
+/** The address that a command names, by a member's id or by the address itself. @throws OperatorError */
+async function named(
+  { terminal }: Session,
   member_id: string | undefined,
   { tenant, email }: MemberOptions,
-): Promise<string> {
+): Promise<NamedAddress> {
   if ((member_id === undefined) === (email === undefined)) {
     throw new OperatorError('Name a member by its ID or by --email, one of the two.', EXIT_USAGE);
   }
-  if (member_id !== undefined) {
-    const member = await members.read(tenant, member_id);
-    if (member === undefined) throw new OperatorError(`${tenant} has no member ${member_id}: look by --email.`);
-    return member.email_hash;
-  }
-  const address = sealing.mailbox(email === '-' ? await session.terminal.readInput() : (email ?? ''));
-  if (address === undefined)
-    throw new OperatorError('--email must be one address, such as name@example.com.', EXIT_USAGE);
-  return sealing.emailHash(tenant, address);
+  if (member_id !== undefined) return { tenant, member_id };
+  return { tenant, address: email === '-' ? await terminal.readInput() : (email ?? '') };
 }
 
 export function addMembersShow(members: Command, context: CliContext): void {
@@ -43,19 +37,9 @@ export function addMembersShow(members: Command, context: CliContext): void {
 }
 
 async function show(session: Session, id: string | undefined, options: MemberOptions): Promise<number> {
-  const access = memberAccess(session);
-  const hash = await addressHash(session, access, id, options);
-  const entry = await access.members.address(options.tenant, hash);
-  if (entry === undefined) throw new OperatorError(`${options.tenant} knows nothing of this address.`);
-  const chosen = entry.members.filter(({ member_id }) => id === undefined || member_id === id);
-  const found = await Promise.all(
-    chosen.map(async ({ email_hash: _, sealed_identity: __, tenant_id: ___, ...member }, i) => {
-      const stored = chosen[i];
-      return { ...member, ...(stored && (await access.sealing.openMember(stored))) };
-    }),
-  );
-  const { suppressed, unsubscribed = {} } = entry.facts ?? {};
-  printResult(session, { members: found, ...(suppressed && { suppressed }), unsubscribed }, () =>
+  const shown = await showMembers(await named(session, id, options), memberAccess(session)).catch(inOptions);
+  const { members: found, suppressed, unsubscribed } = shown;
+  printResult(session, shown, () =>
     [
       ...found.flatMap((member) => [
         `${member.member_id}  ${member.email}${'name' in member ? `  ${member.name}` : ''}`,
@@ -100,15 +84,11 @@ async function change(
   id: string | undefined,
   options: MemberOptions,
 ): Promise<number> {
-  const access = memberAccess(session);
-  const hash = await addressHash(session, access, id, options);
-  const { tenant } = options;
-  if (name === 'suppress') {
-    await access.members.suppress(tenant, hash, { reason: 'operator', at: session.clock().toISOString() });
-  } else await access.members.unsuppress(tenant, hash);
-  const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
-  printResult(session, { suppressed: suppressed ?? null }, () =>
-    suppressed === undefined
+  const address = await named(session, id, options);
+  const changed = await suppressAddress(address, name, memberAccess(session), session.decide).catch(inOptions);
+  const { suppressed } = changed;
+  printResult(session, changed, () =>
+    suppressed === null
       ? 'The address gets newsletters again. SES keeps a suppression list of its own: see the runbook.\n'
       : `The address gets no newsletter: ${suppressed.reason} at ${suppressed.at}.\n`,
   );

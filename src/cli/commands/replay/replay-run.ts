@@ -1,9 +1,4 @@
-import { userInfo } from 'node:os';
-import { createAuditLog } from '../../../adapters/dynamodb/console/audit-log.ts';
 import { createOperationRows } from '../../../adapters/dynamodb/console/operation-rows.ts';
-import { createOperationStore } from '../../../adapters/dynamodb/console/operation-store.ts';
-import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
-import { recorded } from '../../../core/operator/audit/audited.ts';
 import { auditDetails } from '../../../core/operator/operations/bounds.ts';
 import {
   createOperation,
@@ -43,14 +38,13 @@ export interface ReplayRun {
 
 /** @param unstored where an operation is that only counts, and is not audited */
 export function replayRun(session: Session, unstored?: OperationStore): ReplayRun {
-  const { dynamodb, deployment, rows, lanes, clock, newId, pause } = session;
-  const { notification_log, pipeline_state, audit } = deployment.tables;
-  const operations = unstored ?? createOperationStore(dynamodb, pipeline_state);
+  const { dynamodb, deployment, rows, lanes, clock, newId, pause, shards, decide } = session;
+  const operations = unstored ?? session.operations;
   let sent = 0;
   const deps: RunDeps = {
     operations,
     // Reads consistently, so that no decision depends on an outdated row.
-    candidates: createOperationRows(dynamodb, notification_log, clock, createShardMark(dynamodb, pipeline_state).read),
+    candidates: createOperationRows(dynamodb, deployment.tables.notification_log, clock, shards),
     rows: {
       read: rows.read,
       async change(row, change) {
@@ -67,7 +61,6 @@ export function replayRun(session: Session, unstored?: OperationStore): ReplayRu
   };
   // This process runs it.
   const operating: OperateDeps = { operations, clock, newId, kick: async () => {} };
-  const auditing = { audit: createAuditLog(dynamodb, audit, clock), clock, newId, onRecord: () => {} };
   const current = async (operation_id: string) => {
     const found = await operations.read(operation_id);
     if (found === undefined) throw new OperatorError(`${operation_id} is not stored any more.`);
@@ -81,12 +74,9 @@ export function replayRun(session: Session, unstored?: OperationStore): ReplayRu
     run: () => Promise<A>,
   ): Promise<A> {
     if (unstored !== undefined) return run();
-    const what = `operation.${act}`;
-    const details = JSON.stringify(auditDetails(of));
-    const who = userInfo().username;
-    const action = { who, role: 'operator', what, on: [of.operation_id], request_id: newId(), details };
+    const decision = { what: `operation.${act}`, on: [of.operation_id], details: auditDetails(of) };
     const result = act === 'create' ? { created: 1 } : { accepted: 1 };
-    return (await recorded(action, auditing, async () => ({ answer: await run(), result }))).answer;
+    return (await decide(decision, async () => ({ answer: await run(), result }))).answer;
   }
 
   return {

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { createMemoryOperations } from '../../../adapters/memory/console/memory-operations.ts';
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
@@ -53,7 +52,7 @@ async function runReplay(session: Session, options: ReplayOptions): Promise<numb
   const run = replayRun(session);
   const unfinished = await unfinishedReplay(options, request, run.operations, session);
   if (unfinished !== undefined) session.terminal.say(`Continuing ${unfinished.operation_id}, which did not finish.\n`);
-  const created_by = userInfo().username;
+  const created_by = await session.operator();
   const id = options.id !== undefined && { operation_id: options.id };
   const operation = unfinished ?? (await run.create({ ...request, ...id, created_by }));
   return carryOut(await previewed(operation, run), run, options, session);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuditLog } from '../../../../src/adapters/dynamodb/console/audit-log.ts';
 import type { AuditRecord } from '../../../../src/core/operator/audit/audit.ts';
-import { type Operations, startOperations } from '../../../support/cli/operations.ts';
+import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';
 
 const NOW = new Date('2026-03-05T12:00:00.000Z');
 
@@ -70,5 +70,36 @@ describe('ops audit', () => {
       at,
     );
     expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('exchange them') });
+  });
+});
+
+describe('a command that cannot write the audit log', () => {
+  let operations: Operations;
+  beforeAll(async () => {
+    operations = await startOperations();
+    const letter = { version: 1, log_id: 'dead', tenant_id: 'T1', channel: 'webhook', priority: 'normal', run_id: 'r' };
+    const dead_message_id = await operations.sendDeadLetter('webhook', { ...letter, due: NOW.toISOString() });
+    await operations.put(storedRow('due'), deadRow('dead', { dead_message_id }));
+  });
+  afterAll(() => operations.stop());
+
+  it.each([
+    [['retry', 'due']],
+    [['cancel', 'due']],
+    [['replay', '--yes']],
+    [['dlq', 'drop', 'dead', '--yes']],
+    [['dlq', 'redrive', '--channel', 'webhook', '--yes']],
+    [['keys', 'create', '--tenant', 'T1', '--scope', 'send']],
+    [['members', 'suppress', '--email', 'm@example.com', '--tenant', 'T1']],
+  ])('does nothing: %j', async (args) => {
+    const { deployment } = operations;
+    const findDeployment = async () => ({ ...deployment, tables: { ...deployment.tables, audit: 'no-such-table' } });
+    const before = await Promise.all([operations.row('due'), operations.row('dead')]);
+    const { code, out } = await operations.run([...args, '--local', '--json'], { findDeployment });
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(await Promise.all([operations.row('due'), operations.row('dead')])).toEqual(before);
+    expect(await operations.takeAll()).toEqual([]);
+    expect(await operations.json('keys', 'list')).toEqual({ keys: [] });
+    expect(await operations.json<{ dead_letters: object[] }>('dlq', 'list')).toMatchObject({ dead_letters: [{}] });
   });
 });

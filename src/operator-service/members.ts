@@ -1,0 +1,80 @@
+import { createMemberStore } from '../adapters/dynamodb/newsletter/member-store.ts';
+import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newsletter-store.ts';
+import { createMemberSealing } from '../adapters/recipient/member-sealing.ts';
+import { Problem } from '../core/model/problem.ts';
+import { invalid } from '../http/check.ts';
+import type { Decide } from './audit.ts';
+import type { OperatorDeps } from './deps.ts';
+
+/** The stores of members on a deployment. */
+export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {
+  let loading: Promise<string> | undefined;
+  const hashKey = () => {
+    loading ??= deployment.recipientHashKey();
+    return loading;
+  };
+  return {
+    members: createMemberStore(dynamodb, deployment.tables.members, clock),
+    newsletters: createNewsletterStore(dynamodb, deployment.tables.newsletters),
+    sealing: createMemberSealing(deployment.sealer(dynamodb), hashKey),
+    clock,
+    newId,
+  };
+}
+
+export type MemberAccess = ReturnType<typeof memberAccess>;
+
+/** An address of a tenant: that of a member, or the address itself. */
+export type NamedAddress = { readonly tenant: string } & (
+  | { readonly member_id: string }
+  | { readonly address: string }
+);
+
+/** @throws Problem not-found, or invalid-request for what is no address */
+async function hashOf(named: NamedAddress, { members, sealing }: MemberAccess): Promise<string> {
+  const { tenant } = named;
+  if ('member_id' in named) {
+    const member = await members.read(tenant, named.member_id);
+    if (member !== undefined) return member.email_hash;
+    throw new Problem('not-found', `${tenant} has no member ${named.member_id}: look by --email.`);
+  }
+  const address = sealing.mailbox(named.address);
+  if (address !== undefined) return sealing.emailHash(tenant, address);
+  throw invalid([{ path: 'email', rule: 'address', message: 'must be one address, such as name@example.com' }]);
+}
+
+/** The members of an address, and what is known of the address. @throws Problem */
+export async function showMembers(named: NamedAddress, access: MemberAccess) {
+  const { tenant } = named;
+  const entry = await access.members.address(tenant, await hashOf(named, access));
+  if (entry === undefined) throw new Problem('not-found', `${tenant} knows nothing of this address.`);
+  const chosen = entry.members.filter(({ member_id }) => !('member_id' in named) || member_id === named.member_id);
+  const members = await Promise.all(
+    chosen.map(async (stored) => {
+      const { email_hash: _, sealed_identity: __, tenant_id: ___, ...member } = stored;
+      return { ...member, ...(await access.sealing.openMember(stored)) };
+    }),
+  );
+  const { suppressed, unsubscribed = {} } = entry.facts ?? {};
+  return { members, ...(suppressed && { suppressed }), unsubscribed };
+}
+
+/** Ends all newsletters to an address, or lifts that. The audit log names the member or the hash. @throws Problem */
+export async function suppressAddress(
+  named: NamedAddress,
+  action: 'suppress' | 'unsuppress',
+  access: MemberAccess,
+  decide: Decide,
+) {
+  const { tenant } = named;
+  const hash = await hashOf(named, access);
+  const on = ['member_id' in named ? named.member_id : hash];
+  const { answer } = await decide({ what: `member.${action}`, on, details: { tenant } }, async () => {
+    const at = access.clock().toISOString();
+    if (action === 'suppress') await access.members.suppress(tenant, hash, { reason: 'operator', at });
+    else await access.members.unsuppress(tenant, hash);
+    const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
+    return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
+  });
+  return answer;
+}
