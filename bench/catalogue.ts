@@ -1,7 +1,6 @@
 import type { Benchmark } from './benchmark.ts';
-import { bundles } from './cases/bundles.ts';
 import { dispatcherCpu } from './cases/dispatcher-cpu.ts';
-import { imports } from './cases/imports.ts';
+import { bundles, imports } from './cases/imports.ts';
 import { intake } from './cases/intake.ts';
 import { memory } from './cases/memory.ts';
 import { newsletterCpu } from './cases/newsletter/cpu.ts';
@@ -9,9 +8,8 @@ import { newsletterPreparation } from './cases/newsletter/preparation.ts';
 import { newsletterRate } from './cases/newsletter/rate.ts';
 import { newsletterUsage } from './cases/newsletter/usage.ts';
 import { sealing } from './cases/sealing.ts';
-import { storageCalls } from './cases/storage-calls.ts';
 import { sweepReads } from './cases/sweep-reads.ts';
-import { usage } from './cases/usage.ts';
+import { storageCalls, usage } from './cases/usage.ts';
 import { webhookCpu } from './cases/webhook-cpu.ts';
 
 /** The benchmarks in the order of their run. Those that only count come first, while later ones prepare. */

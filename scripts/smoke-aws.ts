@@ -2,8 +2,7 @@ import { Command } from 'commander';
 import { runCommand, writingTo } from '../src/terminal/run-command.ts';
 import { processTerminal, type Terminal } from '../src/terminal/terminal.ts';
 import { cdk, checkAccount, openAccount } from './smoke/account.ts';
-import { CHECKS } from './smoke/checks.ts';
-import { costOf } from './smoke/cost.ts';
+import { CHECKS, costOf } from './smoke/checks.ts';
 import { STACK } from './smoke/stack.ts';
 
 /** Deployment, checks and destruction take about half an hour. */

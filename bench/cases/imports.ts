@@ -2,13 +2,37 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { CHANNELS } from '../../src/core/model/channels.ts';
 import { functionEnvironment } from '../../src/local/emulator/lambda/environment.ts';
 import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
-import { bundle } from '../setup/bundle.ts';
+import { bundle, bundleSize } from '../setup/bundle.ts';
 import { deployedFunctions } from '../setup/deployed-functions.ts';
 import { median } from '../statistics.ts';
+
+const MEGABYTE = 1_000_000;
+
+/**
+ * Budget (docs/architecture.md): the size that Lambda fetches at a cold start, including code that may be loaded later.
+ */
+export const bundles: Benchmark = {
+  name: 'bundles',
+  describes: 'size of the channel functions’ bundles',
+  async run(context) {
+    context.step('bundles: the plain reading’s');
+    const deployed = deployedFunctions(context.stack);
+    const plain = bundleSize(await bundle('bench/plain/plain-worker.ts', context.home)) / MEGABYTE;
+    return CHANNELS.map((channel) => ({
+      id: `bundle_size.${channel}`,
+      what: `bundle of send-${channel}, minified`,
+      figure: bundleSize(deployed.bundleOf(`send-${channel}`)) / MEGABYTE,
+      unit: 'MB',
+      budget: { max: 1.2 },
+      plain,
+    }));
+  },
+};
 
 const run = promisify(execFile);
 const ROUNDS = 11;

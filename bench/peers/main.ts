@@ -11,10 +11,9 @@ import { startWorld } from '../setup/world.ts';
 import { type Candidate, CONCURRENCY, PATIENCE_SECONDS } from './candidate.ts';
 import { installPeers, TOOLS } from './install.ts';
 import { ourCandidate, webhookSecret } from './our-candidate.ts';
-import { startPeer } from './peer-candidate.ts';
+import { type PeersReport, renderPeers, startPeer } from './peer-candidate.ts';
 import { treeOf } from './process-cpu.ts';
 import { startPeersReceiver } from './receiver.ts';
-import { type PeersReport, renderPeers } from './report.ts';
 import { measure, measureDeaths } from './rounds.ts';
 import { MissingServerError, startPostgres, startRedis } from './servers.ts';
 

@@ -1,9 +1,8 @@
-import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { bundle } from './bundle.ts';
-import { itemSize } from './item-size.ts';
 import { drain, type Polled } from './lambda-poller.ts';
 import { queueAt, standardLane } from './lane-queue.ts';
 import { type Meter, type Reading, startMeter, totalRequests } from './meter.ts';
@@ -124,4 +123,21 @@ async function rowSize(world: World, TableName: string, item: Item | undefined):
   );
   if (row === undefined) throw new Error(`${TableName} has no row of a notification that was just handled`);
   return itemSize(row);
+}
+
+/**
+ * Bytes of an item as DynamoDB charges for them: names and texts in UTF-8, a number about one byte per two digits plus
+ * one, null and boolean one byte (Developer Guide, "DynamoDB item sizes and formats").
+ */
+export function itemSize(item: Item): number {
+  return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0);
+}
+
+function valueSize(value: AttributeValue): number {
+  if (value.S !== undefined) return Buffer.byteLength(value.S);
+  if (value.B !== undefined) return value.B.length;
+  if (value.N !== undefined) return Math.ceil(value.N.replace(/^-?0*|[.]/g, '').length / 2) + 1;
+  if (value.BOOL !== undefined || value.NULL !== undefined) return 1;
+  // The pipeline writes no lists, maps or sets.
+  throw new TypeError(`The size of a value of this type is not known: ${Object.keys(value).join()}`);
 }

@@ -1,10 +1,8 @@
-import type { ComponentChildren } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../navigation/keys.ts';
 import { navigate } from '../navigation/router.ts';
-import { fittingColumns, useRoom } from './fitting-columns.ts';
 import { useNarrow } from './use-narrow.ts';
-import { useVisibleRows } from './use-visible-rows.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -105,4 +103,119 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
       </tbody>
     </table>
   );
+}
+
+/** In rem, as `.table-row` of the styles has them: between columns, and at both ends of a row. */
+const GAP = 0.875;
+const PADDING = 2;
+
+interface Track {
+  /** A grid track, such as `8rem` or `minmax(10rem, 2fr)`. */
+  readonly width: string;
+  readonly narrow?: 'head' | 'line';
+}
+
+/**
+ * The columns that have room. Those that a narrow screen leaves out anyway are left out from the left, one after the
+ * other, until the rest fits. Where even that has no room, texts are cut short.
+ * @param room rem
+ */
+function fittingColumns<C extends Track>(columns: readonly C[], room: number): readonly C[] {
+  const needed = columns.reduce((sum, { width }) => sum + leastOf(width) + GAP, PADDING - GAP);
+  const least = columns.findIndex(({ narrow }) => narrow === undefined);
+  if (needed <= room) return columns;
+  return least < 0 ? columns.map(shrinking) : fittingColumns(columns.toSpliced(least, 1), room);
+}
+
+function shrinking<C extends Track>(column: C): C {
+  return { ...column, width: column.width.replace(/minmax\([^,]+/, 'minmax(0') };
+}
+
+function leastOf(width: string): number {
+  return Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0);
+}
+
+/** The width of the screen's content in rem. It is known before the first drawing, so nothing is drawn twice. */
+function useRoom(): number {
+  const [room, setRoom] = useState(measure);
+  useEffect(() => {
+    const update = () => setRoom(measure());
+    addEventListener('resize', update);
+    return () => removeEventListener('resize', update);
+  }, []);
+  return room;
+}
+
+function measure(): number {
+  const content = document.querySelector<HTMLElement>('.screen');
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return (content?.clientWidth ?? innerWidth) / rem;
+}
+
+/** Rows that are drawn above and below the window, so that scrolling shows no gap. */
+const OVERSCAN = 12;
+/** As `--row` and `--card-row` of the styles, in rem. */
+const ROW_REM = { wide: 2.5, narrow: 4.5 } as const;
+/** Height of what stays at the top of the window, in pixels. */
+const STICKY_PX = 120;
+
+export interface VisibleRows {
+  /** The rows [first, last) are to be drawn. */
+  readonly first: number;
+  readonly last: number;
+  readonly rowHeight: number;
+  /** Scrolls a row into the window. */
+  readonly reveal: (index: number) => void;
+}
+
+function useVisibleRows(
+  body: RefObject<HTMLElement | null>,
+  count: number,
+  more: boolean,
+  onEnd: (() => void) | undefined,
+): VisibleRows {
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const rowHeight = (useNarrow() ? ROW_REM.narrow : ROW_REM.wide) * rem;
+  const [range, setRange] = useState({ first: 0, last: 50 });
+
+  const measure = useCallback(() => {
+    if (body.current === null) return;
+    const above = -body.current.getBoundingClientRect().top;
+    const first = Math.max(0, Math.floor(above / rowHeight) - OVERSCAN);
+    const last = Math.min(count, Math.ceil((above + innerHeight) / rowHeight) + OVERSCAN);
+    setRange((before) => (before.first === first && before.last === last ? before : { first, last }));
+  }, [body, count, rowHeight]);
+
+  useLayoutEffect(measure, [measure]);
+  useEffect(() => {
+    let frame = 0;
+    const onScroll = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(measure);
+    };
+    addEventListener('scroll', onScroll, { passive: true });
+    addEventListener('resize', onScroll);
+    return () => {
+      cancelAnimationFrame(frame);
+      removeEventListener('scroll', onScroll);
+      removeEventListener('resize', onScroll);
+    };
+  }, [measure]);
+
+  const atEnd = more && count > 0 && range.last >= count;
+  useEffect(() => {
+    if (atEnd) onEnd?.();
+  }, [atEnd, onEnd]);
+
+  const reveal = useCallback(
+    (index: number) => {
+      if (body.current === null) return;
+      const top = body.current.getBoundingClientRect().top + index * rowHeight;
+      if (top < STICKY_PX) scrollBy(0, top - STICKY_PX);
+      else if (top + rowHeight > innerHeight - rowHeight) scrollBy(0, top + 2 * rowHeight - innerHeight);
+      measure();
+    },
+    [body, rowHeight, measure],
+  );
+  return { ...range, rowHeight, reveal };
 }

@@ -1,12 +1,17 @@
 import { useContext, useState } from 'preact/hooks';
-import type { OperationView } from '../../src/operator-service/contract/operations.ts';
+import type { OperationAction, OperationView } from '../../src/operator-service/contract/operations.ts';
+import { newRequestId, problemOf, write } from '../data/api.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
+import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
+import { count, Time } from '../parts/time.tsx';
+import { showProblem, showToast } from '../parts/toasts.tsx';
+import { exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../parts/words.ts';
+import { FilterWords } from './operations/filter-words.tsx';
 import { NewOperation } from './operations/new-operation.tsx';
-import { Operation } from './operations/operation.tsx';
 
 /** Bulk operations, newest first: what runs, how far it is, and what became of it. */
 export function OperationsScreen() {
@@ -65,5 +70,156 @@ export function OperationsScreen() {
         />
       )}
     </ScreenFrame>
+  );
+}
+
+const ACTION_NAMES: Readonly<Record<OperationAction, string>> = {
+  start: 'Start',
+  pause: 'Pause',
+  resume: 'Resume',
+  cancel: 'Cancel',
+};
+const ANSWERS: Readonly<Record<OperationAction, string>> = {
+  start: 'The operation has begun.',
+  pause: 'It pauses after the page in progress.',
+  resume: 'It goes on where it stopped.',
+  cancel: 'It ends after the page in progress; what was done stays done.',
+};
+
+interface OperationProps {
+  readonly operation: OperationView;
+  readonly onChanged: () => void;
+}
+
+function Operation({ operation, onChanged }: OperationProps) {
+  const session = useContext(SessionContext);
+  const { operation_id, kind, status, preview, progress, wanted } = operation;
+  const word = OPERATION_WORDS[status];
+  const heading = `operation-${operation_id}`;
+  const act = async (action: OperationAction) => {
+    try {
+      await write(`POST /api/operations/{operation_id}/${action}`, { operation_id }, { request_id: newRequestId() });
+      showToast('done', ANSWERS[action]);
+    } catch (error) {
+      showProblem(problemOf(error));
+    }
+    onChanged();
+  };
+  return (
+    <section class="panel group" aria-labelledby={heading}>
+      <header class="group-head">
+        <div class="group-what">
+          <h2 id={heading} class="title-line">
+            {KIND_WORDS[kind].name}
+            {preview !== null && ` ${plural(preview.taken, 'notification')}`}
+            <Badge tone={word.tone} title={word.meaning}>
+              {wanted === null ? word.name : wanted === 'pause' ? 'Pausing' : 'Cancelling'}
+            </Badge>
+          </h2>
+          <p class="soft">
+            by {operation.created_by} · <Time at={operation.created_at} />
+            {operation.ended_at !== null && (
+              <>
+                {' '}
+                · ended <Time at={operation.ended_at} />
+              </>
+            )}{' '}
+            · <code class="faint">{operation_id}</code>
+          </p>
+        </div>
+        <div class="group-actions">
+          {session.role === 'operator' &&
+            operation.actions.map((action) => (
+              <button
+                key={action}
+                type="button"
+                class={`button${action === 'start' || action === 'resume' ? ' primary' : ''}`}
+                onClick={() => act(action)}
+              >
+                {ACTION_NAMES[action]}
+                <span class="visually-hidden"> {KIND_WORDS[kind].name}</span>
+              </button>
+            ))}
+        </div>
+      </header>
+      <div class="group-line">
+        <FilterWords filter={operation.filter} />
+      </div>
+      {status !== 'previewing' && status !== 'ready' && <Progress operation={operation} />}
+      <Reasons excluded={(status === 'ready' ? (preview ?? progress) : progress).excluded} />
+      <Taken log_ids={operation.sample_log_ids} total={progress.taken} />
+      {operation.error !== null && <p class="group-line note tone-bad">{operation.error}</p>}
+      <ShellCommands
+        open={operation.error !== null}
+        commands={[
+          ...(operation.command === null ? [] : [{ label: 'The same', command: operation.command }]),
+          { label: 'Who did what with it', command: opsCommand(`audit --target ${operation_id}`, session) },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Progress({
+  operation: { preview, progress, kind, status, rate, rate_now, eta },
+}: {
+  readonly operation: OperationView;
+}) {
+  const total = preview?.taken ?? progress.matched;
+  const share = total === 0 ? 100 : Math.min(100, (100 * progress.taken) / total);
+  return (
+    <div class="group-line progress-line">
+      <div
+        class="progress"
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuemin={0}
+        aria-valuemax={total}
+        aria-valuenow={Math.min(total, progress.taken)}
+        aria-valuetext={`${progress.taken} of ${total}`}
+      >
+        <span class={`progress-${status}`} style={{ width: `${share}%` }} />
+      </div>
+      <p class="soft">
+        <strong>{count(progress.taken)}</strong> of {count(total)} {KIND_WORDS[kind].done}
+        {rate_now !== null && ` · ${count(rate_now)} of at most ${count(rate)} per second`}
+        {eta !== null && (
+          <>
+            {' '}
+            · ends <Time at={eta} />
+          </>
+        )}
+        {progress.left_to_sweep > 0 && ` · ${count(progress.left_to_sweep)} are sent by the next sweep`}
+      </p>
+    </div>
+  );
+}
+
+/** The first ones, so that a person sees on their pages what became of them. */
+function Taken({ log_ids, total }: { readonly log_ids: readonly string[]; readonly total: number }) {
+  if (total === 0 || log_ids.length === 0) return null;
+  return (
+    <div class="group-line">
+      <span class="group-label">What became of them</span>
+      <div class="samples">
+        {log_ids.map((log_id) => (
+          <a key={log_id} class="mono" href={`/notifications/${encodeURIComponent(log_id)}`}>
+            {log_id}
+          </a>
+        ))}
+        {total > log_ids.length && <span class="faint">and {count(total - log_ids.length)} more</span>}
+      </div>
+    </div>
+  );
+}
+
+function Reasons({ excluded }: { readonly excluded: OperationView['progress']['excluded'] }) {
+  const reasons = Object.entries(excluded).filter(([, number]) => number > 0);
+  if (reasons.length === 0) return null;
+  return (
+    <div class="group-line">
+      <span class="group-label">Left out</span>
+      <p class="soft">{reasons.map(([reason, number]) => `${count(number)} ${exclusionWord(reason)}`).join(' · ')}</p>
+    </div>
   );
 }

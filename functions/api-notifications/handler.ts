@@ -1,5 +1,5 @@
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
-import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
 import { listOfTenant } from '../shared/api/list-of-tenant.ts';

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { createOperationRows } from '../../src/adapters/dynamodb/console/operation-rows.ts';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
-import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
 import { isActive } from '../../src/core/operator/operations/transitions.ts';

@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
-import { createEventRows } from '../../src/adapters/dynamodb/delivery-events/event-rows.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/return-to-queue.ts';

@@ -6,7 +6,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { readAccountLimits } from '../../src/adapters/email/account-limits.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
-import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
+import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';

@@ -4,8 +4,13 @@ import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-s
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { askPage, languageOf, PAGE_HEADERS, textPage } from '../../src/adapters/unsubscribe/unsubscribe-page.ts';
-import { readUnsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
+import {
+  askPage,
+  languageOf,
+  PAGE_HEADERS,
+  readUnsubscribeToken,
+  textPage,
+} from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { emailOf, type UnsubscribeDeps, unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ListMessageMoveTasksCommand, SendMessageBatchCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import type { SmokeAccount } from './account.ts';
+import { smokeStack } from './stack.ts';
 
 /** A fact of AWS that no emulator vouches for, and how a run finds it out. */
 export interface Check {
@@ -170,3 +175,40 @@ const redrive: Check = {
 
 /** In this order: the redrive needs the time that SQS takes to move a dead letter, so it is last. */
 export const CHECKS: readonly Check[] = [claim, filters, writers, transformers, delays, redrive];
+
+/** US dollars per month, in us-east-1, for what costs by the time that it exists. */
+const PER_MONTH: Readonly<Record<string, number>> = {
+  'AWS::KMS::Key': 1,
+  'AWS::CloudWatch::Alarm': 0.1,
+  'AWS::CloudWatch::Dashboard': 3,
+  'AWS::SecretsManager::Secret': 0.4,
+};
+/** The metrics of the functions: about 60 custom metrics, at $0.30 a month each. */
+const METRICS_PER_MONTH = 60 * 0.3;
+const HOURS_PER_MONTH = 730;
+/** Requests, function time, logs and mails of one run together: less than this. */
+const REQUESTS = 0.05;
+
+export interface Cost {
+  readonly resources: readonly { readonly type: string; readonly count: number; readonly usd: number }[];
+  readonly usd: number;
+}
+
+/** What a run costs at most, in US dollars, when its stack exists for so many hours. */
+export function costOf(hours: number): Cost {
+  const template = smokeTemplate();
+  const resources = Object.entries(PER_MONTH).map(([type, monthly]) => {
+    const count = Object.keys(template.findResources(type)).length;
+    return { type, count, usd: (count * monthly * hours) / HOURS_PER_MONTH };
+  });
+  const metrics = { type: 'custom metrics', count: 60, usd: (METRICS_PER_MONTH * hours) / HOURS_PER_MONTH };
+  const all = [...resources, metrics];
+  return { resources: all, usd: REQUESTS + all.reduce((sum, { usd }) => sum + usd, 0) };
+}
+
+function smokeTemplate(): Template {
+  const cdkJson = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'cdk.json'), 'utf8'));
+  // Only the kinds of resources count here, so nothing is bundled.
+  const app = new App({ context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
+  return Template.fromStack(smokeStack(app, 'noreply@your-domain.example'));
+}

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CfnOutput } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { NotificationRetryStack } from '../../lib/notification-retry-stack.ts';
-import { writerPolicy } from './writer-policy.ts';
 
 /** The output with the name of the function that writes rows as a producer does. */
 export const WRITER_OUTPUT = 'SmokeWriterFunction';
@@ -35,4 +36,24 @@ export function addWriter(stack: NotificationRetryStack): void {
   writer.addToRolePolicy(PolicyStatement.fromJson({ ...writerPolicy(), Resource: tables.log.tableArn }));
   encryption.dataKey.grant(writer, 'kms:GenerateDataKey', 'kms:Decrypt');
   new CfnOutput(stack, WRITER_OUTPUT, { value: writer.functionName });
+}
+
+const RUNBOOK = join(import.meta.dirname, '..', '..', 'docs', 'runbook.md');
+
+/** The runbook's policy for writers of NotificationLog. */
+export interface WriterPolicy {
+  readonly Effect: string;
+  readonly Action: readonly string[];
+  readonly Condition: {
+    readonly 'ForAllValues:StringEquals': { readonly 'dynamodb:Attributes': readonly string[] };
+    readonly Null: Readonly<Record<string, string>>;
+  };
+}
+
+/** The policy as an administrator copies it from the runbook, section "Rights of writers". */
+export function writerPolicy(): WriterPolicy {
+  const json = /### Rights of writers.*?```json\n(.*?)```/s.exec(readFileSync(RUNBOOK, 'utf8'))?.[1] ?? '{}';
+  const { Statement: [statement] = [] } = JSON.parse(json) as { readonly Statement?: readonly WriterPolicy[] };
+  if (statement === undefined) throw new Error('docs/runbook.md, "Rights of writers", has no policy.');
+  return statement;
 }

@@ -1,5 +1,4 @@
 import type { VirtualTime } from '../engine/virtual-time.ts';
-import { Fifo } from './fifo.ts';
 
 /** A message as the queue keeps it; times in epoch milliseconds. */
 export interface StoredMessage<M> {
@@ -179,5 +178,33 @@ export class SimulatedQueue<M> {
       if (bestNoisy === noisy ? at < bestAt : bestNoisy) [best, bestNoisy, bestAt] = [group, noisy, at];
     }
     return best;
+  }
+}
+
+/** A first-in, first-out list whose head is taken in constant time. */
+class Fifo<T> {
+  #items: T[] = [];
+  #head = 0;
+
+  get size(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  peek(): T | undefined {
+    return this.#items[this.#head];
+  }
+
+  shift(): T | undefined {
+    if (this.size === 0) return undefined;
+    const item = this.#items[this.#head++];
+    if (this.#head > 1_024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return item;
   }
 }

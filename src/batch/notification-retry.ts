@@ -1,11 +1,53 @@
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
 import { findDeployment } from '../adapters/deployment/find-deployment.ts';
+import { CHANNELS, PRIORITIES } from '../core/model/channels.ts';
+import type { Colors } from '../terminal/colors.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { processTerminal } from '../terminal/terminal.ts';
-import { type Interruption, watchForInterruption } from './interruption.ts';
 import { JobUsageError, parseRetryJobOptions, USAGE } from './retry-job/retry-job-options.ts';
-import { describeRetryJob } from './retry-job/retry-job-report.ts';
-import { runRetryJob } from './retry-job/run-retry-job.ts';
+import { type RetryJobResult, runRetryJob } from './retry-job/run-retry-job.ts';
+
+/** Exit codes as in shells: 128 plus the number of the signal. */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+type InterruptingSignal = keyof typeof EXIT_CODES;
+
+/**
+ * A second signal within this time is a copy of the first one: npm and tsx pass on the signal that the terminal has
+ * already sent to this process.
+ */
+const COPY_WITHIN_MS = 300;
+
+/** A request to end, by Ctrl-C or by the process that started this one. */
+export interface Interruption {
+  /** Aborts at the first request. */
+  readonly signal: AbortSignal;
+  /** The code to exit with; undefined as long as there was no request. */
+  readonly exitCode: () => number | undefined;
+  /** Resolves with the exit code at the first request. */
+  readonly requested: Promise<number>;
+}
+
+/** Turns the first signal into a request to end. A second signal ends this process at once. */
+export function watchForInterruption(): Interruption {
+  const controller = new AbortController();
+  let exitCode: number | undefined;
+  let requestedAt = 0;
+  const requested = new Promise<number>((resolve) => {
+    for (const name of Object.keys(EXIT_CODES) as InterruptingSignal[]) {
+      process.on(name, () => {
+        if (exitCode !== undefined) {
+          if (performance.now() - requestedAt > COPY_WITHIN_MS) process.exit(exitCode);
+          return;
+        }
+        exitCode = EXIT_CODES[name];
+        requestedAt = performance.now();
+        controller.abort();
+        resolve(exitCode);
+      });
+    }
+  });
+  return { signal: controller.signal, exitCode: () => exitCode, requested };
+}
 
 /**
  * BATCH-952 as a command. Exit codes: 0 done, 1 the run failed or SQS refused messages, 2 wrong
@@ -74,3 +116,39 @@ try {
 }
 // An open request must not keep an interrupted run alive.
 if (interruption.exitCode() !== undefined) process.exit();
+
+/** The result of the job for people: what was due by channel and priority, and the outcomes. */
+export function describeRetryJob(result: RetryJobResult, colors: Colors): string {
+  const lines = [
+    `${colors.bold('BATCH-952')} ${colors.dim(result.run_id)}${result.dry_run ? colors.yellow('  dry run: nothing was written or sent') : ''}`,
+    '',
+    row(
+      'channel',
+      CHANNELS.map((channel) => [channel, result.by_channel[channel]]),
+    ),
+    row(
+      'priority',
+      PRIORITIES.map((priority) => [priority, result.by_priority[priority]]),
+    ),
+    '',
+    row('', [
+      ['due', result.due],
+      ['dispatched', result.dispatched],
+      ['skipped', result.skipped],
+      ['queued ahead', result.ahead],
+    ]),
+  ];
+  if (result.outcomes) lines.push(row('outcome', Object.entries(result.outcomes), colors));
+  return `${lines.join('\n')}\n`;
+}
+
+function row(title: string, cells: readonly (readonly [string, number])[], colors?: Colors): string {
+  const text = cells.map(([name, count]) => `${paint(name, colors)} ${String(count).padStart(5)}`).join('   ');
+  return `  ${title.padEnd(9)} ${text}`;
+}
+
+function paint(name: string, colors: Colors | undefined): string {
+  if (colors === undefined) return name;
+  if (name === 'SUCCESS') return colors.green(name);
+  return name === 'RETRY' ? colors.yellow(name) : colors.red(name);
+}

@@ -1,4 +1,3 @@
-import { guardCallback } from './guard-callback.ts';
 import { type HandOverOrSpoolPorts, handOverOrSpool } from './hand-over-or-spool.ts';
 import { newApiState } from './handover/hand-over.ts';
 import { failureItem, type Item, notificationItem } from './handover/item.ts';
@@ -113,5 +112,26 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
         await release();
       }
     },
+  };
+}
+
+/**
+ * Protects the client from a callback that fails. At the first failure, a rejected promise included, the process emits
+ * a warning and the callback is not called again.
+ */
+function guardCallback<T>(callback: (given: T) => unknown): (given: T) => void {
+  let failed = false;
+  const fail = (error: unknown) => {
+    if (!failed) process.emitWarning(`A callback of the notification client failed and is not called again: ${error}`);
+    failed = true;
+  };
+  return (given) => {
+    if (failed) return;
+    try {
+      const returned = callback(given);
+      if (returned instanceof Promise) returned.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   };
 }

@@ -1,8 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
+import { type Part, readPage } from '../adapters/dynamodb/operator/index-queries.ts';
 import { CrowdedKeyError, readCopies } from '../adapters/dynamodb/operator/notification-copies.ts';
 import { createOperatorSearch, ForeignPositionError } from '../adapters/dynamodb/operator/operator-search.ts';
-import { type Part, readPage } from '../adapters/dynamodb/operator/read-page.ts';
 import { isGone } from '../core/model/history-index.ts';
 import type { IndexShards } from '../core/model/index-shards.ts';
 import type { ForeignRow } from '../core/model/notification.ts';

@@ -8,8 +8,8 @@ import {
 import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { itemSize } from '../../bench/setup/item-size.ts';
 import { type Meter, startMeter, totalRequests } from '../../bench/setup/meter.ts';
+import { itemSize } from '../../bench/setup/metered-runs.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { createTables, type TableNames } from '../support/tables.ts';
 

@@ -13,7 +13,7 @@ const entry = (body: string, more: Partial<NewEntry> = {}): NewEntry => ({
 });
 
 // Its types are those of browsers, which the other tests do without: it is loaded, not imported.
-const MODULE: string = '../../src/client/browser/queue/indexed-db-store.ts';
+const MODULE: string = '../../src/client/browser/queue/offline-queue.ts';
 const { openEntryStore }: { openEntryStore(name: string): Promise<EntryStore> } = await import(MODULE);
 
 let serial = 0;

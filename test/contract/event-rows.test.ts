@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
-import { createEventRows } from '../../src/adapters/dynamodb/delivery-events/event-rows.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { RecordStore } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';

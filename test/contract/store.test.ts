@@ -5,11 +5,9 @@ import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-sto
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
-import { createEventRows } from '../../src/adapters/dynamodb/delivery-events/event-rows.ts';
-import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
-import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
-import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createIndexStore, createRowScan } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { claimSuite } from './claim-suite.ts';

@@ -7,10 +7,9 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  * file or a subject folds two others into one; whoever folds some lowers the number here.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'source files': 896,
-  'lines without simulation/': 70_534,
-  'files that functions/send-webhook loads': 101,
-  'files that functions/console-api loads': 161,
+  'lines without simulation/': 70_372,
+  'files that functions/send-webhook loads': 100,
+  'files that functions/console-api loads': 156,
 };
 
 describe('the house rules of CONTRIBUTING.md', () => {

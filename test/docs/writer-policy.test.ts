@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failedRow } from '../../bench/setup/rows.ts';
-import { writerPolicy } from '../../scripts/smoke/writer-policy.ts';
+import { writerPolicy } from '../../scripts/smoke/writer.ts';
 import { OWN_COLUMN_RULES } from '../../src/core/model/work-rules.ts';
 import { T0 } from '../support/rows.ts';
 

@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { CHECKS } from '../../scripts/smoke/checks.ts';
-import { costOf } from '../../scripts/smoke/cost.ts';
+import { CHECKS, costOf } from '../../scripts/smoke/checks.ts';
 import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 

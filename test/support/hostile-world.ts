@@ -18,7 +18,7 @@ import type { QueuedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import { sweep } from '../../src/core/sweep/sweep.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
-import { streamRecord } from '../../src/local/emulator/sources/stream-event.ts';
+import { streamRecord } from '../../src/local/emulator/sources/stream-batches.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
 import type { TestDynamoDb } from './dynamodb.ts';
 import { T0 } from './rows.ts';

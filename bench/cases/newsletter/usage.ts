@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import type { SQSEvent } from 'aws-lambda';
+import { sqsEvent } from '../../../src/local/emulator/sources/sqs-event.ts';
+import { LOCAL_REGION } from '../../../src/local/emulator/template/references.ts';
+import type { BulkReceipt } from '../../../src/local/providers/ses/bulk-mails.ts';
 import type { Benchmark } from '../../benchmark.ts';
 import type { Measurement } from '../../figure.ts';
 import type { MeasuredFunction } from '../../setup/function.ts';
 import { expectNoFailures } from '../../setup/lambda-poller.ts';
 import { queueAt } from '../../setup/lane-queue.ts';
 import { type Meter, startMeter } from '../../setup/meter.ts';
-import { eventsOf, type MailEvents } from '../../setup/newsletter/mail-events.ts';
 import { POST_NOTE } from '../../setup/newsletter/newsletter-stack.ts';
 import { type NewsletterWorld, newsletterWorld, seedMembers } from '../../setup/newsletter/newsletter-world.ts';
 import { startWorld, type World } from '../../setup/world.ts';
@@ -123,4 +127,29 @@ async function eventWrites(
       note: 'each comes alone',
     },
   ];
+}
+
+/** An event of SES about several mails, which one invocation finds together. */
+interface MailEvents {
+  readonly mails: readonly Pick<BulkReceipt, 'tags'>[];
+  readonly event: 'Send' | 'Delivery' | 'Open' | 'Click';
+}
+
+/** The invocations of the function of newsletter events, with messages as the rules of EventBridge make them. */
+function eventsOf(groups: readonly MailEvents[], queueArn: string): SQSEvent[] {
+  return groups.map(({ mails, event }) => {
+    const messages = mails.map(({ tags }) => ({
+      MessageId: randomUUID(),
+      ReceiptHandle: randomUUID(),
+      Body: JSON.stringify({
+        version: 1,
+        event,
+        at: new Date().toISOString(),
+        email_id: tags['email_id'],
+        chunk: tags['chunk'],
+        n: tags['n'],
+      }),
+    }));
+    return sqsEvent(messages, queueArn, LOCAL_REGION);
+  });
 }

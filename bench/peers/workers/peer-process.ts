@@ -1,9 +1,54 @@
 import { createWebhookSigner } from '../../../src/adapters/webhook/sender.ts';
 import { serveParent } from '../../../src/local/processes/serve-parent.ts';
-import { bullmq } from './bullmq.ts';
-import { graphileWorker } from './graphile-worker.ts';
 import { pgBoss } from './pg-boss.ts';
-import type { PeerSettings, Send } from './worker-port.ts';
+import { load, type PeerQueue, type PeerSettings, type Send } from './worker-port.ts';
+
+interface Job {
+  readonly data: { readonly id: string };
+}
+
+interface BullMq {
+  readonly Queue: new (
+    name: string,
+    options: object,
+  ) => {
+    addBulk(jobs: readonly object[]): Promise<unknown>;
+    getJobCountByTypes(...types: string[]): Promise<number>;
+    obliterate(options: object): Promise<void>;
+  };
+  readonly Worker: new (
+    name: string,
+    work: (job: Job) => Promise<void>,
+    options: object,
+  ) => {
+    on(event: 'error', listener: (error: unknown) => void): void;
+  };
+}
+
+const NAME = 'webhooks';
+
+/** Completed jobs are kept, as ours keep their records. */
+export function bullmq(settings: PeerSettings): PeerQueue {
+  const { Queue, Worker } = load<BullMq>(settings, 'bullmq');
+  const connection = { host: '127.0.0.1', port: settings.port };
+  const queue = new Queue(NAME, { connection });
+  const { body, concurrency, patience_seconds } = settings;
+  return {
+    async enqueue(ids) {
+      const opts = { attempts: 10, backoff: { type: 'fixed', delay: 1_000 } };
+      await queue.addBulk(ids.map((id) => ({ name: 'send', data: { id, body }, opts })));
+    },
+    async work(send) {
+      const lock = patience_seconds * 1000;
+      new Worker(NAME, ({ data }) => send(data.id), {
+        ...{ connection, concurrency, lockDuration: lock, stalledInterval: lock / 2 },
+        maxStalledCount: 100,
+      }).on('error', () => {});
+    },
+    records: () => queue.getJobCountByTypes('completed'),
+    clear: () => queue.obliterate({ force: true }),
+  };
+}
 
 /**
  * The process of a peer's producer or worker: `peer-process.ts SETTINGS`. Plain `node` runs this file. It answers each
@@ -64,5 +109,59 @@ function sender({ url, secret, body }: PeerSettings): Send {
     const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(20_000) });
     await answer.arrayBuffer();
     if (!answer.ok) throw new Error(`the receiver answered ${answer.status}`);
+  };
+}
+
+interface Payload {
+  readonly id: string;
+}
+
+interface GraphileWorker {
+  run(options: object): Promise<unknown>;
+  makeWorkerUtils(options: object): Promise<{
+    migrate(): Promise<void>;
+    withPgClient<T>(
+      run: (client: { query(text: string, values?: readonly unknown[]): Promise<{ rows: { count: string }[] }> }) => T,
+    ): Promise<T>;
+  }>;
+  readonly Logger: new (factory: () => () => void) => unknown;
+}
+
+/** A delivered job leaves the table. A job of a worker that died stays locked for four hours, unless someone unlocks it. */
+export function graphileWorker(settings: PeerSettings): PeerQueue {
+  const { run, makeWorkerUtils, Logger } = load<GraphileWorker>(settings, 'graphile-worker');
+  const { body, concurrency, port } = settings;
+  const common = {
+    connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    logger: new Logger(() => () => {}),
+  };
+  const utils = (async () => {
+    const made = await makeWorkerUtils(common);
+    await made.migrate();
+    return made;
+  })();
+  const query = async (text: string, values: readonly unknown[] = []) =>
+    (await utils).withPgClient((client) => client.query(text, values));
+  return {
+    async enqueue(ids) {
+      await query(
+        `SELECT count(graphile_worker.add_job('send', json_build_object('id', id, 'body', $2::text), max_attempts => 25)) FROM unnest($1::text[]) AS id`,
+        [ids, body],
+      );
+    },
+    async work(send) {
+      await utils;
+      await run({
+        ...common,
+        concurrency,
+        pollInterval: 500,
+        noHandleSignals: true,
+        taskList: { send: (payload: Payload) => send(payload.id) },
+      });
+    },
+    records: async () => Number((await query('SELECT count(*) FROM graphile_worker.jobs')).rows[0]?.count),
+    clear: async () => {
+      await query('DELETE FROM graphile_worker._private_jobs');
+    },
   };
 }

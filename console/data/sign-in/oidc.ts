@@ -1,6 +1,5 @@
 import * as oauth from 'oauth4webapi';
 import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
-import { beginJourney, endJourney, forgetSignOut, hasSignedOut, type Journey, rememberSignOut } from './journey.ts';
 import type { SignedOut, SignIn } from './outcome.ts';
 
 type OidcConfig = Extract<ConsoleConfig, { sign_in: 'oidc' }>;
@@ -201,4 +200,43 @@ function refusalOf(error: unknown): string | undefined {
 /** Tests have an issuer of this machine. Everywhere else tokens travel by https only. */
 function isLoopback(issuer: string): boolean {
   return ['127.0.0.1', 'localhost'].includes(new URL(issuer).hostname);
+}
+
+/** What the page must know again when the issuer sends the browser back. Nothing of it opens anything by itself. */
+export interface Journey {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  /** Path and query to come back to. */
+  readonly back: string;
+  /** Whether the issuer was asked to show nothing. */
+  readonly silent: boolean;
+}
+
+const JOURNEY = 'console:sign-in';
+const LEFT = 'console:signed-out';
+
+/** Keeps the journey in this tab only. No token is ever stored. */
+function beginJourney(journey: Journey): void {
+  sessionStorage.setItem(JOURNEY, JSON.stringify(journey));
+}
+
+/** The journey that this tab began, once: a second return with the same address finds none. */
+function endJourney(): Journey | undefined {
+  const text = sessionStorage.getItem(JOURNEY);
+  sessionStorage.removeItem(JOURNEY);
+  return text === null ? undefined : JSON.parse(text);
+}
+
+/** Remembers across the issuer's sign-out page that a person left, so that nothing signs in again by itself. */
+function rememberSignOut(): void {
+  sessionStorage.setItem(LEFT, '1');
+}
+
+function hasSignedOut(): boolean {
+  return sessionStorage.getItem(LEFT) !== null;
+}
+
+function forgetSignOut(): void {
+  sessionStorage.removeItem(LEFT);
 }

@@ -1,5 +1,4 @@
 import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
-import { needsLink, signInByLink } from './loopback.ts';
 import { createOidc, type Oidc } from './oidc.ts';
 import type { SignIn } from './outcome.ts';
 
@@ -45,4 +44,29 @@ async function readConfig(): Promise<ConsoleConfig> {
   const answer = await fetch('/config.json', { cache: 'no-store' });
   if (!answer.ok) throw new Error(`/config.json answers ${answer.status}`);
   return answer.json();
+}
+
+const NEEDS_LINK = {
+  state: 'out',
+  why: 'This console was opened without its sign-in link, or the program that served it was started again.',
+  remedy: 'Start it again with `npm run ops -- console`, and open the link that it prints.',
+} as const;
+
+/** Exchanges the token in the URL's fragment, if there is one, for the cookie of `npm run ops -- console`. */
+async function signInByLink(): Promise<SignIn> {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (token === null) return { state: 'in' };
+  // The token leaves the address bar before anything else happens, so that it is in no history and in no screenshot.
+  history.replaceState(null, '', location.pathname + location.search);
+  const answer = await fetch('/api/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+    credentials: 'same-origin',
+  });
+  return answer.ok ? { state: 'in' } : NEEDS_LINK;
+}
+
+function needsLink(): SignIn {
+  return NEEDS_LINK;
 }

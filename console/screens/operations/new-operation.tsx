@@ -1,6 +1,7 @@
 import { useContext, useRef, useState } from 'preact/hooks';
 import {
   OPERATION_KINDS,
+  type OperationCounts,
   type OperationFilter,
   type OperationKind,
   type OperationView,
@@ -14,10 +15,10 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { Loading, Problem } from '../../parts/states.tsx';
+import { count, localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { KIND_WORDS, plural } from '../../parts/words.ts';
+import { exclusionWord, KIND_WORDS, plural, stateWord } from '../../parts/words.ts';
 import { FilterWords } from './filter-words.tsx';
-import { Preview } from './preview.tsx';
 
 interface NewOperationProps {
   readonly filter: OperationFilter;
@@ -166,5 +167,65 @@ function Confirm({ first, onClose }: { readonly first: OperationView; readonly o
         <Shell label="In the shell" command={opsCommand(`audit --target ${operation_id}`, session)} />
       )}
     </Dialog>
+  );
+}
+
+interface PreviewProps {
+  readonly operation: OperationView;
+  readonly counts: OperationCounts;
+}
+
+/** What matches, what is left out and why, and the first few of what is taken. */
+function Preview({ operation: { kind, cut_off, sample }, counts: { matched, taken, excluded } }: PreviewProps) {
+  const reasons = Object.entries(excluded).filter(([, number]) => number > 0);
+  return (
+    <div class="preview">
+      <dl class="preview-figures">
+        <div>
+          <dt>Match</dt>
+          <dd>{count(matched)}</dd>
+        </div>
+        <div>
+          <dt>Left out</dt>
+          <dd>{count(matched - taken)}</dd>
+        </div>
+        <div class="is-main">
+          <dt>{KIND_WORDS[kind].name}</dt>
+          <dd>{count(taken)}</dd>
+        </div>
+      </dl>
+      {reasons.length > 0 && (
+        <ul class="reasons">
+          {reasons.map(([reason, number]) => (
+            <li key={reason}>
+              <strong>{count(number)}</strong> {exclusionWord(reason)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="faint">Nothing that came after {localTime(cut_off)} is taken.</p>
+      {sample.length > 0 && (
+        <details>
+          <summary>The first {sample.length}</summary>
+          <ul class="samples-list">
+            {sample.map((view) => (
+              <li key={String(view['log_id'])}>
+                <a
+                  class="mono"
+                  href={`/notifications/${encodeURIComponent(String(view['log_id']))}`}
+                  target="_blank"
+                  rel="noopener"
+                >
+                  {String(view['log_id'])}
+                </a>
+                <span class="soft">
+                  {String(view['tenant_id'] ?? '')} · {stateWord(view.state).name}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readRecords } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
-import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-records.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
 import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
 import { onFirstUse } from '../runtime/on-first-use.ts';

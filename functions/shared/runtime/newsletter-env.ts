@@ -1,4 +1,4 @@
-import { pacingFromJson, retriesFromJson } from '../../../src/adapters/deployment/settings-json.ts';
+import { pacingFromJson, retriesFromJson } from '../../../src/adapters/deployment/deployment.ts';
 import {
   type Deployed,
   environment,

@@ -1,5 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { EventBus, type IEventBus, Rule } from 'aws-cdk-lib/aws-events';
+import { EventBus, EventField, type IEventBus, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import {
@@ -21,7 +21,6 @@ import { configurationSetName } from '../lanes/email-provider.ts';
 import { type Channels, laneUrls } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
-import { deliveryEventRules } from './delivery-event-rules.ts';
 
 /** No one waits for an event, so full batches are worth a second. */
 const BATCH_WINDOW = Duration.seconds(1);
@@ -126,4 +125,71 @@ export class DeliveryEvents extends Construct {
       ],
     });
   }
+}
+
+/** An EventBridge rule for those events of SES that have the same fields. */
+interface DeliveryEventRule {
+  readonly id: string;
+  readonly pattern: Readonly<Record<string, unknown>>;
+  readonly message: RuleTargetInput;
+}
+
+/**
+ * SES's events contain the recipient and the subject, which no queue may contain (docs/architecture.md, invariant 9).
+ * So the rules pick the fields that the function needs, and the function never gets the event. An input transformer
+ * cannot pick a field only if it exists, so there is one rule for each complete set of fields.
+ * src/adapters/email/delivery-event-message.ts reads the fields.
+ *
+ * Only events of our own mails pass: those with our tags, of these configuration sets.
+ */
+function deliveryEventRules(configurationSets: readonly string[]): DeliveryEventRule[] {
+  const rule = (
+    id: string,
+    eventType: readonly string[],
+    at: string,
+    bounce?: { readonly status: boolean },
+  ): DeliveryEventRule => ({
+    id,
+    pattern: {
+      source: ['aws.ses'],
+      detail: {
+        eventType,
+        mail: {
+          tags: {
+            'ses:configuration-set': configurationSets,
+            log_id: [{ exists: true }],
+            attempt: [{ exists: true }],
+          },
+        },
+        ...(bounce && { bounce: { bouncedRecipients: { status: [{ exists: bounce.status }] } } }),
+      },
+    },
+    message: RuleTargetInput.fromObject({
+      version: 1,
+      event: field('eventType'),
+      at: EventField.fromPath(at),
+      log_id: field('mail.tags.log_id[0]'),
+      attempt: field('mail.tags.attempt[0]'),
+      provider_message_id: field('mail.messageId'),
+      ...(bounce && {
+        bounce: {
+          type: field('bounce.bounceType'),
+          sub_type: field('bounce.bounceSubType'),
+          ...(bounce.status && { status: field('bounce.bouncedRecipients[0].status') }),
+        },
+      }),
+    }),
+  });
+  return [
+    rule('Delivery', ['Delivery'], '$.detail.delivery.timestamp'),
+    rule('Open', ['Open'], '$.detail.open.timestamp'),
+    rule('Complaint', ['Complaint'], '$.detail.complaint.timestamp'),
+    rule('Bounce', ['Bounce'], '$.detail.bounce.timestamp', { status: false }),
+    rule('BounceWithStatus', ['Bounce'], '$.detail.bounce.timestamp', { status: true }),
+    rule('Failure', ['Reject', 'Rendering Failure'], '$.time'),
+  ];
+}
+
+function field(path: string): string {
+  return EventField.fromPath(`$.detail.${path}`);
 }

@@ -15,14 +15,16 @@ import { Construct } from 'constructs';
 import { PAGE_CORS } from '../../../src/adapters/api/page-cors.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
 import { accessLog } from './access-log.ts';
-import { authorizerFunction } from './authorizer-function.ts';
+import {
+  authorizerFunction,
+  intakeFunction,
+  newslettersFunction,
+  notificationsFunction,
+  tokensFunction,
+  unsubscribeFunction,
+} from './api-functions.ts';
 import { emailsApiFunction } from './emails-function.ts';
 import type { IntakeApiProps } from './intake-api-props.ts';
-import { intakeFunction } from './intake-function.ts';
-import { newslettersFunction } from './newsletters-function.ts';
-import { notificationsFunction } from './notifications-function.ts';
-import { tokensFunction } from './tokens-function.ts';
-import { unsubscribeFunction } from './unsubscribe-function.ts';
 
 /** How long a revoked key may still be accepted. */
 const AUTHORIZER_CACHE = Duration.seconds(60);

@@ -1,10 +1,11 @@
 import { Duration, Lazy, Stack } from 'aws-cdk-lib';
+import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import { CLAIM_MS, SEND_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
-import type { Channel, Lane, PerLane } from '../../../src/core/model/channels.ts';
+import { CHANNELS, type Channel, type Lane, type PerLane } from '../../../src/core/model/channels.ts';
 import { breakerJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
@@ -14,7 +15,6 @@ import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts'
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
-import { integrationSecretPrefix, oldIntegrationSecretPrefix, readIntegrationSecrets } from './integration-secrets.ts';
 
 /** Lambda's rule for queues of functions: it leaves time for throttled tries before SQS delivers the message again. */
 const visibilityTimeout = (windowSeconds: number) => Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + windowSeconds);
@@ -144,4 +144,41 @@ export class ChannelLanes extends Construct {
     }
     return sender;
   }
+}
+
+/** The prefix of secrets from before each channel had its own: they may belong to any channel. */
+function oldIntegrationSecretPrefix(config: StageConfig): string {
+  return `notification-retry/${config.stage}/integrations/`;
+}
+
+/** The name of an integration's secret is this prefix and the row's `integration_config_id`. */
+function integrationSecretPrefix(config: StageConfig, channel: Channel): string {
+  return `${oldIntegrationSecretPrefix(config)}${channel}/`;
+}
+
+/**
+ * The rights to read the secrets of a channel: those with its prefix and those with the old one, which includes every
+ * channel's, and so the prefixes of the other channels are denied (docs/decisions/channels/outbound-http.md#0086).
+ */
+function readIntegrationSecrets(scope: Construct, config: StageConfig, channel: Channel): WildcardPermission[] {
+  const { partition, region, account } = Stack.of(scope);
+  // Secrets Manager adds six characters to the end of each ARN.
+  const arns = (prefix: string) => `arn:${partition}:secretsmanager:${region}:${account}:secret:${prefix}*`;
+  const old = arns(oldIntegrationSecretPrefix(config));
+  const others = CHANNELS.filter((other) => other !== channel).map((other) =>
+    arns(integrationSecretPrefix(config, other)),
+  );
+  const actions = ['secretsmanager:GetSecretValue'];
+  return [
+    {
+      statement: allow(actions, [old]),
+      resource: old,
+      reason: 'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
+    },
+    ...others.map((resource) => ({
+      statement: new PolicyStatement({ effect: Effect.DENY, actions, resources: [resource] }),
+      resource,
+      reason: 'It denies what belongs to another channel.',
+    })),
+  ];
 }

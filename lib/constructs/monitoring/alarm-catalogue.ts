@@ -1,4 +1,7 @@
-import { ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
@@ -8,6 +11,34 @@ import { FIVE_MINUTES, HOUR, monitorWindow, overChannels, percentage, QUARTER } 
 import { newsletterAlarms } from './newsletter-alarms.ts';
 import { ServiceMetrics } from './service-metrics.ts';
 
+export interface AlarmsProps extends AlarmSubjects {
+  readonly config: StageConfig;
+  readonly topic: ITopic;
+}
+
+/** The alarms of the table. The description of each has its severity and its section of the runbook. */
+export class Alarms extends Construct {
+  readonly all: readonly Alarm[];
+
+  constructor(scope: Construct, id: string, { config, topic, ...subjects }: AlarmsProps) {
+    super(scope, id);
+    const action = new SnsAction(topic);
+    this.all = alarmTable(config, subjects).map(({ name, of, severity, meaning, ...alarm }) => {
+      const fullName = of === undefined ? name : `${name}-${of}`;
+      const made = new Alarm(this, fullName, {
+        evaluationPeriods: 1,
+        ...alarm,
+        alarmName: `notification-retry-${config.stage}-${fullName}`,
+        alarmDescription: `[${severity}] ${meaning}. What to do: docs/runbook.md#${name}`,
+      });
+      made.addAlarmAction(action);
+      // Operators also want to know when the cause is over.
+      made.addOkAction(action);
+      return made;
+    });
+  }
+}
+
 const DEFAULTS = {
   comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
   treatMissingData: TreatMissingData.NOT_BREACHING,
@@ -16,7 +47,7 @@ const DEFAULTS = {
 const LONGEST_HOURS = 168;
 
 /** All alarms of a stage. The thresholds come from the configuration; their defaults from the source documents. */
-export function alarmTable(config: StageConfig, subjects: AlarmSubjects): AlarmSpec[] {
+function alarmTable(config: StageConfig, subjects: AlarmSubjects): AlarmSpec[] {
   const { functions, indexing, newsletterFailures } = subjects;
   const specs: AlarmSpec[] = [
     ...channelAlarms(config),

@@ -3,9 +3,8 @@ import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { HistoryUnavailableError, type MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
-import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { type Deployment, DeploymentNotFoundError, retryPolicyFromJson } from './deployment.ts';
 import { openSealer, operatorsKms } from './open-sealer.ts';
-import { retryPolicyFromJson } from './settings-json.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);

@@ -7,9 +7,8 @@ import { pidExists } from '../../processes/process-identity.ts';
 import { createLogHistory } from '../metric-history/log-history.ts';
 import { createLocalKeyWrap } from '../sealing/local-key-wrap.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
-import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { type Deployment, DeploymentNotFoundError, retryPolicyFromJson } from './deployment.ts';
 import { openSealer } from './open-sealer.ts';
-import { retryPolicyFromJson } from './settings-json.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const queues = v.object({ express: text, standard: text, dead_letter: text });

@@ -7,7 +7,7 @@ import { fromTag } from './message-tag.ts';
 const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
 
 /**
- * A message in the queue of delivery events. The rules of lib/constructs/delivery-events/delivery-event-rules.ts make
+ * A message in the queue of delivery events. The rules of lib/constructs/delivery-events/delivery-events.ts make
  * it from an event of SES without the recipient and the subject, which must not be in a queue (docs/architecture.md,
  * invariant 9).
  */

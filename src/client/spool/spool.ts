@@ -1,9 +1,30 @@
-import type { FileSystem } from './durable-files.ts';
-import { createFailedFolder } from './failed-folder.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Item } from '../handover/item.ts';
+import {
+  type Draft,
+  draftsIn,
+  type FileSystem,
+  filesIn,
+  isAbandoned,
+  isGone,
+  moveDurably,
+  removeDurably,
+  unlessAbsent,
+} from './durable-files.ts';
 import type { SpoolKey } from './seal.ts';
-import { createSpoolReader } from './spool-reader.ts';
-import { recover } from './spool-recovery.ts';
-import { createSpoolWriter } from './spool-writer.ts';
+import { decode, type GivenUpBecause, type SpoolFile, type SpoolHeader } from './spool-file.ts';
+import {
+  corruptName,
+  type Folder,
+  isUnreported,
+  nameFault,
+  refusedName,
+  reportedName,
+  unreportedName,
+} from './spool-names.ts';
+import { createSpoolReader, type SpoolReader } from './spool-reader.ts';
+import { createSpoolWriter, type SpoolWriter } from './spool-writer.ts';
 
 export interface SpoolOptions {
   readonly fs: FileSystem;
@@ -27,4 +48,141 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
     ...createFailedFolder(reader, writer, clock),
     recover: () => recover(fs, folders, clock()),
   };
+}
+
+/**
+ * Moves files from the spool to data/failed and back. A file in data/failed has a prefix in its name until it is
+ * reported. The caller holds the lock.
+ */
+function createFailedFolder(
+  { read, open }: SpoolReader,
+  { write, content, rename, move }: SpoolWriter,
+  clock: () => Date,
+) {
+  /** Marks that a file was reported. Its receiver may already have removed it. @returns the new name */
+  async function markReported(file: string): Promise<string> {
+    const name = reportedName(file);
+    if (name !== file) await rename('failed', file, name).catch(unlessAbsent);
+    return name;
+  }
+
+  return {
+    markReported,
+
+    /**
+     * Gives a file up. What is left of the file, and the reason, are written in its place before it moves, so that
+     * there is one copy whenever the process dies.
+     * @returns the name in data/failed
+     */
+    async giveUp(file: string, left: SpoolFile, because: GivenUpBecause): Promise<string> {
+      const { header } = left;
+      if (header.givenUp === undefined) {
+        const givenUp = { at: clock().toISOString(), because };
+        await write('spool', file, { ...left, header: { ...header, givenUp } });
+      }
+      return move(file, 'spool', 'failed', unreportedName(file));
+    },
+
+    /**
+     * Keeps items that the API refused. The name follows from the items, so that a second call does no harm.
+     * @returns the name in data/failed
+     */
+    async addRefused(origin: string, header: SpoolHeader, refused: readonly Item[], reason: string): Promise<string> {
+      const at = clock().toISOString();
+      // The key alone is not enough: the caller may give two items the same key.
+      const items = JSON.stringify(refused.map(({ problem: _, ...item }) => item));
+      const mark = createHash('sha256').update(items).digest('hex').slice(0, 12);
+      const file = unreportedName(refusedName(origin, mark));
+      const givenUp = { at, because: 'refused' } as const;
+      await write('failed', file, content({ ...header, lastError: { at, reason }, givenUp }, refused));
+      return file;
+    },
+
+    /** Moves a file away that is not a whole spool file. @returns the name in data/failed */
+    setAside: (file: string) =>
+      move(file, 'spool', 'failed', unreportedName(corruptName(file, randomBytes(4).toString('hex')))),
+
+    /**
+     * Moves a file back into the spool, with a new budget of time and retries and the old idempotency keys. The budget
+     * is written before the file moves, so that there is one copy whenever the process dies. The key of the file must
+     * be known, because the new first line is authenticated.
+     * @returns the name in the spool
+     * @throws CorruptFileError, UnreadableFileError; the file is then as it was
+     */
+    async resend(file: string): Promise<string> {
+      const given = await read('failed', file);
+      const items = open(given);
+      const name = await markReported(file);
+      const { givenUp: _, ...header } = given.header;
+      const firstAttempt = clock().toISOString();
+      await write('failed', name, content({ ...header, firstAttempt, retryCount: 0 }, items));
+      return move(name, 'failed', 'spool', name);
+    },
+  };
+}
+
+/** A file that could not be recovered, or a whole folder by its path. */
+interface Fault {
+  readonly file: string;
+  readonly error: unknown;
+}
+
+export interface Recovered {
+  /** The files in data/failed that have not been reported yet. */
+  readonly unreported: string[];
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * Finishes the work of processes that died. A file that cannot be read does not stop the recovery.
+ *
+ * A complete draft gets the name of its file. An incomplete draft is removed: its writer never reported it as safe. A
+ * file that is in both folders stays in the spool: a move between two file systems makes two copies for a moment.
+ */
+async function recover(fs: FileSystem, folders: Readonly<Record<Folder, string>>, now: Date): Promise<Recovered> {
+  const unreported: string[] = [];
+  const faults: Fault[] = [];
+  const attempt = async (file: string, run: () => Promise<void>) => {
+    // Another flush has finished a file that is gone.
+    await run().catch((error) => isGone(error) || faults.push({ file, error }));
+  };
+  const drafts = async (folder: Folder) => {
+    for (const draft of await draftsIn(fs, folders[folder])) {
+      await attempt(draft.file, async () => {
+        if (await isAbandoned(fs, folders[folder], draft, now)) await finish(fs, folder, folders[folder], draft);
+      });
+    }
+  };
+  await attempt(folders.spool, () => drafts('spool'));
+  await attempt(folders.failed, async () => {
+    await drafts('failed');
+    const waiting = new Set(await filesIn(fs, folders.spool));
+    for (const file of await filesIn(fs, folders.failed)) {
+      if (isUnreported(file)) unreported.push(file);
+      else if (waiting.has(file)) await attempt(file, () => removeCopy(fs, folders, file));
+    }
+  });
+  return { unreported, faults };
+}
+
+async function removeCopy(fs: FileSystem, folders: Readonly<Record<Folder, string>>, file: string): Promise<void> {
+  if (nameFault('spool', file) !== undefined) return;
+  if (isWhole(await fs.readFile(join(folders.spool, file), 'utf8'))) await removeDurably(fs, folders.failed, file);
+}
+
+async function finish(fs: FileSystem, folder: Folder, directory: string, { file, name }: Draft): Promise<void> {
+  const path = join(directory, file);
+  // A draft in data/failed is a second copy: a file leaves the spool only after it is complete there.
+  const needed = folder === 'spool' && isWhole(await fs.readFile(path, 'utf8'));
+  if (needed) await moveDurably(fs, path, join(directory, name));
+  else await fs.unlink(path);
+}
+
+function isWhole(text: string): boolean {
+  try {
+    decode(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -19,9 +19,8 @@ import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from
 import { endpointsFile } from './paths.ts';
 import { overridesFrom, runFunctions, sweepTiming } from './run-functions.ts';
 import { prepareSecrets } from './secrets-file.ts';
-import { startConsole } from './start-console.ts';
-import { startSynthesis } from './start-synthesis.ts';
-import { statusPage } from './status-page.ts';
+import { startConsole, statusPage } from './start-console.ts';
+import { startSynthesis } from './synthesize.ts';
 
 export interface LocalRuntimeOptions {
   /** Directory that keeps tables, queues and keys; undefined: nothing survives the runtime. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { takePidLock } from '../../processes/pid-lock.ts';
 import { pinnedNode } from '../processes/pinned-node.ts';
+import type { Teardown } from '../processes/teardown.ts';
 import { isObject, type Json, type JsonObject, objectAt } from '../support/json.ts';
 import { PROJECT_ROOT } from './paths.ts';
 
@@ -140,4 +141,36 @@ function dropOld(cache: string): void {
     .map((name) => join(cache, name))
     .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
   for (const path of byAge.slice(KEPT_SYNTHESES)) rmSync(path, { recursive: true, force: true });
+}
+
+export interface SynthesisOptions {
+  /** An app that is synthesized already; undefined: this project's app. */
+  readonly assemblyDir?: string;
+  readonly onProgress?: (step: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Synthesizes the app while the stand-ins start. The caller awaits the result later; until then a failure does not
+ * count as an unhandled rejection.
+ * @returns the directory of the synthesized app
+ */
+export function startSynthesis(
+  { assemblyDir, onProgress, signal }: SynthesisOptions,
+  workDir: string,
+  teardown: Teardown,
+): Promise<string> {
+  if (assemblyDir !== undefined) return Promise.resolve(assemblyDir);
+  const running = () => onProgress?.('the app, synthesized and bundled: once, until its sources change');
+  const stop = new AbortController();
+  const synthesis = synthesize(workDir, running, AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]));
+  const settled = synthesis.then(
+    () => {},
+    () => {},
+  );
+  teardown.add('synthesis', () => {
+    stop.abort();
+    return settled;
+  });
+  return synthesis;
 }

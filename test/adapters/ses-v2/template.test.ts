@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import Handlebars from 'handlebars';
 import { describe, expect, it } from 'vitest';
-import { entryData, templateOf } from '../../../src/adapters/ses-v2/template.ts';
+import { entryData, templateOf } from '../../../src/adapters/ses-v2/bulk-provider.ts';
 
 /** What SES makes of it: Handlebars without escaping, over the entry's own values alone. */
 function arrives(rendering: { subject: string; html: string; text: string }, values: Record<string, string>) {

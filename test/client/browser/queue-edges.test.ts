@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Answer, createPageRequest } from '../../../src/client/browser/api/request.ts';
-import { openEntryStore } from '../../../src/client/browser/queue/indexed-db-store.ts';
-import { createOfflineQueue } from '../../../src/client/browser/queue/offline-queue.ts';
+import { createOfflineQueue, openEntryStore } from '../../../src/client/browser/queue/offline-queue.ts';
 import { runQueue } from '../../../src/client/browser/queue/run-queue.ts';
 import { shownAfter } from '../../../src/client/browser/state/poll-delay.ts';
 import type { NotificationAnswer } from '../../../src/client/browser/state/texts.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { itemSize } from '../../../bench/setup/item-size.ts';
+import { itemSize } from '../../../bench/setup/metered-runs.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { isStored, recordOf } from '../../../src/core/delivery/retry-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';

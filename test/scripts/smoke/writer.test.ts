@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { SmokeAccount } from '../../../scripts/smoke/account.ts';
 import { CHECKS } from '../../../scripts/smoke/checks.ts';
 import { smokeStack } from '../../../scripts/smoke/stack.ts';
-import { writerPolicy } from '../../../scripts/smoke/writer-policy.ts';
+import { writerPolicy } from '../../../scripts/smoke/writer.ts';
 
 /** Whether IAM lets a writer put these columns, by the words of the policy. */
 function byPolicy(columns: readonly string[]): boolean {

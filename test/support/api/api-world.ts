@@ -12,7 +12,7 @@ import { notificationRoutes, OPEN_API } from '../../../functions/shared/api/noti
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
-import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
@@ -22,8 +22,7 @@ import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/emai
 import { createEventStore } from '../../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
-import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-records.ts';
-import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createOperatorRows } from '../../../src/adapters/dynamodb/table/guarded-update.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createRenderings } from '../../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';

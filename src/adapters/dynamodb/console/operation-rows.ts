@@ -2,8 +2,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { IndexShards } from '../../../core/model/index-shards.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { OperationRows } from '../../../core/operator/operations/operation.ts';
+import { readPage } from '../operator/index-queries.ts';
 import { createOperatorSearch, type SearchPosition } from '../operator/operator-search.ts';
-import { readPage } from '../operator/read-page.ts';
 
 /**
  * OperationRows on the indexes of NotificationLog.

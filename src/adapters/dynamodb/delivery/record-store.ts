@@ -1,4 +1,4 @@
-import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import type { RecordStore } from '../../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD } from '../../../core/delivery/retry-record.ts';
@@ -9,7 +9,7 @@ import { withinLimit } from '../../batching/time-limit.ts';
 import { executeStatements, insertStatement, MAX_STATEMENTS } from '../table/batch.ts';
 import { putGuarded } from '../table/guarded-update.ts';
 import { asRead } from '../table/guards.ts';
-import { toItem, toRetryRecord } from '../table/item.ts';
+import { type Item, toItem, toRetryRecord } from '../table/item.ts';
 
 /**
  * RecordStore on NotificationRetryLog. A record expires with the history that it belongs to.
@@ -53,3 +53,23 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
 }
 
 const inTime = <T>(call: Promise<T>) => withinLimit(call, RECORD_CALL_MS, 'RetryLog');
+
+/** All retry records of a notification, in the order of the attempts. */
+export async function readRecords(client: DynamoDBClient, table: string, log_id: string): Promise<RetryRecord[]> {
+  const records: RetryRecord[] = [];
+  let ExclusiveStartKey: Item | undefined;
+  do {
+    const page = await client.send(
+      new QueryCommand({
+        TableName: table,
+        KeyConditionExpression: 'original_log_id = :id',
+        ExpressionAttributeValues: { ':id': { S: log_id } },
+        ConsistentRead: true,
+        ...(ExclusiveStartKey && { ExclusiveStartKey }),
+      }),
+    );
+    records.push(...(page.Items ?? []).map(toRetryRecord));
+    ExclusiveStartKey = page.LastEvaluatedKey;
+  } while (ExclusiveStartKey !== undefined);
+  return records;
+}

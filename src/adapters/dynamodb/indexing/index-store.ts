@@ -1,13 +1,20 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../../core/indexing/index-row.ts';
-import type { NotificationContent } from '../../../core/model/notification.ts';
+import type { ProgressStore, RowScan, ScanProgress } from '../../../core/indexing/reconcile.ts';
+import {
+  CONTENT_COLUMNS,
+  FALLBACK_COLUMNS,
+  type NotificationContent,
+  UPDATED_BY,
+} from '../../../core/model/notification.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { bodyAttribute, contentItem, sealRecipient } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
-import { asRead, IMAGE_COLUMNS, notLater, sequenceValue } from '../table/guards.ts';
-import { type Item, toItem, toValue } from '../table/item.ts';
+import { asRead, IMAGE_COLUMNS, notLater, sequenceValue, storedSequence } from '../table/guards.ts';
+import { type Item, toForeignRow, toItem, toValue } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 
 export interface IndexStoreOptions {
@@ -74,4 +81,76 @@ async function amendedItem(
 function unstorable(error: unknown): unknown {
   if (!(error instanceof Error) || error.name !== 'ValidationException') return error;
   return new RowUnstorableError('the limit of 400 KB an item', { cause: error });
+}
+
+/** Rows per page: about 20 read units of ours, and few enough to take in between two looks at the clock. */
+const PAGE_SIZE = 250;
+
+interface Tables {
+  readonly notification_log: string;
+  readonly notification_content: string;
+}
+
+/**
+ * RowScan on NotificationLog. The filter leaves out what is certainly ours: rows without content that the pipeline wrote
+ * last, with work or with a reason why there is none, and delivered rows that are in the history.
+ */
+export function createRowScan(client: DynamoDBClient, tables: Tables): RowScan {
+  return {
+    async page(after) {
+      const { Items, ScannedCount, ConsumedCapacity, LastEvaluatedKey } = await client.send(
+        new ScanCommand({
+          TableName: tables.notification_log,
+          Limit: PAGE_SIZE,
+          FilterExpression:
+            `${[...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].map((column) => `attribute_exists(${column})`).join(' OR ')} OR (` +
+            'NOT (updated_by = :us AND (attribute_type(work_queue, :text) OR attribute_type(failure_reason, :text))) ' +
+            'AND NOT (send_status = :delivered AND attribute_exists(history_bucket)))',
+          ExpressionAttributeValues: { ':us': { S: UPDATED_BY }, ':text': { S: 'S' }, ':delivered': { S: 'SUCCESS' } },
+          ReturnConsumedCapacity: 'TOTAL',
+          ...(after && { ExclusiveStartKey: after as Item }),
+        }),
+      );
+      return {
+        rows: (Items ?? []).map(toForeignRow),
+        scanned: ScannedCount ?? 0,
+        read_units: ConsumedCapacity?.CapacityUnits ?? 0,
+        ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
+      };
+    },
+
+    async read(log_id) {
+      // In this order: content that the indexer stores after this read is recognised as later.
+      const { Item } = await client.send(
+        new GetItemCommand({
+          TableName: tables.notification_content,
+          Key: { log_id: { S: log_id } },
+          ConsistentRead: true,
+          ProjectionExpression: 'image_sequence',
+        }),
+      );
+      const row = await readItem(client, tables.notification_log, log_id);
+      return row && { row: toForeignRow(row), sequence: storedSequence(Item) };
+    },
+  };
+}
+
+const KEY = { kind: 'reconcile', id: 'scan' };
+
+/** ProgressStore on PipelineState: one item that never expires. */
+export function createScanProgress(client: DynamoDBClient, table: string): ProgressStore {
+  return {
+    async read() {
+      const { Item } = await client.send(
+        new GetItemCommand({ TableName: table, Key: toItem(KEY), ConsistentRead: true }),
+      );
+      if (Item === undefined) return undefined;
+      const { kind: _, id: __, next, ...progress } = unmarshall(Item);
+      return { ...progress, ...(next !== undefined && { next: JSON.parse(next) }) } as ScanProgress;
+    },
+    async write({ next, ...progress }) {
+      const Item = toItem({ ...KEY, ...progress, next: next && JSON.stringify(next) });
+      await client.send(new PutItemCommand({ TableName: table, Item }));
+    },
+  };
 }

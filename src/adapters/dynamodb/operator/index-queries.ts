@@ -1,5 +1,7 @@
-import type { QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import type { ForeignRow } from '../../../core/model/notification.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
+import type { WorkEntries } from '../../../core/operator/views/work-entries.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 
@@ -91,4 +93,90 @@ function onIndex(
     ...(filters.length > 0 && { FilterExpression: filters.map(({ text }) => text).join(' AND ') }),
     ProjectionExpression: 'log_id',
   };
+}
+
+/**
+ * WorkEntries on NotificationLog's work index.
+ * @param shards partitions per state and priority: as many as the stage ever had
+ */
+export function createWorkEntries(client: DynamoDBClient, table: string, shards: () => Promise<number>): WorkEntries {
+  return {
+    shards,
+
+    async page(work_queue, { limit, newest = false, after, brief = false }) {
+      const { Items = [], LastEvaluatedKey } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          IndexName: WORK_INDEX,
+          KeyConditionExpression: 'work_queue = :queue',
+          ExpressionAttributeValues: { ':queue': { S: work_queue } },
+          ProjectionExpression: brief ? 'channel, work_at' : 'channel, work_at, tenant_id, log_id',
+          ScanIndexForward: !newest,
+          Limit: limit,
+          ...(after && { ExclusiveStartKey: after as Item }),
+        }),
+      );
+      // Without unmarshall: all are text, and there are thousands.
+      const entries = Items.map((item) => ({
+        log_id: item['log_id']?.S ?? '',
+        tenant_id: item['tenant_id']?.S ?? '',
+        channel: item['channel']?.S ?? '',
+        work_at: item['work_at']?.S ?? '',
+      }));
+      return { entries, ...(LastEvaluatedKey && { next: LastEvaluatedKey }) };
+    },
+  };
+}
+
+/** Most rows that are read for one page: a rare status must not make a request read a whole month. */
+const MAX_ROWS_READ = 1_000;
+/** Most index pages of 500 entries that are read for one page, so that a rare channel does not read on and on. */
+const MAX_PAGES = 20;
+
+/** The rows that one query of an index returned. */
+export interface Part<Position> {
+  readonly found: readonly { readonly row: ForeignRow; readonly position: Position }[];
+  readonly pageEnd?: Position;
+  /** Rows that were read, found or not; those that were found unless given. */
+  readonly read?: number;
+  /** The last of them, whether it was found or not. */
+  readonly end?: Position;
+}
+
+export interface RowPage<Position> {
+  readonly rows: readonly ForeignRow[];
+  /** Absent at the end. A page may have fewer rows than the limit, even none, and still not be the last one. */
+  readonly next?: Position;
+}
+
+/**
+ * Reads one page of a search, with a bound on what it reads even if little matches.
+ * @param full reads on until the page is full, or there is no more
+ */
+export async function readPage<Position>(
+  parts: AsyncIterable<Part<Position>>,
+  limit: number,
+  fits: (row: ForeignRow) => boolean,
+  { full = false }: { readonly full?: boolean } = {},
+): Promise<RowPage<Position>> {
+  const rows: ForeignRow[] = [];
+  let rowsRead = 0;
+  let pages = 0;
+  let last: Position | undefined;
+  for await (const { found, pageEnd, read = found.length, end } of parts) {
+    for (const { row, position } of found) {
+      if (rows.length === limit && last !== undefined) return { rows, next: last };
+      if (fits(row)) rows.push(row);
+      last = position;
+    }
+    rowsRead += read;
+    last = end ?? last;
+    if (full) continue;
+    if (rowsRead >= MAX_ROWS_READ && last !== undefined) return { rows, next: last };
+    if (pageEnd === undefined) continue;
+    last = pageEnd;
+    pages += 1;
+    if (pages === MAX_PAGES) return { rows, next: pageEnd };
+  }
+  return { rows };
 }

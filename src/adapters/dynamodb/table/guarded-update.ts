@@ -5,15 +5,16 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { RowStore } from '../../../core/delivery/ports.ts';
+import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
 import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
 import { wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
-import { asRead, type Guard } from './guards.ts';
+import { updateExpression } from './conditional-write.ts';
+import { asRead, EVENT_COLUMNS, type Guard, STATE_COLUMNS } from './guards.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
 import { createRowReader } from './read-item.ts';
-import { updateExpression } from './update-expression.ts';
 
 /** A change to a row of NotificationLog that is made only while its guard holds. */
 export interface GuardedUpdate {
@@ -177,7 +178,7 @@ function conditionOf(guards: readonly Guard[]) {
 }
 
 /** Rows of NotificationLog, changed only while the guarded columns are as they were read. */
-export function createGuardedRows(
+function createGuardedRows(
   client: DynamoDBClient,
   table: string,
   clock: Clock,
@@ -194,4 +195,14 @@ export function createGuardedRows(
       return update.gathered(asked, (found) => wasApplied(found, { set, remove }));
     },
   };
+}
+
+/** EventRows on NotificationLog. */
+export function createEventRows(client: DynamoDBClient, table: string, clock: Clock): EventRows {
+  return createGuardedRows(client, table, clock, EVENT_COLUMNS);
+}
+
+/** RowStore on NotificationLog, for operators. It also changes rows that are in no work index. */
+export function createOperatorRows(client: DynamoDBClient, table: string, clock: Clock): RowStore {
+  return createGuardedRows(client, table, clock, STATE_COLUMNS);
 }

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
+import * as v from 'valibot';
 import { type HttpServer, serve } from '../../../http/loopback-server.ts';
 import type { Publish } from '../../emulator/events/event-bus.ts';
 import type { ReceivedLog } from '../received-log.ts';
 import { type Answer, type Call, keyOf, respond } from '../respond.ts';
-import { accountAnswer } from './account-answers.ts';
+import type { Refusal, ScriptedAnswer } from '../scripted-answer.ts';
 import { BulkMails } from './bulk-mails.ts';
 import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outcome.ts';
-import { SendingLimits, type SesLimits } from './sending-limits.ts';
+import { type Exceeded, SendingLimits, type SesLimits } from './sending-limits.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
-import { limitRefusal, sesRefusal } from './ses-refusal.ts';
 import { emailCall, isSender, recipientsOf, sendFields, tagsOf } from './ses-request.ts';
 import { SimulatedBulk } from './simulated-bulk.ts';
 
@@ -104,4 +104,119 @@ async function forward(upstream: string, request: IncomingMessage, body: Buffer)
 
 function write(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, answer.headers).end(answer.body);
+}
+
+const change = v.strictObject({
+  per_second: v.exactOptional(v.pipe(v.number(), v.gtValue(0))),
+  per_day: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(-1))),
+  sending: v.exactOptional(v.boolean()),
+});
+
+/**
+ * The requests about the account; undefined for any other request.
+ *
+ * | request | answer |
+ * |---|---|
+ * | `GET /v2/email/account` | GetAccount of SES v2 |
+ * | `POST /` with `Action=GetSendQuota` | GetSendQuota of SES v1 |
+ * | `GET /_limits` | the limits, what was sent in 24 hours, and how many calls were refused by each |
+ * | `PUT /_limits` with `{"per_second"?,"per_day"?,"sending"?}` | changes them |
+ */
+function accountAnswer(
+  { method, url }: Pick<IncomingMessage, 'method' | 'url'>,
+  body: Buffer,
+  sending: SendingLimits,
+): Answer | undefined {
+  if (method === 'GET' && url === '/v2/email/account') return json(200, account(sending));
+  if (method === 'POST' && url === '/' && new URLSearchParams(body.toString()).get('Action') === 'GetSendQuota') {
+    return sendQuota(sending);
+  }
+  if (url !== '/_limits') return undefined;
+  if (method === 'PUT') {
+    const wanted = v.safeParse(v.pipe(v.string(), v.parseJson(), change), body.toString());
+    if (!wanted.success) {
+      return json(400, {
+        message: 'the limits are {"per_second"?: above 0, "per_day"?: -1 or more, "sending"?: boolean}',
+      });
+    }
+    sending.change(wanted.output);
+  }
+  return json(200, { ...sending.limits, sent_24h: sending.sentIn24Hours(Date.now()), refused: sending.refused });
+}
+
+function account(sending: SendingLimits) {
+  const { per_second, per_day, sending: SendingEnabled } = sending.limits;
+  return {
+    DedicatedIpAutoWarmupEnabled: false,
+    EnforcementStatus: 'HEALTHY',
+    ProductionAccessEnabled: true,
+    SendQuota: {
+      Max24HourSend: per_day,
+      MaxSendRate: per_second,
+      SentLast24Hours: sending.sentIn24Hours(Date.now()),
+    },
+    SendingEnabled,
+  };
+}
+
+function sendQuota(sending: SendingLimits): Answer {
+  const { per_second, per_day } = sending.limits;
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/xml' },
+    body:
+      '<GetSendQuotaResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><GetSendQuotaResult>' +
+      `<Max24HourSend>${per_day}</Max24HourSend><MaxSendRate>${per_second}</MaxSendRate>` +
+      `<SentLast24Hours>${sending.sentIn24Hours(Date.now())}</SentLast24Hours>` +
+      '</GetSendQuotaResult></GetSendQuotaResponse>',
+  };
+}
+
+function json(status: number, value: unknown): Answer {
+  return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(value) };
+}
+
+const CODES: Readonly<Record<Refusal, readonly [code: string, message: string]>> = {
+  gone: ['MessageRejected', 'Address is no longer in use'],
+  missing: ['MessageRejected', 'Address blacklisted'],
+  unauthorized: ['AccessDenied', 'Not authorized to perform ses:SendEmail'],
+  forbidden: ['MailFromDomainNotVerifiedException', 'The MAIL FROM domain is not verified'],
+  malformed: ['InvalidParameterValue', 'Illegal content'],
+};
+
+/** SES's answer to a mail that it does not accept. */
+function sesRefusal(scripted: Exclude<ScriptedAnswer, { kind: 'drop' | 'accept' }>): Answer {
+  switch (scripted.kind) {
+    case 'status':
+      return problem(scripted.status, scripted.status < 500 ? 'Sender' : 'Receiver', 'ServiceUnavailable', 'as asked');
+    case 'limit':
+      return problem(400, 'Sender', 'Throttling', 'Maximum sending rate exceeded.');
+    case 'refuse':
+      return problem(400, 'Sender', ...CODES[scripted.why]);
+    case 'error':
+      return problem(400, 'Sender', scripted.code, 'as asked');
+  }
+}
+
+const LIMITS: Readonly<Record<Exceeded, readonly [code: string, message: string]>> = {
+  rate: ['Throttling', 'Maximum sending rate exceeded.'],
+  quota: ['Throttling', 'Daily message quota exceeded.'],
+  paused: ['AccountSendingPausedException', 'Email sending is disabled for the account'],
+};
+
+/** SES's answer to a mail beyond one of the account's limits. */
+function limitRefusal(exceeded: Exceeded): Answer {
+  return problem(400, 'Sender', ...LIMITS[exceeded]);
+}
+
+/** An error as SES's query protocol writes it. */
+function problem(status: number, type: string, code: string, message: string): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'text/xml' },
+    body:
+      '<ErrorResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><Error>' +
+      `<Type>${type}</Type><Code>${code.replaceAll(/[^\w.]/g, '')}</Code><Message>${message}</Message>` +
+      `</Error><RequestId>${randomUUID()}</RequestId></ErrorResponse>`,
+  };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOperatorRows } from '../../../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createOperatorRows } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
 import type { RowStore } from '../../../../src/core/delivery/ports.ts';
 import type { RowChange } from '../../../../src/core/model/row-change.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';

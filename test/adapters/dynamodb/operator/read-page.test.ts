@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Part, readPage } from '../../../../src/adapters/dynamodb/operator/read-page.ts';
+import { type Part, readPage } from '../../../../src/adapters/dynamodb/operator/index-queries.ts';
 
 /** Parts of 100 rows each, of which every `match`th is found. */
 function partsOf(rows: number, match: number) {

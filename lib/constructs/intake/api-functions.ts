@@ -1,0 +1,209 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type {
+  ApiAuthorizerEnv,
+  ApiIntakeEnv,
+  ApiNotificationsEnv,
+  ApiTokensEnv,
+} from '../../../functions/shared/runtime/env.ts';
+import type { ApiNewslettersEnv, UnsubscribeEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
+import { HISTORY_INDEX, NOTIFICATION_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
+import { SEALED } from '../../../src/core/model/notification.ts';
+import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
+import {
+  allow,
+  countRequests,
+  openRecipients,
+  readSecrets,
+  readShards,
+  sealRecipients,
+  useShards,
+  useTableKey,
+} from '../function/permissions.ts';
+import { ServiceFunction } from '../function/service-function.ts';
+import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
+import { recipientEnvironment } from '../newsletter/job-access.ts';
+import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
+
+/** The function behind the routes that accept notifications and reported failures. */
+export function intakeFunction(
+  scope: Construct,
+  { config, tables, encryption, channels }: IntakeApiProps,
+): ServiceFunction {
+  return new ServiceFunction(scope, 'Intake', {
+    config,
+    name: 'api-intake',
+    description: 'Takes notifications and reported failures in, each once for its idempotency key',
+    timeout: API_TIMEOUT,
+    environment: {
+      NOTIFICATION_LOG_TABLE: tables.log.tableName,
+      NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+      NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      DATA_KEYS_TABLE: tables.dataKeys.tableName,
+      LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
+      INDEX_SHARDS: indexShardsJson(config),
+      RETRY_POLICY: retryPolicyJson(config),
+      RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+      RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+    } satisfies ApiIntakeEnv,
+    permissions: [
+      allow(
+        ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
+        [tables.log.tableArn],
+      ),
+      allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.content.tableArn]),
+      allow(
+        ['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem', 'dynamodb:Query'],
+        [tables.retryLog.tableArn],
+      ),
+      countRequests(tables.pipelineState),
+      useShards(tables.pipelineState),
+      useTableKey(encryption.dataKey),
+      ...sealRecipients(encryption, tables),
+      readSecrets(encryption),
+      allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+      allow(['sqs:SendMessage'], laneArns(channels)),
+    ],
+  });
+}
+
+/** The function that checks a request's API key, or the token of a web page. */
+export function authorizerFunction(scope: Construct, { config, tables, encryption }: IntakeApiProps): ServiceFunction {
+  return new ServiceFunction(scope, 'KeyCheck', {
+    config,
+    name: 'api-authorizer',
+    description: "Says whose API key a request's is",
+    timeout: Duration.seconds(10),
+    environment: {
+      API_KEYS_TABLE: tables.apiKeys.tableName,
+      TOKEN_SECRET: encryption.tokenSecret.secretArn,
+    } satisfies ApiAuthorizerEnv,
+    permissions: [
+      allow(['dynamodb:GetItem'], [tables.apiKeys.tableArn]),
+      allow(['kms:Decrypt', 'kms:DescribeKey'], [encryption.dataKey.keyArn]),
+      allow(['secretsmanager:GetSecretValue'], [encryption.tokenSecret.secretArn]),
+      readSecrets(encryption),
+    ],
+  });
+}
+
+/** The function that signs tokens for web pages. It reads no table of notifications. */
+export function tokensFunction(scope: Construct, { config, tables, encryption }: IntakeApiProps): ServiceFunction {
+  return new ServiceFunction(scope, 'Tokens', {
+    config,
+    name: 'api-tokens',
+    description: 'Signs short-lived tokens for web pages of producers',
+    timeout: API_TIMEOUT,
+    environment: {
+      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      TOKEN_SECRET: encryption.tokenSecret.secretArn,
+    } satisfies ApiTokensEnv,
+    permissions: [
+      countRequests(tables.pipelineState),
+      useTableKey(encryption.dataKey),
+      allow(['secretsmanager:GetSecretValue'], [encryption.tokenSecret.secretArn]),
+      readSecrets(encryption),
+    ],
+  });
+}
+
+/** The function behind the unsubscribe links, which need no API key. */
+export function unsubscribeFunction(scope: Construct, props: IntakeApiProps): ServiceFunction {
+  const { config, tables, newsletterTables, encryption } = props;
+  const { emails, batches, recipients, members } = newsletterTables;
+  const { recipientHashSecret, unsubscribeSecret } = encryption;
+  return new ServiceFunction(scope, 'Unsubscribe', {
+    config,
+    name: 'unsubscribe',
+    description: 'Unsubscribes members by the signed links of their mails',
+    timeout: API_TIMEOUT,
+    environment: {
+      ...recipientEnvironment(props),
+      RECIPIENT_HASH_SECRET: recipientHashSecret.secretArn,
+      UNSUBSCRIBE_SECRET: unsubscribeSecret.secretArn,
+    } satisfies UnsubscribeEnv,
+    permissions: [
+      allow(['dynamodb:GetItem'], [emails.tableArn, recipients.tableArn]),
+      allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [batches.tableArn]),
+      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
+      useTableKey(encryption.dataKey),
+      ...openRecipients(encryption, tables, SEALED.members),
+      readSecrets(encryption),
+      allow(['secretsmanager:GetSecretValue'], [recipientHashSecret.secretArn, unsubscribeSecret.secretArn]),
+    ],
+  });
+}
+
+/** The function behind the routes that show notifications and retry them. */
+export function notificationsFunction(
+  scope: Construct,
+  { config, tables, encryption, channels }: IntakeApiProps,
+): ServiceFunction {
+  return new ServiceFunction(scope, 'Notifications', {
+    config,
+    name: 'api-notifications',
+    description: 'Tells where notifications stand, and has them retried',
+    timeout: API_TIMEOUT,
+    environment: {
+      NOTIFICATION_LOG_TABLE: tables.log.tableName,
+      NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
+      RETRY_POLICY: retryPolicyJson(config),
+    } satisfies ApiNotificationsEnv,
+    permissions: [
+      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
+      allow(['dynamodb:Query'], [tables.retryLog.tableArn]),
+      allow(
+        ['dynamodb:Query'],
+        [HISTORY_INDEX, NOTIFICATION_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
+      ),
+      countRequests(tables.pipelineState),
+      readShards(tables.pipelineState),
+      useTableKey(encryption.dataKey),
+      allow(['sqs:SendMessage'], laneArns(channels)),
+    ],
+  });
+}
+
+/** The function behind the routes of newsletters and members. */
+export function newslettersFunction(
+  scope: Construct,
+  { config, tables, newsletterTables, encryption }: IntakeApiProps,
+): ServiceFunction {
+  return new ServiceFunction(scope, 'Newsletters', {
+    config,
+    name: 'api-newsletters',
+    description: 'Keeps newsletters and their members',
+    timeout: API_TIMEOUT,
+    environment: {
+      NEWSLETTERS_TABLE: newsletterTables.newsletters.tableName,
+      MEMBERS_TABLE: newsletterTables.members.tableName,
+      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      DATA_KEYS_TABLE: tables.dataKeys.tableName,
+      RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+      RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+    } satisfies ApiNewslettersEnv,
+    permissions: [
+      allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [newsletterTables.newsletters.tableArn]),
+      // No Scan, and no Delete: a member that was deleted leaves a mark.
+      allow(
+        [
+          'dynamodb:BatchGetItem',
+          'dynamodb:Query',
+          'dynamodb:PutItem',
+          'dynamodb:UpdateItem',
+          'dynamodb:PartiQLInsert',
+          'dynamodb:PartiQLUpdate',
+        ],
+        [newsletterTables.members.tableArn],
+      ),
+      countRequests(tables.pipelineState),
+      useTableKey(encryption.dataKey),
+      ...sealRecipients(encryption, tables, SEALED.members),
+      readSecrets(encryption),
+      allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+    ],
+  });
+}
