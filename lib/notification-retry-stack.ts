@@ -1,6 +1,7 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { isProduction, type StageConfig } from './config/stage-config.ts';
+import { retains } from './config/parts.ts';
+import type { StageConfig } from './config/stage-config.ts';
 import { NotificationRetry } from './notification-retry.ts';
 
 export interface NotificationRetryStackProps extends StackProps {
@@ -14,7 +15,7 @@ export class NotificationRetryStack extends Stack {
   constructor(scope: Construct, id: string, { config, ...props }: NotificationRetryStackProps) {
     super(scope, id, {
       description: `Retries failed notifications (${config.stage})`,
-      terminationProtection: isProduction(config),
+      terminationProtection: retains(config),
       ...props,
     });
     this.notificationRetry = new NotificationRetry(this, 'NotificationRetry', config);

@@ -1,7 +1,8 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { PostingEnv, SenderEnv } from '../functions/shared/runtime/env.ts';
-import type { Channel } from '../src/core/model/channels.ts';
+import { CHANNELS, type Channel } from '../src/core/model/channels.ts';
+import { monitoringOf } from './config/parts.ts';
 import { parseStageConfig, type StageConfig, type StageConfigInput } from './config/stage-config.ts';
 import { Console } from './constructs/console/console.ts';
 import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
@@ -9,7 +10,8 @@ import { ServiceFunction } from './constructs/function/service-function.ts';
 import { DueIndexer } from './constructs/indexing/due-indexer.ts';
 import { Reconciler } from './constructs/indexing/reconciler.ts';
 import { IntakeApi } from './constructs/intake/intake-api.ts';
-import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
+import type { NewsletterStorage } from './constructs/intake/intake-api-props.ts';
+import { ChannelLanes } from './constructs/lanes/channel-lanes.ts';
 import { accountPermission, emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
 import { type Channels, laneUrls } from './constructs/lanes/lane-queues.ts';
 import { Alarms } from './constructs/monitoring/alarm-catalogue.ts';
@@ -18,6 +20,7 @@ import { StageDashboard } from './constructs/monitoring/dashboard.ts';
 import { Monitor } from './constructs/monitoring/monitor.ts';
 import { NewsletterEvents } from './constructs/newsletter/newsletter-events.ts';
 import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
+import type { NewsletterProps } from './constructs/newsletter/newsletter-props.ts';
 import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
@@ -25,8 +28,17 @@ import { NewsletterTables } from './constructs/storage/newsletter-tables.ts';
 import { NotificationTables } from './constructs/storage/notification-tables.ts';
 import { Sweep } from './constructs/sweep/sweep.ts';
 
+/** The paths of the channels in the construct tree, from which CloudFormation's ids come. */
+const CONSTRUCTS: Readonly<Record<Channel, string>> = {
+  email: 'Email',
+  slack: 'Slack',
+  teams: 'Teams',
+  webhook: 'Webhook',
+};
+
 /**
- * The whole service, for any stack: tables, keys, four channels, sweep, due-indexer and intake API. Producers write to
+ * The whole service, for any stack: tables, keys, channels, sweep, due-indexer and intake API, as far
+ * as the stage takes them. Producers write to
  * `tables.log`; operators find everything in the stack's outputs. A stack can hold one NotificationRetry. An account
  * and region can hold one per stage, because the queues are named after the stage.
  *
@@ -36,19 +48,19 @@ export class NotificationRetry extends Construct {
   readonly config: StageConfig;
   readonly encryption: Encryption;
   readonly tables: NotificationTables;
-  readonly newsletterTables: NewsletterTables;
+  // What follows is absent where the stage does without it.
+  readonly newsletterTables?: NewsletterTables;
   readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
   readonly reconciler: Reconciler;
-  readonly deliveryEvents: DeliveryEvents;
-  readonly alerts: Alerts;
-  readonly monitor: Monitor;
-  readonly api: IntakeApi;
-  readonly newsletterQueues: NewsletterQueues;
-  readonly newsletterJob: NewsletterJob;
-  readonly newsletterEvents: NewsletterEvents;
-  /** Absent unless the stage switches it on. */
+  readonly deliveryEvents?: DeliveryEvents;
+  readonly alerts?: Alerts;
+  readonly monitor?: Monitor;
+  readonly api?: IntakeApi;
+  newsletterQueues?: NewsletterQueues;
+  newsletterJob?: NewsletterJob;
+  newsletterEvents?: NewsletterEvents;
   readonly console?: Console;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
@@ -56,110 +68,102 @@ export class NotificationRetry extends Construct {
     super(scope, id);
     const config = parseStageConfig(props, (path) => [`${this.node.path}: `, path].join(''));
     this.config = config;
-    this.encryption = new Encryption(this, 'Encryption', config);
-    const { encryption } = this;
-    this.tables = new NotificationTables(this, 'Tables', { config, key: encryption.dataKey });
-    const { tables } = this;
-    this.newsletterTables = new NewsletterTables(this, 'NewsletterTables', { config, key: encryption.dataKey });
-
-    const lanes = (id: string, channel: Channel, provider?: ChannelLanesProps['provider']) =>
-      new ChannelLanes(this, id, {
-        config,
-        channel,
-        tables,
-        encryption,
-        laneUrls: () => laneUrls(this.channels),
-        ...(provider && { provider }),
-      });
-    const ports = { WEBHOOK_PORTS: [443, ...config.webhookPorts].join(',') } satisfies Omit<
-      PostingEnv,
-      keyof SenderEnv
-    >;
-    const posting = { environment: ports };
-    this.channels = {
-      email: lanes('Email', 'email', {
-        environment: emailEnvironment(config),
-        permissions: [emailPermission(this, config), accountPermission()],
-      }),
-      slack: lanes('Slack', 'slack', posting),
-      teams: lanes('Teams', 'teams', posting),
-      webhook: lanes('Webhook', 'webhook', posting),
-    };
-    const { channels } = this;
-    for (const from of Object.values(channels)) {
-      for (const to of Object.values(channels)) if (to !== from) from.allowFailoverTo(to);
+    const encryption = new Encryption(this, 'Encryption', config);
+    this.encryption = encryption;
+    const tables = new NotificationTables(this, 'Tables', { config, key: encryption.dataKey });
+    this.tables = tables;
+    if (config.newsletters !== false) {
+      this.newsletterTables = new NewsletterTables(this, 'NewsletterTables', { config, key: encryption.dataKey });
     }
+    this.channels = this.makeChannels(config);
+    const { channels } = this;
     this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
     this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
     this.reconciler = new Reconciler(this, 'Reconciler', { config, tables, encryption });
-    this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
-    this.alerts = new Alerts(this, 'Alerts', config);
-    this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
-    this.newsletterQueues = new NewsletterQueues(this, 'NewsletterQueues', config);
-    this.api = new IntakeApi(this, 'IntakeApi', {
-      config,
-      tables,
-      newsletterTables: this.newsletterTables,
-      newsletterQueues: this.newsletterQueues,
-      encryption,
-      channels,
-    });
-    this.newsletterJob = new NewsletterJob(this, 'NewsletterJob', {
-      config,
-      tables,
-      newsletterTables: this.newsletterTables,
-      encryption,
-      queues: this.newsletterQueues,
-      apiUrl: this.api.url,
-    });
-    this.newsletterEvents = new NewsletterEvents(this, 'NewsletterEvents', {
-      config,
-      tables,
-      newsletterTables: this.newsletterTables,
-      encryption,
-    });
+    const { email } = channels;
+    if (email) this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, email });
+    if (monitoringOf(config) !== 'off') {
+      this.alerts = new Alerts(this, 'Alerts', config);
+      this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
+    }
+    const newsletters = this.newsletterStorage(config);
+    if (config.api !== false) {
+      this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels, newsletters });
+    }
+    if (newsletters && this.api) this.addNewsletters({ config, tables, encryption, ...newsletters }, this.api.url);
     if (config.console !== 'off') {
       this.console = new Console(this, 'Console', {
         config,
         settings: config.console,
         tables,
-        newsletterTables: this.newsletterTables,
-        newsletterQueues: this.newsletterQueues,
+        newsletters,
         encryption,
         channels,
       });
     }
     this.addMonitoring(config);
-    new Outputs(this, 'Outputs', {
-      config,
-      tables,
-      newsletters: this.newsletterTables,
-      newsletterQueues: this.newsletterQueues,
-      channels,
-      sweep: this.sweep,
-      dueIndexer: this.dueIndexer,
-      reconciler: this.reconciler,
-      deliveryEvents: this.deliveryEvents,
-      encryption,
-      alerts: this.alerts,
-      api: this.api,
-      ...(this.console && { console: this.console }),
-    });
+    new Outputs(this, 'Outputs', this);
+    this.warn(config);
+  }
 
-    if (/[@.]example(\.(com|net|org))?$/.test(config.senderAddress)) {
+  private makeChannels(config: StageConfig): Channels {
+    const { tables, encryption } = this;
+    const ports = { WEBHOOK_PORTS: [443, ...config.webhookPorts].join(',') } satisfies Omit<
+      PostingEnv,
+      keyof SenderEnv
+    >;
+    const posting = { environment: ports };
+    const email = () => ({
+      environment: emailEnvironment(config),
+      permissions: [emailPermission(this, config), accountPermission()],
+    });
+    const made: { [C in Channel]?: ChannelLanes } = {};
+    for (const channel of CHANNELS.filter((one) => config.channels.includes(one))) {
+      made[channel] = new ChannelLanes(this, CONSTRUCTS[channel], {
+        config,
+        channel,
+        tables,
+        encryption,
+        laneUrls: () => laneUrls(made),
+        provider: channel === 'email' ? email() : posting,
+      });
+    }
+    const all = Object.values(made);
+    for (const from of all) for (const to of all) if (to !== from) from.allowFailoverTo(to);
+    return made;
+  }
+
+  private newsletterStorage(config: StageConfig): NewsletterStorage | undefined {
+    if (config.newsletters !== true || this.newsletterTables === undefined) return undefined;
+    this.newsletterQueues = new NewsletterQueues(this, 'NewsletterQueues', config);
+    return { newsletterTables: this.newsletterTables, newsletterQueues: this.newsletterQueues };
+  }
+
+  private addNewsletters(
+    { newsletterQueues: queues, ...shared }: Omit<NewsletterProps, 'queues'> & NewsletterStorage,
+    apiUrl: string,
+  ): void {
+    this.newsletterJob = new NewsletterJob(this, 'NewsletterJob', { ...shared, queues, apiUrl });
+    this.newsletterEvents = new NewsletterEvents(this, 'NewsletterEvents', shared);
+  }
+
+  /** Adds the alarms and the dashboard. They watch every function, so the functions must be made before. */
+  private addMonitoring(config: StageConfig): void {
+    if (this.alerts === undefined) return;
+    const functions = this.node.findAll().filter((one) => one instanceof ServiceFunction);
+    const newsletterFailures = this.newsletterQueues &&
+      this.newsletterEvents && { job: this.newsletterQueues.failures, events: this.newsletterEvents.failures };
+    const subjects = { config, channels: this.channels, functions, indexing: this.dueIndexer, newsletterFailures };
+    const alarms = new Alarms(this, 'Alarms', { ...subjects, topic: this.alerts.topic });
+    if (monitoringOf(config) === 'full') new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
+  }
+
+  private warn({ senderAddress = '' }: StageConfig): void {
+    if (/[@.]example(\.(com|net|org))?$/.test(senderAddress)) {
       Annotations.of(this).addWarningV2(
         'notification-retry:sender-address',
         'senderAddress is a placeholder that SES never sends from: set an address that is verified in SES',
       );
     }
-  }
-
-  /** Adds the alarms and the dashboard. They watch every function, so the functions must be made before. */
-  private addMonitoring(config: StageConfig): void {
-    const functions = this.node.findAll().filter((one) => one instanceof ServiceFunction);
-    const newsletterFailures = { job: this.newsletterQueues.failures, events: this.newsletterEvents.failures };
-    const subjects = { config, channels: this.channels, functions, indexing: this.dueIndexer, newsletterFailures };
-    const alarms = new Alarms(this, 'Alarms', { ...subjects, topic: this.alerts.topic });
-    new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { ownLanes } from '../../functions/shared/channel/bind-channel.ts';
 import { createHandler } from '../../functions/shared/channel/channel-function.ts';
 import { createLaneAccess } from '../../functions/shared/channel/lane-access.ts';
 import { createDynamoDb } from '../../functions/shared/runtime/clients/dynamodb.ts';
@@ -32,7 +33,7 @@ const credentials = createIntegrationCredentials(keys.secrets, keys.integrationN
 const channelFunction = createHandler(
   {
     giveBack: lanes.giveBack,
-    queues: env.LANE_QUEUES.webhook,
+    queues: ownLanes('webhook', env.LANE_QUEUES),
     deliver: {
       rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
       records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Deployment } from '../../src/adapters/deployment/deployment.ts';
+import { LACKS, ofStage, tablesOf } from '../../src/adapters/deployment/stage-parts.ts';
+import { HistoryUnavailableError } from '../../src/core/operator/views/outcome-series.ts';
 import { requestOf, resultOf } from '../../src/http/api-gateway.ts';
 import type { HttpAnswer, HttpRequest } from '../../src/http/kernel.ts';
 import { createConsole } from '../../src/operator-service/console.ts';
@@ -78,7 +80,7 @@ type Env = ReturnType<typeof parseEnv<typeof consoleApiEnv>>;
 /** The deployment as commands see it, as far as the console's routes use it. */
 function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'> {
   return {
-    tables: {
+    tables: tablesOf({
       notification_log: env.NOTIFICATION_LOG_TABLE,
       notification_content: env.NOTIFICATION_CONTENT_TABLE,
       notification_retry_log: env.NOTIFICATION_RETRY_LOG_TABLE,
@@ -90,16 +92,26 @@ function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'>
       email_batches: env.EMAIL_BATCHES_TABLE,
       email_recipients: env.EMAIL_RECIPIENTS_TABLE,
       audit: env.AUDIT_TABLE,
-    },
+    }),
     lane_queues: env.LANE_QUEUES,
     // The console redrives by operations, which need no dead-letter queue.
     dead_letter_queues: { email: '', slack: '', teams: '', webhook: '' },
-    newsletter_queues: { prepare: env.NEWSLETTER_PREPARE_QUEUE, send: env.NEWSLETTER_SEND_QUEUE },
+    newsletter_queues: ofStage(
+      ['prepare', 'send'],
+      { prepare: env.NEWSLETTER_PREPARE_QUEUE, send: env.NEWSLETTER_SEND_QUEUE },
+      () => LACKS.newsletters,
+    ),
     sweep_interval_seconds: 0,
     retry_policy: env.RETRY_POLICY,
     uncertain_minutes: env.UNCERTAIN_MINUTES,
-    metricHistory: async () =>
-      (await import('../shared/runtime/clients/cloudwatch.ts')).openMetricHistory(env.POWERTOOLS_METRICS_NAMESPACE),
+    metricHistory: async () => {
+      if (env.POWERTOOLS_METRICS_DISABLED) {
+        throw new HistoryUnavailableError(LACKS.monitoring, 'Deploy the stage with monitoring.');
+      }
+      return (await import('../shared/runtime/clients/cloudwatch.ts')).openMetricHistory(
+        env.POWERTOOLS_METRICS_NAMESPACE,
+      );
+    },
     clients: { dynamodb: {}, sqs: {} },
   };
 }

@@ -8,6 +8,7 @@ import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { TABLE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';
+import { channelsIn } from '../../src/core/model/channels.ts';
 import { shardsForReading } from '../../src/core/model/index-shards.ts';
 import { newRunId } from '../../src/core/model/queue-message.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
@@ -98,7 +99,12 @@ function bind() {
   const budgets = createPacingStore(state, env.PIPELINE_STATE_TABLE);
   const shards = shardsForReading(env.INDEX_SHARDS, createShardMark(state, env.PIPELINE_STATE_TABLE));
   const deps: DispatcherDeps = {
-    index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE, async () => (await shards()).work),
+    index: createDueIndex(
+      dynamodb,
+      env.NOTIFICATION_LOG_TABLE,
+      async () => (await shards()).work,
+      channelsIn(env.LANE_QUEUES),
+    ),
     malformed: createMalformedEntries(dynamodb, env.NOTIFICATION_LOG_TABLE, () => new Date()),
     log: createSweepLog(state, env.PIPELINE_STATE_TABLE),
     lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {

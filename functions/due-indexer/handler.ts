@@ -86,6 +86,7 @@ function bind() {
     shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(pipelineState(client), env.PIPELINE_STATE_TABLE)),
     policy: env.RETRY_POLICY,
     time_zone: env.TIME_ZONE,
+    channels: env.CHANNELS,
     clock: () => new Date(),
   };
   return withObservability(createHandler(deps, observability), observability);

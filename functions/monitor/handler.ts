@@ -5,7 +5,7 @@ import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-sto
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { createNoticeMark, createPublisher } from '../../src/adapters/sns/death-notices.ts';
-import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/dead-notifications.ts';
 import { openByChannel, workFigures } from '../../src/core/monitor/monitor-figures.ts';
@@ -23,8 +23,10 @@ import {
 
 export interface MonitorDeps extends ReportDeathsDeps {
   readonly openBreakers: (now: Date) => Promise<Record<Channel, number>>;
-  /** The budget of e-mail. */
-  readonly budget: (now: Date) => Promise<BudgetStatus>;
+  /** Those of the stage. */
+  readonly channels: readonly Channel[];
+  /** The budget of e-mail, where the stage has e-mail. */
+  readonly budget?: (now: Date) => Promise<BudgetStatus>;
   readonly clock: Clock;
 }
 
@@ -35,15 +37,15 @@ export function createHandler(deps: MonitorDeps, { logger, metrics }: Observabil
     // A check that fails must not stop the others.
     const checks = await Promise.allSettled([
       workFigures(deps.index, now).then((figures) => {
-        for (const channel of CHANNELS) {
+        for (const channel of deps.channels) {
           countBy(metrics, 'OldestDueAge', { channel }, figures[channel].oldest_due_seconds);
           countBy(metrics, 'DeadNotifications', { channel }, figures[channel].dead);
         }
       }),
       deps.openBreakers(now).then((open) => {
-        for (const channel of CHANNELS) countBy(metrics, 'OpenBreakers', { channel }, open[channel]);
+        for (const channel of deps.channels) countBy(metrics, 'OpenBreakers', { channel }, open[channel]);
       }),
-      deps.budget(now).then(({ channel, per_second, max_24h, sent_24h, paused }) => {
+      deps.budget?.(now).then(({ channel, per_second, max_24h, sent_24h, paused }) => {
         if (per_second !== null) countBy(metrics, 'SendRate', { channel }, per_second);
         if (max_24h !== null) countBy(metrics, 'DailyQuota', { channel }, max_24h);
         if (sent_24h !== null) countBy(metrics, 'DailyQuotaUsed', { channel }, sent_24h);
@@ -72,7 +74,10 @@ function bind() {
     rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
     mark: createNoticeMark(dynamodb, env.PIPELINE_STATE_TABLE),
     openBreakers: async (now) => openByChannel(await breakers.list(), now),
-    budget: async (now) => budgetStatus('email', await budgets.read('email'), now),
+    channels: env.CHANNELS,
+    ...(env.CHANNELS.includes('email') && {
+      budget: async (now: Date) => budgetStatus('email', await budgets.read('email'), now),
+    }),
     publish: createPublisher(new SNSClient({ requestHandler: STORAGE_LIMITS }), env.ALERTS_TOPIC_ARN),
     stack: env.STACK_NAME,
     clock,

@@ -97,6 +97,7 @@ function bind() {
     shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(pipelineState(client), env.PIPELINE_STATE_TABLE)),
     policy: env.RETRY_POLICY,
     time_zone: env.TIME_ZONE,
+    channels: env.CHANNELS,
     units_per_second: env.READ_UNITS_PER_SECOND,
     clock: () => new Date(),
     pause: (ms) => setTimeout(ms),

@@ -30,7 +30,8 @@ export function sectionOf(settings: Settings): v.GenericSchema {
 
 function schemaOf(setting: Setting): v.GenericSchema {
   if ('section' in setting) {
-    const inner = sectionOf(setting.section);
+    const some = sectionOf(setting.section);
+    const inner = setting.orFalse ? falseOr(some) : some;
     if (setting.required) return inner;
     return setting.optional ? v.exactOptional(inner) : v.optional(inner, {});
   }
@@ -39,6 +40,11 @@ function schemaOf(setting: Setting): v.GenericSchema {
   const schema = setting.check as unknown as v.GenericSchema;
   if (required) return schema;
   return standard === undefined ? v.exactOptional(schema) : v.optional(schema, standard);
+}
+
+/** The faults of a section that is given stay those of its keys. */
+function falseOr(section: v.GenericSchema): v.GenericSchema {
+  return v.lazy((input) => (input === false ? v.literal(false) : section));
 }
 
 /** @param standard the setting's own, or what stands for one of its names */

@@ -15,11 +15,17 @@ export interface Check<Value, Given = Value> {
 export type Setting =
   | (NumberSetting & { readonly required?: true })
   | { readonly check: Check<unknown, unknown>; readonly standard?: unknown; readonly required?: true }
-  | { readonly section: Settings; readonly required?: true; readonly optional?: true };
+  | {
+      readonly section: Settings;
+      readonly required?: true;
+      readonly optional?: true;
+      /** `false` stands for none of it. */
+      readonly orFalse?: true;
+    };
 export type Settings = { readonly [key: string]: Setting };
 
 type ValueOf<S> = S extends { section: infer Inner extends Settings }
-  ? Values<Inner>
+  ? Values<Inner> | OrFalse<S>
   : S extends { check: Check<infer Value, unknown> }
     ? Value
     : S extends { standard: infer Standard }
@@ -27,13 +33,14 @@ type ValueOf<S> = S extends { section: infer Inner extends Settings }
       : number;
 
 type GivenOf<S> = S extends { section: infer Inner extends Settings }
-  ? Given<Inner>
+  ? Given<Inner> | OrFalse<S>
   : S extends { check: Check<unknown, infer Some> }
     ? Some
     : S extends { standard: infer Standard }
       ? Partly<Widened<Standard>>
       : number;
 
+type OrFalse<S> = S extends { orFalse: true } ? false : never;
 type Partly<T> = T extends number ? number : { readonly [K in keyof T]?: Partly<T[K]> | undefined };
 type WithoutStandard = { required: true } | { optional: true };
 type KeysWithStandard<S> = {

@@ -13,6 +13,7 @@ import { check, explain, listOf, matching, numberOf } from './config-checks.ts';
 import { CONSOLE } from './console-config.ts';
 import { FUNCTION_MEMORY_MB } from './function-memory.ts';
 import { LANE_SETTINGS } from './lane-config.ts';
+import { PART_SETTINGS } from './parts.ts';
 import { schedule } from './schedule-expression.ts';
 import type { Settings } from './setting-types.ts';
 
@@ -40,13 +41,17 @@ const port = numberOf({ from: 1, to: 65_535, unit: 'port', whole: true }, undefi
  */
 export const SETTINGS = {
   /**
-   * Part of every name. `prod` keeps its data: deletion protection, and nothing is removed with the stack. In `cdk.json`
-   * it is the name of the section, and `-c stage=<name>` chooses it.
-   * @ja すべての名前の一部。`prod` はデータを残す（削除保護あり、スタックと一緒に消えない）。`cdk.json` では節の名前で、`-c stage=<name>` で選ぶ
+   * Part of every name. In `cdk.json` it is the name of the section, and `-c stage=<name>` chooses it.
+   * @ja すべての名前の一部。`cdk.json` では節の名前で、`-c stage=<name>` で選ぶ
    */
   stage: { check: check(matching(/^[a-z][a-z0-9-]{0,15}$/, stageName)), required: true },
-  /** From address of e-mails. The address or its domain is verified in SES. @ja メールの送信元アドレス。アドレスかドメインを SES で検証しておく */
-  senderAddress: { check: check(address), required: true },
+  /**
+   * From address of e-mails. The address or its domain is verified in SES.
+   * @ja メールの送信元アドレス。アドレスかドメインを SES で検証しておく
+   * @absent required with the channel `email` | `email` チャネルがあれば必須
+   */
+  senderAddress: { check: check(address) },
+  ...PART_SETTINGS,
   /**
    * Your own SES configuration set; it gets a destination for events.
    * @ja 既存の SES 設定セット。イベントの送信先が追加される
@@ -182,7 +187,9 @@ export const SETTINGS = {
    */
   alarmEmails: { check: listOf(address, 'e-mail addresses'), standard: [] },
   alarms: { section: ALARM_SETTINGS },
+  /** The HTTP API, or `false` for a stage without it. @ja HTTP API。`false` なら作らない */
   api: {
+    orFalse: true,
     section: {
       /**
        * Requests per second, all keys together. Each key has a limit of its own besides.

@@ -1,19 +1,15 @@
 import * as v from 'valibot';
-import { CHANNELS, LANES, type PerLane } from '../../src/core/model/channels.ts';
+import { LANES, type PerLane } from '../../src/core/model/channels.ts';
 import { sectionOf } from './config-checks.ts';
 import { laneWithoutWindow } from './lane-config.ts';
+import { missingForNewsletters } from './parts.ts';
 import type { Given, Values } from './setting-types.ts';
 import { SETTINGS } from './settings.ts';
 
 /** A stage's configuration, checked and with every default filled in. */
 export interface StageConfig extends Values<typeof SETTINGS> {}
-/** A stage's configuration as a user writes it: only `stage` and `senderAddress` are required. */
+/** A stage's configuration as a user writes it: only `stage` and, with e-mail, `senderAddress` are required. */
 export interface StageConfigInput extends Given<typeof SETTINGS> {}
-
-/** Production keeps its data when someone deletes a stack or a table by mistake. */
-export function isProduction(config: Pick<StageConfig, 'stage'>): boolean {
-  return config.stage === 'prod';
-}
 
 /** Names every fault: the key, what is wrong, and what would be right. */
 export class StageConfigError extends Error {
@@ -46,10 +42,10 @@ const STAGE_CONFIG = v.pipe(
   sectionOf(SETTINGS) as v.GenericSchema<StageConfigInput, StageConfig>,
   v.forward(
     v.check(
-      ({ reservedConcurrency: given, concurrency }) =>
-        given === undefined || given.accountLimit >= reservedBy(concurrency, given) + LEAST_UNRESERVED,
-      ({ input: { reservedConcurrency: given, concurrency } }) => {
-        const reserved = given === undefined ? 0 : reservedBy(concurrency, given);
+      ({ reservedConcurrency: given, concurrency, channels }) =>
+        given === undefined || given.accountLimit >= reservedBy(channels, concurrency, given) + LEAST_UNRESERVED,
+      ({ input: { reservedConcurrency: given, concurrency, channels } }) => {
+        const reserved = given === undefined ? 0 : reservedBy(channels, concurrency, given);
         return (
           `must be at least ${reserved + LEAST_UNRESERVED}, is ${given?.accountLimit}: ${reserved} are reserved (all of ` +
           `concurrency, and the dispatcher), and Lambda leaves ${LEAST_UNRESERVED} to other functions. Raise the ` +
@@ -67,9 +63,31 @@ const STAGE_CONFIG = v.pipe(
     ),
     ['batchWindowSeconds'],
   ),
+  v.forward(
+    v.partialCheck(
+      [['channels'], ['senderAddress']],
+      ({ channels, senderAddress }) => senderAddress !== undefined || !channels.includes('email'),
+      'is missing',
+    ),
+    ['senderAddress'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['newsletters'], ['channels'], ['api']],
+      (given) => given.newsletters !== true || missingForNewsletters(given).length === 0,
+      ({ input }) =>
+        `need ${missingForNewsletters(input).join(' and ')}, which the stage does not have: set newsletters to false, ` +
+        'or to "data" to keep their tables, keys and secrets',
+    ),
+    ['newsletters'],
+  ),
 );
 
-function reservedBy(concurrency: PerLane<number>, { dispatcher }: { readonly dispatcher: number }): number {
-  const lanes = CHANNELS.flatMap((channel) => LANES.map((lane) => concurrency[channel][lane]));
+function reservedBy(
+  channels: StageConfig['channels'],
+  concurrency: PerLane<number>,
+  { dispatcher }: { readonly dispatcher: number },
+): number {
+  const lanes = channels.flatMap((channel) => LANES.map((lane) => concurrency[channel][lane]));
   return lanes.reduce((sum, batches) => sum + batches, dispatcher);
 }

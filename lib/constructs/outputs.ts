@@ -1,6 +1,5 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { CHANNELS } from '../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../config/schedule-expression.ts';
 import { retryPolicyJson } from '../config/settings-json.ts';
 import type { StageConfig } from '../config/stage-config.ts';
@@ -21,85 +20,85 @@ import type { Sweep } from './sweep/sweep.ts';
 export interface OutputsProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
-  readonly newsletters: NewsletterTables;
-  readonly newsletterQueues: NewsletterQueues;
   readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
   readonly reconciler: Reconciler;
-  readonly deliveryEvents: DeliveryEvents;
   readonly encryption: Encryption;
-  readonly alerts: Alerts;
-  readonly api: IntakeApi;
-  readonly console?: Console;
+  readonly newsletterTables?: NewsletterTables | undefined;
+  readonly newsletterQueues?: NewsletterQueues | undefined;
+  readonly deliveryEvents?: DeliveryEvents | undefined;
+  readonly alerts?: Alerts | undefined;
+  readonly api?: IntakeApi | undefined;
+  readonly console?: Console | undefined;
 }
 
 /**
- * The stack's outputs, by which the job and operators find its resources. Their names do not depend on the construct's
- * path, so a stack can hold one NotificationRetry only.
+ * The stack's outputs, by which the job and operators find its resources; those of a part that the stage does without are
+ * not there. Their names do not depend on the construct's path, so a stack can hold one NotificationRetry only.
  */
 export class Outputs extends Construct {
-  constructor(scope: Construct, id: string, props: OutputsProps) {
+  constructor(scope: Construct, id: string, retry: OutputsProps) {
     super(scope, id);
-    const {
-      config,
-      tables,
-      newsletters,
-      newsletterQueues,
-      channels,
-      sweep,
-      dueIndexer,
-      reconciler,
-      deliveryEvents,
-      encryption,
-      alerts,
-      api,
-    } = props;
+    const { config, tables, channels, sweep, dueIndexer, reconciler, encryption } = retry;
     const json = (value: object) => Stack.of(this).toJsonString(value);
-    const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
+    const lanes = Object.entries(channels);
+    const deadLetters = Object.fromEntries(lanes.map(([name, { deadLetters: queue }]) => [name, queue.queueUrl]));
 
     this.output('NotificationLogTable', tables.log.tableName, 'Table name of NotificationLog');
     this.output('NotificationContentTable', tables.content.tableName, 'Table name of NotificationContent');
     this.output('NotificationRetryLogTable', tables.retryLog.tableName, 'Table name of NotificationRetryLog');
     this.output('PipelineStateTable', tables.pipelineState.tableName, 'Table name of PipelineState');
-    this.output('ApiKeysTable', tables.apiKeys.tableName, 'Table name of ApiKeys');
-    this.output('NewslettersTable', newsletters.newsletters.tableName, 'Table name of newsletters');
-    this.output('MembersTable', newsletters.members.tableName, 'Table name of members');
-    this.output('EmailsTable', newsletters.emails.tableName, 'Table name of emails');
-    this.output('EmailBatchesTable', newsletters.batches.tableName, 'Table name of email_batches');
-    this.output('EmailRecipientsTable', newsletters.recipients.tableName, 'Table name of email_recipients');
+    if (retry.newsletterTables) this.newsletterTables(retry.newsletterTables);
     this.output('DataKeysTable', tables.dataKeys.tableName, "Table name of DataKeys: the tenants' wrapped data keys");
     this.output('AuditTable', tables.audit.tableName, 'Table name of the audit log of the console');
-    this.output('ApiUrl', api.url, 'Base URL of the intake API');
-    if (props.console) this.output('ConsoleUrl', props.console.url, 'Address of the console');
+    if (retry.api) {
+      this.output('ApiKeysTable', tables.apiKeys.tableName, 'Table name of ApiKeys');
+      this.output('ApiUrl', retry.api.url, 'Base URL of the intake API');
+    }
+    if (retry.console) this.output('ConsoleUrl', retry.console.url, 'Address of the console');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');
     this.output('DueIndexerFailures', dueIndexer.failures.queueUrl, 'URL of the queue of rows that were not taken in');
-    this.output(
-      'DeliveryEventFailures',
-      deliveryEvents.failures.queueUrl,
-      'URL of the queue of unapplied events of SES',
-    );
-    const { prepare, send, failures } = newsletterQueues;
-    this.output(
-      'NewsletterQueues',
-      json({ prepare: prepare.queueUrl, send: send.queueUrl, dead_letter: failures.queueUrl }),
-      'JSON: URLs of the queues of newsletters',
-    );
+    if (retry.deliveryEvents) {
+      this.output(
+        'DeliveryEventFailures',
+        retry.deliveryEvents.failures.queueUrl,
+        'URL of the queue of unapplied events of SES',
+      );
+    }
+    if (retry.newsletterQueues) {
+      const { prepare, send, failures } = retry.newsletterQueues;
+      this.output(
+        'NewsletterQueues',
+        json({ prepare: prepare.queueUrl, send: send.queueUrl, dead_letter: failures.queueUrl }),
+        'JSON: URLs of the queues of newsletters',
+      );
+      this.output(
+        'UncertainMinutes',
+        String(config.newsletter.uncertainMinutes),
+        'Minutes before an uncertain recipient of a newsletter may be sent to again',
+      );
+    }
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
     this.output('ReconcilerFunction', reconciler.function.functionName, 'Function that ops reconcile invokes');
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
     this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');
-    this.output(
-      'UncertainMinutes',
-      String(config.newsletter.uncertainMinutes),
-      'Minutes before an uncertain recipient of a newsletter may be sent to again',
-    );
-    this.output('MetricNamespace', metricNamespace(config), 'CloudWatch namespace of the metrics');
-    this.output('AlertsTopic', alerts.topic.topicArn, 'ARN of the SNS topic of alarms and notices');
+    if (retry.alerts) {
+      this.output('MetricNamespace', metricNamespace(config), 'CloudWatch namespace of the metrics');
+      this.output('AlertsTopic', retry.alerts.topic.topicArn, 'ARN of the SNS topic of alarms and notices');
+    }
     this.output('DataKey', encryption.dataKey.keyArn, "Key of the tables; a row's writer needs it");
     this.output('RecipientKey', encryption.recipientKey.keyArn, "Key of recipients and integrations' secrets");
     this.output('RecipientHashSecret', encryption.recipientHashSecret.secretArn, "Key of the recipients' hash");
+  }
+
+  private newsletterTables({ newsletters, members, emails, batches, recipients }: NewsletterTables): void {
+    this.output('NewslettersTable', newsletters.tableName, 'Table name of newsletters');
+    this.output('MembersTable', members.tableName, 'Table name of members');
+    this.output('EmailsTable', emails.tableName, 'Table name of emails');
+    this.output('EmailBatchesTable', batches.tableName, 'Table name of email_batches');
+    this.output('EmailRecipientsTable', recipients.tableName, 'Table name of email_recipients');
   }
 
   private output(name: string, value: string, description: string): void {

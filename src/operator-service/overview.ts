@@ -2,7 +2,7 @@ import { createBreakerStore } from '../adapters/dynamodb/breaker/breaker-store.t
 import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
 import { lastSweeps } from '../adapters/dynamodb/sweep/sweep-log.ts';
 import { queueCounts } from '../adapters/sqs/queue-counts.ts';
-import { CHANNELS, LANES } from '../core/model/channels.ts';
+import { CHANNELS } from '../core/model/channels.ts';
 import type { Clock } from '../core/model/time.ts';
 import { groupDead } from '../core/operator/dead-letters/dead-groups.ts';
 import { breakerStatus } from '../core/operator/views/breaker-status.ts';
@@ -87,7 +87,8 @@ async function outcomesOf(
 function inFlight({ sqs, deployment }: OperatorDeps): Promise<number[]> {
   return Promise.all(
     CHANNELS.map(async (channel) => {
-      const counts = await Promise.all(LANES.map((lane) => queueCounts(sqs, deployment.lane_queues[channel][lane])));
+      const urls = Object.values(deployment.lane_queues[channel] ?? {});
+      const counts = await Promise.all(urls.map((url) => queueCounts(sqs, url)));
       return counts.reduce((sum, { in_flight }) => sum + in_flight, 0);
     }),
   );

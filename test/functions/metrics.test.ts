@@ -8,6 +8,7 @@ import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import type { ScanProgress } from '../../src/core/indexing/reconcile.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { METRICS, type MetricName, servicesOf } from '../../src/core/model/metrics.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
@@ -195,6 +196,7 @@ async function monitor(): Promise<Emitted[]> {
         rows: { read: async (log_id) => tables.row(log_id) },
         mark: { read: async () => undefined, write: async () => {} },
         publish: async () => {},
+        channels: CHANNELS,
         openBreakers: async () => ({ email: 0, slack: 2, teams: 0, webhook: 0 }),
         budget: async () => budgetStatus('email', BUDGET, T0),
         stack: 'stack',
@@ -386,6 +388,7 @@ describe('the monitor', () => {
           rows: { read: async () => undefined },
           mark: { read: part === 'mark' ? broken : async () => undefined, write: async () => {} },
           publish: async () => {},
+          channels: CHANNELS,
           openBreakers: part === 'openBreakers' ? broken : async () => ({ email: 0, slack: 0, teams: 0, webhook: 0 }),
           budget: part === 'budget' ? broken : async () => budgetStatus('email', BUDGET, T0),
           stack: 'stack',

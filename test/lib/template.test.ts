@@ -1,11 +1,11 @@
-import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { NEWSLETTER_TABLES } from '../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
 import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
 import { httpApiFrom } from '../../src/local/emulator/template/http-apis.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
-import { FUNCTIONS, resourcesOf, templateOf } from '../support/lib/synthesize.ts';
+import { FUNCTIONS, resourcesOf, stackOf, templateOf } from '../support/lib/synthesize.ts';
 
 let template: Template;
 beforeAll(() => {
@@ -84,10 +84,28 @@ describe('what a deleted stack leaves', () => {
     for (const { properties } of resourcesOf(prod, 'AWS::DynamoDB::Table')) {
       expect(properties['DeletionProtectionEnabled']).toBe(true);
     }
-    const kept = ['AWS::DynamoDB::Table', 'AWS::KMS::Key', 'AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup'];
-    for (const { deletionPolicy } of kept.flatMap((type) => resourcesOf(prod, type))) {
-      expect(deletionPolicy).toBe('Retain');
+    const policiesOf = (type: string) => new Set(resourcesOf(prod, type).map(({ deletionPolicy }) => deletionPolicy));
+    expect(policiesOf('AWS::DynamoDB::Table')).toEqual(new Set(['Retain']));
+    for (const type of ['AWS::KMS::Key', 'AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup']) {
+      // A first deployment that fails leaves none of these, which would be paid for and hold nothing.
+      expect(policiesOf(type), type).toEqual(new Set(['RetainExceptOnCreate']));
     }
+  });
+
+  it.each([
+    ['production', true, 'Retain', true],
+    ['prod', false, 'Delete', false],
+  ])('is what `retain` says, whatever the name: %s with %s', (stage, retain, policy, deletionProtection) => {
+    const context = { stages: { [stage]: { senderAddress: 'noreply@your-domain.jp', retain } } };
+    const stack = stackOf({ stage, 'notification-retry': context });
+
+    for (const { deletionPolicy, properties } of resourcesOf(Template.fromStack(stack), 'AWS::DynamoDB::Table')) {
+      expect({ deletionPolicy, protected: properties['DeletionProtectionEnabled'] ?? false }).toEqual({
+        deletionPolicy: policy,
+        protected: deletionProtection,
+      });
+    }
+    expect(stack.terminationProtection).toBe(retain);
   });
 });
 

@@ -1,5 +1,5 @@
 import { createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
-import type { PerLane } from '../../../src/core/model/channels.ts';
+import type { StageLanes } from '../../../src/core/model/channels.ts';
 import type { SweepLanes } from '../../../src/core/model/queue-message.ts';
 import { limits } from '../runtime/clients/lean.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
@@ -10,6 +10,6 @@ import { createSqs } from '../runtime/clients/sqs.ts';
 const SEND_MS = 2_000;
 
 /** The lanes, for the API. */
-export function createApiLanes(queues: PerLane<string>): SweepLanes {
+export function createApiLanes(queues: StageLanes<string>): SweepLanes {
   return createSweepLanes(createSqs(limits(SEND_MS / 2)), queues, { within_ms: SEND_MS });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readRecords } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
-import type { PerLane } from '../../../src/core/model/channels.ts';
+import { channelsIn, type StageLanes } from '../../../src/core/model/channels.ts';
 import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
 import { onFirstUse } from '../runtime/on-first-use.ts';
 import type { SendMessages } from './lane-sender.ts';
@@ -9,7 +9,7 @@ import type { SendMessages } from './lane-sender.ts';
 interface ApiEnv {
   readonly NOTIFICATION_RETRY_LOG_TABLE: string;
   readonly PIPELINE_STATE_TABLE: string;
-  readonly LANE_QUEUES: PerLane<string>;
+  readonly LANE_QUEUES: StageLanes<string>;
 }
 
 /** The dependencies that all functions of the API share, on the deployed tables and queues. */
@@ -23,6 +23,7 @@ export function bindApi(env: ApiEnv) {
     counts: createRequestCounts(client, env.PIPELINE_STATE_TABLE),
     recordsOf: (log_id: string) => readRecords(client, env.NOTIFICATION_RETRY_LOG_TABLE, log_id),
     send,
+    channels: channelsIn(env.LANE_QUEUES),
     clock: () => new Date(),
     newId: randomUUID,
   };

@@ -18,7 +18,7 @@ import { planOf } from '../../../src/core/delivery/claim-plan.ts';
 import { integrationOf } from '../../../src/core/delivery/conduct-attempt.ts';
 import type { ClaimStore, ProviderGate } from '../../../src/core/delivery/ports.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
-import type { Channel } from '../../../src/core/model/channels.ts';
+import { type Channel, channelsIn, type Lane, type StageLanes } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { RetryPolicy } from '../../../src/core/model/retry-policy.ts';
 import { ACCOUNT, type Budgets, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
@@ -32,6 +32,13 @@ import type { PacerEnv } from '../runtime/pacer.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
+
+/** A function is deployed with its channel, and with all that this has. */
+export function ownLanes(channel: Channel, queues: StageLanes<string>): Record<Lane, string> {
+  const own = queues[channel];
+  if (own === undefined) throw new Error(`LANE_QUEUES has no ${channel}, whose function this is`);
+  return own;
+}
 
 /** A channel's Lambda function: the channel's sender, and the real adapters that the environment names. */
 export function bindChannel(
@@ -75,7 +82,7 @@ export function bindChannel(
     {
       pacing: gate,
       giveBack: async (url, returned) => (await lanes()).giveBack(url, returned),
-      queues: env.LANE_QUEUES[channel],
+      queues: ownLanes(channel, env.LANE_QUEUES),
       deliver: {
         rows,
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE, sends),
@@ -91,6 +98,7 @@ export function bindChannel(
           notification_content: env.NOTIFICATION_CONTENT_TABLE,
         }),
         gate,
+        channels: channelsIn(env.LANE_QUEUES),
         policy: env.RETRY_POLICY,
         clock,
         random: Math.random,

@@ -2,7 +2,7 @@ import { createRetryQueue, type LaneOptions } from '../../../src/adapters/sqs/la
 import { type Returned, returnToQueue } from '../../../src/adapters/sqs/return-to-queue.ts';
 import { QUEUE_CALL_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
-import type { PerLane } from '../../../src/core/model/channels.ts';
+import type { StageLanes } from '../../../src/core/model/channels.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
 
 /** The access of a channel function to SQS. */
@@ -13,7 +13,7 @@ export interface LaneAccess {
 }
 
 /** In a module of its own, so that it is loaded only when the first message cannot be delivered at once. */
-export function createLaneAccess(queues: PerLane<string>, options: LaneOptions): LaneAccess {
+export function createLaneAccess(queues: StageLanes<string>, options: LaneOptions): LaneAccess {
   const sqs = createSqs();
   return {
     retries: createRetryQueue(sqs, queues, { ...options, within_ms: QUEUE_CALL_MS }),

@@ -10,8 +10,21 @@ export const seconds = v.pipe(v.string(), v.regex(/^\d+$/, 'must be a whole numb
 export const minutes = v.pipe(v.string(), v.digits('must be a whole number of minutes'), v.transform(Number));
 export const queueUrl = v.pipe(v.string(), v.url());
 const queueUrls = v.object(v.entriesFromList(LANES, queueUrl));
-/** Queue URLs as JSON: `{"email":{"express":url,"standard":url},…}`. */
-export const allQueueUrls = v.pipe(v.string(), v.parseJson(), v.object(v.entriesFromList(CHANNELS, queueUrls)));
+/** Queue URLs of the stage's channels as JSON: `{"email":{"express":url,"standard":url},…}`. */
+export const allQueueUrls = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.partial(v.object(v.entriesFromList(CHANNELS, queueUrls))),
+);
+/** The stage's channels, with commas between them; all unless given. */
+export const channels = v.optional(
+  v.pipe(
+    v.string(),
+    v.transform((text) => text.split(',')),
+    v.array(v.picklist(CHANNELS)),
+  ),
+  CHANNELS.join(','),
+);
 
 export const wholeNumber = v.pipe(
   v.string(),
@@ -60,6 +73,9 @@ export function environment<Parts extends readonly v.ObjectEntries[]>(...parts: 
     : never;
 }
 
-/** The variables that the construct has to set, as text. */
+/** The variables that the construct of a function has to set, as text: what all functions have, service-function.ts sets. */
 type Texts<S extends v.GenericSchema> = { [K in keyof v.InferInput<S>]: string };
-export type Deployed<S extends v.GenericSchema> = Omit<Required<Texts<S>>, keyof typeof localOnly>;
+export type Deployed<S extends v.GenericSchema> = Omit<
+  Required<Texts<S>>,
+  keyof typeof localOnly | 'POWERTOOLS_METRICS_DISABLED'
+>;

@@ -7,6 +7,7 @@ import {
 } from '../../../src/adapters/deployment/deployment.ts';
 import {
   allQueueUrls,
+  channels,
   type Deployed,
   environment,
   localOnly,
@@ -47,6 +48,8 @@ const dueIndexer = {
   /** The tenants' data keys, by which recipients are encrypted. */
   DATA_KEYS_TABLE: name,
   RETRY_POLICY: retryPolicyFromJson,
+  /** Rows of other channels are set aside. */
+  CHANNELS: channels,
   /** Zone of the times that writers write without one. */
   TIME_ZONE: timeZone,
   /** KMS key that wraps the data keys. */
@@ -68,6 +71,7 @@ export const monitorEnv = /* @__PURE__ */ environment({
   ALERTS_TOPIC_ARN: name,
   /** Name of the stack, as the operator commands need it. */
   STACK_NAME: name,
+  CHANNELS: channels,
 });
 
 const sender = {

@@ -3,7 +3,7 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
-import { METRICS, type MetricDefinition, type MetricName } from '../../../src/core/model/metrics.ts';
+import { definitionOf, type MetricDefinition, type MetricName } from '../../../src/core/model/metrics.ts';
 
 /** The outputs of every function: structured logs and embedded metrics. Neither contains personal data. */
 export interface Observability {
@@ -39,7 +39,7 @@ export function withObservability<Event, Result>(
 
 /** Adds to a metric of the catalogue, in the metric's unit. */
 export function count(metrics: Observability['metrics'], name: MetricName, value = 1): void {
-  metrics.addMetric(name, METRICS[name].unit, value);
+  if (isWanted(name)) metrics.addMetric(name, definitionOf(name).unit, value);
 }
 
 /** Adds to a metric that needs dimensions beyond the function's defaults. */
@@ -49,7 +49,13 @@ export function countBy(
   dimensions: Readonly<Partial<Record<MetricDefinition['by'][number], string>>>,
   value = 1,
 ): void {
+  if (!isWanted(name)) return;
   const single = metrics.singleMetric();
   single.addDimensions({ ...dimensions });
-  single.addMetric(name, METRICS[name].unit, value);
+  single.addMetric(name, definitionOf(name).unit, value);
+}
+
+/** With the stage's monitoring off, Powertools itself writes none. */
+function isWanted(name: MetricName): boolean {
+  return process.env['MONITORING'] !== 'critical' || definitionOf(name).full_only !== true;
 }

@@ -1,9 +1,8 @@
 import type { ConsoleSettings } from '../../config/console-config.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
+import type { NewsletterStorage } from '../intake/intake-api-props.ts';
 import type { Channels } from '../lanes/lane-queues.ts';
-import type { NewsletterQueues } from '../newsletter/newsletter-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
-import type { NewsletterTables } from '../storage/newsletter-tables.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 
 export interface ConsoleProps {
@@ -11,8 +10,8 @@ export interface ConsoleProps {
   /** How people sign in. */
   readonly settings: ConsoleSettings;
   readonly tables: NotificationTables;
-  readonly newsletterTables: NewsletterTables;
-  readonly newsletterQueues: NewsletterQueues;
+  /** Absent in a stage without newsletters. */
+  readonly newsletters?: NewsletterStorage | undefined;
   readonly encryption: Encryption;
   readonly channels: Channels;
 }

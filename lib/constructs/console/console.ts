@@ -6,27 +6,22 @@ import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { ConsoleApiEnv, ConsoleOperationsEnv } from '../../../functions/shared/runtime/console-env.ts';
-import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
-import {
-  HISTORY_INDEX,
-  NOTIFICATION_INDEX,
-  OPERATION_KIND,
-  WORK_INDEX,
-} from '../../../src/adapters/dynamodb/schema.ts';
-import { SEALED } from '../../../src/core/model/notification.ts';
+import type { ConsoleOperationsEnv } from '../../../functions/shared/runtime/console-env.ts';
+import { HISTORY_INDEX, OPERATION_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
-import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
-import { allow, openRecipients, readSecrets, readShards, useTableKey } from '../function/permissions.ts';
-import { metricNamespace, ServiceFunction } from '../function/service-function.ts';
+import { allow, readShards, useTableKey } from '../function/permissions.ts';
+import { ServiceFunction } from '../function/service-function.ts';
 import { accessLog } from '../intake/access-log.ts';
-import { API_TIMEOUT } from '../intake/intake-api-props.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
+import { consoleApiFunction } from './api-function.ts';
 import type { ConsoleProps } from './console-props.ts';
 import { useOperations } from './operation-rights.ts';
 import { ConsolePage } from './page.ts';
 import { createSignIn } from './sign-in.ts';
+
+/** Requests a second, and at once: some operators with their pages open, where no `api` says how many. */
+const THROTTLE_WITHOUT_API = { rateLimit: 50, burstLimit: 100 } as const;
 
 /**
  * The console on the web: the page in a private bucket behind CloudFront, its routes as a function behind an HTTP API
@@ -47,7 +42,10 @@ export class Console extends Construct {
     httpApi.addStage('Stage', {
       stageName: '$default',
       autoDeploy: true,
-      throttle: { rateLimit: config.api.rateLimit, burstLimit: config.api.burstLimit },
+      throttle:
+        config.api === false
+          ? THROTTLE_WITHOUT_API
+          : { rateLimit: config.api.rateLimit, burstLimit: config.api.burstLimit },
       accessLogSettings: accessLog(this, config),
     });
     const apiDomain = Fn.select(2, Fn.split('/', httpApi.apiEndpoint));
@@ -64,82 +62,6 @@ export class Console extends Construct {
       authorizer: new HttpJwtAuthorizer('Token', signIn.issuer, { jwtAudience: [signIn.clientId] }),
     });
   }
-}
-
-/** The function behind the routes of the console. */
-function consoleApiFunction(
-  scope: Construct,
-  props: ConsoleProps,
-  operations: Queue,
-  roleClaim: string,
-): ServiceFunction {
-  const { config, settings, tables, newsletterTables, newsletterQueues, encryption, channels } = props;
-  const { newsletters, members, emails, batches, recipients } = newsletterTables;
-  const { prepare, send } = newsletterQueues;
-  const api = new ServiceFunction(scope, 'ApiFunction', {
-    config,
-    name: 'console-api',
-    description: 'Answers the console: lists, counts, actions of operators, the audit log',
-    timeout: API_TIMEOUT,
-    environment: {
-      NOTIFICATION_LOG_TABLE: tables.log.tableName,
-      NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
-      NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
-      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
-      API_KEYS_TABLE: tables.apiKeys.tableName,
-      DATA_KEYS_TABLE: tables.dataKeys.tableName,
-      AUDIT_TABLE: tables.audit.tableName,
-      NEWSLETTERS_TABLE: newsletters.tableName,
-      MEMBERS_TABLE: members.tableName,
-      EMAILS_TABLE: emails.tableName,
-      EMAIL_BATCHES_TABLE: batches.tableName,
-      EMAIL_RECIPIENTS_TABLE: recipients.tableName,
-      LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
-      NEWSLETTER_PREPARE_QUEUE: prepare.queueUrl,
-      NEWSLETTER_SEND_QUEUE: send.queueUrl,
-      RETRY_POLICY: retryPolicyJson(config),
-      UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
-      OPERATIONS_QUEUE: operations.queueUrl,
-      STACK_NAME: Stack.of(scope).stackName,
-      POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
-      RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
-      RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
-      ROLE_CLAIM: roleClaim,
-      OPERATOR_VALUES: settings.operators.join(' '),
-      VIEWER_VALUES: settings.viewers.join(' '),
-    } satisfies ConsoleApiEnv,
-    permissions: [
-      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
-      allow(
-        ['dynamodb:Query'],
-        [WORK_INDEX, HISTORY_INDEX, NOTIFICATION_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
-      ),
-      allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem'], [tables.content.tableArn]),
-      allow(['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PartiQLInsert'], [tables.retryLog.tableArn]),
-      // Breakers, budgets and sweeps are read; only bulk operations are written.
-      allow(['dynamodb:Query', 'dynamodb:GetItem'], [tables.pipelineState.tableArn]),
-      useOperations(tables.pipelineState, [OPERATION_KIND]),
-      allow(['dynamodb:Scan', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.apiKeys.tableArn]),
-      allow(
-        ['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
-        [tables.audit.tableArn],
-      ),
-      allow(['dynamodb:Scan', 'dynamodb:Query'], [newsletters.tableArn]),
-      allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
-      allow(['dynamodb:Query'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
-      allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
-      useTableKey(encryption.dataKey),
-      ...openRecipients(encryption, tables, SEALED.recipients),
-      ...openRecipients(encryption, tables, SEALED.members),
-      readSecrets(encryption),
-      allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
-      allow(['sqs:GetQueueAttributes', 'sqs:SendMessage'], laneArns(channels)),
-      allow(['sqs:SendMessage'], [operations.queueArn, prepare.queueArn, send.queueArn]),
-      allow(['cloudwatch:GetMetricData'], ['*']),
-    ],
-  });
-  acknowledgeWildcard(api.executionRole, '*', 'IAM knows no narrower resource for cloudwatch:GetMetricData.');
-  return api;
 }
 
 const TIMEOUT = Duration.minutes(10);

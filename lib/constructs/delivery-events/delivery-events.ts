@@ -16,9 +16,10 @@ import { retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import type { ChannelLanes } from '../lanes/channel-lanes.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
 import { configurationSetName } from '../lanes/email-provider.ts';
-import { type Channels, laneUrls } from '../lanes/lane-queues.ts';
+import { laneUrls } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 
@@ -44,7 +45,7 @@ export interface DeliveryEventsProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
   readonly encryption: Encryption;
-  readonly channels: Channels;
+  readonly email: ChannelLanes;
 }
 
 /** SES's events of mails that it took: from the configuration sets by EventBridge and a queue to a function. */
@@ -103,7 +104,7 @@ export class DeliveryEvents extends Construct {
     });
   }
 
-  private eventsFunction({ config, tables, encryption, channels }: DeliveryEventsProps): ServiceFunction {
+  private eventsFunction({ config, tables, encryption, email }: DeliveryEventsProps): ServiceFunction {
     return new ServiceFunction(this, 'Handler', {
       config,
       name: 'delivery-events',
@@ -112,7 +113,7 @@ export class DeliveryEvents extends Construct {
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
-        LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
+        LANE_QUEUES: Stack.of(this).toJsonString(laneUrls({ email })),
         DELIVERY_EVENTS_QUEUE: this.queue.queueUrl,
         RETRY_POLICY: retryPolicyJson(config),
       } satisfies DeliveryEventsEnv,
@@ -121,7 +122,7 @@ export class DeliveryEvents extends Construct {
         allow(['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
         useTableKey(encryption.dataKey),
         // A bounced notification's next attempt is queued at once, if it is near.
-        allow(['sqs:SendMessage'], [channels.email.express.queueArn, channels.email.standard.queueArn]),
+        allow(['sqs:SendMessage'], [email.express.queueArn, email.standard.queueArn]),
       ],
     });
   }

@@ -5,6 +5,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { FUNCTION_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { FunctionName } from '../../config/function-memory.ts';
+import { monitoringOf } from '../../config/parts.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
 import { functionBundle } from './function-bundle.ts';
@@ -13,6 +14,13 @@ import { functionBundle } from './function-bundle.ts';
 export function metricNamespace({ stage }: Pick<StageConfig, 'stage'>): string {
   return `notification-retry/${stage}`;
 }
+
+/** What functions measure (functions/shared/runtime/observability.ts). */
+const METRICS = {
+  full: {},
+  critical: { MONITORING: 'critical' },
+  off: { POWERTOOLS_METRICS_DISABLED: 'true' },
+} as const;
 
 export interface ServiceFunctionProps {
   readonly config: StageConfig;
@@ -69,6 +77,7 @@ export class ServiceFunction extends LambdaFunction {
         POWERTOOLS_SERVICE_NAME: name,
         POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
         POWERTOOLS_LOG_LEVEL: config.logLevel,
+        ...METRICS[monitoringOf(config)],
         ...props.environment,
       },
     });

@@ -77,6 +77,7 @@ export function takingIn({ config, tables, encryption }: DueIndexerProps) {
     INDEX_SHARDS: indexShardsJson(config),
     RETRY_POLICY: retryPolicyJson(config),
     TIME_ZONE: config.timeZone,
+    CHANNELS: config.channels.join(','),
     RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
     RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
   } satisfies DueIndexerEnv;

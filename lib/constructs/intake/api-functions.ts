@@ -23,7 +23,7 @@ import {
 import { ServiceFunction } from '../function/service-function.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import { recipientEnvironment } from '../newsletter/job-access.ts';
-import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
+import { API_TIMEOUT, type IntakeApiProps, type NewsletterApiProps } from './intake-api-props.ts';
 
 /** The function behind the routes that accept notifications and reported failures. */
 export function intakeFunction(
@@ -109,7 +109,7 @@ export function tokensFunction(scope: Construct, { config, tables, encryption }:
 }
 
 /** The function behind the unsubscribe links, which need no API key. */
-export function unsubscribeFunction(scope: Construct, props: IntakeApiProps): ServiceFunction {
+export function unsubscribeFunction(scope: Construct, props: NewsletterApiProps): ServiceFunction {
   const { config, tables, newsletterTables, encryption } = props;
   const { emails, batches, recipients, members } = newsletterTables;
   const { recipientHashSecret, unsubscribeSecret } = encryption;
@@ -170,7 +170,7 @@ export function notificationsFunction(
 /** The function behind the routes of newsletters and members. */
 export function newslettersFunction(
   scope: Construct,
-  { config, tables, newsletterTables, encryption }: IntakeApiProps,
+  { config, tables, newsletterTables, encryption }: NewsletterApiProps,
 ): ServiceFunction {
   return new ServiceFunction(scope, 'Newsletters', {
     config,

@@ -8,10 +8,10 @@ import { allow, countRequests, openRecipients, useBudgets, useTableKey } from '.
 import { ServiceFunction } from '../function/service-function.ts';
 import { jobEnvironment, sendMessages } from '../newsletter/job-access.ts';
 import { allowBulk, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
-import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
+import { API_TIMEOUT, type NewsletterApiProps } from './intake-api-props.ts';
 
 /** The function behind the routes of emails: publish, status, operators' decisions, test mails. */
-export function emailsApiFunction(scope: Construct, props: IntakeApiProps): ServiceFunction {
+export function emailsApiFunction(scope: Construct, props: NewsletterApiProps): ServiceFunction {
   const { config, tables, newsletterTables, encryption, newsletterQueues } = props;
   const { newsletters, emails, batches, recipients } = newsletterTables;
   const bulk = allowBulk(scope, config);

@@ -9,11 +9,18 @@ import type { NotificationTables } from '../storage/notification-tables.ts';
 export interface IntakeApiProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
-  readonly newsletterTables: NewsletterTables;
-  readonly newsletterQueues: NewsletterQueues;
   readonly encryption: Encryption;
   readonly channels: Channels;
+  /** Absent in a stage without newsletters. */
+  readonly newsletters?: NewsletterStorage | undefined;
 }
+
+export interface NewsletterStorage {
+  readonly newsletterTables: NewsletterTables;
+  readonly newsletterQueues: NewsletterQueues;
+}
+
+export interface NewsletterApiProps extends IntakeApiProps, NewsletterStorage {}
 
 /** API Gateway waits 30 s for a function; producers wait for less. */
 export const API_TIMEOUT = Duration.seconds(20);

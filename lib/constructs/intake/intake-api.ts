@@ -14,6 +14,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { Construct } from 'constructs';
 import { PAGE_CORS } from '../../../src/adapters/api/page-cors.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
+import { present } from '../storage/encryption.ts';
 import { accessLog } from './access-log.ts';
 import {
   authorizerFunction,
@@ -24,7 +25,7 @@ import {
   unsubscribeFunction,
 } from './api-functions.ts';
 import { emailsApiFunction } from './emails-function.ts';
-import type { IntakeApiProps } from './intake-api-props.ts';
+import type { IntakeApiProps, NewsletterApiProps } from './intake-api-props.ts';
 
 /** How long a revoked key may still be accepted. */
 const AUTHORIZER_CACHE = Duration.seconds(60);
@@ -34,9 +35,6 @@ export class IntakeApi extends Construct {
   readonly api: HttpApi;
   readonly intake: ServiceFunction;
   readonly notifications: ServiceFunction;
-  readonly newsletters: ServiceFunction;
-  readonly emails: ServiceFunction;
-  readonly unsubscribe: ServiceFunction;
   readonly tokens: ServiceFunction;
   readonly authorizer: ServiceFunction;
   /** The base URL, without a slash at the end. */
@@ -45,30 +43,38 @@ export class IntakeApi extends Construct {
   constructor(scope: Construct, id: string, props: IntakeApiProps) {
     super(scope, id);
     const { config } = props;
+    const { rateLimit, burstLimit, corsOrigins } = present(config.api || undefined, 'api');
     this.intake = intakeFunction(this, props);
     this.notifications = notificationsFunction(this, props);
-    this.newsletters = newslettersFunction(this, props);
-    this.emails = emailsApiFunction(this, props);
-    this.unsubscribe = unsubscribeFunction(this, props);
     this.tokens = tokensFunction(this, props);
     this.authorizer = authorizerFunction(this, props);
     this.api = new HttpApi(this, 'Api', {
       apiName: `notification-retry-${config.stage}`,
       description: `notification-retry ${config.stage}: hand notifications over`,
       createDefaultStage: false,
-      ...(config.api.corsOrigins.length > 0 && { corsPreflight: corsOf(config.api.corsOrigins) }),
+      ...(corsOrigins.length > 0 && { corsPreflight: corsOf(corsOrigins) }),
     });
     this.api.addStage('Stage', {
       stageName: '$default',
       autoDeploy: true,
-      throttle: { rateLimit: config.api.rateLimit, burstLimit: config.api.burstLimit },
+      throttle: { rateLimit, burstLimit },
       accessLogSettings: accessLog(this, config),
     });
     this.url = this.api.apiEndpoint;
-    this.addRoutes();
+    const authorizer = this.addRoutes();
+    if (props.newsletters) this.addNewsletterRoutes({ ...props, ...props.newsletters }, authorizer);
   }
 
-  private addRoutes(): void {
+  private route(
+    method: HttpMethod,
+    path: string,
+    integration: HttpLambdaIntegration,
+    authorizer: IHttpRouteAuthorizer,
+  ) {
+    return this.api.addRoutes({ path, methods: [method], integration, authorizer });
+  }
+
+  private addRoutes(): HttpLambdaAuthorizer {
     const authorizer = new HttpLambdaAuthorizer('Authorizer', this.authorizer, {
       responseTypes: [HttpLambdaResponseType.SIMPLE],
       identitySource: ['$request.header.Authorization'],
@@ -81,10 +87,8 @@ export class IntakeApi extends Construct {
       path: string,
       integration: HttpLambdaIntegration,
       by: IHttpRouteAuthorizer = authorizer,
-    ) => this.api.addRoutes({ path, methods: [method], integration, authorizer: by });
-    const newsletters = new HttpLambdaIntegration('Newsletters', this.newsletters);
-    const emails = new HttpLambdaIntegration('Emails', this.emails);
-    const { GET, POST, PUT, DELETE } = HttpMethod;
+    ) => this.route(method, path, integration, by);
+    const { GET, POST } = HttpMethod;
     route(POST, '/v1/notifications', intake);
     route(POST, '/v1/notifications/batch', intake);
     route(POST, '/v1/notifications/{log_id}/failures', intake);
@@ -92,6 +96,29 @@ export class IntakeApi extends Construct {
     route(GET, '/v1/notifications/{log_id}', notifications);
     route(POST, '/v1/notifications/{log_id}/retry', notifications);
     route(POST, '/v1/tokens', new HttpLambdaIntegration('Tokens', this.tokens));
+    const [document] = route(GET, '/v1/openapi.json', notifications, new HttpNoneAuthorizer());
+    if (document === undefined) throw new Error('API Gateway made no route for GET /v1/openapi.json');
+    acknowledgeNoKey(document, 'The OpenAPI document tells nothing that needs a key, and tools fetch it without one.');
+    const unknownPath = new HttpRoute(this, 'Rest', {
+      httpApi: this.api,
+      routeKey: HttpRouteKey.DEFAULT,
+      integration: notifications,
+      authorizer: new HttpNoneAuthorizer(),
+    });
+    acknowledgeNoKey(
+      unknownPath,
+      'It only says that there is no such path, as a problem document: API Gateway has words of its own.',
+    );
+    return authorizer;
+  }
+
+  private addNewsletterRoutes(props: NewsletterApiProps, authorizer: IHttpRouteAuthorizer): void {
+    const newsletters = new HttpLambdaIntegration('Newsletters', newslettersFunction(this, props));
+    const emails = new HttpLambdaIntegration('Emails', emailsApiFunction(this, props));
+    const unsubscribe = new HttpLambdaIntegration('Unsubscribe', unsubscribeFunction(this, props));
+    const { GET, POST, PUT, DELETE } = HttpMethod;
+    const route = (method: HttpMethod, path: string, integration: HttpLambdaIntegration) =>
+      this.route(method, path, integration, authorizer);
     route(GET, '/v1/newsletters', newsletters);
     route(PUT, '/v1/newsletters/{newsletter_id}', newsletters);
     route(GET, '/v1/newsletters/{newsletter_id}', newsletters);
@@ -106,25 +133,11 @@ export class IntakeApi extends Construct {
     for (const verb of ['retry', 'pause', 'resume', 'cancel', 'test', 'resolve']) {
       route(POST, `/v1/emails/{email_id}/${verb}`, emails);
     }
-    const unsubscribe = new HttpLambdaIntegration('Unsubscribe', this.unsubscribe);
     for (const method of [GET, POST]) {
-      for (const link of route(method, '/u/{token}', unsubscribe, new HttpNoneAuthorizer())) {
+      for (const link of this.route(method, '/u/{token}', unsubscribe, new HttpNoneAuthorizer())) {
         acknowledgeNoKey(link, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
       }
     }
-    const [document] = route(GET, '/v1/openapi.json', notifications, new HttpNoneAuthorizer());
-    if (document === undefined) throw new Error('API Gateway made no route for GET /v1/openapi.json');
-    acknowledgeNoKey(document, 'The OpenAPI document tells nothing that needs a key, and tools fetch it without one.');
-    const unknownPath = new HttpRoute(this, 'Rest', {
-      httpApi: this.api,
-      routeKey: HttpRouteKey.DEFAULT,
-      integration: notifications,
-      authorizer: new HttpNoneAuthorizer(),
-    });
-    acknowledgeNoKey(
-      unknownPath,
-      'It only says that there is no such path, as a problem document: API Gateway has words of its own.',
-    );
   }
 }
 

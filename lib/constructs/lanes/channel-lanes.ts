@@ -5,7 +5,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import { CLAIM_MS, SEND_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
-import { CHANNELS, type Channel, type Lane, type PerLane } from '../../../src/core/model/channels.ts';
+import { CHANNELS, type Channel, type Lane, type StageLanes } from '../../../src/core/model/channels.ts';
 import { breakerJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
@@ -27,7 +27,7 @@ export interface ChannelLanesProps {
   readonly tables: NotificationTables;
   readonly encryption: Encryption;
   /** Queue URLs of all channels; called once all channels are made. */
-  readonly laneUrls: () => PerLane<string>;
+  readonly laneUrls: () => StageLanes<string>;
   /** Variables and rights that only this channel's provider needs. */
   readonly provider?: {
     readonly environment: Readonly<Record<string, string>>;

@@ -4,16 +4,22 @@ import type { Construct } from 'constructs';
 import type { EmailEnv, SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
+import { present } from '../storage/encryption.ts';
 
 /** The configuration set of mails whose integration names none: that of the configuration, else the stack's own. */
 export function configurationSetName({ configurationSet, stage }: StageConfig): string {
   return configurationSet ?? `notification-retry-${stage}`;
 }
 
+/** The From address, which the configuration requires with the channel. */
+export function senderAddressOf({ senderAddress }: StageConfig): string {
+  return present(senderAddress, 'email');
+}
+
 /** The variables of EmailEnv that other senders do not have. */
 export function emailEnvironment(config: StageConfig) {
   return {
-    EMAIL_SENDER: config.senderAddress,
+    EMAIL_SENDER: senderAddressOf(config),
     SES_CONFIGURATION_SET: configurationSetName(config),
   } satisfies Omit<EmailEnv, keyof SenderEnv>;
 }
@@ -35,7 +41,7 @@ export function accountPermission(): WildcardPermission {
 export function emailPermission(scope: Construct, config: StageConfig): WildcardPermission {
   const arn = (resource: string, resourceName: string) =>
     Stack.of(scope).formatArn({ service: 'ses', resource, resourceName });
-  const senders = [config.senderAddress, ...config.integrationSenders];
+  const senders = [senderAddressOf(config), ...config.integrationSenders];
   // SES requires the right to the configuration set besides the right to the identities.
   const sets = [configurationSetName(config), ...config.integrationConfigurationSets];
   const identities = arn('identity', '*');

@@ -1,17 +1,13 @@
-import type { Channel, PerLane } from '../../../src/core/model/channels.ts';
+import type { Channel, StageLanes } from '../../../src/core/model/channels.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 
-export type Channels = Readonly<Record<Channel, ChannelLanes>>;
+/** The channels that the stage has. */
+export type Channels = { readonly [C in Channel]?: ChannelLanes };
 
 /** Queue URLs by channel and lane. */
-export function laneUrls(channels: Channels): PerLane<string> {
+export function laneUrls(channels: Channels): StageLanes<string> {
   const urls = ({ express, standard }: ChannelLanes) => ({ express: express.queueUrl, standard: standard.queueUrl });
-  return {
-    email: urls(channels.email),
-    slack: urls(channels.slack),
-    teams: urls(channels.teams),
-    webhook: urls(channels.webhook),
-  };
+  return Object.fromEntries(Object.entries(channels).map(([channel, lanes]) => [channel, urls(lanes)]));
 }
 
 /** The queue ARNs of all lanes. */

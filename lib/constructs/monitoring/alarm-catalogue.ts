@@ -1,8 +1,8 @@
-import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { CHANNELS } from '../../../src/core/model/channels.ts';
+import { monitoringOf } from '../../config/parts.ts';
 import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
@@ -46,24 +46,38 @@ const DEFAULTS = {
 /** CloudWatch looks back a week at most. */
 const LONGEST_HOURS = 168;
 
+/** What a stage with critical monitoring is told: that notifications are lost or late. At most ten, counted by subject. */
+const CRITICAL: readonly string[] = [
+  'sweep-missing',
+  'dead-letters-growing',
+  'oldest-due',
+  'rows-not-taken-in',
+  'indexer-lag',
+  'rows-missed',
+  'newsletter-stalled',
+  'newsletter-dead-letters',
+];
+
 /** All alarms of a stage. The thresholds come from the configuration; their defaults from the source documents. */
 function alarmTable(config: StageConfig, subjects: AlarmSubjects): AlarmSpec[] {
   const { functions, indexing, newsletterFailures } = subjects;
   const specs: AlarmSpec[] = [
     ...channelAlarms(config),
     ...pipelineAlarms(config),
+    ...(config.api === false ? [] : apiAlarms(config)),
     ...indexingAlarms(config, indexing),
-    ...newsletterAlarms(config, newsletterFailures),
+    ...(newsletterFailures ? newsletterAlarms(config, newsletterFailures) : []),
     ...functionAlarms(config, functions),
   ];
-  return specs.map((spec) => ({ ...DEFAULTS, ...spec }));
+  const wanted = monitoringOf(config) === 'full' ? specs : specs.filter(({ name }) => CRITICAL.includes(name));
+  return wanted.map((spec) => ({ ...DEFAULTS, ...spec }));
 }
 
 function channelAlarms(config: StageConfig): AlarmSpec[] {
   const { alarms } = config;
   const metrics = new ServiceMetrics(config);
   return [
-    ...CHANNELS.map((channel) => ({
+    ...config.channels.map((channel) => ({
       name: 'retry-failures',
       of: channel,
       severity: 'warning' as const,
@@ -78,7 +92,7 @@ function channelAlarms(config: StageConfig): AlarmSpec[] {
       ),
       threshold: alarms.retryFailurePercent,
     })),
-    ...CHANNELS.map((channel) => ({
+    ...config.channels.map((channel) => ({
       name: 'processing-delay',
       of: channel,
       severity: 'warning' as const,
@@ -95,12 +109,18 @@ function pipelineAlarms(config: StageConfig): AlarmSpec[] {
   const metrics = new ServiceMetrics(config);
   const pauseSeconds = sweepIntervalSeconds(config.schedule);
   const window = monitorWindow(config);
+  const oldestSeconds = (alarms.oldestDueMinutes ?? Math.max(120, (2 * pauseSeconds) / 60)) * 60;
   return [
     {
       name: 'sweep-missing',
       severity: 'critical',
       meaning: 'No scheduled sweep has come to its end for hours',
-      metric: metrics.single('Sweeps', 'Sum', HOUR),
+      // CloudWatch takes older points of a longer range in place of missing ones, and would ring hours later.
+      metric: new MathExpression({
+        expression: 'FILL(sweeps, 0)',
+        usingMetrics: { sweeps: metrics.single('Sweeps', 'Sum', HOUR) },
+        period: HOUR,
+      }),
       threshold: 1,
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
       treatMissingData: TreatMissingData.BREACHING,
@@ -113,15 +133,17 @@ function pipelineAlarms(config: StageConfig): AlarmSpec[] {
       name: 'dead-letters-growing',
       severity: 'critical',
       meaning: `More than ${alarms.deadLettersPerHour} notifications died in an hour`,
-      metric: overChannels('SUM', metrics.perChannel('DeadLettered', 'Sum', HOUR), HOUR, { counts: true }),
+      metric: overChannels('SUM', metrics.perChannel('DeadLettered', 'Sum', HOUR), HOUR, { absent: 0 }),
       threshold: alarms.deadLettersPerHour,
     },
     {
       name: 'oldest-due',
       severity: 'critical',
       meaning: 'A notification has been due for too long, or nobody looks any more',
-      metric: overChannels('MAX', metrics.perChannel('OldestDueAge', 'Maximum', window), window),
-      threshold: (alarms.oldestDueMinutes ?? Math.max(120, (2 * pauseSeconds) / 60)) * 60,
+      metric: overChannels('MAX', metrics.perChannel('OldestDueAge', 'Maximum', window), window, {
+        absent: oldestSeconds + 1,
+      }),
+      threshold: oldestSeconds,
       treatMissingData: TreatMissingData.BREACHING,
     },
     {
@@ -131,6 +153,13 @@ function pipelineAlarms(config: StageConfig): AlarmSpec[] {
       metric: overChannels('SUM', metrics.perChannel('OpenBreakers', 'Maximum', window), window),
       threshold: alarms.openBreakers,
     },
+  ];
+}
+
+function apiAlarms(config: StageConfig): AlarmSpec[] {
+  const { alarms } = config;
+  const metrics = new ServiceMetrics(config);
+  return [
     {
       name: 'idempotent-repeats',
       severity: 'warning',

@@ -24,6 +24,6 @@ export interface AlarmSubjects {
   readonly functions: readonly ServiceFunction[];
   /** The due-indexer, and the queue of rows that it gave up. */
   readonly indexing: { readonly indexer: ServiceFunction; readonly failures: Queue };
-  /** The dead-letter queues of newsletters: of the job, and of SES's events. */
-  readonly newsletterFailures: { readonly job: Queue; readonly events: Queue };
+  /** The dead-letter queues of newsletters: of the job, and of SES's events. Absent in a stage without newsletters. */
+  readonly newsletterFailures?: { readonly job: Queue; readonly events: Queue } | undefined;
 }

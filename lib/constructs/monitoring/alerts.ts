@@ -4,25 +4,31 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import { monitoringOf } from '../../config/parts.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
 
 /** The topic of alarms and notices, to which the operators of the stage subscribe. */
 export class Alerts extends Construct {
   readonly topic: Topic;
-  /** Encrypts the messages in the topic. CloudWatch may use this key, so it must not be the key of the tables. */
-  readonly key: Key;
+  /**
+   * Encrypts the messages in the topic: CloudWatch may use this key, so it must not be the key of the tables. They name
+   * no recipient, and `critical` monitoring saves the dollar a month.
+   */
+  readonly key?: Key;
 
   constructor(scope: Construct, id: string, config: StageConfig) {
     super(scope, id);
-    this.key = new Key(this, 'Key', {
-      description: `notification-retry ${config.stage}: alarms and notices`,
-      enableKeyRotation: true,
-      removalPolicy: removalPolicyOf(config),
-    });
+    if (monitoringOf(config) === 'full') {
+      this.key = new Key(this, 'Key', {
+        description: `notification-retry ${config.stage}: alarms and notices`,
+        enableKeyRotation: true,
+        removalPolicy: removalPolicyOf(config),
+      });
+    }
     this.topic = new Topic(this, 'Topic', {
       displayName: `notification-retry ${config.stage}`,
-      masterKey: this.key,
+      ...(this.key && { masterKey: this.key }),
       enforceSSL: true,
     });
     // enforceSSL gives the topic a policy, which replaces the default one that admits the account's alarms.
@@ -31,7 +37,7 @@ export class Alerts extends Construct {
     });
     this.topic.grantPublish(alarms);
     // This grant has no condition: CloudWatch does not name the source when it uses the key.
-    this.key.grant(new ServicePrincipal('cloudwatch.amazonaws.com'), 'kms:Decrypt', 'kms:GenerateDataKey*');
+    this.key?.grant(new ServicePrincipal('cloudwatch.amazonaws.com'), 'kms:Decrypt', 'kms:GenerateDataKey*');
     for (const address of config.alarmEmails) this.topic.addSubscription(new EmailSubscription(address));
   }
 }

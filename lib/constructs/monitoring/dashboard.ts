@@ -12,7 +12,7 @@ import {
   SingleValueWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { AlarmSubjects } from './alarm-spec.ts';
@@ -52,11 +52,14 @@ export class StageDashboard extends Construct {
 function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (readonly IWidget[])[] {
   const metrics = new ServiceMetrics(config);
   const window = monitorWindow(config);
+  const lanes = Object.entries(channels);
+  const hasEmail = config.channels.includes('email');
+  const hasNewsletters = config.newsletters === true;
   const total = (name: MetricName, how: 'SUM' | 'MAX', statistic: Statistic, period: Duration, color: string) =>
     single(
       TITLES[name] ?? name,
       new MathExpression({
-        expression: `${how}([${CHANNELS.map((channel) => `FILL(${channel}, 0)`).join(', ')}])`,
+        expression: `${how}([${config.channels.map((channel) => `FILL(${channel}, 0)`).join(', ')}])`,
         usingMetrics: metrics.perChannel(name, statistic, period),
         label: name,
         period,
@@ -64,9 +67,9 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       }),
     );
   const everyChannel = (name: MetricName, statistic: Statistic, period = FIVE_MINUTES) =>
-    CHANNELS.map((channel) => metrics.of(name, channel, statistic, period).with({ label: channel }));
+    config.channels.map((channel) => metrics.of(name, channel, statistic, period).with({ label: channel }));
   const everyShare = (name: MetricName, { apart = false } = {}) =>
-    CHANNELS.map((channel) => {
+    config.channels.map((channel) => {
       const [automatic, part] = [`automatic_${channel}`, `part_${channel}`];
       const usingMetrics = {
         [automatic]: metrics.of('Retries', channel, 'Sum', HOUR),
@@ -83,7 +86,7 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       total('OpenBreakers', 'SUM', 'Maximum', window, Color.PURPLE),
     ],
     [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: WIDTH, height: 4 })],
-    CHANNELS.map((channel) => outcomes(channel, metrics)),
+    config.channels.map((channel) => outcomes(channel, config.channels.length, metrics)),
     [
       graph('Queued until attempted (s, average)', everyChannel('LaneDelay', 'Average')),
       graph('Due until attempted (s, average)', everyChannel('ProcessingDelay', 'Average')),
@@ -93,8 +96,8 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       graph('Failed attempts by error', [search(metrics.byErrorType('FailedAttempts', 300))]),
       graph('Given up by reason', [search(metrics.byErrorType('GivenUp', 300))]),
       graph('Messages in the dead-letter queues', [
-        ...CHANNELS.map((channel) =>
-          channels[channel].deadLetters.metricApproximateNumberOfMessagesVisible({
+        ...lanes.map(([channel, { deadLetters }]) =>
+          deadLetters.metricApproximateNumberOfMessagesVisible({
             statistic: 'Maximum',
             period: FIVE_MINUTES,
             label: channel,
@@ -105,26 +108,12 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
     [
       graph('Automatic retries delivered (%)', everyShare('RetriesDelivered'), QUARTER_WIDTH),
       graph('Retries asked for by end users (%)', everyShare('ManualRetries', { apart: true }), QUARTER_WIDTH),
-      graph(
-        'Requests that repeat a key (%)',
-        [
-          new MathExpression({
-            expression: '100 * FILL(repeats, 0) / requests',
-            usingMetrics: {
-              repeats: metrics.single('IdempotentRepeats', 'Sum', HOUR),
-              requests: metrics.single('IdempotentRequests', 'Sum', HOUR),
-            },
-            label: 'repeats',
-            period: HOUR,
-          }),
-        ],
-        QUARTER_WIDTH,
-      ),
+      ...(config.api === false ? [] : [repeats(metrics)]),
       graph(
         'Oldest dead letter (s)',
         [
-          ...CHANNELS.map((channel) =>
-            channels[channel].deadLetters.metricApproximateAgeOfOldestMessage({
+          ...lanes.map(([channel, { deadLetters }]) =>
+            deadLetters.metricApproximateAgeOfOldestMessage({
               statistic: 'Maximum',
               period: FIVE_MINUTES,
               label: channel,
@@ -144,40 +133,10 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       graph('Oldest due (s)', everyChannel('OldestDueAge', 'Maximum', window)),
     ],
     [
-      graph('Budget of e-mail: sends a second', [
-        metrics.of('SendRate', 'email', 'Average', window).with({ label: 'planned' }),
-        new MathExpression({
-          expression: 'attempts / PERIOD(attempts)',
-          usingMetrics: { attempts: metrics.of('Attempts', 'email', 'Sum', FIVE_MINUTES) },
-          label: 'used by notifications',
-          period: FIVE_MINUTES,
-        }),
-        new MathExpression({
-          expression: 'delivered / PERIOD(delivered)',
-          usingMetrics: { delivered: metrics.single('NewsletterDelivered', 'Sum', FIVE_MINUTES) },
-          label: 'used by newsletters, as delivered',
-          period: FIVE_MINUTES,
-        }),
-      ]),
-      graph('Budget of e-mail: 24 hours', [
-        metrics.of('DailyQuota', 'email', 'Maximum', window).with({ label: 'quota' }),
-        metrics.of('DailyQuotaUsed', 'email', 'Maximum', window).with({ label: 'used' }),
-      ]),
+      ...(hasEmail ? budgetOfEmail(metrics, window, { hasNewsletters }) : []),
       graph('Postponed by a budget', everyChannel('Paced', 'Sum')),
     ],
-    [
-      graph('Newsletters: deliveries', [metrics.single('NewsletterDelivered', 'Sum', FIVE_MINUTES)]),
-      graph('Newsletters: bounces, complaints, unsubscriptions', [
-        metrics.single('NewsletterBounced', 'Sum', FIVE_MINUTES),
-        metrics.single('NewsletterComplained', 'Sum', FIVE_MINUTES),
-        metrics.single('Unsubscriptions', 'Sum', FIVE_MINUTES),
-      ]),
-      graph('Newsletters: failed, stalled, uncertain', [
-        metrics.overServices('NewslettersFailed', FIVE_MINUTES),
-        metrics.overServices('NewslettersStalled', FIVE_MINUTES),
-        metrics.single('NewsletterUncertain', 'Sum', FIVE_MINUTES),
-      ]),
-    ],
+    ...(hasNewsletters ? [newsletters(metrics)] : []),
     [
       graph(
         'Function errors',
@@ -193,6 +152,64 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       ),
     ],
   ];
+}
+
+function budgetOfEmail(
+  metrics: ServiceMetrics,
+  window: Duration,
+  { hasNewsletters }: { readonly hasNewsletters: boolean },
+): IWidget[] {
+  return [
+    graph('Budget of e-mail: sends a second', [
+      metrics.of('SendRate', 'email', 'Average', window).with({ label: 'planned' }),
+      new MathExpression({
+        expression: 'attempts / PERIOD(attempts)',
+        usingMetrics: { attempts: metrics.of('Attempts', 'email', 'Sum', FIVE_MINUTES) },
+        label: 'used by notifications',
+        period: FIVE_MINUTES,
+      }),
+      ...(hasNewsletters ? [usedByNewsletters(metrics)] : []),
+    ]),
+    graph('Budget of e-mail: 24 hours', [
+      metrics.of('DailyQuota', 'email', 'Maximum', window).with({ label: 'quota' }),
+      metrics.of('DailyQuotaUsed', 'email', 'Maximum', window).with({ label: 'used' }),
+    ]),
+  ];
+}
+
+function usedByNewsletters(metrics: ServiceMetrics): IMetric {
+  return new MathExpression({
+    expression: 'delivered / PERIOD(delivered)',
+    usingMetrics: { delivered: metrics.single('NewsletterDelivered', 'Sum', FIVE_MINUTES) },
+    label: 'used by newsletters, as delivered',
+    period: FIVE_MINUTES,
+  });
+}
+
+function newsletters(metrics: ServiceMetrics): IWidget[] {
+  return [
+    graph('Newsletters: deliveries', [metrics.single('NewsletterDelivered', 'Sum', FIVE_MINUTES)]),
+    graph('Newsletters: bounces, complaints, unsubscriptions', [
+      metrics.single('NewsletterBounced', 'Sum', FIVE_MINUTES),
+      metrics.single('NewsletterComplained', 'Sum', FIVE_MINUTES),
+      metrics.single('Unsubscriptions', 'Sum', FIVE_MINUTES),
+    ]),
+    graph('Newsletters: failed, stalled, uncertain', [
+      metrics.overServices('NewslettersFailed', FIVE_MINUTES),
+      metrics.overServices('NewslettersStalled', FIVE_MINUTES),
+      metrics.single('NewsletterUncertain', 'Sum', FIVE_MINUTES),
+    ]),
+  ];
+}
+
+function repeats(metrics: ServiceMetrics): IWidget {
+  const usingMetrics = {
+    repeats: metrics.single('IdempotentRepeats', 'Sum', HOUR),
+    requests: metrics.single('IdempotentRequests', 'Sum', HOUR),
+  };
+  const expression = '100 * FILL(repeats, 0) / requests';
+  const share = new MathExpression({ expression, usingMetrics, label: 'repeats', period: HOUR });
+  return graph('Requests that repeat a key (%)', [share], QUARTER_WIDTH);
 }
 
 const TITLES: Partial<Record<MetricName, string>> = {
@@ -212,11 +229,11 @@ function graph(title: string, left: IMetric[], width = WIDTH / 3): IWidget {
   return new GraphWidget({ title, left, width, height: 6 });
 }
 
-function outcomes(channel: Channel, metrics: ServiceMetrics): IWidget {
+function outcomes(channel: Channel, of: number, metrics: ServiceMetrics): IWidget {
   return new GraphWidget({
     title: channel,
     stacked: true,
-    width: WIDTH / CHANNELS.length,
+    width: WIDTH / of,
     height: 6,
     left: OUTCOMES.map(([name, color]) => metrics.of(name, channel, 'Sum', FIVE_MINUTES).with({ label: name, color })),
   });

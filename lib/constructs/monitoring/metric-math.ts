@@ -1,6 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 
@@ -36,14 +35,14 @@ export function percentage(
 
 /**
  * The sum or the maximum of a metric over all channels.
- * @param counts a channel without a value counts as 0; otherwise the metric has none where one of its parts has none
+ * @param absent stands for a channel without a value; otherwise the metric has none where one of its parts has none
  */
 export function overChannels(
   how: 'SUM' | 'MAX',
-  metrics: Record<Channel, Metric>,
+  metrics: Readonly<Record<string, Metric>>,
   period: Duration,
-  { counts = false } = {},
+  { absent }: { readonly absent?: number } = {},
 ): MathExpression {
-  const parts = CHANNELS.map((channel) => (counts ? `FILL(${channel}, 0)` : channel));
-  return new MathExpression({ expression: `${how}([${parts.join(', ')}])`, usingMetrics: metrics, period });
+  const parts = Object.keys(metrics).map((channel) => (absent === undefined ? channel : `FILL(${channel}, ${absent})`));
+  return new MathExpression({ expression: `${how}([${parts.join(', ')}])`, usingMetrics: { ...metrics }, period });
 }

@@ -34,6 +34,7 @@ export class Monitor extends Construct {
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         ALERTS_TOPIC_ARN: alerts.topic.topicArn,
         STACK_NAME: Stack.of(this).stackName,
+        CHANNELS: config.channels.join(','),
       } satisfies MonitorEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.pipelineState.tableArn]),
@@ -41,7 +42,7 @@ export class Monitor extends Construct {
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.pipelineState.tableArn]),
         useTableKey(encryption.dataKey),
         allow(['sns:Publish'], [alerts.topic.topicArn]),
-        allow(['kms:Decrypt', 'kms:GenerateDataKey'], [alerts.key.keyArn]),
+        ...(alerts.key ? [allow(['kms:Decrypt', 'kms:GenerateDataKey'], [alerts.key.keyArn])] : []),
       ],
     });
     new Rule(this, 'Schedule', {

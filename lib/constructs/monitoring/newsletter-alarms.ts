@@ -7,7 +7,7 @@ import { ServiceMetrics } from './service-metrics.ts';
 /** The alarms of newsletters (batch-sending-service-job.md, 監視・アラート), and those that mailbox providers judge by. */
 export function newsletterAlarms(
   config: StageConfig,
-  { job, events: lostEvents }: AlarmSubjects['newsletterFailures'],
+  { job, events: lostEvents }: NonNullable<AlarmSubjects['newsletterFailures']>,
 ): AlarmSpec[] {
   const { alarms } = config;
   const metrics = new ServiceMetrics(config);

@@ -10,9 +10,11 @@ export type Statistic = 'Sum' | 'Average' | 'Maximum' | 'p95';
 /** The CloudWatch metrics of a stage, by their names in the catalogue (src/core/model/metrics.ts). */
 export class ServiceMetrics {
   readonly #namespace: string;
+  readonly #channels: readonly Channel[];
 
-  constructor(config: Pick<StageConfig, 'stage'>) {
+  constructor(config: Pick<StageConfig, 'stage' | 'channels'>) {
     this.#namespace = metricNamespace(config);
+    this.#channels = config.channels;
   }
 
   of(name: MetricName, channel: Channel, statistic: Statistic, period: Duration): Metric {
@@ -47,10 +49,9 @@ export class ServiceMetrics {
     return new MathExpression({ expression: `SUM([${ids.join(', ')}])`, usingMetrics, label: name, period });
   }
 
-  /** One metric per channel, for a math expression. */
-  perChannel(name: MetricName, statistic: Statistic, period: Duration): Record<Channel, Metric> {
-    const metrics = CHANNELS.map((channel) => [channel, this.of(name, channel, statistic, period)]);
-    return Object.fromEntries(metrics) as Record<Channel, Metric>;
+  /** One metric per channel of the stage, for a math expression. */
+  perChannel(name: MetricName, statistic: Statistic, period: Duration): Record<string, Metric> {
+    return Object.fromEntries(this.#channels.map((channel) => [channel, this.of(name, channel, statistic, period)]));
   }
 
   /** A search expression that finds a metric for every error type. Dashboards can search, alarms cannot. */

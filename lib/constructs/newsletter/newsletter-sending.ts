@@ -4,6 +4,7 @@ import type { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
 import { allow } from '../function/permissions.ts';
+import { senderAddressOf } from '../lanes/email-provider.ts';
 
 /** The configuration set of newsletters, apart from that of notifications: its events go to other functions. */
 export function newsletterConfigurationSet({ stage }: Pick<StageConfig, 'stage'>): string {
@@ -11,8 +12,9 @@ export function newsletterConfigurationSet({ stage }: Pick<StageConfig, 'stage'>
 }
 
 /** Patterns of the From addresses of newsletters: those of the configuration, or the domain of the stage's sender. */
-function newsletterSenders({ newsletter, senderAddress }: StageConfig): readonly string[] {
-  return newsletter.senders.length > 0 ? newsletter.senders : [senderAddress.replace(/^.*@/, '*@')];
+function newsletterSenders(config: StageConfig): readonly string[] {
+  const { senders } = config.newsletter;
+  return senders.length > 0 ? senders : [senderAddressOf(config).replace(/^.*@/, '*@')];
 }
 
 /**

@@ -10,8 +10,9 @@ import {
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import type { IndexSchema, KeyAttribute, TableSchema } from '../../../src/adapters/dynamodb/schema.ts';
-import { isProduction, type StageConfig } from '../../config/stage-config.ts';
-import { removalPolicyOf } from './removal-policy.ts';
+import { retains } from '../../config/parts.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+import { tableRemovalPolicyOf } from './removal-policy.ts';
 
 export interface TableProps {
   readonly config: StageConfig;
@@ -32,8 +33,8 @@ export function createTable(scope: Construct, id: string, schema: TableSchema, {
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     ...(schema.ttlAttribute && { timeToLiveAttribute: schema.ttlAttribute }),
     ...(schema.stream === undefined ? {} : { stream: StreamViewType[schema.stream] }),
-    deletionProtection: isProduction(config),
-    removalPolicy: removalPolicyOf(config),
+    deletionProtection: retains(config),
+    removalPolicy: tableRemovalPolicyOf(config),
   });
   for (const [indexName, index] of Object.entries(schema.indexes)) {
     table.addGlobalSecondaryIndex({ indexName, ...keys(index), ...projection(index) });

@@ -5,6 +5,12 @@ import { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from './removal-policy.ts';
 
+/** What belongs to a part. Only constructs of the part ask for it, and these are made only with it. */
+export function present<T>(one: T | undefined, part: string): T {
+  if (one === undefined) throw new Error(`The stage is without ${part}`);
+  return one;
+}
+
 /**
  * The keys of a stage. Recipients have a key of their own, so a reader of the tables still cannot read an address.
  */
@@ -15,10 +21,8 @@ export class Encryption extends Construct {
   readonly recipientKey: Key;
   /** The key of the keyed hash, by which recipients are found without decrypting them. */
   readonly recipientHashSecret: Secret;
-  /** The key that signs the unsubscribe links of newsletters. */
-  readonly unsubscribeSecret: Secret;
-  /** The key that signs the tokens of web pages. */
-  readonly tokenSecret: Secret;
+  readonly #unsubscribeSecret: Secret | undefined;
+  readonly #tokenSecret: Secret | undefined;
 
   constructor(scope: Construct, id: string, config: StageConfig) {
     super(scope, id);
@@ -33,36 +37,44 @@ export class Encryption extends Construct {
       enableKeyRotation: true,
       removalPolicy,
     });
-    this.recipientHashSecret = new Secret(this, 'RecipientHashSecret', {
-      description: `notification-retry ${config.stage}: key of the recipients' searchable hash`,
-      encryptionKey: this.recipientKey,
-      generateSecretString: { passwordLength: 64, excludePunctuation: true },
-      removalPolicy,
-    });
-    Validations.of(this.recipientHashSecret).acknowledge({
-      id: 'AwsSolutions-SMG4',
-      reason: 'A new key would make every hash stored so far unsearchable, so it is never rotated by a timer.',
-    });
-    this.unsubscribeSecret = new Secret(this, 'UnsubscribeSecret', {
-      description: `notification-retry ${config.stage}: key of the unsubscribe links`,
-      encryptionKey: this.recipientKey,
-      generateSecretString: { passwordLength: 64, excludePunctuation: true },
-      removalPolicy,
-    });
-    Validations.of(this.unsubscribeSecret).acknowledge({
-      id: 'AwsSolutions-SMG4',
-      reason:
+    const secret = (id: string, description: string, withoutTimer: string) => {
+      const made = new Secret(this, id, {
+        description: `notification-retry ${config.stage}: ${description}`,
+        encryptionKey: this.recipientKey,
+        generateSecretString: { passwordLength: 64, excludePunctuation: true },
+        removalPolicy,
+      });
+      Validations.of(made).acknowledge({ id: 'AwsSolutions-SMG4', reason: withoutTimer });
+      return made;
+    };
+    this.recipientHashSecret = secret(
+      'RecipientHashSecret',
+      "key of the recipients' searchable hash",
+      'A new key would make every hash stored so far unsearchable, so it is never rotated by a timer.',
+    );
+    if (config.newsletters !== false) {
+      this.#unsubscribeSecret = secret(
+        'UnsubscribeSecret',
+        'key of the unsubscribe links',
         'Links in mails of the last two years must stay valid, so an operator rotates it with the old key beside.',
-    });
-    this.tokenSecret = new Secret(this, 'TokenSecret', {
-      description: `notification-retry ${config.stage}: key of the tokens of web pages`,
-      encryptionKey: this.recipientKey,
-      generateSecretString: { passwordLength: 64, excludePunctuation: true },
-      removalPolicy,
-    });
-    Validations.of(this.tokenSecret).acknowledge({
-      id: 'AwsSolutions-SMG4',
-      reason: 'A new key ends every token at once, so an operator rotates it with the old key beside for an hour.',
-    });
+      );
+    }
+    if (config.api !== false) {
+      this.#tokenSecret = secret(
+        'TokenSecret',
+        'key of the tokens of web pages',
+        'A new key ends every token at once, so an operator rotates it with the old key beside for an hour.',
+      );
+    }
+  }
+
+  /** The key that signs the unsubscribe links of newsletters. */
+  get unsubscribeSecret(): Secret {
+    return present(this.#unsubscribeSecret, 'newsletters');
+  }
+
+  /** The key that signs the tokens of web pages. */
+  get tokenSecret(): Secret {
+    return present(this.#tokenSecret, 'api');
   }
 }

@@ -2,6 +2,7 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { TABLES } from '../../../src/adapters/dynamodb/schema.ts';
 import { createTable, type TableProps } from './create-table.ts';
+import { present } from './encryption.ts';
 
 /** The tables of notifications (src/adapters/dynamodb/schema.ts). */
 export class NotificationTables extends Construct {
@@ -9,7 +10,7 @@ export class NotificationTables extends Construct {
   readonly content: Table;
   readonly retryLog: Table;
   readonly pipelineState: Table;
-  readonly apiKeys: Table;
+  readonly #apiKeys: Table | undefined;
   readonly dataKeys: Table;
   readonly audit: Table;
 
@@ -19,8 +20,12 @@ export class NotificationTables extends Construct {
     this.content = createTable(this, 'Content', TABLES.notification_content, props);
     this.retryLog = createTable(this, 'RetryLog', TABLES.notification_retry_log, props);
     this.pipelineState = createTable(this, 'PipelineState', TABLES.pipeline_state, props);
-    this.apiKeys = createTable(this, 'ApiKeys', TABLES.api_keys, props);
+    if (props.config.api !== false) this.#apiKeys = createTable(this, 'ApiKeys', TABLES.api_keys, props);
     this.audit = createTable(this, 'Audit', TABLES.audit, props);
     this.dataKeys = createTable(this, 'DataKeys', TABLES.data_keys, props);
+  }
+
+  get apiKeys(): Table {
+    return present(this.#apiKeys, 'api');
   }
 }

@@ -5,6 +5,7 @@ import { HistoryUnavailableError, type MetricHistory } from '../../core/operator
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError, retryPolicyFromJson } from './deployment.ts';
 import { openSealer, operatorsKms } from './open-sealer.ts';
+import { LACKS, newsletterQueues, ofStage, tablesOf } from './stage-parts.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
@@ -15,16 +16,16 @@ const outputs = v.object({
   NotificationContentTable: text,
   NotificationRetryLogTable: text,
   PipelineStateTable: text,
-  ApiKeysTable: text,
-  NewslettersTable: text,
-  MembersTable: text,
-  EmailsTable: text,
-  EmailBatchesTable: text,
-  EmailRecipientsTable: text,
+  ApiKeysTable: v.optional(text),
+  NewslettersTable: v.optional(text),
+  MembersTable: v.optional(text),
+  EmailsTable: v.optional(text),
+  EmailBatchesTable: v.optional(text),
+  EmailRecipientsTable: v.optional(text),
   AuditTable: text,
-  LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.object(v.entriesFromList(LANES, text))))),
-  DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, text))),
-  NewsletterQueues: json(v.object({ prepare: text, send: text })),
+  LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.optional(v.object(v.entriesFromList(LANES, text)))))),
+  DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, v.optional(text)))),
+  NewsletterQueues: v.optional(json(v.object({ prepare: text, send: text }))),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
   RetryPolicy: retryPolicyFromJson,
   /** Absent from stacks that were deployed before a resend waited. */
@@ -35,7 +36,7 @@ const outputs = v.object({
   RecipientHashSecret: v.optional(text),
   /** Absent from stacks that were deployed before there was a reconciler. */
   ReconcilerFunction: v.optional(text),
-  /** Absent from stacks that were deployed before the console had charts of what was delivered. */
+  /** Absent from a stage without monitoring. */
   MetricNamespace: v.optional(text),
 });
 
@@ -59,22 +60,22 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
   }
   const rest = parsed.output;
   return {
-    tables: {
+    tables: tablesOf({
       notification_log: rest.NotificationLogTable,
       notification_content: rest.NotificationContentTable,
       notification_retry_log: rest.NotificationRetryLogTable,
       pipeline_state: rest.PipelineStateTable,
+      audit: rest.AuditTable,
       api_keys: rest.ApiKeysTable,
       newsletters: rest.NewslettersTable,
       members: rest.MembersTable,
       emails: rest.EmailsTable,
       email_batches: rest.EmailBatchesTable,
       email_recipients: rest.EmailRecipientsTable,
-      audit: rest.AuditTable,
-    },
+    }),
     lane_queues: rest.LaneQueues,
-    newsletter_queues: rest.NewsletterQueues,
-    dead_letter_queues: rest.DeadLetterQueues,
+    newsletter_queues: newsletterQueues(rest.NewsletterQueues),
+    dead_letter_queues: ofStage(CHANNELS, rest.DeadLetterQueues, LACKS.channel),
     sweep_interval_seconds: rest.SweepIntervalSeconds,
     retry_policy: rest.RetryPolicy,
     uncertain_minutes: rest.UncertainMinutes,
@@ -89,7 +90,7 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
 /** Its client is loaded on use: the other commands do without. */
 async function openHistory(stack: string, namespace: string | undefined): Promise<MetricHistory> {
   if (namespace === undefined) {
-    throw new HistoryUnavailableError(`The stack ${stack} has no output MetricNamespace.`, 'Deploy the stack anew.');
+    throw new HistoryUnavailableError(LACKS.monitoring, `Deploy ${stack} with monitoring.`);
   }
   const { createCloudWatchClient, createCloudWatchHistory } = await import('../metric-history/cloudwatch-history.ts');
   return createCloudWatchHistory(namespace, createCloudWatchClient(), () => new Date());

@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 import { BREAKER_LIMIT, BREAKER_SETTINGS, breakerPolicyOf } from '../../core/breaker/breaker-policy.ts';
-import type { Channel, PerLane } from '../../core/model/channels.ts';
+import type { Channel, StageLanes } from '../../core/model/channels.ts';
 import { INDEX_SHARD_SETTINGS } from '../../core/model/index-shards.ts';
 import { RETRY_SETTINGS, type RetryPolicy, retryPolicyOf } from '../../core/model/retry-policy.ts';
 import type { Configured, NamedSettings, NumberSetting } from '../../core/model/setting.ts';
@@ -10,7 +10,10 @@ import type { MetricHistory } from '../../core/operator/views/outcome-series.ts'
 import { PACING_SETTINGS, PACING_WORKERS } from '../../core/pacing/pacing-policy.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 
-/** Where the tables and queues of a deployment are, for commands that work on it from outside. */
+/**
+ * Where the tables and queues of a deployment are, for commands that work on it from outside. To read what the stage does
+ * without throws a Problem that says so (stage-parts.ts).
+ */
 export interface Deployment {
   readonly tables: {
     readonly notification_log: string;
@@ -25,7 +28,8 @@ export interface Deployment {
     readonly email_recipients: string;
     readonly audit: string;
   };
-  readonly lane_queues: PerLane<string>;
+  /** Of the channels that the stage has. */
+  readonly lane_queues: StageLanes<string>;
   readonly newsletter_queues: { readonly prepare: string; readonly send: string };
   readonly dead_letter_queues: Readonly<Record<Channel, string>>;
   readonly sweep_interval_seconds: number;

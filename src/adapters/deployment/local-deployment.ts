@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { CHANNELS } from '../../core/model/channels.ts';
+import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { HistoryUnavailableError } from '../../core/operator/views/outcome-series.ts';
 import { pidExists } from '../../processes/process-identity.ts';
 import { createLogHistory } from '../metric-history/log-history.ts';
@@ -9,6 +9,7 @@ import { createLocalKeyWrap } from '../sealing/local-key-wrap.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError, retryPolicyFromJson } from './deployment.ts';
 import { openSealer } from './open-sealer.ts';
+import { LACKS, newsletterQueues, ofStage, tablesOf } from './stage-parts.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const queues = v.object({ express: text, standard: text, dead_letter: text });
@@ -23,22 +24,23 @@ const endpointsFile = v.object({
     notification_content: text,
     notification_retry_log: text,
     pipeline_state: text,
-    api_keys: text,
-    newsletters: text,
-    members: text,
-    emails: text,
-    email_batches: text,
-    email_recipients: text,
+    api_keys: v.optional(text),
+    newsletters: v.optional(text),
+    members: v.optional(text),
+    emails: v.optional(text),
+    email_batches: v.optional(text),
+    email_recipients: v.optional(text),
     data_keys: text,
     audit: text,
   }),
-  queues: v.object(v.entriesFromList(CHANNELS, queues)),
+  /** Of the channels that the stage has. */
+  queues: v.object(v.entriesFromList(CHANNELS, v.optional(queues))),
   stack: v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
     RetryPolicy: retryPolicyFromJson,
     /** Absent in the file of an older runtime. */
     UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
-    NewsletterQueues: v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text })),
+    NewsletterQueues: v.optional(v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text }))),
   }),
   /** Absent in the file of an older runtime. */
   functions: v.optional(v.looseObject({ reconciler: v.optional(text) }), {}),
@@ -73,21 +75,22 @@ export function ownLocalDeployment(endpoints: object): Deployment {
 function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
   const { region, endpoints, tables } = file;
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-  const perChannel = <T>(pick: (urls: v.InferOutput<typeof queues>) => T) =>
-    Object.fromEntries(CHANNELS.map((channel) => [channel, pick(file.queues[channel])])) as Record<
-      (typeof CHANNELS)[number],
-      T
-    >;
+  const perChannel = <T>(pick: (urls: v.InferOutput<typeof queues>) => T): { [C in Channel]?: T } =>
+    Object.fromEntries(Object.entries(file.queues).flatMap(([channel, urls]) => (urls ? [[channel, pick(urls)]] : [])));
   const secret = async (name: string) => {
     const value = await createSecretsFileSource(file.secrets_file).get(name);
     if (value === undefined) throw new DeploymentNotFoundError(`${file.secrets_file} has no ${name}.`);
     return value;
   };
   return {
-    tables,
+    tables: tablesOf(tables),
     lane_queues: perChannel(({ express, standard }) => ({ express, standard })),
-    dead_letter_queues: perChannel(({ dead_letter }) => dead_letter),
-    newsletter_queues: file.stack.NewsletterQueues,
+    dead_letter_queues: ofStage(
+      CHANNELS,
+      perChannel(({ dead_letter }) => dead_letter),
+      LACKS.channel,
+    ),
+    newsletter_queues: newsletterQueues(file.stack.NewsletterQueues),
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
     retry_policy: file.stack.RetryPolicy,
     uncertain_minutes: file.stack.UncertainMinutes,

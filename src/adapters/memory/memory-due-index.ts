@@ -1,3 +1,4 @@
+import type { Channel } from '../../core/model/channels.ts';
 import type { ForeignRow } from '../../core/model/notification.ts';
 import type { DueIndex, DueItem, PageCursor } from '../../core/model/work-index.ts';
 import { readEntries } from '../../core/model/work-rules.ts';
@@ -7,6 +8,7 @@ import type { MemoryShards } from './memory-pipeline-state.ts';
 export function memoryDueIndex(
   log: ReadonlyMap<string, Readonly<Record<string, unknown>>>,
   shards: MemoryShards,
+  channels?: readonly Channel[],
 ): DueIndex {
   return {
     shards: async () => (await shards.read()).work,
@@ -22,7 +24,7 @@ export function memoryDueIndex(
       const page = items.slice(0, limit);
       const last = page.at(-1);
       const next: PageCursor | undefined = items.length > limit && last ? { position: position(last) } : undefined;
-      return { ...readEntries(work_queue, page as unknown as ForeignRow[]), ...(next && { next }) };
+      return { ...readEntries(work_queue, page as unknown as ForeignRow[], channels), ...(next && { next }) };
     },
   };
 }

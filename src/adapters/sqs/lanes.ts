@@ -6,7 +6,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { RetryQueue } from '../../core/delivery/ports.ts';
-import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
+import type { Channel, Lane, StageLanes } from '../../core/model/channels.ts';
 import {
   type QueuedMessage,
   type QueueMessage,
@@ -55,15 +55,17 @@ interface RefusedMessage {
 /** SweepLanes on SQS. */
 export function createSweepLanes(
   client: SQSClient,
-  queues: PerLane<string>,
+  queues: StageLanes<string>,
   { onRefused, within_ms, isWaiting }: LaneOptions = {},
 ): SweepLanes {
   return {
     async backlog(channel: Channel, lane: Lane) {
+      const QueueUrl = queues[channel]?.[lane];
+      if (QueueUrl === undefined) return 0;
       const [{ Attributes }, waiting] = await Promise.all([
         client.send(
           new GetQueueAttributesCommand({
-            QueueUrl: queues[channel][lane],
+            QueueUrl,
             AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesDelayed'],
           }),
         ),
@@ -74,9 +76,8 @@ export function createSweepLanes(
     },
 
     async send(messages) {
-      const byQueue = Map.groupBy(messages, ({ message }) => queues[message.channel][laneOf(message)]);
+      const { byQueue, refused } = sorted(messages, queues);
       const batches = [...byQueue].flatMap(([url, queued]) => chunks(queued, BATCH).map((batch) => ({ url, batch })));
-      const refused: RefusedMessage[] = [];
       const late = within_ms === undefined ? undefined : AbortSignal.timeout(within_ms);
       const worker = async () => {
         for (let next = batches.shift(); next !== undefined; next = batches.shift()) {
@@ -96,15 +97,15 @@ export function createSweepLanes(
  */
 export function createRetryQueue(
   client: SQSClient,
-  queues: PerLane<string>,
+  queues: StageLanes<string>,
   { onRefused, within_ms }: LaneOptions = {},
 ): RetryQueue {
   const send = gather<QueuedMessage, undefined>(
     async (messages) => {
-      const byQueue = Map.groupBy(messages, ({ message }) => queues[message.channel][laneOf(message)]);
+      const { byQueue, refused: homeless } = sorted(messages, queues);
       const late = within_ms === undefined ? undefined : AbortSignal.timeout(within_ms);
       const sent = [...byQueue].map(([url, batch]) => sendBatch(client, url, batch, late));
-      const refused = (await Promise.all(sent)).flat();
+      const refused = [...homeless, ...(await Promise.all(sent)).flat()];
       report(refused, onRefused);
       const reasons = new Map(refused.map(({ queued, reason }) => [queued, reason]));
       return messages.map((message) => {
@@ -119,6 +120,17 @@ export function createRetryQueue(
       await send({ message, delay_seconds });
     },
   };
+}
+
+/** Messages by the URL of their queue, and those of a channel that the stage does not have. */
+function sorted(messages: readonly QueuedMessage[], queues: StageLanes<string>) {
+  const byQueue = Map.groupBy(messages, ({ message }) => queues[message.channel]?.[laneOf(message)] ?? '');
+  const homeless = byQueue.get('') ?? [];
+  byQueue.delete('');
+  const refused = homeless.map((queued): RefusedMessage => {
+    return { queued, message: queued.message, reason: `the stage has no channel ${queued.message.channel}` };
+  });
+  return { byQueue, refused };
 }
 
 function laneOf({ priority }: QueuedMessage['message']): Lane {

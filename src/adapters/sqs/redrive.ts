@@ -5,7 +5,7 @@ import {
   type SQSClient,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
-import type { PerLane } from '../../core/model/channels.ts';
+import type { StageLanes } from '../../core/model/channels.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
 import { createRetryQueue } from './lanes.ts';
@@ -59,7 +59,7 @@ const ROUND_MS = 1_000;
 export async function redriveByCopy(
   client: SQSClient,
   url: string,
-  lanes: PerLane<string>,
+  lanes: StageLanes<string>,
   { rate, pause, onProgress }: RedriveOptions,
 ): Promise<RedriveResult> {
   const queue = createRetryQueue(client, lanes);

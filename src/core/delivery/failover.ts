@@ -33,6 +33,8 @@ export interface SuccessorStore {
 export interface FailoverDeps {
   readonly rows: { read(log_id: string): Promise<NotificationRow | undefined> };
   readonly successors: SuccessorStore;
+  /** Those of the stage; all unless given. What would continue on another one waits for an operator instead. */
+  readonly channels?: readonly Channel[];
   readonly policy: RetryPolicy;
   readonly clock: Clock;
 }
@@ -77,6 +79,7 @@ export async function failOver(
   if (channel === undefined || verdict.status !== 'FAILED' || !FAILED_OVER.includes(verdict.failure_reason)) {
     return { verdict };
   }
+  if (deps.channels?.includes(channel) === false) return { verdict };
   // An event may have shown since the claim that an earlier attempt of uncertain outcome has arrived.
   const current = await deps.rows.read(row.log_id);
   if (arrived(current?.delivery_by_attempt)) return { verdict: { status: 'SUCCESS' } };

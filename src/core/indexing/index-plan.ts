@@ -1,3 +1,4 @@
+import type { Channel } from '../model/channels.ts';
 import { isAbsent, setAside } from '../model/column-rules.ts';
 import { ERROR_TYPES } from '../model/error-types.ts';
 import { type HistoryKeys, historyKeys } from '../model/history-index.ts';
@@ -22,6 +23,8 @@ export interface IndexTerms {
   readonly time_zone?: string | undefined;
   /** Over how many partitions new entries are spread. */
   readonly shards?: IndexShards | undefined;
+  /** Those of the stage; all unless given. */
+  readonly channels?: readonly Channel[] | undefined;
   /** Content of the row is stored: what the row lacks of its content stays as it is. */
   readonly stored?: boolean | undefined;
 }
@@ -58,7 +61,7 @@ export function planIndex(
   row: ForeignRow,
   now: Date,
   policy: RetryPolicy,
-  { time_zone, shards = BASE_SHARDS, stored = false }: IndexTerms = {},
+  { time_zone, shards = BASE_SHARDS, stored = false, channels }: IndexTerms = {},
 ): IndexPlan {
   const { log_id, tenant_id } = row;
   if (typeof log_id !== 'string') return { do: 'ignore' };
@@ -73,7 +76,7 @@ export function planIndex(
     if (now.getTime() - since < SENDING_GRACE_MS) return { do: 'ignore' };
   }
   const lacking = inline ? contentFaults(row) : [];
-  const faults = [...rowFaults(row), ...(stored ? [] : lacking)];
+  const faults = [...rowFaults(row, channels), ...(stored ? [] : lacking)];
   const corrected = given_up && isSetAside(row) && faults.length === 0;
   const ended = deleted || row['send_status'] === 'SUCCESS' || (given_up && !corrected);
   // Without an id of its own kind the row has no place in the history, and nothing to bind its recipient to.

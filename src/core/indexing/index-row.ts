@@ -1,3 +1,4 @@
+import type { Channel } from '../model/channels.ts';
 import { setAside } from '../model/column-rules.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import { type ForeignRow, hasContent, type NotificationContent } from '../model/notification.ts';
@@ -51,6 +52,8 @@ export interface IndexDeps {
   readonly time_zone?: string;
   /** Over how many partitions new entries are spread; the numbers that every stage has unless given. */
   readonly shards?: IndexShards;
+  /** Those of the stage; all unless given. */
+  readonly channels?: readonly Channel[];
   readonly clock: Clock;
 }
 
@@ -77,9 +80,14 @@ export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexO
 }
 
 /** The rules must see every fault. Where one is missing, the row is at fault all the same, and stops no other row. */
-function planned(row: ForeignRow, now: Date, { policy, time_zone, shards }: IndexDeps, stored?: true): IndexPlan {
+function planned(
+  row: ForeignRow,
+  now: Date,
+  { policy, time_zone, shards, channels }: IndexDeps,
+  stored?: true,
+): IndexPlan {
   try {
-    return planIndex(row, now, policy, { time_zone, shards, stored });
+    return planIndex(row, now, policy, { time_zone, shards, stored, channels });
   } catch (cause) {
     throw new RowUnstorableError('a value that cannot be read', { cause });
   }

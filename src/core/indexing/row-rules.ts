@@ -1,4 +1,4 @@
-import { CHANNELS, PRIORITIES, PRIORITY_OF_LEVEL } from '../model/channels.ts';
+import { CHANNELS, type Channel, PRIORITIES, PRIORITY_OF_LEVEL } from '../model/channels.ts';
 import {
   boolean,
   brokenRules,
@@ -14,7 +14,7 @@ import {
   time,
 } from '../model/column-rules.ts';
 import { type ForeignRow, MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
-import { OWN_COLUMN_RULES } from '../model/work-rules.ts';
+import { channelFaults, OWN_COLUMN_RULES } from '../model/work-rules.ts';
 
 /**
  * Column by column: his-notification-log-table.md (types, NOT NULL, CHECK) and batch-952-notification-retry.md §3.1.
@@ -85,12 +85,16 @@ const ROW_RULES: readonly RowRule[] = [
   },
 ];
 
-/** All rules that a row breaks. Values are never quoted, because they may be personal. */
-export function rowFaults(row: ForeignRow): RowFault[] {
+/**
+ * All rules that a row breaks. Values are never quoted, because they may be personal.
+ * @param channels those of the stage
+ */
+export function rowFaults(row: ForeignRow, channels: readonly Channel[] = CHANNELS): RowFault[] {
   const between = ROW_RULES.filter(({ holds }) => !holds(row));
   return [
     ...brokenRules(COLUMN_RULES, row),
     ...between.map(({ column, rule, expected }) => ({ column, rule, expected })),
+    ...channelFaults(row['channel'] ?? String(row['notification_type']).toLowerCase(), channels),
   ];
 }
 

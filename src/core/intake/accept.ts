@@ -1,4 +1,5 @@
-import { Problem, unavailable } from '../model/problem.ts';
+import { CHANNELS } from '../model/channels.ts';
+import { type FieldFault, Problem, unavailable } from '../model/problem.ts';
 import {
   MAX_DELAY_MS,
   messageFor,
@@ -27,6 +28,21 @@ export interface Acceptance {
   readonly message?: QueuedMessage;
 }
 
+const REFUSED: Readonly<Record<string, string>> = {
+  channels: 'This stage does not deliver on the channel of the notification.',
+};
+
+/** A row of a channel that the stage does not have would never be sent. */
+function channelFault(
+  { channel, fallback }: IntakeRequest['notification'],
+  { channels = CHANNELS }: IntakeDeps,
+): FieldFault | undefined {
+  const message = `must be one of ${channels.join(', ')}, which this stage has`;
+  if (!channels.includes(channel)) return { path: 'channel', rule: 'channels', message };
+  if (fallback === undefined || channels.includes(fallback.channel)) return undefined;
+  return { path: 'fallback.channel', rule: 'channels', message };
+}
+
 /**
  * Accepts one notification, once per idempotency key (retry-and-idempotency-design.md §2). The content is put first: it
  * is both the lock and the idempotency record. Then the complete row is put in one write. If a request dies in between,
@@ -37,12 +53,16 @@ export interface Acceptance {
  */
 export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<Acceptance> {
   const now = deps.clock();
-  const fault = scheduleFault(request.notification, now, deps.policy);
+  const fault = channelFault(request.notification, deps) ?? scheduleFault(request.notification, now, deps.policy);
   const use = fault ? await findKey(request, deps, now) : await reserveKey(request, deps, now);
   if (use === undefined) {
-    throw new Problem('invalid-request', 'The notification cannot be scheduled at this time.', {
-      errors: fault ? [fault] : [],
-    });
+    throw new Problem(
+      'invalid-request',
+      REFUSED[fault?.rule ?? ''] ?? 'The notification cannot be scheduled at this time.',
+      {
+        errors: fault ? [fault] : [],
+      },
+    );
   }
   const { record, created } = use;
   if (record.request_hash !== request.request_hash) {

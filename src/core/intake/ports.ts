@@ -1,4 +1,5 @@
 import type { RecordStore } from '../delivery/ports.ts';
+import type { Channel } from '../model/channels.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import type { NotificationContent, NotificationRow } from '../model/notification.ts';
 import type { Routing } from '../model/queue-message.ts';
@@ -50,6 +51,8 @@ export interface IntakeDeps {
   readonly store: IntakeStore;
   readonly records: Pick<RecordStore, 'putIfAbsent'>;
   readonly policy: RetryPolicy;
+  /** Those of the stage; all unless given. */
+  readonly channels?: readonly Channel[];
   /** Over how many partitions new rows are spread. */
   readonly shards: () => Promise<IndexShards>;
   readonly clock: Clock;

@@ -10,6 +10,13 @@ export type Lane = (typeof LANES)[number];
 
 /** One value per lane of each channel. */
 export type PerLane<T> = Record<Channel, Record<Lane, T>>;
+/** The queues of a stage, which may have fewer channels. */
+export type StageLanes<T> = { readonly [C in Channel]?: Readonly<Record<Lane, T>> | undefined };
+
+/** The channels that a stage has, by what it has one of per channel. */
+export function channelsIn(perChannel: Readonly<Partial<Record<Channel, unknown>>>): Channel[] {
+  return CHANNELS.filter((channel) => perChannel[channel] !== undefined);
+}
 
 /** Highest first: the sweep walks them in this order. */
 export const PRIORITIES = ['urgent', 'important', 'normal', 'info'] as const;

@@ -26,6 +26,11 @@ export interface MetricDefinition {
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
   readonly meaning: string;
+  /**
+   * Written also when nothing happens, and paid for by the month; no critical alarm reads it. A stage with critical
+   * monitoring does without.
+   */
+  readonly full_only?: true;
 }
 
 const send = { from: 'send', by: ['channel'], unit: 'Count' } as const;
@@ -63,10 +68,14 @@ export const METRICS = {
   FailedOver: { ...send, meaning: 'notifications continued on their fallback channel' },
   // Dispatcher; dry runs are not counted
   Sweeps: { ...sweep, meaning: 'scheduled sweeps that reached the end of the work index' },
-  SweepDue: { ...sweep, meaning: 'notifications that a sweep found due' },
-  SweepDispatched: { ...sweep, meaning: 'notifications that a sweep queued' },
-  SweepSkipped: { ...sweep, meaning: 'due notifications that a sweep did not queue, as their lane has a backlog' },
-  SweepDuration: { ...sweep, unit: 'Milliseconds', meaning: 'one invocation of the dispatcher' },
+  SweepDue: { ...sweep, full_only: true, meaning: 'notifications that a sweep found due' },
+  SweepDispatched: { ...sweep, full_only: true, meaning: 'notifications that a sweep queued' },
+  SweepSkipped: {
+    ...sweep,
+    full_only: true,
+    meaning: 'due notifications that a sweep did not queue, as their lane has a backlog',
+  },
+  SweepDuration: { ...sweep, full_only: true, unit: 'Milliseconds', meaning: 'one invocation of the dispatcher' },
   EntriesSetAside: { ...sweep, meaning: 'malformed rows that a sweep took out of the work index' },
   // Due-indexer
   RowsIndexed: { ...indexer, meaning: 'rows of other writers that entered the work index' },
@@ -78,13 +87,22 @@ export const METRICS = {
   RowsMissed: { ...reconciler, meaning: 'rows among these that the due-indexer never took in' },
   // Monitor
   OldestDueAge: { ...monitor, unit: 'Seconds', meaning: 'how long the oldest due notification has been due' },
-  DeadNotifications: { ...monitor, meaning: 'notifications that wait for an operator' },
-  OpenBreakers: { ...monitor, meaning: 'breakers that are open' },
-  SendRate: { ...monitor, meaning: 'sends per second that the budget plans now; e-mail only' },
-  DailyQuota: { ...monitor, meaning: 'recipients that SES allows in 24 hours' },
-  DailyQuotaUsed: { ...monitor, meaning: 'recipients of the last 24 hours' },
-  PausedUses: { ...monitor, meaning: 'uses of the budget that get nothing now: newsletter, info, standard, express' },
-  DeadNotificationsReported: { ...monitor, by: [], meaning: 'dead notifications that a notice reported to operators' },
+  DeadNotifications: { ...monitor, full_only: true, meaning: 'notifications that wait for an operator' },
+  OpenBreakers: { ...monitor, full_only: true, meaning: 'breakers that are open' },
+  SendRate: { ...monitor, full_only: true, meaning: 'sends per second that the budget plans now; e-mail only' },
+  DailyQuota: { ...monitor, full_only: true, meaning: 'recipients that SES allows in 24 hours' },
+  DailyQuotaUsed: { ...monitor, full_only: true, meaning: 'recipients of the last 24 hours' },
+  PausedUses: {
+    ...monitor,
+    full_only: true,
+    meaning: 'uses of the budget that get nothing now: newsletter, info, standard, express',
+  },
+  DeadNotificationsReported: {
+    ...monitor,
+    full_only: true,
+    by: [],
+    meaning: 'dead notifications that a notice reported to operators',
+  },
   // Delivery events
   DeliveryEvents: { ...events, meaning: 'delivery events that found their notification' },
   IgnoredEvents: { ...events, meaning: 'delivery events that belong to none of our attempts' },
@@ -125,6 +143,10 @@ export const METRICS = {
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 export type MetricName = keyof typeof METRICS;
+
+export function definitionOf(name: MetricName): MetricDefinition {
+  return METRICS[name];
+}
 
 const NEWSLETTER_SERVICES = ['newsletter-prepare', 'newsletter-send', 'newsletter-clock', 'api-emails'] as const;
 

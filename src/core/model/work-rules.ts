@@ -1,4 +1,4 @@
-import { CHANNELS, PRIORITIES } from './channels.ts';
+import { CHANNELS, type Channel, PRIORITIES } from './channels.ts';
 import {
   boolean,
   brokenRules,
@@ -146,15 +146,30 @@ export function fitsMessage(column: 'log_id' | 'tenant_id' | 'work_at', value: u
   return typeof value === 'string' && ENTRY_RULES.every((rule) => rule.column !== column || rule.holds(value));
 }
 
-/** Sorts what a page of the work index holds. */
+/**
+ * A row of a channel that the stage does not have: without a queue and a sender it would be met by every sweep for ever.
+ * @param named in lower case
+ */
+export function channelFaults(named: unknown, channels: readonly Channel[]): RowFault[] {
+  if (!CHANNELS.some((channel) => channel === named) || channels.some((channel) => channel === named)) return [];
+  return [{ column: 'channel', rule: 'channels of the stage', expected: `one of ${channels.join(', ')}` }];
+}
+
+/**
+ * Sorts what a page of the work index holds.
+ * @param channels those of the stage
+ */
 export function readEntries(
   work_queue: string,
   entries: readonly ForeignRow[],
+  channels: readonly Channel[] = CHANNELS,
 ): { readonly items: DueItem[]; readonly malformed?: readonly MalformedEntry[] } {
   const items: DueItem[] = [];
   const malformed: MalformedEntry[] = [];
   for (const entry of entries) {
-    const faults = entryFaults(work_queue, entry);
+    // A dead row keeps its reason, and its place until the channel is back.
+    const left = work_queue.startsWith('dead') ? [] : channelFaults(entry['channel'], channels);
+    const faults = [...entryFaults(work_queue, entry), ...left];
     if (faults.length === 0) items.push(entry as unknown as DueItem);
     else malformed.push({ log_id: String(entry['log_id']), work_queue, work_at: String(entry['work_at']), faults });
   }

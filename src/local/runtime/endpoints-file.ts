@@ -4,7 +4,10 @@ import { CHANNELS, type Channel, type Lane } from '../../core/model/channels.ts'
 import { LOCAL_REGION } from '../emulator/template/references.ts';
 import { isObject, type Json, objectAt, textAt } from '../support/json.ts';
 
-/** What clients need to know about a running runtime. Keys are added, never removed. */
+/**
+ * What clients need to know about a running runtime, which has all parts unless it was started with fewer. Keys are added,
+ * never removed.
+ */
 export interface Endpoints {
   readonly pid: number;
   readonly region: string;
@@ -49,6 +52,8 @@ export function describeRuntime(
   rest: Pick<Endpoints, 'endpoints' | 'functions' | 'logs' | 'secrets_file'>,
 ): Endpoints {
   const output = (name: string) => textAt(outputs[name], `the stack's output ${name}`);
+  // A stage without newsletters or API has none of their tables.
+  const table = (name: string, key: string) => (outputs[name] === undefined ? {} : { [key]: output(name) });
   const lanes = objectAt(parse(output('LaneQueues')), "the stack's output LaneQueues");
   const deadLetters = objectAt(parse(output('DeadLetterQueues')), "the stack's output DeadLetterQueues");
   const queues = (channel: Channel) => {
@@ -59,7 +64,6 @@ export function describeRuntime(
       dead_letter: textAt(deadLetters[channel], `DeadLetterQueues.${channel}`),
     };
   };
-  const [email, slack, teams, webhook] = CHANNELS;
   return {
     pid: process.pid,
     region: LOCAL_REGION,
@@ -68,21 +72,18 @@ export function describeRuntime(
       notification_content: output('NotificationContentTable'),
       notification_retry_log: output('NotificationRetryLogTable'),
       pipeline_state: output('PipelineStateTable'),
-      api_keys: output('ApiKeysTable'),
-      newsletters: output('NewslettersTable'),
-      members: output('MembersTable'),
-      emails: output('EmailsTable'),
-      email_batches: output('EmailBatchesTable'),
-      email_recipients: output('EmailRecipientsTable'),
+      ...table('ApiKeysTable', 'api_keys'),
+      ...table('NewslettersTable', 'newsletters'),
+      ...table('MembersTable', 'members'),
+      ...table('EmailsTable', 'emails'),
+      ...table('EmailBatchesTable', 'email_batches'),
+      ...table('EmailRecipientsTable', 'email_recipients'),
       data_keys: output('DataKeysTable'),
       audit: output('AuditTable'),
-    },
-    queues: {
-      [email]: queues(email),
-      [slack]: queues(slack),
-      [teams]: queues(teams),
-      [webhook]: queues(webhook),
-    },
+    } as Endpoints['tables'],
+    queues: Object.fromEntries(
+      CHANNELS.filter((channel) => lanes[channel] !== undefined).map((channel) => [channel, queues(channel)]),
+    ) as Endpoints['queues'],
     stack: outputs,
     ...rest,
   };

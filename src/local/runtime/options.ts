@@ -2,11 +2,12 @@ import { parseArgs } from 'node:util';
 import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../adapters/api/page-cors.ts';
 import { parseSchedule } from '../emulator/events/schedule.ts';
 import type { LocalRuntimeOptions } from './runtime.ts';
+import { LOCAL_PARTS, type LocalParts } from './synthesize.ts';
 
 export interface LocalCommand
   extends Pick<
     LocalRuntimeOptions,
-    'dataDir' | 'baseIntervalSeconds' | 'schedule' | 'port' | 'sesLimits' | 'corsOrigins'
+    'parts' | 'dataDir' | 'baseIntervalSeconds' | 'schedule' | 'port' | 'sesLimits' | 'corsOrigins'
   > {
   /** No sample data and no first run. */
   readonly empty: boolean;
@@ -19,12 +20,13 @@ export class UsageError extends Error {
 }
 
 export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-interval SECONDS] [--schedule EXPR|off] [--port N]
-                           [--ses-rate N] [--ses-quota N] [--cors-origin ORIGIN]
+                           [--parts NAME] [--ses-rate N] [--ses-quota N] [--cors-origin ORIGIN]
 
   --empty                  no sample data, no first run
   --data DIR               keep tables, queues and keys in DIR, so that they survive a restart
   --base-interval SECONDS  unit of backoff: the first retry comes after one to two of these (default: the stack's, 300)
   --schedule EXPR|off      when to sweep instead of the stack's schedule: "rate(1 minute)", "cron(30 * * * ? *)", or off
+  --parts NAME             everything (the default), default, without-newsletters or least: what the stage takes
   --ses-rate N             e-mails a second that the local SES takes (default: 500)
   --ses-quota N            e-mails in 24 hours that the local SES takes (default: 1000000)
   --cors-origin ORIGIN     web pages of this origin may call the API; may be given several times
@@ -41,6 +43,7 @@ export function parseCommand(args: readonly string[]): LocalCommand {
     ...(values.data === undefined ? {} : { dataDir: directory(values.data) }),
     ...(values['base-interval'] === undefined ? {} : { baseIntervalSeconds: interval(values['base-interval']) }),
     ...(values.schedule === undefined ? {} : { schedule: schedule(values.schedule) }),
+    ...(values.parts === undefined ? {} : { parts: parts(values.parts) }),
     ...(sesRate === undefined && sesQuota === undefined
       ? {}
       : {
@@ -63,6 +66,7 @@ function read(args: readonly string[]) {
         data: { type: 'string' },
         'base-interval': { type: 'string' },
         schedule: { type: 'string' },
+        parts: { type: 'string' },
         port: { type: 'string' },
         'ses-rate': { type: 'string' },
         'ses-quota': { type: 'string' },
@@ -98,6 +102,14 @@ function schedule(text: string): string {
   } catch (error) {
     throw new UsageError(`--schedule: ${error instanceof Error ? error.message : String(error)}; or write off`);
   }
+}
+
+function parts(text: string): LocalParts {
+  const known = Object.keys(LOCAL_PARTS) as LocalParts[];
+  const found = known.find((name) => name === text);
+  if (found === undefined)
+    throw new UsageError(`--parts must be one of ${known.join(', ')}, but is ${JSON.stringify(text)}`);
+  return found;
 }
 
 function limit(flag: string, text: string): number {

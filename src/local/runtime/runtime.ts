@@ -20,7 +20,7 @@ import { endpointsFile } from './paths.ts';
 import { overridesFrom, runFunctions, sweepTiming } from './run-functions.ts';
 import { prepareSecrets } from './secrets-file.ts';
 import { startConsole, statusPage } from './start-console.ts';
-import { startSynthesis } from './synthesize.ts';
+import { type LocalParts, startSynthesis } from './synthesize.ts';
 
 export interface LocalRuntimeOptions {
   /** Directory that keeps tables, queues and keys; undefined: nothing survives the runtime. */
@@ -41,6 +41,8 @@ export interface LocalRuntimeOptions {
   readonly port?: number;
   /** Directory of the endpoints file, the logs and the synthesized app. */
   readonly workDir?: string;
+  /** The parts of the stage; everything unless given. */
+  readonly parts?: LocalParts;
   /** An app that is synthesized already; undefined: this project's app. */
   readonly assemblyDir?: string;
   /** False without the console: for an app that is not this project's. */
@@ -141,7 +143,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
 
   const outputs = overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']);
   const endpoints = describeRuntime(
-    { ...outputs, ApiUrl: api.url },
+    { ...outputs, ...(outputs['ApiUrl'] !== undefined && { ApiUrl: api.url }) },
     {
       endpoints: {
         dynamodb: standIns.dynamodb,

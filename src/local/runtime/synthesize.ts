@@ -40,9 +40,10 @@ export async function synthesize(
   workDir: string,
   onRun: () => void = () => {},
   signal: AbortSignal = new AbortController().signal,
+  parts: LocalParts = 'everything',
 ): Promise<string> {
   const cache = join(workDir, 'synth');
-  const directory = join(cache, hashOfSources());
+  const directory = join(cache, parts === 'everything' ? hashOfSources() : `${hashOfSources()}-${parts}`);
   const complete = () => existsSync(join(directory, 'manifest.json'));
   if (complete()) return directory;
   const unlock = await lockWhenFree(`${cache}.lock`, signal);
@@ -52,7 +53,7 @@ export async function synthesize(
     onRun();
     rmSync(partial, { recursive: true, force: true });
     mkdirSync(partial, { recursive: true });
-    await runApp(partial, signal);
+    await runApp(partial, signal, parts);
     renameSync(partial, directory);
     dropOld(cache);
   } finally {
@@ -63,10 +64,22 @@ export async function synthesize(
 }
 
 /**
+ * The parts of the local stage, as a stage configures them. The console is served by the runtime itself, in each of them.
+ * `default` is what a stage gets that says nothing of its parts.
+ */
+export const LOCAL_PARTS = {
+  everything: { monitoring: 'full' },
+  default: {},
+  'without-newsletters': { monitoring: 'full', newsletters: false },
+  least: { channels: ['webhook'], api: false, newsletters: false, monitoring: 'off' },
+} as const satisfies Readonly<Record<string, JsonObject>>;
+export type LocalParts = keyof typeof LOCAL_PARTS;
+
+/**
  * The context of cdk.json, with the stage `local` added and selected. The local SES reports at once or never, so a resend
  * to uncertain recipients waits for nothing.
  */
-export function localContext(cdkJson: JsonObject): JsonObject {
+export function localContext(cdkJson: JsonObject, parts: LocalParts = 'default'): JsonObject {
   const context = objectAt(cdkJson['context'] ?? {}, 'context in cdk.json');
   const root = context['notification-retry'];
   if (!isObject(root) || !isObject(root['stages'])) return context;
@@ -74,12 +87,15 @@ export function localContext(cdkJson: JsonObject): JsonObject {
   return {
     ...context,
     stage: 'local',
-    'notification-retry': { ...root, stages: { ...stages, local: stages['local'] ?? withoutWait(stages['dev']) } },
+    'notification-retry': {
+      ...root,
+      stages: { ...stages, local: stages['local'] ?? { ...withoutWait(stages['dev']), ...LOCAL_PARTS[parts] } },
+    },
   };
 }
 
-function withoutWait(stage: Json | undefined): Json {
-  if (!isObject(stage)) return stage ?? {};
+function withoutWait(stage: Json | undefined): JsonObject {
+  if (!isObject(stage)) return {};
   const newsletter = isObject(stage['newsletter']) ? stage['newsletter'] : {};
   return { ...stage, newsletter: { uncertainMinutes: 0, ...newsletter } };
 }
@@ -107,7 +123,7 @@ async function lockWhenFree(path: string, signal: AbortSignal): Promise<() => vo
   }
 }
 
-async function runApp(outDir: string, signal: AbortSignal): Promise<void> {
+async function runApp(outDir: string, signal: AbortSignal, parts: LocalParts): Promise<void> {
   signal.throwIfAborted();
   const cdkJson = objectAt(JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8')), 'cdk.json');
   const child = spawn(pinnedNode(), ['--import', 'tsx', 'bin/app.ts'], {
@@ -115,7 +131,7 @@ async function runApp(outDir: string, signal: AbortSignal): Promise<void> {
     env: {
       ...process.env,
       CDK_OUTDIR: outDir,
-      CDK_CONTEXT_JSON: JSON.stringify({ ...localContext(cdkJson), ...CLI_CONTEXT }),
+      CDK_CONTEXT_JSON: JSON.stringify({ ...localContext(cdkJson, parts), ...CLI_CONTEXT }),
       JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION: '1',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -146,6 +162,7 @@ function dropOld(cache: string): void {
 export interface SynthesisOptions {
   /** An app that is synthesized already; undefined: this project's app. */
   readonly assemblyDir?: string;
+  readonly parts?: LocalParts;
   readonly onProgress?: (step: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -156,14 +173,14 @@ export interface SynthesisOptions {
  * @returns the directory of the synthesized app
  */
 export function startSynthesis(
-  { assemblyDir, onProgress, signal }: SynthesisOptions,
+  { assemblyDir, parts, onProgress, signal }: SynthesisOptions,
   workDir: string,
   teardown: Teardown,
 ): Promise<string> {
   if (assemblyDir !== undefined) return Promise.resolve(assemblyDir);
   const running = () => onProgress?.('the app, synthesized and bundled: once, until its sources change');
   const stop = new AbortController();
-  const synthesis = synthesize(workDir, running, AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]));
+  const synthesis = synthesize(workDir, running, AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]), parts);
   const settled = synthesis.then(
     () => {},
     () => {},

@@ -16,7 +16,15 @@ import {
 } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, placeOf, recipientCursor, recipientPlace, toCursor } from '../cursor.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { decideEmail, emailAccess, emailDetail, listEmails, requireEmail, resolveUncertain } from '../emails.ts';
+import {
+  decideEmail,
+  type EmailAccess,
+  emailAccess,
+  emailDetail,
+  listEmails,
+  requireEmail,
+  resolveUncertain,
+} from '../emails.ts';
 import { type RouteTable, route } from '../route.ts';
 
 const PAGE = 50;
@@ -25,12 +33,17 @@ const place = v.strictObject({ tenant_id: text, newsletter_id: text });
 
 /** Newsletters, and their emails with live counts, recipients by state, and what operators decide about them. */
 export function newsletterRoutes(deps: OperatorDeps): RouteTable {
-  const access = emailAccess(deps);
+  // Made on use: a stage may do without newsletters, and its other routes answer.
+  let made: EmailAccess | undefined;
+  const access = () => {
+    made ??= emailAccess(deps);
+    return made;
+  };
   const acts = EMAIL_ACTIONS.map((action) => {
     const key = `POST /api/emails/{email_id}/${action}` as const;
     const handler = route(key, emailActionBody, async (request) => {
       const { email_id = '' } = request.path;
-      const { status } = await decideEmail(email_id, action, access, decideOnce(key, request, deps));
+      const { status } = await decideEmail(email_id, action, access(), decideOnce(key, request, deps));
       return { email_id, status };
     });
     return [key, handler] as const;
@@ -39,17 +52,17 @@ export function newsletterRoutes(deps: OperatorDeps): RouteTable {
   return {
     'GET /api/newsletters': route('GET /api/newsletters', newslettersQuery, async ({ input }) => {
       if (input.tenant !== undefined) {
-        return { newsletters: await access.newsletters.list(input.tenant), next_cursor: null };
+        return { newsletters: await access().newsletters.list(input.tenant), next_cursor: null };
       }
       const after = fromCursor(placeOf(place), input.cursor);
       return listAll(deps.dynamodb, deps.deployment.tables.newsletters, after);
     }),
     'GET /api/emails': route('GET /api/emails', emailsQuery, async ({ input }) => {
-      const { emails, next } = await listEmails(input.tenant, fromCursor(emailPlace, input.cursor), access);
+      const { emails, next } = await listEmails(input.tenant, fromCursor(emailPlace, input.cursor), access());
       return { emails, next_cursor: toCursor(next) };
     }),
     'GET /api/emails/{email_id}': route('GET /api/emails/{email_id}', v.strictObject({}), ({ path }) =>
-      emailDetail(path['email_id'] ?? '', access, deps.local),
+      emailDetail(path['email_id'] ?? '', access(), deps.local),
     ),
     'GET /api/emails/{email_id}/recipients': route(
       'GET /api/emails/{email_id}/recipients',
@@ -57,9 +70,9 @@ export function newsletterRoutes(deps: OperatorDeps): RouteTable {
       async ({ input, path }) => {
         const { state, limit } = input;
         const from = fromCursor(recipientPlace, input.cursor);
-        const { email_id } = await requireEmail(path['email_id'] ?? '', access);
+        const { email_id } = await requireEmail(path['email_id'] ?? '', access());
         const wanted = { email_id, limit, identities: false, ...(state && { state }), ...(from && { from }) };
-        const { recipients, next } = await listRecipients(wanted, access);
+        const { recipients, next } = await listRecipients(wanted, access());
         return { recipients, next_cursor: recipientCursor(next) };
       },
     ),
@@ -73,7 +86,7 @@ export function newsletterRoutes(deps: OperatorDeps): RouteTable {
         const { email_id, status, ...reached } = await resolveUncertain(
           path['email_id'] ?? '',
           input.action,
-          access,
+          access(),
           decide,
         );
         return { email_id, status, ...shownResolved(reached) };

@@ -56,6 +56,18 @@ describe('lanes that SQS refuses as a whole', () => {
     expect(refusals).toEqual([[expect.stringMatching(/QueueDoesNotExist/), 1]]);
   });
 
+  it('refuse what goes to a channel that the stage does not have, and send the others', async () => {
+    const client = clientOf(server.address);
+    const { QueueUrl: url = '' } = await client.send(new CreateQueueCommand({ QueueName: 'webhook' }));
+    const [here] = messages(1);
+    const elsewhere = { message: messageFor(dueRow({ log_id: 'log-t', channel: 'teams' })), delay_seconds: 0 };
+    const stage = createSweepLanes(client, { webhook: lanes(url) }, { onRefused });
+
+    expect(await stage.send(here ? [here, elsewhere] : [])).toEqual([elsewhere]);
+    expect(await stage.backlog('teams', 'express')).toBe(0);
+    expect(refusals).toEqual([['the stage has no channel teams', 1]]);
+  });
+
   it('report nothing when SQS accepts all', async () => {
     const client = clientOf(server.address);
     const { QueueUrl = '' } = await client.send(new CreateQueueCommand({ QueueName: 'fine' }));

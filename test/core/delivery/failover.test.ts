@@ -48,6 +48,15 @@ describe('a notification with a fallback', () => {
     expect(tables.row('log-1-fallback') !== undefined).toBe(over);
   });
 
+  it('waits for an operator where the stage does not have the channel of the fallback', async () => {
+    const { tables, deps } = setUp();
+    const row = dueRow({ fallback_channel: 'teams' });
+    const given = failedBecause('MAX_RETRIES', 'UNKNOWN');
+    const over = await failOver(row, given, 'sweep-1', { ...deps, channels: ['webhook', 'email'] });
+    expect(over).toEqual({ verdict: given });
+    expect(tables.row('log-1-fallback')).toBeUndefined();
+  });
+
   it('is SUCCESS without a successor when an event has shown since the claim that it arrived', async () => {
     const { tables, deps } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });

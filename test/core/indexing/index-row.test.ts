@@ -47,6 +47,17 @@ describe('the plan for a row', () => {
     expect(planned(changes).set).toMatchObject({ last_attempt });
   });
 
+  it('sets it aside, its content sealed, where the stage does not have its channel', () => {
+    const plan = planIndex(sample, T0, DEFAULT_RETRY_POLICY, { channels: ['email', 'webhook'] });
+    expect(plan).toMatchObject({
+      do: 'set_aside',
+      why: 'channel breaks channels of the stage: expected one of email, webhook',
+      set: { send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' },
+      content: { recipient: '#notifications' },
+    });
+    expect(planIndex(sample, T0, DEFAULT_RETRY_POLICY, { channels: ['slack'] })).toMatchObject({ do: 'index' });
+  });
+
   it('files it by the time that its writer created it, else by now', () => {
     const created = planned({ created_at: '2025-06-01T08:00:00Z' }).set;
     expect(created['tenant_created_at']).toBe('TENANT001#2025-06-01T08:00:00.000Z');

@@ -592,3 +592,29 @@ describe('a failed attempt of the producer’s own', () => {
     expect(tables.row(log_id)).toMatchObject({ first_attempt_at: T0.toISOString() });
   });
 });
+
+describe('a channel that the stage does not have', () => {
+  const channels = ['webhook', 'email'] as const;
+
+  it.each([
+    ['channel', { channel: 'teams' }],
+    ['fallback.channel', { fallback: { channel: 'teams', recipient: 'https://hooks.example.com/x' } }],
+  ] as const)('is refused by its place: %s', async (path, changes) => {
+    const { tables, deps } = memoryIntake();
+    const refused = await accept(intakeRequest('k', changes as never), { ...deps, channels }).catch((error) => error);
+    expect(refused).toBeInstanceOf(Problem);
+    expect(refused).toMatchObject({
+      problem: 'invalid-request',
+      message: 'This stage does not deliver on the channel of the notification.',
+      extras: { errors: [{ path, rule: 'channels', message: 'must be one of webhook, email, which this stage has' }] },
+    });
+    expect(tables.log.size).toBe(0);
+  });
+
+  it('gives the first answer again to what was accepted while it was there', async () => {
+    const { deps } = memoryIntake();
+    const request = intakeRequest('k', { channel: 'teams', recipient: 'https://hooks.example.com/x' } as never);
+    const first = await accept(request, deps);
+    expect(await accept(request, { ...deps, channels })).toMatchObject({ log_id: first.log_id, repeat: true });
+  });
+});

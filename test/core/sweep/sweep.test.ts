@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { memoryDueIndex } from '../../../src/adapters/memory/memory-due-index.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { type Channel, type Lane, PRIORITIES } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
@@ -448,6 +449,27 @@ describe('a sweep', () => {
       expect(tables.row('bad')).toMatchObject({ send_status: status });
       expect('failure_reason' in (tables.row('bad') ?? {})).toBe(!dry_run);
     }
+  });
+
+  it('sets aside what is due on a channel that the stage does not have, and leaves its dead where they are', async () => {
+    const died = {
+      send_status: 'FAILED',
+      failure_reason: 'EXPIRED',
+      work_queue: workQueueOf('dead', 'normal', 'dead'),
+    };
+    const rows = [row('gone', { channel: 'teams' }), row('dead', { channel: 'teams', ...died } as never), row('good')];
+    const { tables, deps, ids } = setUp(rows);
+    const index = memoryDueIndex(tables.log, tables.shards, ['slack', 'webhook', 'email']);
+    const run = () => sweep({}, { run_id: 'sweep-1' }, { ...deps, index, malformed: tables.malformed });
+    expect((await run()).result).toMatchObject({ due: 1, dispatched: 1 });
+    expect(ids()).toEqual(['good']);
+    expect(tables.row('gone')).toMatchObject({
+      send_status: 'FAILED',
+      failure_reason: 'FORMAT_ERROR',
+      error_message: 'channel breaks channels of the stage: expected one of slack, webhook, email',
+    });
+    expect(tables.row('gone')?.work_queue).toBeUndefined();
+    expect(tables.row('dead')).toMatchObject(died);
   });
 
   it('takes a page that names nothing malformed as one without', async () => {

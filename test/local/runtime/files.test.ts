@@ -171,6 +171,13 @@ describe('the context for the local stage', () => {
     });
   });
 
+  it('has the parts that are asked for', () => {
+    const localOf = (parts: 'everything' | 'least') =>
+      (localContext(cdkJson({ dev: { a: 1 } }) as never, parts)['notification-retry'] as never)['stages']['local'];
+    expect(localOf('everything')).toMatchObject({ a: 1, monitoring: 'full' });
+    expect(localOf('least')).toMatchObject({ a: 1, channels: ['webhook'], api: false, newsletters: false });
+  });
+
   it('lets a resend wait for nothing, unless the stage says how long', () => {
     const localOf = (newsletter: object) =>
       (localContext(cdkJson({ dev: { newsletter } }) as never)['notification-retry'] as never)['stages']['local'];

@@ -14,11 +14,18 @@ interface MetricJson {
   readonly Dimensions?: readonly { readonly Name: string; readonly Value: string }[];
 }
 
-interface AlarmJson extends Partial<MetricJson> {
+export interface AlarmJson extends Partial<MetricJson> {
   readonly AlarmName: string;
   readonly AlarmDescription: string;
   readonly Threshold: number;
-  readonly Metrics?: readonly { readonly MetricStat?: { readonly Metric: MetricJson } }[];
+  readonly EvaluationPeriods: number;
+  readonly ComparisonOperator: string;
+  readonly TreatMissingData: string;
+  readonly Metrics?: readonly {
+    readonly Id?: string;
+    readonly Expression?: string;
+    readonly MetricStat?: { readonly Metric: MetricJson };
+  }[];
 }
 
 export interface AlarmView {
@@ -89,4 +96,37 @@ function searched(expression: string): Reading[] {
   if (namespace === undefined || names === undefined || name === undefined) return [];
   const dimensions = Object.fromEntries(names.split(',').map((dimension) => [dimension, '*']));
   return [{ namespace, name, dimensions }];
+}
+
+/** Points that CloudWatch retrieves beside those that an alarm evaluates. */
+const BESIDE = 3;
+
+/**
+ * Whether an alarm rings, as CloudWatch evaluates it ("Evaluating an alarm", missing data): of the points in a range that
+ * is longer than the evaluation periods, the newest real ones count; only where these are too few, missing ones do.
+ * @param pointsOf the metrics by their ids, so many periods ago; a metric without a value is left out
+ */
+export function isRinging(
+  { Metrics = [], EvaluationPeriods, Threshold, ComparisonOperator, TreatMissingData }: AlarmJson,
+  pointsOf: (ago: number) => Readonly<Record<string, number>>,
+): boolean {
+  const expression = Metrics.find((metric) => metric.Expression !== undefined)?.Expression ?? '';
+  const real = Array.from({ length: EvaluationPeriods + BESIDE }, (_, ago) => computed(expression, pointsOf(ago)))
+    .filter((value) => value !== undefined)
+    .slice(0, EvaluationPeriods);
+  const isBreaching = (value: number) =>
+    ComparisonOperator === 'LessThanThreshold' ? value < Threshold : value > Threshold;
+  const missing = EvaluationPeriods - real.length;
+  return real.every(isBreaching) && (missing === 0 || TreatMissingData === 'breaching');
+}
+
+/** A metric-math expression of FILL, MAX and SUM; undefined where a metric without a value is not filled. */
+function computed(expression: string, points: Readonly<Record<string, number>>): number | undefined {
+  const [, how, list = expression] = /^(MAX|SUM)\(\[(.*)\]\)$/.exec(expression) ?? [];
+  const values = [...list.matchAll(/FILL\((\w+), (\d+)\)|(\w+)/g)].map(([, filled, by, bare = '']) =>
+    filled === undefined ? points[bare] : (points[filled] ?? Number(by)),
+  );
+  if (values.some((value) => value === undefined)) return undefined;
+  const numbers = values.map(Number);
+  return how === 'MAX' ? Math.max(...numbers) : numbers.reduce((sum, value) => sum + value, 0);
 }

@@ -1,4 +1,5 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import type { Channel } from '../../../core/model/channels.ts';
 import { setAside } from '../../../core/model/column-rules.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { DueIndex } from '../../../core/model/work-index.ts';
@@ -12,8 +13,14 @@ import type { Item } from '../table/item.ts';
 /**
  * DueIndex on NotificationLog's work index.
  * @param shards partitions per state and priority: as many as the stage ever had
+ * @param channels those of the stage: what is due on others counts as malformed
  */
-export function createDueIndex(client: DynamoDBClient, table: string, shards: () => Promise<number>): DueIndex {
+export function createDueIndex(
+  client: DynamoDBClient,
+  table: string,
+  shards: () => Promise<number>,
+  channels?: readonly Channel[],
+): DueIndex {
   return {
     shards,
 
@@ -33,7 +40,10 @@ export function createDueIndex(client: DynamoDBClient, table: string, shards: ()
           ...(after && { ExclusiveStartKey: after as Item }),
         }),
       );
-      return { ...readEntries(work_queue, Items.map(toEntry)), ...(LastEvaluatedKey && { next: LastEvaluatedKey }) };
+      return {
+        ...readEntries(work_queue, Items.map(toEntry), channels),
+        ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
+      };
     },
   };
 }

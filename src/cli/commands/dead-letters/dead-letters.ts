@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type RedriveProgress, RedriveRunningError } from '../../../adapters/sqs/redrive.ts';
-import { CHANNELS, type Channel } from '../../../core/model/channels.ts';
+import { type Channel, channelsIn } from '../../../core/model/channels.ts';
 import {
   type ChannelLetter,
   channelsOf,
@@ -51,7 +51,7 @@ Examples:
 }
 
 async function list(session: Session, { channel, limit }: ListOptions): Promise<number> {
-  const channels = CHANNELS.filter((name) => channel === undefined || name === channel);
+  const channels = channel === undefined ? channelsIn(session.deployment.lane_queues) : [channel];
   const letters = (await Promise.all(channels.map((name) => listLetters(name, limit, session)))).flat();
   const { json, terminal } = session;
   if (json) terminal.print(`${JSON.stringify({ dead_letters: letters })}\n`);

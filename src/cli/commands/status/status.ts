@@ -5,7 +5,7 @@ import { createPacingStore } from '../../../adapters/dynamodb/pacing/pacing-stor
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { lastSweeps } from '../../../adapters/dynamodb/sweep/sweep-log.ts';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
-import { CHANNELS } from '../../../core/model/channels.ts';
+import { CHANNELS, channelsIn } from '../../../core/model/channels.ts';
 import { type BreakerStatus, breakerStatus } from '../../../core/operator/views/breaker-status.ts';
 import { type LaneStatus, laneStatus } from '../../../core/operator/views/lane-status.ts';
 import { type BudgetStatus, readBudgets } from '../../../core/pacing/budget-status.ts';
@@ -47,7 +47,11 @@ async function showStatus(session: Session): Promise<number> {
   const [lanes, breakers, ...used] = await Promise.all([
     laneStatus({
       index: createDueIndex(dynamodb, tables.notification_log, async () => (await mark.read()).work),
-      inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
+      channels: channelsIn(deployment.lane_queues),
+      inFlight: async (channel, lane) => {
+        const url = deployment.lane_queues[channel]?.[lane];
+        return url === undefined ? 0 : (await queueCounts(sqs, url)).in_flight;
+      },
       now,
     }),
     createBreakerStore(dynamodb, tables.pipeline_state, session.clock).list(),

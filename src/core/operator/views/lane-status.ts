@@ -1,4 +1,4 @@
-import { CHANNELS, type Channel, LANES, type Lane, PRIORITIES, type Priority } from '../../model/channels.ts';
+import { type Channel, LANES, type Lane, PRIORITIES, type Priority } from '../../model/channels.ts';
 import { PRIORITY_POLICY } from '../../model/retry-policy.ts';
 import {
   type DueIndex,
@@ -25,6 +25,8 @@ export interface LaneStatus {
 
 export interface LaneStatusDeps {
   readonly index: DueIndex;
+  /** Those of the stage. */
+  readonly channels: readonly Channel[];
   readonly inFlight: (channel: Channel, lane: Lane) => Promise<number>;
   readonly now: Date;
 }
@@ -37,9 +39,9 @@ const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 type Counts = { -readonly [K in keyof LaneStatus]: LaneStatus[K] };
 
 /** Counts the work index. It holds only unfinished and dead notifications, so the size of the table does not matter. */
-export async function laneStatus({ index, inFlight, now }: LaneStatusDeps): Promise<LaneStatus[]> {
+export async function laneStatus({ index, channels, inFlight, now }: LaneStatusDeps): Promise<LaneStatus[]> {
   const lanes: Counts[] = await Promise.all(
-    CHANNELS.flatMap((channel) =>
+    channels.flatMap((channel) =>
       LANES.map(async (lane) => ({
         channel,
         lane,

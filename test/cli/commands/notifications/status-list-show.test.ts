@@ -52,7 +52,7 @@ afterAll(() => ops.stop());
 
 describe('status', () => {
   it('counts for each channel and lane what is due, waiting, in flight and dead', async () => {
-    const QueueUrl = ops.deployment.lane_queues.teams.express;
+    const QueueUrl = ops.deployment.lane_queues.teams?.express;
     await ops.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: '{}' }));
     await ops.sqs.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 60 }));
     const lanes = await ops.json<LaneStatus[]>('status');

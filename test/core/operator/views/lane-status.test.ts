@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
+import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { type DueIndex, workQueueOf } from '../../../../src/core/model/work-index.ts';
 import { laneStatus } from '../../../../src/core/operator/views/lane-status.ts';
 import { at, dueRow, T0 } from '../../../support/rows.ts';
@@ -20,7 +21,7 @@ describe('the status of the lanes', () => {
         work_at: at((i - 50) * 1_000).toISOString(),
       }),
     );
-    const lanes = await laneStatus({ index: index(rows, 3), inFlight: async () => 0, now: T0 });
+    const lanes = await laneStatus({ index: index(rows, 3), channels: CHANNELS, inFlight: async () => 0, now: T0 });
     const standard = lanes.filter(({ lane, channel }) => lane === 'standard' && /email|slack/.test(channel));
     expect(standard).toEqual([
       expect.objectContaining({ channel: 'email', due: 13, waiting: 12, dead: 25, oldest_due_at: rows[0]?.work_at }),
@@ -38,6 +39,7 @@ describe('the status of the lanes', () => {
     );
     const lanes = await laneStatus({
       index: index(rows, 250),
+      channels: CHANNELS,
       inFlight: async (channel, lane) => (channel === 'webhook' && lane === 'express' ? 7 : 0),
       now: T0,
     });

@@ -3,8 +3,10 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { METRICS, type MetricName, servicesOf } from '../../../../src/core/model/metrics.ts';
 import {
+  type AlarmJson,
   alarmsOf,
   dashboardOf,
+  isRinging,
   type Reading,
   readingsOfAlarm,
   readingsOfDashboard,
@@ -18,7 +20,7 @@ let template: Template;
 /** The template of a stage that changes every threshold. */
 let changed: Template;
 beforeAll(() => {
-  template = templateOf({ stage: 'dev' });
+  template = templateOf({ stage: 'dev', 'notification-retry.monitoring': 'full' });
   changed = templateOf({
     'notification-retry.alarms.deadLettersPerHour': 20,
     'notification-retry.alarms.retryFailurePercent': 8,
@@ -39,6 +41,7 @@ beforeAll(() => {
     'notification-retry.alarms.newsletterUncertain': 9,
     'notification-retry.alarms.newsletterStalls': 4,
     'notification-retry.alarms.newsletterDeadLetters': 6,
+    'notification-retry.monitoring': 'full',
     'notification-retry.alarmEmails': ['oncall@your-domain.jp'],
     'notification-retry.monitorSchedule': 'rate(20 minutes)',
   });
@@ -201,21 +204,45 @@ describe('an alarm', () => {
 
 describe('the alarm on a missing sweep', () => {
   const expected = (hours: number) => ({
-    MetricName: 'Sweeps',
-    Period: 3600,
-    Statistic: 'Sum',
+    Metrics: [
+      { Expression: 'FILL(sweeps, 0)' },
+      { MetricStat: { Metric: { MetricName: 'Sweeps' }, Period: 3600, Stat: 'Sum' } },
+    ],
     EvaluationPeriods: hours,
     Threshold: 1,
     ComparisonOperator: 'LessThanThreshold',
     TreatMissingData: 'breaching',
   });
+  /** Hours without a sweep, after many with one, until CloudWatch rings. */
+  const hoursUntil = (alarm: AlarmJson) => {
+    const swept = (ago: number) => (without: number) => (ago < without ? {} : { sweeps: 1 });
+    return Array.from({ length: 12 }, (_, hours) => hours).find((hours) =>
+      isRinging(alarm, (ago) => swept(ago)(hours)),
+    );
+  };
 
-  it('rings after two hours without one', () => {
+  it('rings after two hours without one, by what CloudWatch computes', () => {
     expect(alarmNamed('sweep-missing')).toMatchObject(expected(2));
+    expect(hoursUntil(alarmNamed('sweep-missing'))).toBe(2);
   });
 
   it('rings after the hours that the stage configures', () => {
     expect(alarmNamed('sweep-missing', changed)).toMatchObject(expected(5));
+    expect(hoursUntil(alarmNamed('sweep-missing', changed))).toBe(5);
+  });
+
+  it('would ring three hours later if CloudWatch took older points for the missing ones', () => {
+    const [, sweeps] = alarmNamed('sweep-missing').Metrics ?? [];
+    const bare = { ...alarmNamed('sweep-missing'), Metrics: [{ Id: 'e', Expression: 'sweeps' }, sweeps ?? {}] };
+    expect(hoursUntil(bare)).toBe(5);
+  });
+
+  it('is not alone: what is oldest rings in the first period without the monitor', () => {
+    const young = { email: 10, slack: 0, teams: 0, webhook: 0 };
+    const alarm = alarmNamed('oldest-due');
+    expect(isRinging(alarm, () => young)).toBe(false);
+    expect(isRinging(alarm, (ago) => (ago === 0 ? {} : young))).toBe(true);
+    expect(isRinging(alarm, (ago) => (ago === 0 ? { ...young, teams: 7201 } : young))).toBe(true);
   });
 
   it.each([

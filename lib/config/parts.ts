@@ -1,0 +1,63 @@
+import * as v from 'valibot';
+import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
+import { check, explain } from './config-checks.ts';
+import type { Settings, Values } from './setting-types.ts';
+
+const channels = explain(`must be a list of different channels, at least one of ${CHANNELS.join(', ')}`);
+const newsletters = explain('must be true, false or "data"');
+const monitoring = explain('must be full, critical or off');
+const boolean = explain('must be true or false');
+
+/** The parts that a stage takes, beside `api` and `console`, which have settings of their own. */
+export const PART_SETTINGS = {
+  /**
+   * [Channels](docs/reference/costs.md#parts) that the stage delivers on. A row of another one is set aside, and its
+   * `error_message` says so.
+   * @ja 配信する[チャネル](docs/reference/costs.md#parts)。ほかのチャネルの行は保留され、`error_message` に理由が入る
+   */
+  channels: {
+    check: check(
+      v.pipe(
+        v.array(v.picklist(CHANNELS, channels), channels),
+        v.check((given) => given.length > 0 && new Set(given).size === given.length, channels),
+        v.readonly(),
+      ) as v.GenericSchema<readonly Channel[]>,
+    ),
+    standard: CHANNELS,
+  },
+  /**
+   * Newsletters, which need `email` and `api`: `true`, `false`, or `"data"`, which keeps their tables, keys and secrets
+   * and nothing that works on them.
+   * @ja ニュースレター（`email` と `api` が必要）。`true`、`false`、またはテーブル・キー・シークレットだけを残す `"data"`
+   */
+  newsletters: { check: check(v.union([v.boolean(), v.literal('data')], newsletters)), standard: true },
+  /**
+   * `full`: every alarm, and the dashboard. `critical`: at most ten alarms, on what loses or delays notifications.
+   * `off`: no alarms, metrics and notices.
+   * @ja `full` はすべてのアラームとダッシュボード、`critical` は通知の消失・遅延に関する 10 個以内のアラーム、`off` はアラーム・メトリクス・お知らせなし
+   * @absent `full` where `retain`, else `critical` | `retain` なら `full`、ほかは `critical`
+   */
+  monitoring: { check: check(v.picklist(['full', 'critical', 'off'], monitoring)) },
+  /**
+   * Keeps the data: tables refuse to be deleted, and tables, keys, secrets and logs stay when the stack goes.
+   * @ja データを残す。テーブルは削除を拒み、テーブル・キー・シークレット・ログはスタックを削除しても残る
+   * @absent `true` for the stage `prod`, else `false` | ステージ `prod` は `true`、ほかは `false`
+   */
+  retain: { check: check(v.boolean(boolean)) },
+} as const satisfies Settings;
+
+type Parts = Values<typeof PART_SETTINGS> & { readonly stage: string; readonly api: unknown };
+
+/** Whether the data outlives the stack. */
+export function retains({ retain, stage }: Pick<Parts, 'retain' | 'stage'>): boolean {
+  return retain ?? stage === 'prod';
+}
+
+export function monitoringOf(config: Pick<Parts, 'monitoring' | 'retain' | 'stage'>): 'full' | 'critical' | 'off' {
+  return config.monitoring ?? (retains(config) ? 'full' : 'critical');
+}
+
+/** The parts without which newsletters cannot be. */
+export function missingForNewsletters({ channels, api }: Pick<Parts, 'channels' | 'api'>): string[] {
+  return [...(channels.includes('email') ? [] : ['the channel email']), ...(api === false ? ['the api'] : [])];
+}

@@ -1,0 +1,127 @@
+import { Stack } from 'aws-cdk-lib';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
+import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
+import {
+  HISTORY_INDEX,
+  NOTIFICATION_INDEX,
+  OPERATION_KIND,
+  WORK_INDEX,
+} from '../../../src/adapters/dynamodb/schema.ts';
+import { SEALED } from '../../../src/core/model/notification.ts';
+import { retryPolicyJson } from '../../config/settings-json.ts';
+import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
+import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
+import { metricNamespace, ServiceFunction } from '../function/service-function.ts';
+import { API_TIMEOUT, type NewsletterStorage } from '../intake/intake-api-props.ts';
+import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
+import type { ConsoleProps } from './console-props.ts';
+import { useOperations } from './operation-rights.ts';
+
+/** The function behind the routes of the console. */
+export function consoleApiFunction(
+  scope: Construct,
+  props: ConsoleProps,
+  operations: Queue,
+  roleClaim: string,
+): ServiceFunction {
+  const { config, settings, tables, encryption, channels } = props;
+  const newsletters = props.newsletters && withNewsletters(props.newsletters, props);
+  const withKeys = config.api !== false;
+  const api = new ServiceFunction(scope, 'ApiFunction', {
+    config,
+    name: 'console-api',
+    description: 'Answers the console: lists, counts, actions of operators, the audit log',
+    timeout: API_TIMEOUT,
+    environment: {
+      NOTIFICATION_LOG_TABLE: tables.log.tableName,
+      NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+      NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      ...(withKeys && { API_KEYS_TABLE: tables.apiKeys.tableName }),
+      ...newsletters?.environment,
+      DATA_KEYS_TABLE: tables.dataKeys.tableName,
+      AUDIT_TABLE: tables.audit.tableName,
+      LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
+      RETRY_POLICY: retryPolicyJson(config),
+      OPERATIONS_QUEUE: operations.queueUrl,
+      STACK_NAME: Stack.of(scope).stackName,
+      POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
+      RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+      RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+      ROLE_CLAIM: roleClaim,
+      OPERATOR_VALUES: settings.operators.join(' '),
+      VIEWER_VALUES: settings.viewers.join(' '),
+    } satisfies Omit<ConsoleApiEnv, keyof NewsletterConsoleEnv | 'API_KEYS_TABLE'>,
+    permissions: [
+      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
+      allow(
+        ['dynamodb:Query'],
+        [WORK_INDEX, HISTORY_INDEX, NOTIFICATION_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
+      ),
+      allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem'], [tables.content.tableArn]),
+      allow(['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PartiQLInsert'], [tables.retryLog.tableArn]),
+      // Breakers, budgets and sweeps are read; only bulk operations are written.
+      allow(['dynamodb:Query', 'dynamodb:GetItem'], [tables.pipelineState.tableArn]),
+      useOperations(tables.pipelineState, [OPERATION_KIND]),
+      ...(withKeys
+        ? [allow(['dynamodb:Scan', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.apiKeys.tableArn])]
+        : []),
+      allow(
+        ['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
+        [tables.audit.tableArn],
+      ),
+      ...(newsletters?.permissions ?? []),
+      useTableKey(encryption.dataKey),
+      ...openRecipients(encryption, tables, SEALED.recipients),
+      readSecrets(encryption),
+      allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+      allow(['sqs:GetQueueAttributes', 'sqs:SendMessage'], laneArns(channels)),
+      allow(['sqs:SendMessage'], [operations.queueArn]),
+      allow(['cloudwatch:GetMetricData'], ['*']),
+    ],
+  });
+  acknowledgeWildcard(api.executionRole, '*', 'IAM knows no narrower resource for cloudwatch:GetMetricData.');
+  return api;
+}
+
+type NewsletterConsoleEnv = Pick<
+  ConsoleApiEnv,
+  | 'NEWSLETTERS_TABLE'
+  | 'MEMBERS_TABLE'
+  | 'EMAILS_TABLE'
+  | 'EMAIL_BATCHES_TABLE'
+  | 'EMAIL_RECIPIENTS_TABLE'
+  | 'NEWSLETTER_PREPARE_QUEUE'
+  | 'NEWSLETTER_SEND_QUEUE'
+  | 'UNCERTAIN_MINUTES'
+>;
+
+/** What the console's function needs beside, where the stage has newsletters. */
+function withNewsletters(
+  { newsletterTables, newsletterQueues }: NewsletterStorage,
+  { config, encryption, tables }: ConsoleProps,
+) {
+  const { newsletters, members, emails, batches, recipients } = newsletterTables;
+  const { prepare, send } = newsletterQueues;
+  const environment = {
+    NEWSLETTERS_TABLE: newsletters.tableName,
+    MEMBERS_TABLE: members.tableName,
+    EMAILS_TABLE: emails.tableName,
+    EMAIL_BATCHES_TABLE: batches.tableName,
+    EMAIL_RECIPIENTS_TABLE: recipients.tableName,
+    NEWSLETTER_PREPARE_QUEUE: prepare.queueUrl,
+    NEWSLETTER_SEND_QUEUE: send.queueUrl,
+    UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
+  } satisfies NewsletterConsoleEnv;
+  const permissions = [
+    allow(['dynamodb:Scan', 'dynamodb:Query'], [newsletters.tableArn]),
+    allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+    allow(['dynamodb:Query'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
+    allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
+    ...openRecipients(encryption, tables, SEALED.members),
+    allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]),
+  ];
+  return { environment, permissions };
+}

@@ -1,0 +1,191 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { parseStageConfig, StageConfigError } from '../../lib/config/stage-config.ts';
+import { alarmsOf } from '../support/lib/cloudwatch.ts';
+import { PAIRS, STAGES } from '../support/lib/stages.ts';
+import { resourcesOf, templateOf } from '../support/lib/synthesize.ts';
+
+/** The functions of a stage, by their folders. */
+function functionsIn(template: Template): string[] {
+  return resourcesOf(template, 'AWS::Lambda::Function')
+    .map(({ properties }) => String(Object(properties['Environment'])['Variables']?.['POWERTOOLS_SERVICE_NAME'] ?? ''))
+    .filter((name) => name !== '')
+    .sort();
+}
+
+function countIn(template: Template, type: string): number {
+  return Object.keys(template.findResources(type)).length;
+}
+
+/** The names that a template refers to. */
+function referredTo(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap(referredTo);
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (key === 'Ref') return [String(inner)];
+    if (key === 'Fn::GetAtt') return [String(Array.isArray(inner) ? inner[0] : inner)];
+    return referredTo(inner);
+  });
+}
+
+describe('the least stage', () => {
+  const template = templateOf(STAGES.least);
+
+  it('is schedule, sweep, indexer, lane, sender and DLQ: at most 85 resources, six functions', () => {
+    expect(functionsIn(template)).toEqual(['dispatcher', 'due-indexer', 'reconciler', 'send-webhook']);
+    expect(Object.keys(template.toJSON()['Resources']).length).toBeLessThanOrEqual(85);
+    const queues = resourcesOf(template, 'AWS::SQS::Queue').map(
+      ({ properties }) => properties['QueueName'] ?? 'indexer',
+    );
+    expect(queues.sort()).toEqual([
+      'indexer',
+      ...['dead-letter', 'express', 'standard'].map((name) => `notification-retry-dev-webhook-${name}`),
+    ]);
+  });
+
+  it('needs no sender', () => {
+    const least = { stage: 'dev', channels: ['webhook'], api: false, newsletters: false, monitoring: 'off' } as const;
+    expect(parseStageConfig(least).senderAddress).toBeUndefined();
+    expect(() => parseStageConfig({ ...least, channels: ['email'] })).toThrow('senderAddress is missing');
+  });
+
+  it('measures nothing and tells nobody', () => {
+    for (const type of ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::Dashboard', 'AWS::SNS::Topic']) {
+      expect(countIn(template, type), type).toBe(0);
+    }
+    for (const { properties } of resourcesOf(template, 'AWS::Lambda::Function')) {
+      expect(properties['Environment']).toMatchObject({ Variables: { POWERTOOLS_METRICS_DISABLED: 'true' } });
+    }
+  });
+});
+
+describe('a stage without', () => {
+  const all = new Set(functionsIn(templateOf(STAGES.default)));
+  const without = (values: Readonly<Record<string, unknown>>) =>
+    templateOf(Object.fromEntries(Object.entries(values).map(([key, value]) => [`notification-retry.${key}`, value])));
+
+  it('newsletters has none of their functions, tables, secrets and alarms', () => {
+    const template = templateOf(STAGES['without newsletters']);
+    const gone = [...all].filter((name) => !functionsIn(template).includes(name));
+    expect(gone).toEqual([
+      'api-emails',
+      'api-newsletters',
+      'newsletter-clock',
+      'newsletter-events',
+      'newsletter-prepare',
+      'newsletter-send',
+      'unsubscribe',
+    ]);
+    expect(countIn(template, 'AWS::DynamoDB::Table')).toBe(7);
+    expect(countIn(template, 'AWS::SecretsManager::Secret')).toBe(2);
+    // A stage keeps what the source documents call newsletters in no name of a resource.
+    expect(Object.keys(template.toJSON()['Resources']).filter((id) => /newsletter|member/i.test(id))).toEqual([]);
+  });
+
+  it('newsletters may keep their data: tables, keys and secrets, and nothing that works on them', () => {
+    const data = without({ newsletters: 'data' });
+    expect(functionsIn(data)).toEqual(functionsIn(templateOf(STAGES['without newsletters'])));
+    expect(countIn(data, 'AWS::DynamoDB::Table')).toBe(12);
+    expect(countIn(data, 'AWS::SecretsManager::Secret')).toBe(3);
+  });
+
+  it('the API has no keys, tokens and newsletters', () => {
+    const template = without({ api: false, newsletters: false });
+    expect(functionsIn(template).filter((name) => name.startsWith('api-'))).toEqual([]);
+    expect(countIn(template, 'AWS::ApiGatewayV2::Api')).toBe(0);
+    expect(
+      Object.keys(template.toJSON()['Resources']).filter((id) => /ApiKeys|TokenSecret|IntakeApi/.test(id)),
+    ).toEqual([]);
+  });
+
+  it('the API gives its console a throttle of its own', () => {
+    const template = without({
+      api: false,
+      newsletters: false,
+      console: STAGES.everything['notification-retry.console'],
+    });
+    const [stage] = resourcesOf(template, 'AWS::ApiGatewayV2::Stage');
+    expect(stage?.properties['DefaultRouteSettings']).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 });
+  });
+
+  it('a channel has none of its queues and rights, and no other channel continues on it', () => {
+    const text = JSON.stringify(without({ channels: ['slack', 'webhook'], newsletters: false }).toJSON());
+    expect(text).toContain('notification-retry-dev-slack-express');
+    expect(text).not.toContain('dev-teams-');
+    expect(text).not.toMatch(/"ses:|aws\.ses|AWS::SES/);
+  });
+});
+
+describe('monitoring', () => {
+  it.each(['default', 'least'] as const)('of the stage %s has at most ten alarms, and no dashboard', (name) => {
+    expect(countIn(templateOf(STAGES[name]), 'AWS::CloudWatch::Alarm')).toBeLessThanOrEqual(10);
+    expect(countIn(templateOf(STAGES[name]), 'AWS::CloudWatch::Dashboard')).toBe(0);
+  });
+
+  it('that is critical tells what loses or delays notifications', () => {
+    const sections = alarmsOf(templateOf(STAGES.default)).map(({ section }) => section);
+    expect([...new Set(sections)].sort()).toEqual([
+      'dead-letters-growing',
+      'indexer-lag',
+      'newsletter-dead-letters',
+      'newsletter-stalled',
+      'oldest-due',
+      'rows-missed',
+      'rows-not-taken-in',
+      'sweep-missing',
+    ]);
+    for (const { severity } of alarmsOf(templateOf(STAGES.default))) expect(severity).toBe('critical');
+  });
+
+  it('is full where the stage retains', () => {
+    const retaining = templateOf({ 'notification-retry.retain': true });
+    expect(countIn(retaining, 'AWS::CloudWatch::Dashboard')).toBe(1);
+    expect(countIn(retaining, 'AWS::CloudWatch::Alarm')).toBeGreaterThan(50);
+  });
+});
+
+describe('each pair of parts', () => {
+  it.each(PAIRS.map((context) => [JSON.stringify(context).replaceAll('notification-retry.', ''), context] as const))(
+    'makes a template that refers to nothing that is not there: %s',
+    (_, context) => {
+      const { Resources = {}, Outputs = {}, Parameters = {} } = templateOf(context).toJSON();
+      const known = new Set([...Object.keys(Resources), ...Object.keys(Parameters)]);
+      const unknown = referredTo({ Resources, Outputs }).filter(
+        (name) => !known.has(name) && !name.startsWith('AWS::'),
+      );
+      expect(unknown).toEqual([]);
+    },
+  );
+});
+
+describe('a configuration of parts', () => {
+  const given = { stage: 'dev', senderAddress: 'noreply@your-domain.jp' } as const;
+  const faultsOf = (input: object) => {
+    try {
+      parseStageConfig({ ...given, ...input });
+      return [];
+    } catch (error) {
+      return error instanceof StageConfigError ? error.faults : [String(error)];
+    }
+  };
+
+  it.each([
+    [{ channels: [] }, 'channels must be a list of different channels, at least one of email, slack, teams, webhook'],
+    [{ channels: ['email', 'email'] }, 'channels must be a list of different channels, at least one of'],
+    [{ channels: ['fax'] }, 'channels'],
+    [{ channels: ['slack'] }, 'newsletters need the channel email, which the stage does not have'],
+    [{ api: false }, 'newsletters need the api, which the stage does not have: set newsletters to false, or to "data"'],
+    [{ newsletters: 'off' }, 'newsletters must be true, false or "data"'],
+    [{ monitoring: 'none' }, 'monitoring must be full, critical or off'],
+    [{ retain: 'yes' }, 'retain must be true or false'],
+    [{ api: { rateLimit: 0 } }, 'api.rateLimit must be a whole number from 1 to 10000'],
+    [{ api: true }, 'api must be an object with the keys rateLimit, burstLimit, corsOrigins'],
+  ])('is refused with its fault: %j', (input, fault) => {
+    expect(faultsOf(input).join()).toContain(fault);
+  });
+
+  it('passes again unchanged', () => {
+    const once = parseStageConfig({ ...given, channels: ['email', 'slack'], newsletters: 'data', api: false });
+    expect(parseStageConfig(once)).toEqual(once);
+  });
+});
