@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findFile, type SpoolSession } from '../../../src/client/spool/commands/session.ts';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
 import { lockSpool } from '../../../src/client/spool/spool-lock.ts';
 import { problem } from '../../support/client/api-stand-in.ts';
@@ -170,7 +171,33 @@ describe('what stands in front of the API', () => {
   });
 });
 
+describe('a first line of many reasons', () => {
+  it('stays short, whatever a hundred answers call themselves', async () => {
+    await spooled(1, 100);
+    world.api.insteadOfItem = ({ notification_id = '' }) => {
+      const letters = notification_id
+        .replaceAll(/\D/g, '')
+        .replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
+      return problem(`${'x'.repeat(50)}-${letters}`, 400);
+    };
+    expect(await world.client().flush()).toMatchObject({ refused: 100, left: 0 });
+    const [file = ''] = world.files('failed');
+    const [line = ''] = readFileSync(join(world.directory, 'data', 'failed', file), 'utf8').split('\n');
+    expect(line.length).toBeLessThan(1_000);
+    expect((await world.spool().list('failed'))[0]?.header).toMatchObject({ notifications: 100 });
+  });
+});
+
 describe('a file that is looked for by its name', () => {
+  it('is found so by the commands, too: two hundred names among thousands of files took a minute', async () => {
+    await spooled(1, 1);
+    const [file = ''] = world.files('spool');
+    const list = () => Promise.reject(new Error('listed'));
+    const session = { spool: { ...world.spool(), list }, command: 'spool' } as unknown as SpoolSession;
+    expect(await findFile(session, `somewhere/${file}`)).toMatchObject({ folder: 'spool', file });
+    await expect(findFile(session, 'nothing.spool')).rejects.toThrow(/There is no file nothing\.spool/);
+  });
+
   it('is found without a list of either folder', async () => {
     await spooled(2, 1);
     const [file = ''] = world.files('spool');
