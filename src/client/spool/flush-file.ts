@@ -21,7 +21,7 @@ export interface FileFlushDeps extends HandOverOptions {
 export interface FileFlush extends FileFlushDeps {
   readonly api: ApiState;
   readonly signal: AbortSignal | undefined;
-  readonly tally: { accepted: number; refused: number; left: number };
+  readonly tally: { accepted: number; refused: number; left: number; readonly leftBecause: Record<string, number> };
   /** Names of the files that were moved to data/failed. */
   readonly unreported: string[];
   /** Runs what may fail for a file, and keeps the failure for the report. */
@@ -53,6 +53,10 @@ export async function flushFiles(files: readonly Waiting[], flush: FileFlush): P
   }
   const items = opened.flatMap((one) => one.items);
   const outcomes = items.length === 0 ? [] : await handOver(items, flush, flush.api, flush.signal);
+  for (const outcome of outcomes) {
+    if (outcome.state !== 'postponed') continue;
+    flush.tally.leftBecause[outcome.reason] = (flush.tally.leftBecause[outcome.reason] ?? 0) + 1;
+  }
   const done: string[] = [];
   let start = 0;
   for (const one of opened) {

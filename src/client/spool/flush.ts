@@ -15,6 +15,8 @@ export interface FlushReport {
   readonly givenUp: readonly GivenUp[];
   /** Files, or a folder by its path, that could not be handled: another key, a newer version, a failing disk. */
   readonly skipped: readonly { readonly file: string; readonly because: string }[];
+  /** Why notifications were not handed over, with how many: `unauthenticated`, `status 503`, `no answer (…)`. */
+  readonly leftBecause: Readonly<Record<string, number>>;
   /** The signal was aborted before all files were handled. */
   readonly interrupted: boolean;
 }
@@ -58,7 +60,7 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
   const total = listed.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
   const givenUp: GivenUp[] = [];
   const skipped = faults.map(({ file, error }) => ({ file, because: becauseOf(error) }));
-  const tally = { accepted: 0, refused: 0, left: total };
+  const tally = { accepted: 0, refused: 0, left: total, leftBecause: {} as Record<string, number> };
   const attempt = async (file: string, run: () => Promise<void>) => {
     await run().catch((error) => skipped.push({ file, because: becauseOf(error) }));
   };

@@ -141,7 +141,18 @@ describe('flush', () => {
       givenUp: [],
       skipped: [],
       interrupted: false,
+      leftBecause: {},
     });
+  });
+
+  it('says why notifications are left, by reason, also where the try does not count', async () => {
+    await spooled(5);
+    world.api.instead = () => problem('unauthenticated', 401);
+    expect(await world.client().flush()).toMatchObject({ left: 5, leftBecause: { unauthenticated: 5 } });
+    world.api.instead = () => ({ status: 503, headers: { 'retry-after': '3600' } });
+    await world.client().sendBatch([notification(90), notification(91)]);
+    const report = await world.client().flush();
+    expect(report).toMatchObject({ left: 7, leftBecause: { 'status 503': 7 } });
   });
 
   it('leaves the items that failed in the file, and sends only these the next time', async () => {

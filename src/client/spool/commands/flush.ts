@@ -13,7 +13,8 @@ export function addSpoolFlush(program: Command, context: SpoolContext): void {
       'after',
       `
 After 10 failed flushes (MAX_SPOOL_RETRIES; at most one per hour counts) or 168 hours (SPOOL_RETENTION_HOURS) a file is
-given up: it moves to the folder failed beside the spool. More than 70 files or 700 MB in the spool are warned of. The exit code is 1 if a file was given up or could not be read, so that a cron reports it once.
+given up: it moves to the folder failed beside the spool. More than 70 files or 700 MB in the spool are warned of. The
+exit code is 1 if a file was given up or could not be read, so that a cron reports it once.
 An API that does not answer is no failure of the command.
 
 Example:
@@ -58,8 +59,10 @@ export async function flush(session: SpoolSession, files?: readonly string[]): P
   return report.givenUp.length + report.skipped.length > 0 ? EXIT_FAILED : 0;
 }
 
-function describe({ accepted, refused, left, givenUp, skipped }: FlushReport, command: string): string {
+function describe({ accepted, refused, left, leftBecause, givenUp, skipped }: FlushReport, command: string): string {
   if (accepted + refused + left + givenUp.length + skipped.length === 0) return 'The spool is empty: nothing to do.\n';
   const files = givenUp.length > 0 ? `, ${givenUp.length} files given up: see \`${command} list\`` : '';
-  return `${accepted} handed over, ${left} still in the spool, ${refused} refused${files}.\n`;
+  const reasons = Object.entries(leftBecause).map(([reason, count]) => `${count} ${reason}`);
+  const why = left > 0 && reasons.length > 0 ? ` (${reasons.join(', ')})` : '';
+  return `${accepted} handed over, ${left} still in the spool${why}, ${refused} refused${files}.\n`;
 }

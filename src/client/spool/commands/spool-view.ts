@@ -49,9 +49,10 @@ export function itemView(item: Item) {
 
 export type ItemView = ReturnType<typeof itemView>;
 
-export function reportView({ givenUp, ...report }: FlushReport) {
+export function reportView({ givenUp, leftBecause, ...report }: FlushReport) {
   return {
     ...report,
+    left_because: leftBecause,
     given_up: givenUp.map(({ firstAttempt, ...given }) => ({ ...given, first_attempt: firstAttempt })),
   };
 }
