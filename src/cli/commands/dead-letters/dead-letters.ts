@@ -52,11 +52,15 @@ Examples:
 
 async function list(session: Session, { channel, limit }: ListOptions): Promise<number> {
   const channels = channel === undefined ? channelsIn(session.deployment.lane_queues) : [channel];
-  const letters = (await Promise.all(channels.map((name) => listLetters(name, limit, session)))).flat();
+  // One more shows whether there are more.
+  const found = await Promise.all(channels.map((name) => listLetters(name, limit + 1, session)));
+  const letters = found.flatMap((one) => one.slice(0, limit));
   const { json, terminal } = session;
   if (json) terminal.print(`${JSON.stringify({ dead_letters: letters })}\n`);
   else if (letters.length > 0) {
     terminal.print(describeLetters(letters, session));
+    const longer = channels.filter((_, i) => (found[i]?.length ?? 0) > limit);
+    for (const name of longer) terminal.say(`The queue of ${name} has more: --limit ${limit * 10} lists more.\n`);
     sayNext('Why, and what to do', 'show LOG_ID', session);
   } else {
     const which = channel === undefined ? 'Every dead-letter queue' : `The dead-letter queue of ${channel}`;

@@ -259,8 +259,14 @@ describe('a dead-letter queue that holds more than a walk sees before the first 
     Object.assign(clients.sqs, { requestHandler: queue.handler });
     const findDeployment = async () => ({ ...ops.deployment, clients });
     const run = async (...args: string[]) => JSON.parse((await ops.run([...args, '--json'], { findDeployment })).out);
-    return { queue, run };
+    return { queue, run, findDeployment };
   }
+
+  it('says so when there are more than it lists', async () => {
+    const { findDeployment } = await deployed();
+    const { code, err } = await ops.run(['dlq', 'list', '--channel', 'webhook', '--limit', '20'], { findDeployment });
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('webhook has more: --limit') });
+  });
 
   it('is listed whole', async () => {
     const { queue, run } = await deployed();
