@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
 import type { OperationView } from '../../src/operator-service/contract/operations.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
@@ -100,7 +101,7 @@ describe('a bulk operation', () => {
     expect(await ops.takeAll()).toHaveLength(35);
   });
 
-  it('is gone on with by another process, when its own is gone', async () => {
+  it('is gone on with by another process, when its own is gone, however many are newer', async () => {
     const tenant_id = 'T-RESUME';
     await ops.put(...many(20, (i) => deadRow(`C${i}`, { tenant_id })));
     const first = await startTestConsole(ops);
@@ -108,6 +109,11 @@ describe('a bulk operation', () => {
     await until(operation_id, 'ready');
     await ask(operation_id, 'start', first);
     await first.stop();
+    const store = createOperationStore(ops.dynamodb, ops.tables.pipeline_state);
+    const stored = await store.read(operation_id);
+    if (stored === undefined) throw new Error('it is not stored');
+    const newer = many(60, (i) => ({ ...stored, operation_id: `op-zz${i}`, version: 0, status: 'done' as const }));
+    await Promise.all(newer.map((one) => store.create(one)));
     const second = await startTestConsole(ops);
     await second.resume();
     expect((await until(operation_id, 'done')).progress.taken).toBe(20);

@@ -262,6 +262,20 @@ describe('an operation', () => {
     expect(await at.stored(operation_id)).toMatchObject({ status: 'done', progress: { taken: 0 } });
   });
 
+  it('leaves what matches no more when its page is taken, although its writer kept updated_at', async () => {
+    const at = operationsWorld();
+    for (const log_id of ['N1', 'N2']) at.put(deadRow(log_id, { tenant_id: 'T1' }));
+    const { operation_id } = await createOperation(request('redrive', { filter: { tenant_id: 'T1' } }), at.deps);
+    await at.run(operation_id, []);
+    await operate(operation_id, 'start', at.deps);
+    // After the claim and the page, each before and after its write.
+    await at.run(operation_id, [4], { alone: true });
+    at.put(deadRow('N1', { tenant_id: 'T2' }));
+    await at.run(operation_id, []);
+    expect(at.changed).toEqual(['N2']);
+    expect(await at.stored(operation_id)).toMatchObject({ progress: { taken: 1, excluded: { changed: 1 } } });
+  });
+
   it('does not take what others finished meanwhile', async () => {
     const at = operationsWorld();
     for (const log_id of ['N1', 'N2']) at.put(deadRow(log_id));
