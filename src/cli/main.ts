@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { findDeployment } from '../adapters/deployment/find-deployment.ts';
+import { watchForInterruption } from '../terminal/interruption.ts';
 import { processTerminal } from '../terminal/terminal.ts';
 import { runProgram } from './program.ts';
 
@@ -16,5 +17,6 @@ process.exitCode = await runProgram(process.argv.slice(2), {
     new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
     }),
+  interruption: watchForInterruption,
   stateDirectory: join(process.cwd(), '.local', 'ops'),
 });

@@ -8,6 +8,7 @@ import type { Clock } from '../../core/model/time.ts';
 import { type Decide, decideNow } from '../../operator-service/audit.ts';
 import { type OperatorDeps, operatorDeps } from '../../operator-service/deps.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
+import type { Interruption } from '../../terminal/interruption.ts';
 import type { Output } from '../../terminal/output.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
@@ -21,6 +22,8 @@ export interface CliContext {
   readonly newId: () => string;
   /** Directory of the files from which an interrupted command goes on. */
   readonly stateDirectory: string;
+  /** Watches, from now on, whether somebody ends a command that ends in order then. */
+  readonly interruption: () => Pick<Interruption, 'signal' | 'exitCode'>;
   /** Resolves when the person ends a command that runs until then. */
   readonly stopped: () => Promise<void>;
   /** Sets the exit code, which is 0 otherwise. */

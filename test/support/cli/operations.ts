@@ -97,6 +97,7 @@ export async function startOperations(engine?: DynamodbEngine) {
         pause: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 50))),
         newId: () => `id-${++serial}`,
         stopped: async () => {},
+        interruption: () => ({ signal: new AbortController().signal, exitCode: () => undefined }),
         stateDirectory: join(directory, 'state'),
         ...more,
       });

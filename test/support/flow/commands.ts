@@ -54,6 +54,7 @@ export class Commands {
       pause: (ms) => setTimeout(ms),
       stopped: () => Promise.resolve(),
       newId: randomUUID,
+      interruption: () => ({ signal: new AbortController().signal, exitCode: () => undefined }),
       stateDirectory: join(this.#directory, '.local', 'ops'),
     });
     return { code, stdout: written.out, stderr: written.err };

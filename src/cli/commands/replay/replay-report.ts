@@ -27,13 +27,17 @@ export interface Preview {
   readonly sample: readonly NotificationView[];
 }
 
-/** The first few that a replay takes, as they are now. */
+/** The first few that a replay takes, as they are now, without those that it has taken already. */
 export async function sampleOf(
   log_ids: readonly string[],
   { rows, clock }: Pick<Session, 'rows' | 'clock'>,
+  operation_id?: string,
 ): Promise<NotificationView[]> {
   const found = await Promise.all(log_ids.map((log_id) => rows.read(log_id)));
-  return found.flatMap((row) => (row === undefined ? [] : [viewOf({ ...row }, clock())]));
+  const left = found
+    .filter((row) => row !== undefined)
+    .filter(({ replay_id }) => operation_id === undefined || replay_id !== operation_id);
+  return left.map((row) => viewOf({ ...row }, clock()));
 }
 
 /** What a replay would do. */

@@ -64,7 +64,13 @@ export async function unfinishedReplay(
   if (id === undefined) return sameReplay(request, operations, session);
   const found = await operations.read(id);
   if (found !== undefined) checkIsMeant(found, request);
+  // Begun anew without any condition, it would send everything.
+  else if (isByIdAlone(request)) throw new OperatorError(`There is no replay ${id}: the console lists them.`);
   return found;
+}
+
+function isByIdAlone(request: NewOperation): boolean {
+  return differences(request, ALL).length === 0;
 }
 
 function checkIsMeant(found: Operation, request: NewOperation): void {
@@ -74,8 +80,7 @@ function checkIsMeant(found: Operation, request: NewOperation): void {
       `${inWords(found)}: a replay continues redrives only. The console continues this one; omit --id for a replay.`,
     );
   }
-  const isByIdAlone = differences(request, ALL).length === 0;
-  const names = isByIdAlone ? [] : differences(found, request);
+  const names = isByIdAlone(request) ? [] : differences(found, request);
   if (names.length > 0) {
     throw new OperatorError(
       `${inWords(found)}, and these options say something else (${names.join(', ')}): ` +

@@ -34,12 +34,15 @@ export interface ReplayRun {
   follow(operation: Operation, verb: string): Promise<Operation>;
   /** Notifications that this process took. */
   sent(): number;
+  /** The exit code of a command that the operator has ended. */
+  interrupted(): number | undefined;
 }
 
 /** @param unstored where an operation is that only counts, and is not audited */
 export function replayRun(session: Session, unstored?: OperationStore): ReplayRun {
   const { dynamodb, deployment, rows, lanes, clock, newId, pause, shards, decide } = session;
   const operations = unstored ?? session.operations;
+  const { signal, exitCode } = session.interruption();
   let sent = 0;
   const deps: RunDeps = {
     operations,
@@ -82,6 +85,7 @@ export function replayRun(session: Session, unstored?: OperationStore): ReplayRu
   return {
     operations,
     sent: () => sent,
+    interrupted: exitCode,
 
     create(request) {
       const operation = { ...request, operation_id: request.operation_id ?? newOperationId(operating) };
@@ -121,11 +125,11 @@ export function replayRun(session: Session, unstored?: OperationStore): ReplayRu
       };
       try {
         let operation = given;
-        while (isActive(operation) && operation.status === given.status) {
-          const result = await runOperation(given.operation_id, { ...deps, operations: shown }, () => false);
+        while (isActive(operation) && operation.status === given.status && !signal.aborted) {
+          const result = await runOperation(given.operation_id, { ...deps, operations: shown }, () => signal.aborted);
           operation = await current(operation.operation_id);
           show(operation);
-          if (result === 'busy') await pause(BUSY_MS);
+          if (result === 'busy' && !signal.aborted) await pause(BUSY_MS);
         }
         return operation;
       } finally {

@@ -1,10 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { createMemoryOperations } from '../../../adapters/memory/console/memory-operations.ts';
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
 import { NOTHING, type Operation } from '../../../core/operator/operations/operation.ts';
 import { confirm } from '../../../terminal/confirm.ts';
-import { OperatorError } from '../../../terminal/errors.ts';
-import { parseCount, parseDuration, parseId, parseRate } from '../../../terminal/option-values.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { parseCount, parseDuration, parseRate } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { addFilterOptions } from '../../session/filter-options.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
@@ -26,7 +26,7 @@ export function addReplay(program: Command, context: CliContext): void {
     .option('--limit <N>', 'send at most N', parseCount)
     .option('--rate <N>', 'send at most N per second, 1 to 500 (default: 500)', parseRate)
     .option('--dry-run', 'only count; write and send nothing')
-    .option('--id <ID>', 'continue this replay as it is, with its own conditions', parseId)
+    .option('--id <ID>', 'continue this replay as it is, with its own conditions', parseOperationId)
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
@@ -48,6 +48,8 @@ Examples:
 
 async function runReplay(session: Session, options: ReplayOptions): Promise<number> {
   const request = await replayRequest(options, session);
+  if (options.dryRun && options.id !== undefined)
+    throw new OperatorError('--dry-run counts what the options say: omit --id.', EXIT_USAGE);
   if (options.dryRun) return dryRun(request, session);
   const run = replayRun(session);
   const unfinished = await unfinishedReplay(options, request, run.operations, session);
@@ -63,6 +65,13 @@ async function previewed(given: Operation, run: ReplayRun): Promise<Operation> {
   const isFailed = given.status === 'failed' && given.started_at === undefined;
   const operation = isFailed ? await run.begin(given.operation_id) : given;
   return operation.status === 'previewing' ? run.follow(operation, 'looked at') : operation;
+}
+
+/** An id that the console can show, too, and that is short enough for every row that stores it. */
+function parseOperationId(text: string): string {
+  if (!/^[\w.-]{1,50}$/.test(text))
+    throw new InvalidArgumentError('It must be an id of 1 to 50 letters, digits, dots, hyphens and underscores.');
+  return text;
 }
 
 /** Counts with an operation that is not stored. */
@@ -86,10 +95,14 @@ async function carryOut(
 ): Promise<number> {
   const { terminal } = session;
   const { operation_id, preview: counts = NOTHING, progress } = operation;
+  if (operation.status === 'previewing') {
+    await run.abandon(operation_id);
+    throw new OperatorError('Interrupted. Nothing was sent.', run.interrupted());
+  }
   // The operator confirms counts. With --yes there is nothing to confirm, and the counts come at the end.
   if (!yes) {
     const to_send = counts.taken - progress.taken;
-    const sample = await sampleOf(operation.sample, session);
+    const sample = await sampleOf(operation.sample, session, operation_id);
     terminal.say(describePreview({ counts, to_send, sample }, terminal.colors));
     if (to_send > 0 && !(await isConfirmed(operation, to_send, run, session))) return 0;
   }
@@ -100,9 +113,11 @@ async function carryOut(
     counts.taken === 0 && !yes ? '' : describeReplay(done, run.sent(), terminal.colors),
   );
   if (done.status === 'done') return 0;
+  const state = done.status === 'running' ? 'was interrupted' : `is ${done.status}`;
   throw new OperatorError(
-    `${operation_id} is ${done.status}: ${done.progress.taken} of ${counts.taken} are sent. ` +
+    `${operation_id} ${state}: ${done.progress.taken} of ${counts.taken} are sent. ` +
       (done.status === 'cancelled' ? 'Somebody ended it.' : 'The same command, or the console, continues it.'),
+    run.interrupted(),
   );
 }
 

@@ -228,6 +228,41 @@ describe('a replay that is interrupted', () => {
     expect(await run('P', '--yes')).toMatchObject({ matched: 0, sent: 0 });
   });
 
+  it('says how it goes on when the operator ends it, and needs no wait then', async () => {
+    await put('CC', 30);
+    const asked = new AbortController();
+    const now = new Date();
+    const ended = await ops.run(['replay', '--tenant', 'CC', '--rate', '10', '--yes'], {
+      clock: () => now,
+      pause: async () => asked.abort(),
+      interruption: () => ({ signal: asked.signal, exitCode: () => 130 }),
+    });
+    const { operation_id = '' } = (await newest('CC')) ?? {};
+    expect(ended).toMatchObject({
+      code: 130,
+      err: expect.stringMatching(`${operation_id} was interrupted: 10 of 30 are sent. The same command`),
+    });
+    const pauses: number[] = [];
+    const again = await ops.run(['replay', '--tenant', 'CC', '--rate', '500'], {
+      answer: 'y',
+      pause: async (ms) => void pauses.push(ms),
+    });
+    expect(again).toMatchObject({ code: 0, err: expect.stringMatching(/20 {2}to send/) });
+    // A claim that was left would be waited for.
+    expect(Math.max(0, ...pauses)).toBeLessThan(1_000);
+    // The examples are of those that are still to be sent.
+    const sent = (await ops.takeAll()).slice(0, 10).map(({ log_id }) => log_id);
+    for (const log_id of sent.slice(0, 5)) expect(again.err).not.toMatch(new RegExp(`\n${log_id} `));
+  });
+
+  it('leaves nothing behind when the operator ends its preview', async () => {
+    await put('CP', 3);
+    const interruption = () => ({ signal: AbortSignal.abort(), exitCode: () => 130 });
+    const { code, err } = await ops.run(['replay', '--tenant', 'CP'], { interruption, answer: 'y' });
+    expect({ code, err }).toEqual({ code: 130, err: expect.stringContaining('Nothing was sent') });
+    expect(await newest('CP')).toMatchObject({ status: 'cancelled' });
+  });
+
   it('waits for a process that may live, and goes on when its claim has ended', async () => {
     await put('W', 4);
     await ops.run(['replay', '--tenant', 'W', '--rate', '2', '--yes'], dying(1));
@@ -296,6 +331,27 @@ describe('an id or a command that means something else', () => {
       err: expect.stringContaining(`is a ${kind} of tenant_id ZC: a replay continues redrives only`),
     });
     expect(await ops.row('zc-1')).toEqual(row);
+  });
+
+  it('begins nothing under an id alone that stands for nothing: it may be mistyped', async () => {
+    const row = deadRow('zt-1', { tenant_id: 'ZT' });
+    await ops.put(row);
+    expect(await ops.run(['replay', '--id', 'op-mistyped', '--yes'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('There is no replay op-mistyped'),
+    });
+    expect(await ops.row('zt-1')).toEqual(row);
+    expect(await store().read('op-mistyped')).toBeUndefined();
+  });
+
+  it.each([
+    [['--id', 'not an id'], /letters, digits/],
+    [['--id', 'op-1', '--dry-run'], /omit --id/],
+  ])('is refused at once: %j', async (args, said) => {
+    expect(await ops.run(['replay', '--tenant', 'ZT', ...args])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(said),
+    });
   });
 
   it('is continued by its id alone, with its own conditions and its own rate', async () => {
