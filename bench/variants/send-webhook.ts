@@ -6,9 +6,8 @@ import { createDynamoDb } from '../../functions/shared/runtime/clients/dynamodb.
 import { parseEnv, senderEnv } from '../../functions/shared/runtime/env.ts';
 import { createObservability, withObservability } from '../../functions/shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../../functions/shared/runtime/secrets-and-keys.ts';
-import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIntegrationCredentials } from '../../src/adapters/secrets/integration-credentials.ts';
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';

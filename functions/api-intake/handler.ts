@@ -1,4 +1,4 @@
-import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
 import { shardsForWriting } from '../../src/core/model/index-shards.ts';

@@ -1,6 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createEventRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';

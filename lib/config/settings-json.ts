@@ -8,7 +8,7 @@ import type { Values } from './setting-types.ts';
 import type { StageConfig } from './stage-config.ts';
 
 /**
- * Settings as a variable of the functions has them (src/adapters/deployment/deployment.ts reads it): JSON by the
+ * Settings as a variable of the functions has them (src/adapters/deployment/settings-json.ts reads it): JSON by the
  * names of their declarations.
  * @param more what the variable holds beside settings
  */

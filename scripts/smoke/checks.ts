@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ListMessageMoveTasksCommand, SendMessageBatchCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
+import { createClaimStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import type { SmokeAccount } from './account.ts';

@@ -3,7 +3,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { createAuditLog } from '../adapters/dynamodb/console/audit-log.ts';
 import { createOperationStore } from '../adapters/dynamodb/console/operation-store.ts';
-import { createRecordStore } from '../adapters/dynamodb/delivery/record-store.ts';
+import { createRecordStore } from '../adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../adapters/dynamodb/indexing/shard-mark.ts';
 import { createWorkEntries } from '../adapters/dynamodb/operator/index-queries.ts';
 import { createOperatorRows } from '../adapters/dynamodb/table/guarded-update.ts';

@@ -1,4 +1,4 @@
-import { readRecords } from '../adapters/dynamodb/delivery/record-store.ts';
+import { readRecords } from '../adapters/dynamodb/delivery/delivery-stores.ts';
 import { isGone } from '../core/model/history-index.ts';
 import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';

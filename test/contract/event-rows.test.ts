@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createEventRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { RecordStore } from '../../src/core/delivery/ports.ts';

@@ -1,9 +1,8 @@
 import { describe } from 'vitest';
 import { Tables } from '../../simulation/twins/tables.ts';
 import { Stores } from '../../simulation/world/stores.ts';
-import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore, createRowScan } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';

@@ -6,7 +6,7 @@ import { sectionOf } from '../../lib/config/config-checks.ts';
 import type { Values } from '../../lib/config/setting-types.ts';
 import { SETTINGS } from '../../lib/config/settings.ts';
 import { settingsJson } from '../../lib/config/settings-json.ts';
-import { settingsFromJson } from '../../src/adapters/deployment/deployment.ts';
+import { settingsFromJson } from '../../src/adapters/deployment/settings-json.ts';
 import { BREAKER_SETTINGS, breakerPolicyOf } from '../../src/core/breaker/breaker-policy.ts';
 import type { Configured, NamedSettings } from '../../src/core/model/setting.ts';
 import { commentsOf, type Language, rowsOf } from '../support/docs/settings-table.ts';

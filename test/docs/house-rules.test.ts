@@ -7,9 +7,8 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  * file or a subject folds two others into one; whoever folds some lowers the number here.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines without simulation/': 70_983,
-  'files that functions/send-webhook loads': 100,
-  'files that functions/console-api loads': 157,
+  'lines without simulation/': 70_974,
+  'files that functions/console-api loads': 154,
 };
 
 describe('the house rules of CONTRIBUTING.md', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
-import { createRowReader } from '../../src/adapters/dynamodb/table/read-item.ts';
+import { createRowReader } from '../../src/adapters/dynamodb/table/single-item.ts';
 import { summaryOf } from '../../src/core/intake/notification-summary.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';

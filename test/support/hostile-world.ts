@@ -4,9 +4,8 @@ import { type AttributeValue, type DynamoDBClient, PutItemCommand, ScanCommand }
 import type { DynamoDBRecord, SQSRecord } from 'aws-lambda';
 import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
-import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';

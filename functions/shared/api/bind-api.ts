@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readRecords } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
+import { readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { channelsIn, type StageLanes } from '../../../src/core/model/channels.ts';
 import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';

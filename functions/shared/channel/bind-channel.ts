@@ -2,9 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { gather, SETTLE_WAIT_MS, SendsUnderWay } from '../../../src/adapters/batching/gather.ts';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
-import { createClaimStore } from '../../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createClaimStore, createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { retryPolicyFromJson } from '../../../src/adapters/deployment/deployment.ts';
+import { retryPolicyFromJson } from '../../../src/adapters/deployment/settings-json.ts';
 import {
   allQueueUrls,
   type Deployed,

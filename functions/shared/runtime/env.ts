@@ -4,7 +4,7 @@ import {
   indexShardsFromJson,
   pacingFromJson,
   retryPolicyFromJson,
-} from '../../../src/adapters/deployment/deployment.ts';
+} from '../../../src/adapters/deployment/settings-json.ts';
 import {
   allQueueUrls,
   channels,

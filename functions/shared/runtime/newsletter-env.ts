@@ -1,4 +1,5 @@
-import { pacingFromJson, retriesFromJson } from '../../../src/adapters/deployment/deployment.ts';
+import { pacingFromJson, settingsFromJson } from '../../../src/adapters/deployment/settings-json.ts';
+import { JOB_RETRY_SETTINGS } from '../../../src/core/newsletter/model/job-retries.ts';
 import {
   type Deployed,
   environment,
@@ -11,6 +12,8 @@ import {
 } from './env-values.ts';
 
 /** The environment of the functions that send newsletters, as env.ts declares those of the others. */
+
+export const retriesFromJson = settingsFromJson(JOB_RETRY_SETTINGS);
 
 export const apiNewslettersEnv = /* @__PURE__ */ environment(localOnly, {
   NEWSLETTERS_TABLE: name,

@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { PacingConfig } from '../../../src/adapters/deployment/deployment.ts';
+import type { PacingConfig } from '../../../src/adapters/deployment/settings-json.ts';
 import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';

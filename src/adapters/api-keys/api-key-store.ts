@@ -7,8 +7,8 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { updateExpression } from '../dynamodb/table/conditional-write.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
+import { updateExpression } from '../dynamodb/table/single-item.ts';
 import type { ApiKey } from './api-key.ts';
 
 /** Milliseconds that a revoked or expired key stays listed. Then DynamoDB deletes it. */

@@ -3,8 +3,9 @@ import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { HistoryUnavailableError, type MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
-import { type Deployment, DeploymentNotFoundError, retryPolicyFromJson } from './deployment.ts';
+import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer, operatorsKms } from './open-sealer.ts';
+import { retryPolicyFromJson } from './settings-json.ts';
 import { LACKS, newsletterQueues, ofStage, tablesOf } from './stage-parts.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));

@@ -7,8 +7,9 @@ import { pidExists } from '../../processes/process-identity.ts';
 import { createLogHistory } from '../metric-history/log-history.ts';
 import { createLocalKeyWrap } from '../sealing/local-key-wrap.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
-import { type Deployment, DeploymentNotFoundError, retryPolicyFromJson } from './deployment.ts';
+import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer } from './open-sealer.ts';
+import { retryPolicyFromJson } from './settings-json.ts';
 import { LACKS, newsletterQueues, ofStage, tablesOf } from './stage-parts.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));

@@ -1,4 +1,4 @@
-import { providerSafeId } from '../http/provider-safe-id.ts';
+import { providerSafeId } from '../signing/hashed-ids.ts';
 
 /** The form that SES requires of the value of a message tag. */
 const FITS = /^[\w-]{1,256}$/;

@@ -3,7 +3,7 @@ import type { MemberIdentity } from '../../core/newsletter/model/member.ts';
 import type { Sealing } from '../../core/newsletter/model/ports.ts';
 import { mailbox } from '../email/address.ts';
 import type { Sealer, SealOwner } from '../sealing/sealer.ts';
-import { recipientHash } from './recipient-hash.ts';
+import { recipientHash } from '../signing/hashed-ids.ts';
 
 /** Address and name of members, sealed together; addresses are hashed as those of notifications are. */
 export function createMemberSealing(sealer: Pick<Sealer, 'seal' | 'open'>, hashKey: () => Promise<string>): Sealing {

@@ -14,8 +14,8 @@ import {
 } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl, type TargetGuardOptions, targetPorts } from '../http/target-guard.ts';
-import { integrationKey, recipientKey } from '../recipient/recipient-hash.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
+import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
 import { SLACK_RULES } from './classification.ts';
 import { MAX_TEXT_CHARACTERS, type SlackMessage, slackMessage, tooLongToConvert } from './message.ts';
 

@@ -8,8 +8,8 @@ import { htmlToPlainText } from '../content/html-text.ts';
 import { createTargetPoster, type HttpAnswer, type TargetPoster, type TargetPosterOptions } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
-import { integrationKey, recipientKey } from '../recipient/recipient-hash.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
+import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
 import { CONNECTOR_FAILURE, TEAMS_RULES } from './classification.ts';
 
 /** The URL of a Teams workflow is a credential: it is all that a post needs. `ports` are allowed beside 443. */

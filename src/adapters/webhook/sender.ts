@@ -5,11 +5,10 @@ import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { createTargetPoster, type TargetPoster, type TargetPosterOptions } from '../http/post.ts';
-import { providerSafeId } from '../http/provider-safe-id.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
-import { integrationKey } from '../recipient/recipient-hash.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
+import { integrationKey, providerSafeId } from '../signing/hashed-ids.ts';
 import { WEBHOOK_RULES } from './classification.ts';
 
 interface WebhookSenderOptions extends TargetPosterOptions {

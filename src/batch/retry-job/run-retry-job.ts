@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
-import { createClaimStore } from '../../adapters/dynamodb/delivery/claim-store.ts';
+import { createClaimStore } from '../../adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../adapters/dynamodb/indexing/shard-mark.ts';
 import { createDueIndex } from '../../adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLog } from '../../adapters/dynamodb/sweep/sweep-log.ts';

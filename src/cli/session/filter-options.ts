@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { recipientHash } from '../../adapters/recipient/recipient-hash.ts';
+import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
 import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../../core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../core/model/error-types.ts';
 import { ALWAYS, NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';

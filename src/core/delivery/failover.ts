@@ -1,11 +1,11 @@
 import type { Channel } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
-import { expiresAt, historyKeys } from '../model/history-index.ts';
+import { historyKeys } from '../model/history-index.ts';
 import { arrived, type ForeignRow, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
 import { followUp, type QueueMessage, queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { beginning } from '../model/text.ts';
-import type { Clock } from '../model/time.ts';
+import { type Clock, expiresAt } from '../model/time.ts';
 import { fnv1a, movedQueue } from '../model/work-index.ts';
 import { limitOf, type Verdict } from './verdict.ts';
 

@@ -1,10 +1,7 @@
 import { BASE_SHARDS, type IndexShards } from './index-shards.ts';
 import type { ForeignRow } from './notification.ts';
-import { parseTime } from './time.ts';
+import { expiresAt, parseTime } from './time.ts';
 import { fnv1a, shardOf } from './work-index.ts';
-
-/** Two years, in days: his-notification-log-table.md, 特記事項. */
-const RETENTION_DAYS = 2 * 365;
 
 /** Attributes by which a row is found after its work is done, and deleted when it expires; written once. */
 export interface HistoryKeys {
@@ -53,11 +50,6 @@ export function notificationKey(tenant_id: string, notification_id: string, shar
 /** @param day `YYYY-MM-DD`, UTC */
 export function historyBucket(day: string, shard: number): string {
   return `${day}#${shard}`;
-}
-
-/** TTL, epoch seconds: two years after `from`. */
-export function expiresAt(from: Date): number {
-  return Math.floor(from.getTime() / 1000) + RETENTION_DAYS * 86_400;
 }
 
 /** Characters of `2026-11-01T09:00:00.000Z`. */

@@ -90,3 +90,11 @@ export function whenAborted(signal: AbortSignal | undefined): Promise<undefined>
     else signal?.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 }
+
+/** Two years, in days: his-notification-log-table.md, 特記事項. */
+const RETENTION_DAYS = 2 * 365;
+
+/** TTL, epoch seconds: two years after `from`. */
+export function expiresAt(from: Date): number {
+  return Math.floor(from.getTime() / 1000) + RETENTION_DAYS * 86_400;
+}

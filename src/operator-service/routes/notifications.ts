@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { recipientHash } from '../../adapters/recipient/recipient-hash.ts';
+import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
 import { notificationsQuery, recipientHashBody } from '../contract/notifications.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { findNotifications, notificationDetail } from '../notifications.ts';

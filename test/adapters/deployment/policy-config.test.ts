@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { breakerPolicyFromJson, retryPolicyFromJson } from '../../../src/adapters/deployment/deployment.ts';
+import { breakerPolicyFromJson, retryPolicyFromJson } from '../../../src/adapters/deployment/settings-json.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answerExcerpt } from '../../../src/adapters/http/answer-excerpt.ts';
-import { providerSafeId } from '../../../src/adapters/http/provider-safe-id.ts';
+import { providerSafeId } from '../../../src/adapters/signing/hashed-ids.ts';
 
 describe('the excerpt of an answer', () => {
   const body = 'Dear Ms Smith,\nyour certificate "ACME" has expired.';

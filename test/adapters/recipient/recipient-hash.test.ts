@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recipientHash } from '../../../src/adapters/recipient/recipient-hash.ts';
+import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 
 describe('the hash of a recipient', () => {
   it('is the start of the HMAC-SHA256 of tenant and recipient, in base64url', () => {

@@ -4,7 +4,7 @@ import { itemSize } from '../../../bench/setup/metered-runs.ts';
 import { failedRow } from '../../../bench/setup/rows.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { recipientHash } from '../../../src/adapters/recipient/recipient-hash.ts';
+import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 import { deliver } from '../../../src/core/delivery/deliver.ts';
 import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { expiresAt, historyKeys, isGone } from '../../../src/core/model/history-index.ts';
+import { historyKeys, isGone } from '../../../src/core/model/history-index.ts';
+import { expiresAt } from '../../../src/core/model/time.ts';
 import { at, T0 } from '../../support/rows.ts';
 
 const YEARS = 730 * 86_400;

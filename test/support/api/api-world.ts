@@ -12,7 +12,7 @@ import { notificationRoutes, OPEN_API } from '../../../functions/shared/api/noti
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
-import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';

@@ -1,5 +1,5 @@
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
-import { recipientHash } from '../../../src/adapters/recipient/recipient-hash.ts';
+import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 import type { MemberIdentity, StoredMember } from '../../../src/core/newsletter/model/member.ts';
 
 const CREATED = '2026-11-01T00:00:00.000Z';

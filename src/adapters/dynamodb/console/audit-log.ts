@@ -9,8 +9,8 @@ import {
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit/audit.ts';
-import { ifConditionHolds } from '../table/conditional-write.ts';
 import { type Item, toItem } from '../table/item.ts';
+import { ifConditionHolds } from '../table/single-item.ts';
 
 /** Days that a record is kept. */
 const KEPT_DAYS = 400;

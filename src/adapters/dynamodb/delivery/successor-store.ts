@@ -2,13 +2,13 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type FallbackRouting, type SuccessorStore, successorId } from '../../../core/delivery/failover.ts';
 import type { NotificationContent } from '../../../core/model/notification.ts';
 import { providerHost } from '../../../core/model/provider-key.ts';
-import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
+import { recipientHash } from '../../signing/hashed-ids.ts';
 import { getItems } from '../table/batch.ts';
 import { putGuarded } from '../table/guarded-update.ts';
 import { NEW } from '../table/guards.ts';
 import { type Item, toItem, toNotificationRow } from '../table/item.ts';
-import { readItem } from '../table/read-item.ts';
+import { readItem } from '../table/single-item.ts';
 import { sealRecipient } from './content-store.ts';
 
 /** The attributes that the content of a successor has in common with that of its predecessor. */

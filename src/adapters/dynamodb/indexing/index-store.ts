@@ -8,14 +8,14 @@ import {
   type NotificationContent,
   UPDATED_BY,
 } from '../../../core/model/notification.ts';
-import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
+import { recipientHash } from '../../signing/hashed-ids.ts';
 import { bodyAttribute, contentItem, sealRecipient } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { asRead, IMAGE_COLUMNS, notLater, sequenceValue, storedSequence } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem, toValue } from '../table/item.ts';
-import { readItem } from '../table/read-item.ts';
+import { readItem } from '../table/single-item.ts';
 
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;

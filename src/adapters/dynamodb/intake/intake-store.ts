@@ -3,16 +3,16 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/ports.ts';
 import type { ReportStore } from '../../../core/intake/report-failure.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
-import { createClaimStore } from '../delivery/claim-store.ts';
+import { recipientHash } from '../../signing/hashed-ids.ts';
 import { contentItem } from '../delivery/content-store.ts';
+import { createClaimStore } from '../delivery/delivery-stores.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { isFree, ofGeneration } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
-import { readItem } from '../table/read-item.ts';
+import { readItem } from '../table/single-item.ts';
 
 export interface IntakeStoreOptions {
   readonly client: DynamoDBClient;

@@ -4,8 +4,8 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
-import { ifConditionHolds } from '../table/conditional-write.ts';
 import { type Item, toItem } from '../table/item.ts';
+import { ifConditionHolds } from '../table/single-item.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from './newsletter-tables.ts';
 import { changeVersioned, readVersioned } from './versioned-item.ts';
 

@@ -12,7 +12,7 @@ import type { StoredMember } from '../../../core/newsletter/model/member.ts';
 import { leftAddresses, type MemberPlace, type MemberStore } from '../../../core/newsletter/model/ports.ts';
 import { chunks, GatheredError } from '../../batching/gather.ts';
 import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
-import { ifConditionHolds } from '../table/conditional-write.ts';
+import { ifConditionHolds } from '../table/single-item.ts';
 import { createAddressFacts, factsColumns, readAddress, readAddresses } from './address-pages.ts';
 import {
   markExpiry,

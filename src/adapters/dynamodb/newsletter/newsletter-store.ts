@@ -2,8 +2,8 @@ import { type DynamoDBClient, GetItemCommand, paginateQuery, UpdateItemCommand }
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
-import { updateExpression } from '../table/conditional-write.ts';
 import type { Item } from '../table/item.ts';
+import { updateExpression } from '../table/single-item.ts';
 
 const OPTIONAL = ['reply_to', 'sending_domain', 'fallback_domain'] as const satisfies readonly (keyof Newsletter)[];
 

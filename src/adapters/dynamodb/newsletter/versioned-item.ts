@@ -5,8 +5,8 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { type Change, isOwnWrite } from '../../../core/newsletter/model/ports.ts';
-import { updateExpression } from '../table/conditional-write.ts';
 import type { Item } from '../table/item.ts';
+import { updateExpression } from '../table/single-item.ts';
 
 /** How long newsletters' rows are kept after they were written; unsubscribe links end with them. */
 const KEPT_MS = 2 * 365 * 86_400_000;

@@ -11,10 +11,9 @@ import { wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
-import { updateExpression } from './conditional-write.ts';
 import { asRead, EVENT_COLUMNS, type Guard, STATE_COLUMNS } from './guards.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
-import { createRowReader } from './read-item.ts';
+import { createRowReader, updateExpression } from './single-item.ts';
 
 /** A change to a row of NotificationLog that is made only while its guard holds. */
 export interface GuardedUpdate {

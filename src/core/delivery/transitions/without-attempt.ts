@@ -8,7 +8,7 @@ import { movedQueue } from '../../model/work-index.ts';
 import { workFaults } from '../../model/work-rules.ts';
 import type { Refused } from '../sender.ts';
 import { limitOf, type Verdict } from '../verdict.ts';
-import { errorDetails, ROW_TEXT } from './last-answer.ts';
+import { errorDetails, ROW_TEXT } from './settlements.ts';
 
 /**
  * → stopped: an operator cancels it, or the notification that it continues has arrived. A message for it, queued or

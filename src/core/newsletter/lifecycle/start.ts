@@ -1,6 +1,6 @@
 import type { Clock } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
-import { retryStorage } from '../model/job-retries.ts';
+import { retryStorage } from '../model/job-limits.ts';
 import type { BatchStore, EmailStore } from '../model/ports.ts';
 import { LeaseLostError } from '../preparation/lease.ts';
 import type { CandidateReader, PrepareDeps } from '../preparation/ports.ts';

@@ -1,6 +1,6 @@
 import { epochMs, isoAfter } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
-import { retryStorage, StopRetrying } from '../model/job-retries.ts';
+import { retryStorage, StopRetrying } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { PrepareDeps } from './ports.ts';
 

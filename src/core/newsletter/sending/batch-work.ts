@@ -3,7 +3,7 @@ import { countChunks } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import type { ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
-import { retryStorage } from '../model/job-retries.ts';
+import { retryStorage } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { withSample } from '../views/email-view.ts';

@@ -2,7 +2,7 @@ import { placesOf } from '../accounting/chunk-changes.ts';
 import type { Batch } from '../model/batch.ts';
 import { CHUNK_SIZE, type Chunk, type ChunkState, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
-import { StopRetrying } from '../model/job-retries.ts';
+import { StopRetrying } from '../model/job-limits.ts';
 import { whyExcluded } from '../model/member.ts';
 import type { MemberStore, SealedChunk, Sealing } from '../model/ports.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';

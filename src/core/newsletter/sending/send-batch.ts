@@ -4,7 +4,7 @@ import type { DoneSlot } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';
-import { retryStorage, StorageUnavailableError } from '../model/job-retries.ts';
+import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { StateCounts } from '../model/recipient-state.ts';
 import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';

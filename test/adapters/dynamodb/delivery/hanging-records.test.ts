@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createRecordStore } from '../../../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createRecordStore } from '../../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { RECORD_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { retryRecord } from '../../../support/delivering.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createPacingStore } from '../../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
-import { recipientHash } from '../../../../src/adapters/recipient/recipient-hash.ts';
+import { recipientHash } from '../../../../src/adapters/signing/hashed-ids.ts';
 import { opened } from '../../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
 import type { LaneStatus } from '../../../../src/core/operator/views/lane-status.ts';

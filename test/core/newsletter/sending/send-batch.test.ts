@@ -3,7 +3,7 @@ import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
 import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
-import { StorageUnavailableError } from '../../../../src/core/newsletter/model/job-retries.ts';
+import { StorageUnavailableError } from '../../../../src/core/newsletter/model/job-limits.ts';
 import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';
 import { withBits } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { recordLate } from '../../../../src/core/newsletter/sending/record-outcome.ts';

@@ -1,0 +1,154 @@
+import { type DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
+import type { ClaimStore, RecordStore } from '../../../core/delivery/ports.ts';
+import { isStored, RECORD_GUARD } from '../../../core/delivery/retry-record.ts';
+import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../../core/model/notification.ts';
+import { type RowChange, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
+import { type Clock, expiresAt } from '../../../core/model/time.ts';
+import {
+  GatheredError,
+  gather,
+  RECORD_HOLD_MS,
+  SETTLE_WAIT_MS,
+  SETTLEMENT_HOLD_MS,
+  type SendsUnderWay,
+  withinLimit,
+} from '../../batching/gather.ts';
+import { executeStatements, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
+import { createGuardedUpdates, type GuardedUpdate, putGuarded, whereOf } from '../table/guarded-update.ts';
+import { asPlanned, asRead, claimable, type Guard, heldBy } from '../table/guards.ts';
+import { type Item, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
+import { createRowReader } from '../table/single-item.ts';
+
+interface Claim {
+  readonly log_id: string;
+  readonly where: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * ClaimStore on NotificationLog. Claims and settlements of a batch travel in one BatchExecuteStatement.
+ * @param sends settlements wait for those of sends that are under way
+ */
+export function createClaimStore(
+  client: DynamoDBClient,
+  table: string,
+  clock: Clock,
+  sends?: SendsUnderWay,
+): ClaimStore {
+  const read = createRowReader(client, table);
+  const guarded = createGuardedUpdates(client, table, read, {
+    wait_ms: SETTLE_WAIT_MS,
+    hold: sends && { sends, most_ms: SETTLEMENT_HOLD_MS },
+  });
+
+  const claimStatement = (guard: string) =>
+    `UPDATE "${table}" SET send_status='SENDING', claim_until=?, claim_id=?, updated_at=?, send_attempts=send_attempts+1, ` +
+    `attempts_left=attempts_left-1, last_attempt=last_attempt+1 REMOVE next_retry_at WHERE log_id=? AND ${guard} RETURNING ALL NEW *`;
+  const executeClaim = gather<Claim, StatementResult>(
+    (claims) =>
+      executeStatements(
+        client,
+        claims.map(({ where, values }) => ({
+          Statement: claimStatement(where),
+          Parameters: values.map(toValue),
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+        })),
+      ),
+    { max: MAX_STATEMENTS, keyOf: ({ log_id }) => log_id },
+  );
+
+  const updateOf = ({ log_id }: NotificationRow, { set, remove = [] }: RowChange, guard: Guard): GuardedUpdate => ({
+    log_id,
+    set: { ...set, updated_at: clock().toISOString(), updated_by: UPDATED_BY },
+    remove,
+    guard,
+  });
+
+  return {
+    async claim(message, claim_until, claim_id) {
+      const { log_id } = message;
+      const where = whereOf(claimable(message));
+      const values = [claim_until, claim_id, clock().toISOString(), log_id, ...where.values];
+      const result = await executeClaim({ log_id, where: where.text, values });
+      if (result.applied && result.item) return { claimed: true, row: toNotificationRow(result.item) };
+      // Emulators do not return the item of a failed condition; AWS does.
+      const row = result.item ? toNotificationRow(result.item) : await read(log_id);
+      if (row === undefined) return { claimed: false };
+      return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
+    },
+
+    read,
+
+    change: (row, change) => {
+      const applied = (found: NotificationRow, set: RowChange['set']) => wasApplied(found, { ...change, set });
+      return guarded.alone(updateOf(row, change, asPlanned(row)), applied);
+    },
+
+    settle: (row, change) =>
+      guarded.gathered(updateOf(row, change, heldBy(row)), (found) => wasSettled(found, row, change)),
+  };
+}
+
+/**
+ * RecordStore on NotificationRetryLog. A record expires with the history that it belongs to.
+ * @param sends records wait a little for those of sends that are under way
+ */
+export function createRecordStore(client: DynamoDBClient, table: string, sends?: SendsUnderWay): RecordStore {
+  const itemOf = (record: RetryRecord) => toItem({ ...record, expires_at: expiresAt(new Date(record.retry_at)) });
+  const insert = gather<RetryRecord, boolean>(
+    async (records) => {
+      const statements = records.map((record) => insertStatement(table, itemOf(record)));
+      const results = await inTime(executeStatements(client, statements));
+      return results.map((result) => {
+        if (result instanceof GatheredError || result.applied) return result instanceof GatheredError ? result : true;
+        return result.invalid === undefined ? false : new GatheredError(new Error(result.invalid));
+      });
+    },
+    {
+      wait_ms: SETTLE_WAIT_MS,
+      keyOf: ({ retry_log_id }) => retry_log_id,
+      max: MAX_STATEMENTS,
+      hold: sends && { sends, most_ms: RECORD_HOLD_MS },
+    },
+  );
+  const find: RecordStore['find'] = async (log_id, attempt) => {
+    const Key = { original_log_id: { S: log_id }, retry_attempt: { N: String(attempt) } };
+    const get = new GetItemCommand({ TableName: table, Key, ConsistentRead: true });
+    const { Item } = await inTime(client.send(get));
+    return Item && toRetryRecord(Item);
+  };
+  return {
+    async putIfAbsent(record) {
+      if (await insert(record)) return true;
+      return isStored(record, await find(record.original_log_id, record.retry_attempt));
+    },
+    async replace(record, read) {
+      const { applied } = await inTime(putGuarded(client, table, itemOf(record), [asRead(read, RECORD_GUARD)]));
+      return applied || isStored(record, await find(record.original_log_id, record.retry_attempt));
+    },
+    find,
+  };
+}
+
+const inTime = <T>(call: Promise<T>) => withinLimit(call, RECORD_CALL_MS, 'RetryLog');
+
+/** All retry records of a notification, in the order of the attempts. */
+export async function readRecords(client: DynamoDBClient, table: string, log_id: string): Promise<RetryRecord[]> {
+  const records: RetryRecord[] = [];
+  let ExclusiveStartKey: Item | undefined;
+  do {
+    const page = await client.send(
+      new QueryCommand({
+        TableName: table,
+        KeyConditionExpression: 'original_log_id = :id',
+        ExpressionAttributeValues: { ':id': { S: log_id } },
+        ConsistentRead: true,
+        ...(ExclusiveStartKey && { ExclusiveStartKey }),
+      }),
+    );
+    records.push(...(page.Items ?? []).map(toRetryRecord));
+    ExclusiveStartKey = page.LastEvaluatedKey;
+  } while (ExclusiveStartKey !== undefined);
+  return records;
+}
