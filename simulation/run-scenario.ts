@@ -48,7 +48,7 @@ export async function runScenario(
   time.at(START.getTime(), sample);
   startDispatcher(world);
   await time.runUntil(() => over);
-  audit(world, isOver());
+  audit(world);
   return figuresOf(world, seed, held);
 }
 
@@ -69,7 +69,7 @@ function redrive(world: World): void {
   }
 }
 
-function audit(world: World, over: boolean): void {
+function audit(world: World): void {
   const { auditor, tables } = world;
   const letters = new Map<number, number>();
   for (const { message } of world.allQueues().flatMap(({ deadLetters }) => deadLetters)) {
@@ -77,8 +77,7 @@ function audit(world: World, over: boolean): void {
     letters.set(row, (letters.get(row) ?? 0) + 1);
   }
   for (let row = 0; row < tables.size; row++) {
-    const { send_status: status, send_attempts, failure_reason, work_queue } = tables.row(row);
-    const in_index = work_queue === undefined ? undefined : work_queue.startsWith('due') ? 'due' : 'dead';
-    auditor.finish(row, { status, in_index, failure_reason, send_attempts, letters: letters.get(row) ?? 0 }, over);
+    const stored = tables.row(row);
+    auditor.finish(row, { row: { ...stored }, records: tables.recordsOf(stored), letters: letters.get(row) ?? 0 });
   }
 }

@@ -1,14 +1,13 @@
 /**
- * Checks what must hold whatever the pipeline does (the invariants of its design), by what the simulated receivers and
- * tables saw. It shares no code with the pipeline: its numbers are copied from the specification.
+ * Checks what must hold whatever the pipeline does (the invariants of its design). What a row, a record, a send and an
+ * end must be like it asks the promises of the small worlds; itself it counts what the receivers of a million saw. It
+ * shares no code with the pipeline: its numbers are copied from the specification.
  */
+import { ended, WINDOW_HOURS } from './end-promises.ts';
+import * as promises from './promises.ts';
 
-/** Hours from the first attempt in which a retry may be made, and retries: batch-952-notification-retry.md §5.2. */
-export const WINDOW_H: Readonly<Record<string, number>> = { urgent: 24, important: 12, normal: 6, info: 3 };
-const RETRIES: Readonly<Record<string, number>> = { urgent: 10, important: 7, normal: 5, info: 3 };
-/** Shortest wait after a failure, and after a 5xx: §5.1. */
-const SHORTEST_RETRY_MS = 300_000;
-const AFTER_OVERLOAD_MS = 600_000;
+type Stored = promises.Stored;
+
 /** From a claim, which is made within the window, to the request. */
 const CLAIM_TO_REQUEST_MS = 30_000;
 
@@ -38,12 +37,10 @@ export interface Answer {
   readonly retry_after_ms: number | undefined;
 }
 
-/** A row as the table holds it when the simulation ends. */
-export interface FinalRow {
-  readonly status: string;
-  readonly in_index: 'due' | 'dead' | undefined;
-  readonly failure_reason: string | undefined;
-  readonly send_attempts: number;
+/** What the tables and queues hold of a notification when the simulation ends. */
+export interface Final {
+  readonly row: Stored;
+  readonly records: readonly Stored[];
   /** Messages in the dead-letter queues that name it. */
   readonly letters: number;
 }
@@ -65,7 +62,9 @@ export class Auditor {
   readonly #lastRecord: Int16Array;
   readonly #notBefore: Float64Array;
   readonly #firstClaim: Float64Array;
-  readonly #claimedUntil: Float64Array;
+  /** How often an operator sent each notification again. */
+  readonly #redriven: Record<string, number> = {};
+  readonly #memory: promises.Memory = { ...promises.NOTHING_YET, redriven: this.#redriven };
   /** The worker that has a request for the row under way. */
   readonly #sending = new Map<number, object>();
   /** Rows that a worker has requested and not recorded yet. */
@@ -83,7 +82,6 @@ export class Auditor {
     this.#lastRecord = new Int16Array(size).fill(-1);
     this.#notBefore = new Float64Array(size);
     this.#firstClaim = new Float64Array(size);
-    this.#claimedUntil = new Float64Array(size);
   }
 
   /** @param last_attempt the number of its newest attempt, of which its writer kept no record; -1 without one */
@@ -91,20 +89,22 @@ export class Auditor {
     this.#lastRecord[row] = last_attempt;
   }
 
-  claimed(row: number, until: number, now: number): void {
-    if ((this.#claimedUntil[row] ?? 0) > now) this.#violated('2: two claims at once', row);
-    this.#claimedUntil[row] = until;
-    if (!this.#firstClaim[row]) this.#firstClaim[row] = now;
-  }
-
-  released(row: number): void {
-    this.#claimedUntil[row] = 0;
+  /** A row that is stored has changed. */
+  written(row: number, before: Stored, after: Stored, now: number): void {
+    if (after['send_status'] === 'SENDING' && !this.#firstClaim[row]) this.#firstClaim[row] = now;
+    this.#judged(promises.written(this.#memory, before, after, { by: 'worker', now }).violations, row);
   }
 
   /** An operator sends a dead letter again: its window starts anew. */
-  redriven(row: number): void {
+  redriven(row: number, log_id: string): void {
     this.#firstClaim[row] = 0;
     this.#notBefore[row] = 0;
+    this.#redriven[log_id] = (this.#redriven[log_id] ?? 0) + 1;
+  }
+
+  /** A message reaches the provider. @param stored its row, and the record before it */
+  sent(row: number, send: promises.Send, stored: Stored, before: Stored | undefined): void {
+    this.#judged(promises.sent(this.#memory, send, stored, before === undefined ? [] : [before]).violations, row);
   }
 
   requested(row: number, worker: object, now: number): void {
@@ -112,7 +112,7 @@ export class Auditor {
     if (other !== undefined && !this.#dead.has(other)) this.#violated('2: two requests overlap', row);
     if (this.#newest[row] === RECORDED) this.#violated('5: sent after it was delivered', row);
     if (now < (this.#notBefore[row] ?? 0)) this.#violated('7: sent before its backoff was over', row);
-    const window = (WINDOW_H[this.#priority(row)] ?? 0) * 3_600_000 + CLAIM_TO_REQUEST_MS;
+    const window = (WINDOW_HOURS[this.#priority(row)] ?? 0) * 3_600_000 + CLAIM_TO_REQUEST_MS;
     if (now > (this.#firstClaim[row] ?? 0) + window) this.#violated('7: sent after its deadline', row);
     this.#sending.set(row, worker);
     this.#holder.set(row, worker);
@@ -138,11 +138,13 @@ export class Auditor {
   answered(row: number, { now, ok, lost, overloaded, retry_after_ms = 0 }: Answer): void {
     this.#sending.delete(row);
     if (lost) this.#newest[row] = ANSWER_LOST;
-    const shortest = overloaded ? AFTER_OVERLOAD_MS : SHORTEST_RETRY_MS;
+    const shortest = overloaded ? 2 * promises.BASE_INTERVAL_MS : promises.BASE_INTERVAL_MS;
     if (!ok) this.#notBefore[row] = now + Math.max(shortest, retry_after_ms);
   }
 
-  recorded(row: number, attempt: number, status: string): void {
+  recorded(row: number, record: Stored): void {
+    const [attempt, status] = [Number(record['retry_attempt']), record['retry_status']];
+    this.#judged(promises.recorded(this.#memory, record, 'worker').violations, row);
     const last = this.#lastRecord[row] ?? -1;
     if (attempt !== last && attempt !== last + 1) this.#violated(`6: attempt ${last + 1} has no record`, row);
     this.#lastRecord[row] = attempt;
@@ -173,7 +175,7 @@ export class Auditor {
 
   /** A message as it goes into a queue. */
   queued(text: string, row: number): void {
-    if (/@|secret/.test(text)) this.#violated('9: a queue holds an address or a body', row);
+    this.#judged(promises.queued(text), row);
   }
 
   /** A function threw or logged what is no fault of storage. */
@@ -182,19 +184,13 @@ export class Auditor {
     if (this.#violations.length < SHOWN) this.#violations.push(error);
   }
 
-  /** @param over whether nothing was left to do when the simulation ended */
-  finish(row: number, final: FinalRow, over: boolean): void {
-    const { status, in_index, failure_reason, send_attempts, letters } = final;
-    const accepted = this.#acceptances[row] ?? 0;
-    const ended = status === 'SUCCESS' || (status === 'FAILED' && failure_reason !== undefined);
-    if (status === 'SUCCESS' && accepted === 0) this.#violated('1: SUCCESS, and nobody received it', row);
-    if (!ended && in_index !== 'due') this.#violated('1: lost: not finished, and not in the work index', row);
-    if (!ended && over) this.#violated('1: left over: nothing will send it', row);
-    if (ended && in_index === 'due') this.#violated('1: finished, and still due', row);
-    if (status === 'SUCCESS' && this.#lacksRecord(row)) this.#violated('6: delivered without a record', row);
-    if (over && letters !== (in_index === 'dead' ? 1 : 0))
-      this.#violated(`11: ${in_index === 'dead' ? 'dead' : 'not dead'}, with ${letters} letters`, row);
-    if (send_attempts > (RETRIES[this.#priority(row)] ?? 0) + 1) this.#violated('4: too many attempts', row);
+  finish(row: number, { row: stored, records, letters }: Final): void {
+    const log_id = String(stored['log_id']);
+    const accepted = this.#acceptances[row] ? { [log_id]: [] } : {};
+    const all = Array<unknown>(letters).fill(log_id);
+    this.#judged(ended({ ...this.#memory, accepted }, { rows: [stored], records, letters: all }), row);
+    const isDead = promises.textOf(stored['work_queue']).startsWith('dead');
+    if (letters > (isDead ? 1 : 0)) this.#violated(`11: ${isDead ? 'dead' : 'not dead'}, with ${letters} letters`, row);
   }
 
   result(): AuditResult {
@@ -210,6 +206,10 @@ export class Auditor {
   /** It was accepted, and its worker, which lives, has not recorded it. */
   #lacksRecord(row: number): boolean {
     return this.#newest[row] === ACCEPTED || this.#newest[row] === UNRECORDED;
+  }
+
+  #judged(violations: readonly string[], row: number): void {
+    for (const rule of violations) this.#violated(rule, row);
   }
 
   #violated(rule: string, row: number): void {

@@ -57,8 +57,8 @@ function intruder({ log_id, send_status, failure_reason, work_queue }: Stored, m
 }
 
 const HOUR = 3_600_000;
-/** Hours for which a notification is retried, by priority (batch-952-notification-retry.md §5). */
-const WINDOW_HOURS: Readonly<Record<string, number>> = { urgent: 24, important: 12, normal: 6, info: 3 };
+/** Hours from the first attempt in which a retry may be made, by priority (batch-952-notification-retry.md §5). */
+export const WINDOW_HOURS: Readonly<Record<string, number>> = { urgent: 24, important: 12, normal: 6, info: 3 };
 
 /**
  * The rows that must be sent before they expire, if nothing fails from now on: a message that got lost costs a third of

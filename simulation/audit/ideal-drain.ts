@@ -1,4 +1,4 @@
-import { WINDOW_H } from './auditor.ts';
+import { WINDOW_HOURS } from './end-promises.ts';
 
 /** A notification that waits when a provider is back. */
 export interface Waiting {
@@ -11,7 +11,7 @@ export interface Waiting {
 export function idealExpired(waiting: readonly Waiting[], now: number, per_second: number): number {
   let sent = 0;
   let expired = 0;
-  for (const [priority, hours] of Object.entries(WINDOW_H)) {
+  for (const [priority, hours] of Object.entries(WINDOW_HOURS)) {
     const deadlines = waiting
       .filter((one) => one.priority === priority)
       .map(({ since }) => since + hours * 3_600_000)

@@ -58,7 +58,8 @@ export interface Judged {
 
 /** Retries by priority: the source document's table (batch-952-notification-retry.md §5). */
 const RETRIES: Readonly<Record<string, number>> = { urgent: 10, important: 7, normal: 5, info: 3 };
-const BASE_INTERVAL_MS = 300_000;
+/** Shortest wait after a failure; twice that after a 5xx. */
+export const BASE_INTERVAL_MS = 300_000;
 
 function marked(
   memory: Memory,
@@ -216,5 +217,5 @@ export function written(memory: Memory, was: Stored, row: Stored, { by, now }: {
 
 /** A message as it goes into a queue. */
 export function queued(text: string): readonly string[] {
-  return /@|words/.test(text) ? ['9: a queue holds an address or a body'] : [];
+  return /@|words|secret/.test(text) ? ['9: a queue holds an address or a body'] : [];
 }

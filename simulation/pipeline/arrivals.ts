@@ -58,6 +58,7 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => boo
     world.given(tables.size, cohorts.get(priority) ?? { group, priority }, sent - 1);
     tables.insert({
       ...{ log_id, tenant_id, channel, priority, ...integration },
+      ...(by === 'api' && { created_by: 'intake-api' }),
       send_status: sent === 1 ? 'FAILED' : 'PENDING',
       send_attempts: sent,
       attempts_left: max_retries + 1 - sent,

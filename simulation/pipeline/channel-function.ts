@@ -15,6 +15,7 @@ import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance, Ask } from '../../src/core/pacing/plan-reservation.ts';
 import { type ReceiverAsk, ReceiverPacer } from '../../src/core/pacing/receiver-pacer.ts';
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
+import type { Send } from '../audit/promises.ts';
 import { createRandom } from '../engine/random.ts';
 import { EventSource, type QueueFunction } from '../models/event-source.ts';
 import type { SimulatedQueue } from '../models/queue.ts';
@@ -75,7 +76,8 @@ function channelFunction(
   const { time, draw, scenario } = world;
   return {
     start(worker) {
-      const ports = portsOf(worker, queue, world);
+      let left_ms = () => 0;
+      const ports = portsOf(worker, queue, world, () => left_ms());
       const env: Env = {
         call: <T>(port: string, ...args: unknown[]) => {
           const call = ports[port];
@@ -87,6 +89,7 @@ function channelFunction(
       const gate = gateOf(channel, env, world);
       const handler = channelHandler(env, { gate, pacing: gate, gathered: 'at once' });
       return async (batch, remaining) => {
+        left_ms = remaining;
         if (scenario.batch_ms !== undefined) await time.pause(scenario.batch_ms);
         const { batchItemFailures } = await handler(eventOf(batch), { getRemainingTimeInMillis: remaining });
         const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
@@ -102,7 +105,12 @@ function channelFunction(
 type Ports = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
 /** What the calls of the function do, and what they take. */
-function portsOf(worker: WorkerProcess, queue: SimulatedQueue<QueueMessage>, world: World): Ports {
+function portsOf(
+  worker: WorkerProcess,
+  queue: SimulatedQueue<QueueMessage>,
+  world: World,
+  left_ms: () => number,
+): Ports {
   const { tables, time, breakers, budgets } = world;
   const plain = <T>(run: () => T | Promise<T>) => world.storageCall(worker, TABLE_MS, () => 0, run);
   const state = <T>(partition: string, units: number, run: () => Promise<T>) => {
@@ -139,7 +147,7 @@ function portsOf(worker: WorkerProcess, queue: SimulatedQueue<QueueMessage>, wor
     'contents.read': ({ log_id }: { log_id: string }) =>
       plain(() => {
         tables.readUnits += 0.5;
-        return { ...CONTENT, recipient: `${log_id}@example.test` };
+        return { ...CONTENT, recipient: `${log_id}@example.com` };
       }),
     'retries.send': (message: QueueMessage, delay_seconds: number) =>
       world.storageCall(
@@ -155,7 +163,8 @@ function portsOf(worker: WorkerProcess, queue: SimulatedQueue<QueueMessage>, wor
         return 0;
       }),
     'time.pause': time.pause,
-    'provider.send': (log_id: string) => request(log_id, worker, world),
+    'provider.send': (log_id: string, attempt: number, recipient: string) =>
+      request({ log_id, attempt, recipient, left_ms: left_ms() }, worker, world),
     'breakers.list': onBreakers(0, breaker.list),
     'breakers.first': onBreakers(0, breaker.first),
     'breakers.read': onBreakers(0, breaker.read),
@@ -169,11 +178,19 @@ function portsOf(worker: WorkerProcess, queue: SimulatedQueue<QueueMessage>, wor
 }
 
 /** One request to the provider. It takes effect when it arrives; a process that dies meanwhile gets no answer. */
-async function request(log_id: string, worker: WorkerProcess, world: World): Promise<SendResult> {
-  const { auditor, observer, time } = world;
+async function request(
+  send: Pick<Send, 'log_id' | 'attempt' | 'recipient' | 'left_ms'>,
+  worker: WorkerProcess,
+  world: World,
+): Promise<SendResult> {
+  const { auditor, observer, time, tables } = world;
+  const { log_id, attempt } = send;
   const row = rowOf(log_id);
   const taken = await worker.call(1, () => {
-    auditor.requested(row, worker, time.now);
+    const { now } = time;
+    const sent = { ...send, by: '', now, late: worker.dead };
+    auditor.sent(row, sent, { ...tables.row(row) }, tables.recordOf(log_id, attempt - 1));
+    auditor.requested(row, worker, now);
     observer.requested(row, time.now);
     const taken = world.provider(row).take(time.now);
     if (taken.accepted) {

@@ -1,6 +1,6 @@
 import { MemoryBreakers, MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
-import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../../src/core/model/channels.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
 import type { QueueMessage } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
@@ -15,7 +15,7 @@ import { Provider } from '../models/provider.ts';
 import { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { CONCURRENCY, type Scenario } from '../scenarios/scenario.ts';
-import { logIdOf, rowOf, Tables, type TableWatcher } from '../twins/tables.ts';
+import { rowOf, Tables, type TableWatcher } from '../twins/tables.ts';
 import { type Cohort, Observer } from './observer.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
@@ -65,16 +65,12 @@ export class World {
     this.auditor = new Auditor(size, (row) => cohort(row).priority);
     this.observer = new Observer(START.getTime(), size, cohort);
     const watcher: TableWatcher = {
-      claimed: (row, until) => this.auditor.claimed(row, until, time.now),
-      recorded: (row, { original_log_id, retry_attempt, retry_status }) => {
-        this.auditor.recorded(row, retry_attempt, retry_status);
-        this.#forget(original_log_id, retry_attempt - 1);
+      written: (row, before, after) => {
+        this.auditor.written(row, before, after, time.now);
+        const { send_status, failure_reason } = after as Partial<NotificationRow>;
+        if (send_status !== 'SENDING') this.observer.changed(row, String(send_status), failure_reason);
       },
-      changed: (row, status, reason) => {
-        this.auditor.released(row);
-        this.observer.changed(row, status, reason);
-        if (status === 'SUCCESS') this.#forget(logIdOf(row), this.tables.row(row).last_attempt);
-      },
+      recorded: (row, record) => this.auditor.recorded(row, { ...record }),
     };
     this.tables = new Tables(time, watcher, scenario.indexShards);
     const perChannel = <T>(of: (channel: Channel, lane: Lane) => T) =>
@@ -88,11 +84,6 @@ export class World {
       (channel, lane) =>
         new SimulatedQueue(time, { ...QUEUE_OPTIONS, visibility_ms: SIX_TIMEOUTS_MS + windowOf(channel, lane) }),
     );
-  }
-
-  /** Nobody looks for a record that is not its row's newest, or whose row is delivered: a million would fill the memory. */
-  #forget(log_id: string, attempt: number): void {
-    this.tables.memory.retryLog.delete(retryLogId(log_id, attempt));
   }
 
   /** A new notification; its cohort names those whose waits are counted with its own. */
@@ -129,7 +120,7 @@ export class World {
 
   /** An operator sends these dead letters again. */
   redriving(letters: readonly { readonly message: QueueMessage }[]): void {
-    for (const { message } of letters) this.auditor.redriven(rowOf(message.log_id));
+    for (const { message } of letters) this.auditor.redriven(rowOf(message.log_id), message.log_id);
   }
 
   /** Whether the region's storage and queues refuse every call now. */

@@ -1,17 +1,18 @@
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
+import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { Capacity } from '../models/capacity.ts';
 import { WorkIndex } from './work-index.ts';
 
+type Stored = Readonly<Record<string, unknown>>;
+
 /** What the tables tell those who watch them. Rows are named by their numbers. */
 export interface TableWatcher {
-  claimed(row: number, until: number): void;
+  written(row: number, before: Stored, after: Stored): void;
   recorded(row: number, record: RetryRecord): void;
-  /** It is claimed by nobody now. */
-  changed(row: number, status: string, failure_reason: string | undefined): void;
 }
 
 const DIGITS = 8;
@@ -28,8 +29,6 @@ export function logIdOf(row: number): string {
 export function rowOf(log_id: string): number {
   return Number(log_id.slice(1));
 }
-
-type Stored = Readonly<Record<string, unknown>>;
 
 /**
  * The tables of the pipeline in memory, with an index for a million rows, what their calls cost, and watchers. The calls
@@ -88,6 +87,16 @@ export class Tables {
     return found;
   }
 
+  /** The records of all attempts of a row. */
+  recordsOf({ log_id, last_attempt }: NotificationRow): Stored[] {
+    return Array.from({ length: last_attempt + 1 }, (_, attempt) => this.recordOf(log_id, attempt) ?? []).flat();
+  }
+
+  recordOf(log_id: string, attempt: number): Stored | undefined {
+    const record = this.memory.retryLog.get(retryLogId(log_id, attempt));
+    return record && { ...record };
+  }
+
   /** Milliseconds that a write to the row's partition of the work index waits. @throws ThrottledError */
   indexWait(log_id: string): number {
     const queue = this.memory.log.get(log_id)?.['work_queue'];
@@ -120,11 +129,7 @@ export class Tables {
     if (moved) this.index.changed(log_id);
     if (before === undefined) return;
     for (const { work_queue } of moved ? [before, after] : []) if (work_queue !== undefined) this.writeUnits += 1;
-    const { send_status, claim_until, failure_reason } = after as Partial<NotificationRow>;
-    if (send_status !== 'SENDING') this.#watcher.changed(rowOf(log_id), String(send_status), failure_reason);
-    else if (claim_until !== undefined && claim_until !== before['claim_until']) {
-      this.#watcher.claimed(rowOf(log_id), Date.parse(claim_until));
-    }
+    this.#watcher.written(rowOf(log_id), before, after);
   }
 }
 

@@ -64,7 +64,7 @@ describe('storage of the scenarios, of which each entry of the index is a moment
     },
     clock: now,
   };
-  const { memory, rows, records, index } = new Tables(time, { claimed() {}, recorded() {}, changed() {} });
+  const { memory, rows, records, index } = new Tables(time, { written() {}, recorded() {} });
   storeSuite(() => inMemory(memory, { ...memory, ...{ rows, records, dueIndex: index, indexStore: memory } }));
 });
 

@@ -7,22 +7,26 @@ const answer = (now: number, more: Partial<Answer> = {}) => ({
   ...{ now, ok: true, lost: false, overloaded: false, retry_after_ms: undefined },
   ...more,
 });
-const DELIVERED = {
-  status: 'SUCCESS',
-  in_index: undefined,
-  failure_reason: undefined,
-  send_attempts: 1,
-  letters: 0,
-} as const;
-
-const DEAD = { status: 'FAILED', in_index: 'dead', failure_reason: 'X', send_attempts: 1, letters: 1 } as const;
+const ROW = { log_id: 'n0', priority: 'info', created_by: 'intake-api', send_attempts: 1, last_attempt: 0 };
+const DUE = { ...ROW, send_status: 'PENDING', work_queue: 'due#info#0', send_attempts: 0, last_attempt: -1 };
+const SENDING = { ...ROW, send_status: 'SENDING', work_queue: 'due#info#0', claim_id: 'a' };
+const record = (retry_attempt: number, retry_status: string) => ({
+  original_log_id: 'n0',
+  retry_attempt,
+  retry_status,
+});
+const DELIVERED = { row: { ...ROW, send_status: 'SUCCESS' }, records: [record(0, 'SUCCESS')], letters: 0 };
+const DEAD = {
+  row: { ...ROW, send_status: 'FAILED', failure_reason: 'X', work_queue: 'dead#info#0' },
+  ...{ records: [record(0, 'FAILED')], letters: 1 },
+};
 
 /** One notification, which a worker claims at T0. */
 function claimed() {
   const worker = {};
   const auditor = new Auditor(1, () => 'info');
   auditor.given(0, -1);
-  auditor.claimed(0, T0 + 65_000, T0);
+  auditor.written(0, DUE, { ...SENDING, claim_until: new Date(T0 + 65_000).toISOString() }, T0);
   const send = (now: number, by: object = worker) => {
     auditor.requested(0, by, now);
     auditor.accepted(0);
@@ -35,24 +39,37 @@ describe('the auditor of a simulation', () => {
   it('finds nothing wrong with a notification that is sent, recorded and settled', () => {
     const { auditor, send } = claimed();
     send(T0);
-    auditor.recorded(0, 0, 'SUCCESS');
-    auditor.finish(0, DELIVERED, true);
+    auditor.recorded(0, record(0, 'SUCCESS'));
+    auditor.finish(0, DELIVERED);
     expect(auditor.result()).toMatchObject({ violations: 0, duplicates: 0 });
   });
 
   it.each<[string, (given: ReturnType<typeof claimed>) => void]>([
-    ['2: two claims', ({ auditor }) => auditor.claimed(0, T0 + 70_000, T0 + 1_000)],
+    [
+      '2: two unexpired claims',
+      ({ auditor }) => {
+        const claim_until = new Date(T0 + 65_000).toISOString();
+        auditor.written(0, { ...SENDING, claim_until }, { ...SENDING, claim_id: 'b' }, T0 + 1_000);
+      },
+    ],
+    [
+      '2: sent while its row is SUCCESS',
+      ({ auditor }) => {
+        const send = { log_id: 'n0', attempt: 0, by: '', recipient: 'n0@example.com', now: T0, late: false };
+        auditor.sent(0, { ...send, left_ms: 50_000 }, { ...SENDING, send_status: 'SUCCESS' }, undefined);
+      },
+    ],
     ['2: two requests', ({ auditor }) => [{}, {}].forEach((worker) => void auditor.requested(0, worker, T0))],
     ['3: a duplicate', ({ send }) => [T0, T0 + 1_000].forEach((now) => void send(now))],
     [
       '5: sent after',
       ({ auditor, send }) => {
         send(T0);
-        auditor.recorded(0, 0, 'SUCCESS');
+        auditor.recorded(0, record(0, 'SUCCESS'));
         auditor.requested(0, {}, T0 + 1_000);
       },
     ],
-    ['6: attempt 0 has no record', ({ auditor }) => auditor.recorded(0, 1, 'FAILED')],
+    ['6: attempt 0 has no record', ({ auditor }) => auditor.recorded(0, { ...record(1, 'FAILED'), uncounted: true })],
     [
       '7: sent before its backoff',
       ({ auditor, worker }) => {
@@ -71,12 +88,16 @@ describe('the auditor of a simulation', () => {
     ],
     ['7: sent after its deadline', ({ send }) => send(T0 + 181 * MINUTE)],
     ['9: a queue', ({ auditor }) => auditor.queued('{"to":"someone@example.test"}', 0)],
-    ['1: SUCCESS, and nobody', ({ auditor }) => auditor.finish(0, DELIVERED, true)],
-    ['1: lost', ({ auditor }) => auditor.finish(0, { ...DELIVERED, status: 'RETRY' }, false)],
-    ['11: dead, with 0 letters', ({ auditor }) => auditor.finish(0, { ...DEAD, letters: 0 }, true)],
-    ['11: not dead, with 1', ({ auditor }) => auditor.finish(0, { ...DEAD, in_index: undefined }, true)],
-    ['1: left over', ({ auditor }) => auditor.finish(0, { ...DELIVERED, status: 'RETRY', in_index: 'due' }, true)],
-    ['4: too many attempts', ({ auditor }) => auditor.finish(0, { ...DEAD, send_attempts: 5 }, true)],
+    ['1: SUCCESS without an acceptance', ({ auditor }) => auditor.finish(0, DELIVERED)],
+    ['1: lost', ({ auditor }) => auditor.finish(0, { ...DELIVERED, row: { ...ROW, send_status: 'RETRY' } })],
+    ['11: a dead row without', ({ auditor }) => auditor.finish(0, { ...DEAD, letters: 0 })],
+    ['11: dead, with 2', ({ auditor }) => auditor.finish(0, { ...DEAD, letters: 2 })],
+    ['11: not dead, with 1', ({ auditor }) => auditor.finish(0, { ...DELIVERED, letters: 1 })],
+    [
+      '4: more attempts',
+      ({ auditor }) => auditor.written(0, SENDING, { ...SENDING, send_status: 'RETRY', send_attempts: 5 }, T0),
+    ],
+    ['11: redrive_count', ({ auditor }) => auditor.written(0, SENDING, { ...SENDING, redrive_count: 1 }, T0)],
   ])('reports %s', (violation, happen) => {
     const given = claimed();
     happen(given);
@@ -109,7 +130,7 @@ describe('the auditor of a simulation', () => {
     const recorded = claimed();
     recorded.send(T0);
     recorded.auditor.refused(recorded.worker);
-    recorded.auditor.recorded(0, 0, 'SUCCESS');
+    recorded.auditor.recorded(0, record(0, 'SUCCESS'));
     recorded.send(T0 + 20 * MINUTE);
     expect(recorded.auditor.result().examples).toEqual([
       'invariant 5: sent after it was delivered (notification 0)',
@@ -118,8 +139,8 @@ describe('the auditor of a simulation', () => {
     const never = claimed();
     never.send(T0);
     never.auditor.refused(never.worker);
-    never.auditor.finish(0, DELIVERED, true);
-    expect(never.auditor.result().examples).toEqual(['invariant 6: delivered without a record (notification 0)']);
+    never.auditor.finish(0, { ...DELIVERED, records: [] });
+    expect(never.auditor.result().examples).toContain('invariant 6: an attempt has no record (notification 0)');
   });
 
   it('excuses a retry whose worker died with the answer that it should wait for', () => {
