@@ -113,8 +113,8 @@ function portsOf(
 ): Ports {
   const { tables, time, breakers, budgets } = world;
   const plain = <T>(run: () => T | Promise<T>) => world.storageCall(worker, TABLE_MS, () => 0, run);
-  const state = <T>(partition: string, units: number, run: () => Promise<T>) => {
-    tables.writeUnits += units;
+  const state = <T>(partition: string, writes: boolean, run: () => Promise<T>) => {
+    if (writes) tables.stateWritten(partition);
     return world.storageCall(worker, TABLE_MS, () => tables.wait(`state ${partition}`, 1), run);
   };
   const { rows, records } = tables;
@@ -132,9 +132,9 @@ function portsOf(
     (...args: A) =>
       plain(() => run(...args));
   const onBreakers =
-    <A extends unknown[], T>(units: number, run: (...args: A) => Promise<T>) =>
+    <A extends unknown[], T>(writes: boolean, run: (...args: A) => Promise<T>) =>
     (...args: A) =>
-      state('breakers', units, () => run(...args));
+      state('breakers', writes, () => run(...args));
   const { store: breaker } = breakers;
   return {
     'rows.claim': onTable(rows.claim),
@@ -165,14 +165,14 @@ function portsOf(
     'time.pause': time.pause,
     'provider.send': (log_id: string, attempt: number, recipient: string) =>
       request({ log_id, attempt, recipient, left_ms: left_ms() }, worker, world),
-    'breakers.list': onBreakers(0, breaker.list),
-    'breakers.first': onBreakers(0, breaker.first),
-    'breakers.read': onBreakers(0, breaker.read),
-    'breakers.write': onBreakers(1, breaker.write),
-    'breakers.takeSlot': onBreakers(1, breaker.takeSlot),
-    'pacing.read': (name: string) => state(`budget ${name}`, 0, () => budgets.store.read(name)),
+    'breakers.list': onBreakers(false, breaker.list),
+    'breakers.first': onBreakers(false, breaker.first),
+    'breakers.read': onBreakers(false, breaker.read),
+    'breakers.write': onBreakers(true, breaker.write),
+    'breakers.takeSlot': onBreakers(true, breaker.takeSlot),
+    'pacing.read': (name: string) => state(`budget ${name}`, false, () => budgets.store.read(name)),
     'pacing.change': (...args: Parameters<PacingStore['change']>) =>
-      state(`budget ${args[0]}`, 1, () => budgets.store.change(...args)),
+      state(`budget ${args[0]}`, true, () => budgets.store.change(...args)),
     'account.limits': () => worker.call(TABLE_MS, () => world.accountLimits()),
   };
 }

@@ -35,6 +35,7 @@ export class Observer {
   readonly samples: Sample[] = [];
   readonly ends: Record<string, number> = {};
   accepted = 0;
+  requests = 0;
   finished = 0;
   lastAccepted = 0;
   /** Acceptances by second since the start. */
@@ -65,6 +66,7 @@ export class Observer {
   }
 
   requested(row: number, now: number): void {
+    this.requests += 1;
     if (this.#firstSent[row]) return;
     this.#firstSent[row] = 1;
     this.#add(this.first, row, now);

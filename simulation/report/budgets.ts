@@ -17,6 +17,7 @@ interface Judged {
   readonly drain?: Drain;
   readonly throttled_by_providers: number;
   readonly throttled_by_tables: number;
+  readonly pipeline_state: { readonly units_per_request: number };
 }
 
 export interface BudgetResult {
@@ -37,9 +38,17 @@ const OTHERS_URGENT: Budget<Judged> = {
   at_most: 60,
 };
 
+/** Budgets are kept per receiver, and reserved by the batch. */
+const PACING_COST: Budget<Judged> = {
+  what: 'write units on PipelineState per request',
+  of: ({ pipeline_state }) => pipeline_state.units_per_request,
+  at_most: 0.1,
+};
+
 const BUDGETS: Readonly<Record<string, readonly Budget<Judged>[]>> = {
   'noisy-tenant': [OTHERS_URGENT],
   'info-flood': [OTHERS_URGENT],
+  'slack-limit': [PACING_COST],
   'peak-hour': [
     { what: 'minutes for 99 % of the peak', of: ({ drain }) => (drain?.seconds_99_percent ?? 0) / 60, at_most: 48 },
   ],

@@ -43,6 +43,7 @@ export function judgement(budgets: readonly BudgetResult[], examples: readonly s
 
 function summaryOf(figures: Figures): [string, unknown][] {
   const { drain, cost, events } = figures;
+  const { units_per_request, hottest } = figures.pipeline_state;
   return [
     ['scenario', `${figures.scenario}, seed ${figures.seed}`],
     ['notifications', figures.notifications.toLocaleString('en')],
@@ -62,6 +63,10 @@ function summaryOf(figures: Figures): [string, unknown][] {
     ['duplicates', figures.duplicates === 0 ? 0 : counts(figures.duplicates_by_cause)],
     ['refused for a rate', figures.throttled_by_providers],
     ['throttled by tables', figures.throttled_by_tables],
+    [
+      'pipeline state',
+      `${rounded(units_per_request, 3)} write units per request; ${hottest.per_second} a second on ${hottest.item || 'none'}`,
+    ],
     ['events', counts(events) || 'none'],
     ['cost', costText(cost)],
     ['violations', figures.violations],

@@ -22,6 +22,11 @@ export interface Figures extends AuditResult {
   readonly throttled_by_providers: number;
   /** Calls that a partition of DynamoDB refused. */
   readonly throttled_by_tables: number;
+  /** Write units on PipelineState per request to a provider, and the most that one item took within a second. */
+  readonly pipeline_state: {
+    readonly units_per_request: number;
+    readonly hottest: { item: string; per_second: number };
+  };
   /** Breakers, workers that died, sweeps that failed. */
   readonly events: Readonly<Record<string, number>>;
   readonly cost: Cost;
@@ -43,6 +48,7 @@ export function figuresOf(world: World, seed: number, held: Held | undefined): F
     ...auditor.result(),
     throttled_by_providers: world.throttledByProviders,
     throttled_by_tables: tables.throttled,
+    pipeline_state: { units_per_request: tables.stateUnits / Math.max(1, observer.requests), hottest: tables.hottest },
     events: world.counts,
     cost: costOf(world),
     samples: observer.samples,

@@ -42,8 +42,8 @@ const SCENARIOS: readonly NamedPipeline[] = [
   },
   {
     name: 'outage',
-    describes: 'an hour in which SES answers errors; then it takes 280 a second, and nothing new arrives',
-    notifications: 1_000_000,
+    describes: 'an hour in which SES answers errors; then it takes 280 a second per million, and nothing new arrives',
+    notifications: 250_000,
     make: (count) => ({
       arrivals: [
         {

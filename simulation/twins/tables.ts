@@ -42,8 +42,13 @@ export class Tables {
   readonly #time: Pick<VirtualTime, 'now' | 'clock'>;
   readonly #watcher: TableWatcher;
   readonly #capacities = new Map<string, Capacity>();
+  /** What the items of PipelineState took in the second of their last write. */
+  readonly #items = new Map<string, { second: number; units: number }>();
   writeUnits = 0;
   readUnits = 0;
+  /** Of these on PipelineState; and the most that one of its items took within a second. */
+  stateUnits = 0;
+  hottest = { item: '', per_second: 0 };
 
   /** @param shards partitions per state and priority of the work index; the defaults unless given */
   constructor(time: Pick<VirtualTime, 'now' | 'clock'>, watcher: TableWatcher, shards: number = BASE_SHARDS.work) {
@@ -111,6 +116,17 @@ export class Tables {
       this.#capacities.set(partition, capacity);
     }
     return capacity.take(units, this.#time.now);
+  }
+
+  /** A write to an item of PipelineState. */
+  stateWritten(item: string): void {
+    this.writeUnits += 1;
+    this.stateUnits += 1;
+    const second = Math.floor(this.#time.now / 1000);
+    const before = this.#items.get(item);
+    const units = before?.second === second ? before.units + 1 : 1;
+    this.#items.set(item, { second, units });
+    if (units > this.hottest.per_second) this.hottest = { item, per_second: units };
   }
 
   /** A write whose condition fails costs as much. */
