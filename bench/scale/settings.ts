@@ -1,31 +1,7 @@
 import { FUNCTION_MEMORY_MB } from '../../lib/config/function-memory.ts';
 import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/index-shards.ts';
-
-/**
- * Dollars, us-east-1, on demand, without free tiers, as of November 2026. Whoever deploys elsewhere, or finds another
- * price on the services' price pages, replaces it here and runs `npm run bench:scale`.
- */
-const UNIT_PRICES = {
-  write_unit: 0.625 / 1e6,
-  read_unit: 0.125 / 1e6,
-  /** Of DynamoDB, with point-in-time recovery. */
-  gigabyte_month: 0.25 + 0.2,
-  /** With the surcharge of fair queues. */
-  sqs_request: (0.4 + 0.1) / 1e6,
-  lambda_request: 0.2 / 1e6,
-  /** arm64. */
-  lambda_gigabyte_second: 0.0000133334,
-  log_gigabyte: 0.5,
-} as const;
-
-/** Dollars a month whatever the load: three keys, two secrets, alarms, the dashboard, custom metrics. */
-const FIXED_PRICES = {
-  kms_keys: 3 * 1,
-  secrets: 2 * 0.4,
-  alarms: 40 * 0.1,
-  dashboard: 3,
-  metrics: 50 * 0.3,
-} as const;
+import { priceAtRest, STAGES_AT_REST, totalOf } from './price-at-rest.ts';
+import { UNIT_PRICES } from './unit-prices.ts';
 
 /** What a team expects, all of it webhooks of priority `normal` or `info`, which share one lane. */
 export interface Load {
@@ -124,7 +100,7 @@ function monthly(notifications: number, seconds: number, sender_mb: number): num
     notifications * (sqs_requests * price.sqs_request + log_gigabytes * price.log_gigabyte) +
     batches * 2 * price.lambda_request +
     (batches * seconds * (sender_mb / 1_024) + indexer * (256 / 1_024)) * price.lambda_gigabyte_second;
-  return Object.values(FIXED_PRICES).reduce((sum, dollars) => sum + dollars, variable);
+  return variable + totalOf(priceAtRest(STAGES_AT_REST.everything));
 }
 
 const COLUMNS = ['load', 'a month', 'in the peak hour', 'what to set', 'peak taken in', 'dollars a month', 'storage'];

@@ -57,5 +57,5 @@ export function countBy(
 
 /** With the stage's monitoring off, Powertools itself writes none. */
 function isWanted(name: MetricName): boolean {
-  return process.env['MONITORING'] !== 'critical' || definitionOf(name).full_only !== true;
+  return process.env['MONITORING'] !== 'critical' || definitionOf(name).idle !== 'full';
 }

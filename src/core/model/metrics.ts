@@ -27,10 +27,12 @@ export interface MetricDefinition {
   readonly by: readonly ('channel' | 'error_type')[];
   readonly meaning: string;
   /**
-   * Written also when nothing happens, and paid for by the month; no critical alarm reads it. A stage with critical
-   * monitoring does without.
+   * Written also while nothing happens, and thus paid for the whole month: with full monitoring only, or also with
+   * critical, whose alarms read it.
    */
-  readonly full_only?: true;
+  readonly idle?: 'full' | 'critical';
+  /** The one channel that has it. */
+  readonly only?: Channel;
 }
 
 const send = { from: 'send', by: ['channel'], unit: 'Count' } as const;
@@ -67,15 +69,15 @@ export const METRICS = {
   BreakersClosed: { ...send, meaning: 'breakers that closed' },
   FailedOver: { ...send, meaning: 'notifications continued on their fallback channel' },
   // Dispatcher; dry runs are not counted
-  Sweeps: { ...sweep, meaning: 'scheduled sweeps that reached the end of the work index' },
-  SweepDue: { ...sweep, full_only: true, meaning: 'notifications that a sweep found due' },
-  SweepDispatched: { ...sweep, full_only: true, meaning: 'notifications that a sweep queued' },
+  Sweeps: { ...sweep, idle: 'critical', meaning: 'scheduled sweeps that reached the end of the work index' },
+  SweepDue: { ...sweep, idle: 'full', meaning: 'notifications that a sweep found due' },
+  SweepDispatched: { ...sweep, idle: 'full', meaning: 'notifications that a sweep queued' },
   SweepSkipped: {
     ...sweep,
-    full_only: true,
+    idle: 'full',
     meaning: 'due notifications that a sweep did not queue, as their lane has a backlog',
   },
-  SweepDuration: { ...sweep, full_only: true, unit: 'Milliseconds', meaning: 'one invocation of the dispatcher' },
+  SweepDuration: { ...sweep, idle: 'full', unit: 'Milliseconds', meaning: 'one invocation of the dispatcher' },
   EntriesSetAside: { ...sweep, meaning: 'malformed rows that a sweep took out of the work index' },
   // Due-indexer
   RowsIndexed: { ...indexer, meaning: 'rows of other writers that entered the work index' },
@@ -83,23 +85,34 @@ export const METRICS = {
   RowsOutdated: { ...indexer, meaning: 'rows of other writers that have changed since; the later image counts' },
   RowsFailed: { ...indexer, meaning: 'rows of other writers that storage refused for the moment; they are read again' },
   // Reconciler; dry runs are not counted
-  RowsScanned: { ...reconciler, meaning: 'rows of NotificationLog that the reconciler looked at' },
-  RowsMissed: { ...reconciler, meaning: 'rows among these that the due-indexer never took in' },
+  RowsScanned: { ...reconciler, idle: 'critical', meaning: 'rows of NotificationLog that the reconciler looked at' },
+  RowsMissed: { ...reconciler, idle: 'critical', meaning: 'rows among these that the due-indexer never took in' },
   // Monitor
-  OldestDueAge: { ...monitor, unit: 'Seconds', meaning: 'how long the oldest due notification has been due' },
-  DeadNotifications: { ...monitor, full_only: true, meaning: 'notifications that wait for an operator' },
-  OpenBreakers: { ...monitor, full_only: true, meaning: 'breakers that are open' },
-  SendRate: { ...monitor, full_only: true, meaning: 'sends per second that the budget plans now; e-mail only' },
-  DailyQuota: { ...monitor, full_only: true, meaning: 'recipients that SES allows in 24 hours' },
-  DailyQuotaUsed: { ...monitor, full_only: true, meaning: 'recipients of the last 24 hours' },
+  OldestDueAge: {
+    ...monitor,
+    idle: 'critical',
+    unit: 'Seconds',
+    meaning: 'how long the oldest due notification has been due',
+  },
+  DeadNotifications: { ...monitor, idle: 'full', meaning: 'notifications that wait for an operator' },
+  OpenBreakers: { ...monitor, idle: 'full', meaning: 'breakers that are open' },
+  SendRate: {
+    ...monitor,
+    idle: 'full',
+    only: 'email',
+    meaning: 'sends per second that the budget plans now; e-mail only',
+  },
+  DailyQuota: { ...monitor, idle: 'full', only: 'email', meaning: 'recipients that SES allows in 24 hours' },
+  DailyQuotaUsed: { ...monitor, idle: 'full', only: 'email', meaning: 'recipients of the last 24 hours' },
   PausedUses: {
     ...monitor,
-    full_only: true,
+    idle: 'full',
+    only: 'email',
     meaning: 'uses of the budget that get nothing now: newsletter, info, standard, express',
   },
   DeadNotificationsReported: {
     ...monitor,
-    full_only: true,
+    idle: 'full',
     by: [],
     meaning: 'dead notifications that a notice reported to operators',
   },

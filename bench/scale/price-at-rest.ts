@@ -1,0 +1,192 @@
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { sweepIntervalSeconds } from '../../lib/config/schedule-expression.ts';
+import { parseStageConfig, type StageConfigInput } from '../../lib/config/stage-config.ts';
+import { NotificationRetryStack } from '../../lib/notification-retry-stack.ts';
+import { definitionOf, METRICS, type MetricName } from '../../src/core/model/metrics.ts';
+import { UNIT_PRICES as PRICE } from './unit-prices.ts';
+
+type Properties = Readonly<Record<string, unknown>>;
+interface Resources {
+  readonly [id: string]: { readonly Type: string; readonly Properties?: Properties };
+}
+
+const PLAIN = { stage: 'dev', senderAddress: 'noreply@mail.your-domain.example' } as const;
+const LEAST = { stage: 'dev', channels: ['webhook'], api: false, newsletters: false, monitoring: 'off' } as const;
+const EVERYTHING = {
+  ...PLAIN,
+  stage: 'prod',
+  console: { issuer: 'https://login.your-domain.example', clientId: 'console' },
+} as const;
+
+/** The stages whose price at rest docs/reference/costs.md states. */
+export const STAGES_AT_REST = {
+  least: LEAST,
+  default: PLAIN,
+  everything: EVERYTHING,
+} as const satisfies Readonly<Record<string, StageConfigInput>>;
+
+const HOURS = 730;
+const SECONDS = HOURS * 3_600;
+/** Lambda polls an idle queue so often for each event source. */
+const RECEIVES = 15 * 60 * HOURS;
+/**
+ * DynamoDB asks KMS for the key of a table again after so many seconds without a call, for each role. A run between two
+ * others that are so far apart leaves no such pause.
+ */
+const KEY_CACHE_SECONDS = 300;
+/** A run that finds nothing: billed seconds of a warm function, gigabytes of its lines and Lambda's, tables that it reads. */
+const IDLE_RUN = { seconds: 0.1, log_gigabytes: 1e-6, tables: 2 } as const;
+/** DynamoDB units of a run that finds nothing (docs/reference/costs.md), by its function and what it is asked. */
+const UNITS: Readonly<Record<string, { readonly reads: number; readonly writes: number }>> = {
+  dispatcher: { reads: 16, writes: 1 },
+  'dispatcher ahead': { reads: 16, writes: 0 },
+  'dispatcher express_minutes': { reads: 8, writes: 0 },
+  monitor: { reads: 49.5, writes: 1 },
+  'newsletter-clock': { reads: 1, writes: 0 },
+  reconciler: { reads: 2, writes: 2 },
+};
+
+export interface PriceLine {
+  readonly en: string;
+  readonly ja: string;
+  readonly count: number;
+  readonly dollars: number;
+}
+
+/** What a stage costs a month while nothing happens, from its synthesized template. */
+export function priceAtRest(given: StageConfigInput): PriceLine[] {
+  const resources = resourcesOf(given);
+  const of = (type: string) =>
+    Object.values(resources).flatMap((one) => (one.Type === type ? [one.Properties ?? {}] : []));
+  const line = (en: string, ja: string, count: number, each: number): PriceLine => {
+    return { en, ja, count, dollars: count * each };
+  };
+  const runs = scheduledRuns(resources);
+  const polled = of('AWS::Lambda::EventSourceMapping').filter(
+    ({ ScalingConfig }) => ScalingConfig !== undefined,
+  ).length;
+  const alarmMetrics = of('AWS::CloudWatch::Alarm').reduce((sum, alarm) => sum + metricsOf(alarm), 0);
+  return [
+    line('KMS keys', 'KMS キー', of('AWS::KMS::Key').length, PRICE.kms_key_month),
+    line('secrets', 'シークレット', of('AWS::SecretsManager::Secret').length, PRICE.secret_month),
+    line('queues that Lambda polls', 'Lambda がポーリングするキュー', polled, RECEIVES * PRICE.sqs_empty_receive),
+    line('metrics of alarms', 'アラームのメトリクス', alarmMetrics, PRICE.alarm_metric_month),
+    line('custom metrics', 'カスタムメトリクス', customMetrics(resources, runs), PRICE.custom_metric_month),
+    line('dashboards', 'ダッシュボード', of('AWS::CloudWatch::Dashboard').length, PRICE.dashboard_month),
+    {
+      en: 'scheduled runs',
+      ja: 'スケジュール実行',
+      count: runs.reduce((sum, { times }) => sum + times, 0),
+      dollars: runs.reduce((sum, run) => sum + priceOf(run), 0) + unwrapsOf(runs) * PRICE.kms_request,
+    },
+  ];
+}
+
+export const totalOf = (lines: readonly PriceLine[]): number => lines.reduce((sum, { dollars }) => sum + dollars, 0);
+
+const synthesized = new Map<string, Resources>();
+
+function resourcesOf(given: StageConfigInput): Resources {
+  const key = JSON.stringify(given);
+  const known = synthesized.get(key);
+  if (known !== undefined) return known;
+  const app = new App({ treeMetadata: false, stackTraces: false, context: { 'aws:cdk:bundling-stacks': [] } });
+  const stack = new NotificationRetryStack(app, 'Stack', { config: parseStageConfig(given) });
+  const resources: Resources = Template.fromStack(stack).toJSON()['Resources'];
+  synthesized.set(key, resources);
+  return resources;
+}
+
+interface Run {
+  readonly service: string;
+  /** What its target tells the function; empty for the schedule's own event. */
+  readonly asked: string;
+  /** A month. */
+  readonly times: number;
+  readonly megabytes: number;
+  readonly environment: Properties;
+}
+
+function scheduledRuns(resources: Resources): Run[] {
+  return Object.values(resources).flatMap(({ Type, Properties: rule = {} }) => {
+    const expression = rule['ScheduleExpression'];
+    if (Type !== 'AWS::Events::Rule' || typeof expression !== 'string') return [];
+    const [target] = rule['Targets'] as readonly { Arn: { 'Fn::GetAtt': readonly [string] }; Input?: string }[];
+    const called = resources[target?.Arn['Fn::GetAtt'][0] ?? '']?.Properties ?? {};
+    const environment = environmentOf(called);
+    return [
+      {
+        service: String(environment['POWERTOOLS_SERVICE_NAME']),
+        asked: Object.keys(JSON.parse(target?.Input ?? '{}')).join(),
+        times: SECONDS / averagePause(expression),
+        megabytes: Number(called['MemorySize']),
+        environment,
+      },
+    ];
+  });
+}
+
+/** Seconds. A list of minutes, as the look ahead has, divides the hour. */
+function averagePause(expression: string): number {
+  const [, minutes] = /^cron\((\d+(?:,\d+)*) \* \* \* \? \*\)$/.exec(expression) ?? [];
+  return minutes === undefined ? sweepIntervalSeconds(expression) : 3_600 / minutes.split(',').length;
+}
+
+function priceOf({ service, asked, times, megabytes, environment }: Run): number {
+  const { reads, writes } = UNITS[`${service} ${asked}`.trim()] ?? { reads: 0, writes: 0 };
+  const lanes = asked === 'ahead' ? 0 : asked === '' ? 2 : 1;
+  const counted = service === 'dispatcher' ? lanes * Object.keys(lanesOf(environment)).length : 0;
+  const each =
+    PRICE.lambda_request +
+    IDLE_RUN.seconds * (megabytes / 1_024) * PRICE.lambda_gigabyte_second +
+    IDLE_RUN.log_gigabytes * PRICE.log_gigabyte +
+    reads * PRICE.read_unit +
+    writes * PRICE.write_unit +
+    counted * PRICE.sqs_empty_receive;
+  return times * each;
+}
+
+/** Requests to KMS for the keys of tables. */
+function unwrapsOf(runs: readonly Run[]): number {
+  return [...Map.groupBy(runs, ({ service }) => service).values()].reduce((sum, ofRole) => {
+    const times = ofRole.map((run) => run.times).sort((a, b) => b - a);
+    const [most = 0, ...between] = times;
+    const pauses = Math.min(most, SECONDS / KEY_CACHE_SECONDS) - between.reduce((all, one) => all + one, 0);
+    return sum + IDLE_RUN.tables * Math.max(0, pauses);
+  }, 0);
+}
+
+/** The variable LANE_QUEUES is joined from texts and references. */
+function lanesOf({ LANE_QUEUES }: Properties): object {
+  const parts: unknown = Object(LANE_QUEUES)['Fn::Join']?.[1] ?? [];
+  return JSON.parse(
+    (parts as readonly unknown[]).map((part) => (typeof part === 'string' ? part : 'url')).join('') || '{}',
+  );
+}
+
+/** Those that are written while nothing happens; one that is written once a day is paid for an hour of it. */
+function customMetrics(resources: Resources, runs: readonly Run[]): number {
+  const channels = new Set(
+    Object.values(resources).flatMap(({ Properties = {} }) =>
+      String(environmentOf(Properties)['CHANNELS'] ?? '').split(','),
+    ),
+  );
+  channels.delete('');
+  return (Object.keys(METRICS) as MetricName[]).reduce((sum, name) => {
+    const { idle, from, by, only } = definitionOf(name);
+    const run = runs.find(({ service, asked }) => service === from && asked === '');
+    if (idle === undefined || run === undefined || run.environment['POWERTOOLS_METRICS_DISABLED']) return sum;
+    if (idle === 'full' && run.environment['MONITORING'] === 'critical') return sum;
+    const series = only === undefined ? (by.includes('channel') ? channels.size : 1) : Number(channels.has(only));
+    return sum + series * Math.min(1, run.times / HOURS);
+  }, 0);
+}
+
+function environmentOf(called: Properties): Properties {
+  return Object(called['Environment'])['Variables'] ?? {};
+}
+
+function metricsOf({ Metrics = [] }: { readonly Metrics?: unknown }): number {
+  return Math.max(1, (Metrics as readonly Properties[]).filter(({ MetricStat }) => MetricStat !== undefined).length);
+}

@@ -1,0 +1,27 @@
+/**
+ * Dollars, us-east-1, on demand, without free tiers, as of November 2026. Whoever deploys elsewhere, or finds another
+ * price on the services' price pages, replaces it here and runs `npm run bench:scale`.
+ */
+export const UNIT_PRICES = {
+  write_unit: 0.625 / 1e6,
+  read_unit: 0.125 / 1e6,
+  /** Of DynamoDB, with point-in-time recovery. */
+  gigabyte_month: 0.25 + 0.2,
+  /** With the surcharge of fair queues. */
+  sqs_request: (0.4 + 0.1) / 1e6,
+  /** A receive that finds nothing. */
+  sqs_empty_receive: 0.4 / 1e6,
+  lambda_request: 0.2 / 1e6,
+  /** arm64. */
+  lambda_gigabyte_second: 0.0000133334,
+  log_gigabyte: 0.5,
+  /** Each of its first two rotations, a year apart, adds as much. */
+  kms_key_month: 1,
+  kms_request: 0.03 / 1e4,
+  secret_month: 0.4,
+  /** An alarm costs as many as it has metrics. */
+  alarm_metric_month: 0.1,
+  /** A metric is paid for the hours in which it is written. */
+  custom_metric_month: 0.3,
+  dashboard_month: 3,
+} as const;

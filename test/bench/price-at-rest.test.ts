@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { priceAtRest, STAGES_AT_REST, totalOf } from '../../bench/scale/price-at-rest.ts';
+import { pricesTable } from '../../bench/scale/price-table.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
+
+describe('the price at rest, by list prices and without free tiers', () => {
+  it.each([
+    ['least', 3],
+    ['default', 10],
+    ['everything', 30],
+  ] as const)('of the stage %s is at most $%i a month', (name, most) => {
+    expect(totalOf(priceAtRest(STAGES_AT_REST[name]))).toBeLessThanOrEqual(most);
+    expect(totalOf(priceAtRest(STAGES_AT_REST[name]))).toBeGreaterThan(most * 0.8);
+  });
+
+  it('counts each key, secret, polled queue, metric of an alarm, custom metric, dashboard and run', () => {
+    const counts = priceAtRest(STAGES_AT_REST.everything).map(({ en, count }) => [en, Math.round(count)]);
+    expect(counts).toEqual([
+      ['KMS keys', 3],
+      ['secrets', 3],
+      ['queues that Lambda polls', 13],
+      ['metrics of alarms', 95],
+      ['custom metrics', 22],
+      ['dashboards', 1],
+      ['scheduled runs', expect.any(Number)],
+    ]);
+  });
+
+  it.each([
+    ['en', 'docs/reference/costs.md'],
+    ['ja', 'docs/reference/costs.ja.md'],
+  ] as const)('is in the document as `npm run bench:scale` prints it, in %s', (language, file) => {
+    expect(readFileSync(join(PROJECT_ROOT, file), 'utf8')).toContain(pricesTable(language));
+  });
+});
