@@ -2,7 +2,7 @@ import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { PostingEnv, SenderEnv } from '../functions/shared/runtime/env.ts';
 import { CHANNELS, type Channel } from '../src/core/model/channels.ts';
-import { monitoringOf } from './config/parts.ts';
+import { monitoringOf, retains } from './config/parts.ts';
 import { parseStageConfig, type StageConfig, type StageConfigInput } from './config/stage-config.ts';
 import { Console } from './constructs/console/console.ts';
 import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
@@ -158,7 +158,14 @@ export class NotificationRetry extends Construct {
     if (monitoringOf(config) === 'full') new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
   }
 
-  private warn({ senderAddress = '' }: StageConfig): void {
+  private warn(config: StageConfig): void {
+    const { senderAddress = '', newsletters, api } = config;
+    if (retains(config) && newsletters === true && api !== false && api.domain === undefined) {
+      Annotations.of(this).addWarningV2(
+        'notification-retry:api-domain',
+        'unsubscribe links of newsletters lead to a name of API Gateway that goes with the API: set api.domain',
+      );
+    }
     if (/[@.]example(\.(com|net|org))?$/.test(senderAddress)) {
       Annotations.of(this).addWarningV2(
         'notification-retry:sender-address',

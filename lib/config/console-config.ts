@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { check, explain, listOf, matching, sectionOf } from './config-checks.ts';
 import type { Given, Settings, Values } from './setting-types.ts';
 
-const https = explain('must be an https URL without a slash at the end, such as https://login.your-domain.example');
+const https = explain('must be an https URL, such as https://login.your-domain.example');
 const text = explain('must be a text');
 const domainPrefix = explain('must be 1 to 63 of a-z, 0-9 and -, without aws, amazon or cognito');
 const words = listOf(matching(/^[^\s,[\]]+$/, explain('must be a word')), 'words');
@@ -20,8 +20,8 @@ const ROLES = {
 } as const satisfies Settings;
 
 const ISSUER = {
-  /** An OIDC issuer: the URL below which /.well-known/openid-configuration is. */
-  issuer: { check: check(matching(/^https:\/\/[^\s?#]+[^\s?#/]$/, https)), required: true },
+  /** An OIDC issuer, letter by letter as the claim `iss` names it: some end with a slash. */
+  issuer: { check: check(matching(/^https:\/\/[^\s?#/]+(?:\/[^\s?#]*)?$/, https)), required: true },
   /** The public client (PKCE, no secret) that the issuer knows the console as; the audience of its tokens. */
   clientId: { check: some, required: true },
   /** What the page asks for; `openid email profile`. Some issuers renew tokens only with `offline_access`. */

@@ -32,6 +32,8 @@ const sesName = matching(/^[A-Za-z0-9_-]{1,64}$/, explain('must be 1 to 64 of A-
 const senderPattern = explain('must be an e-mail address, or *@ and a domain, such as *@news.your-domain.example');
 const zone = explain('must be a time zone, such as Asia/Tokyo');
 const origin = explain(PAGE_ORIGIN_RULE);
+const domainName = explain('must be a domain in lower case, such as api.your-domain.example');
+const certificate = explain('must be the ARN of a certificate: arn:aws:acm:REGION:ACCOUNT:certificate/ID');
 const port = numberOf({ from: 1, to: 65_535, unit: 'port', whole: true }, undefined, true) as v.GenericSchema<number>;
 
 /**
@@ -204,6 +206,26 @@ export const SETTINGS = {
        * @ja API を呼べる [Web ページ](docs/reference/web-pages.md)のオリジン。例: `["https://app.your-domain.example"]`
        */
       corsOrigins: { check: listOf(v.pipe(v.string(origin), v.check(isPageOrigin, origin)), 'origins'), standard: [] },
+      domain: {
+        optional: true,
+        section: {
+          /**
+           * A domain of yours for the API, whose DNS record names the output `ApiDomainTarget`. Unsubscribe links lead there
+           * for two years: API Gateway's own name goes with the API.
+           * @ja API 用の独自ドメイン。DNS レコードは出力 `ApiDomainTarget` を指す。配信停止リンクは 2 年間使われるが、API Gateway の既定の名前は
+           * API とともに消える
+           */
+          name: {
+            check: check(matching(/^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,}$/, domainName)),
+            required: true,
+          },
+          /** Its certificate in AWS Certificate Manager, in this region. @ja その証明書（AWS Certificate Manager、同じリージョン） */
+          certificateArn: {
+            check: check(matching(/^arn:[a-z-]+:acm:[a-z0-9-]+:\d{12}:certificate\/.+$/, certificate)),
+            required: true,
+          },
+        },
+      },
     },
   },
   /**

@@ -55,6 +55,8 @@ export class Outputs extends Construct {
     if (retry.api) {
       this.output('ApiKeysTable', tables.apiKeys.tableName, 'Table name of ApiKeys');
       this.output('ApiUrl', retry.api.url, 'Base URL of the intake API');
+      const { domainTarget } = retry.api;
+      if (domainTarget) this.output('ApiDomainTarget', domainTarget, "What the DNS record of the API's domain names");
     }
     if (retry.console) this.output('ConsoleUrl', retry.console.url, 'Address of the console');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');

@@ -1,9 +1,11 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { parseStageConfig, StageConfigError } from '../../lib/config/stage-config.ts';
+import { NEWSLETTER_TABLES } from '../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
+import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
 import { alarmsOf } from '../support/lib/cloudwatch.ts';
 import { PAIRS, STAGES } from '../support/lib/stages.ts';
-import { resourcesOf, templateOf } from '../support/lib/synthesize.ts';
+import { resourcesOf, stackOf, templateOf } from '../support/lib/synthesize.ts';
 
 /** The functions of a stage, by their folders. */
 function functionsIn(template: Template): string[] {
@@ -158,6 +160,67 @@ describe('each pair of parts', () => {
   );
 });
 
+describe('the API', () => {
+  const domain = {
+    name: 'api.your-domain.jp',
+    certificateArn: 'arn:aws:acm:ap-northeast-1:111122223333:certificate/0f2c',
+  };
+  const unsubscribeUrl = (template: Template) =>
+    resourcesOf(template, 'AWS::Lambda::Function')
+      .map(({ properties }) => Object(properties['Environment'])['Variables'])
+      .find(({ POWERTOOLS_SERVICE_NAME }) => POWERTOOLS_SERVICE_NAME === 'newsletter-send')?.API_URL;
+  const warningsOf = (context: Readonly<Record<string, unknown>>) =>
+    stackOf({ 'notification-retry.senderAddress': 'noreply@mail.your-domain.jp', ...context })
+      .notificationRetry.node.metadata.filter(({ type }) => type === 'aws:cdk:warning')
+      .map(({ data }) => String(data));
+
+  it('may have a domain of its own, to which the links of newsletters lead for two years', () => {
+    const named = templateOf({ 'notification-retry.api': { domain } });
+    named.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
+      DomainName: domain.name,
+      DomainNameConfigurations: [{ CertificateArn: domain.certificateArn }],
+    });
+    expect(unsubscribeUrl(named)).toMatchObject({
+      'Fn::Join': ['', ['https://', { Ref: expect.stringContaining('Domain') }]],
+    });
+    expect(Object.keys(named.findOutputs('*'))).toContain('ApiDomainTarget');
+    expect(JSON.stringify(unsubscribeUrl(templateOf(STAGES.default)))).toContain('ApiEndpoint');
+  });
+
+  it('warns of links without one, where the stage retains its data', () => {
+    const retain = { 'notification-retry.retain': true };
+    expect(warningsOf(retain)).toEqual([expect.stringContaining('set api.domain')]);
+    expect(warningsOf({ ...retain, 'notification-retry.api': { domain } })).toEqual([]);
+    expect(warningsOf({ ...retain, 'notification-retry.newsletters': false })).toEqual([]);
+    expect(warningsOf({})).toEqual([]);
+  });
+
+  it('logs to a group that no policy of the account has to name, and that no stack of the same name has left', () => {
+    const groups = resourcesOf(templateOf(STAGES.everything), 'AWS::Logs::LogGroup').filter(({ id }) =>
+      /AccessLog/.test(id),
+    );
+    expect(groups.map(({ properties }) => JSON.stringify(properties['LogGroupName']))).toEqual([
+      expect.stringMatching(/\/aws\/vendedlogs\/notification-retry-dev-.*AWS::StackId/),
+      expect.stringMatching(/\/aws\/vendedlogs\/notification-retry-dev-console-.*AWS::StackId/),
+    ]);
+  });
+});
+
+/** The indexes of each table in the last release. Whoever releases copies them from src/adapters/dynamodb. */
+const RELEASED: Readonly<Record<string, readonly string[]>> = {
+  notification_log: ['work_index', 'notification_index', 'history_index'],
+  emails: ['active_index', 'tenant_index'],
+};
+
+it('changes one index of a table per release: DynamoDB takes one per update, and the second would fail', () => {
+  for (const [table, { indexes }] of Object.entries({ ...TABLES, ...NEWSLETTER_TABLES })) {
+    const [now, before] = [Object.keys(indexes), RELEASED[table] ?? []];
+    const added = now.filter((name) => !before.includes(name));
+    const gone = before.filter((name) => !now.includes(name));
+    expect({ table, changed: [...added, ...gone] }).toMatchObject({ table, changed: added.concat(gone).slice(0, 1) });
+  }
+});
+
 describe('a configuration of parts', () => {
   const given = { stage: 'dev', senderAddress: 'noreply@your-domain.jp' } as const;
   const faultsOf = (input: object) => {
@@ -180,6 +243,7 @@ describe('a configuration of parts', () => {
     [{ retain: 'yes' }, 'retain must be true or false'],
     [{ api: { rateLimit: 0 } }, 'api.rateLimit must be a whole number from 1 to 10000'],
     [{ api: true }, 'api must be an object with the keys rateLimit, burstLimit, corsOrigins'],
+    [{ api: { domain: { name: 'API' } } }, 'api.domain.name must be a domain in lower case'],
   ])('is refused with its fault: %j', (input, fault) => {
     expect(faultsOf(input).join()).toContain(fault);
   });

@@ -34,8 +34,9 @@ export class Console extends Construct {
   constructor(scope: Construct, id: string, props: ConsoleProps) {
     super(scope, id);
     const { config, settings } = props;
+    const apiName = `notification-retry-${config.stage}-console`;
     const httpApi = new HttpApi(this, 'Api', {
-      apiName: `notification-retry-${config.stage}-console`,
+      apiName,
       description: `notification-retry ${config.stage}: the routes of the console`,
       createDefaultStage: false,
     });
@@ -46,7 +47,7 @@ export class Console extends Construct {
         config.api === false
           ? THROTTLE_WITHOUT_API
           : { rateLimit: config.api.rateLimit, burstLimit: config.api.burstLimit },
-      accessLogSettings: accessLog(this, config),
+      accessLogSettings: accessLog(this, apiName, config),
     });
     const apiDomain = Fn.select(2, Fn.split('/', httpApi.apiEndpoint));
     const page = new ConsolePage(this, 'Page', { config, api: new HttpOrigin(apiDomain) });

@@ -15,6 +15,7 @@ import {
   type IOrigin,
   OriginRequestPolicy,
   ResponseHeadersPolicy,
+  S3OriginAccessControl,
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
 import { S3BucketOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
@@ -22,6 +23,7 @@ import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-c
 import { BucketDeployment, Source } from 'aws-cdk-lib/aws-s3-deployment';
 import { Construct } from 'constructs';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
+import { retains } from '../../config/parts.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, readable } from '../function/nag-acknowledgements.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
@@ -60,6 +62,8 @@ export class ConsolePage extends Construct {
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
       removalPolicy: removalPolicyOf(config),
+      // CloudFormation deletes no bucket that holds something; the files are those of the page.
+      autoDeleteObjects: !retains(config),
       // CDK's own types do not fit each other under exactOptionalPropertyTypes.
     }) as IBucket;
     const security = {
@@ -75,7 +79,11 @@ export class ConsolePage extends Construct {
       defaultRootObject: 'index.html',
       defaultBehavior: {
         ...security,
-        origin: S3BucketOrigin.withOriginAccessControl(this.bucket),
+        origin: S3BucketOrigin.withOriginAccessControl(this.bucket, {
+          originAccessControl: new S3OriginAccessControl(this, 'FilesAccess', {
+            originAccessControlName: nameInAccount(this, config),
+          }),
+        }),
         functionAssociations: [{ function: routes, eventType: FunctionEventType.VIEWER_REQUEST }],
       },
       additionalBehaviors: {
@@ -110,7 +118,7 @@ export class ConsolePage extends Construct {
   }
 
   /** The same headers as on loopback. The issuer is known later than the address of the page, which it needs. */
-  private headersPolicy({ stage }: StageConfig): ResponseHeadersPolicy {
+  private headersPolicy(config: StageConfig): ResponseHeadersPolicy {
     const {
       'content-security-policy': _,
       'x-content-type-options': __,
@@ -119,7 +127,7 @@ export class ConsolePage extends Construct {
     } = securityHeaders();
     const { 'referrer-policy': ____, ...custom } = rest;
     return new ResponseHeadersPolicy(this, 'Headers', {
-      responseHeadersPolicyName: `notification-retry-${stage}-console`,
+      responseHeadersPolicyName: nameInAccount(this, config),
       securityHeadersBehavior: {
         contentSecurityPolicy: {
           contentSecurityPolicy: Lazy.string({
@@ -153,6 +161,11 @@ export class ConsolePage extends Construct {
       Validations.of(this.distribution).acknowledge({ id, reason });
     }
   }
+}
+
+/** CloudFront's names are one per account, whatever the region: the stage may be in a second one, too. */
+function nameInAccount(scope: Construct, { stage }: StageConfig): string {
+  return `notification-retry-${stage}-console-${Stack.of(scope).region}`;
 }
 
 const MADE_BY_CDK =

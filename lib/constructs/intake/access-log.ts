@@ -1,3 +1,4 @@
+import { Fn, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import { type IAccessLogSettings, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -22,8 +23,14 @@ const FORMAT = AccessLogFormat.custom(
   }),
 );
 
-export function accessLog(scope: Construct, config: StageConfig): IAccessLogSettings {
+/** @param name of the API */
+export function accessLog(scope: Construct, name: string, config: StageConfig): IAccessLogSettings {
+  const stack = Stack.of(scope);
+  // A stack that is deployed again would meet the log that an earlier one of its name left.
+  const unique = Fn.select(2, Fn.split('/', stack.stackId));
   const logGroup = new LogGroup(scope, 'AccessLog', {
+    // API Gateway adds each other group to a policy of the account that holds 5,120 characters for all of them.
+    logGroupName: `/aws/vendedlogs/${name}-${unique}`,
     retention: config.logRetentionDays,
     removalPolicy: removalPolicyOf(config),
   });

@@ -2,6 +2,7 @@ import { Duration, Validations } from 'aws-cdk-lib';
 import {
   CorsHttpMethod,
   type CorsPreflightOptions,
+  DomainName,
   HttpApi,
   HttpMethod,
   HttpNoneAuthorizer,
@@ -11,8 +12,10 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { Construct } from 'constructs';
 import { PAGE_CORS } from '../../../src/adapters/api/page-cors.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
 import { present } from '../storage/encryption.ts';
 import { accessLog } from './access-log.ts';
@@ -27,6 +30,8 @@ import {
 import { emailsApiFunction } from './emails-function.ts';
 import type { IntakeApiProps, NewsletterApiProps } from './intake-api-props.ts';
 
+type ApiDomain = NonNullable<Exclude<StageConfig['api'], false>['domain']>;
+
 /** How long a revoked key may still be accepted. */
 const AUTHORIZER_CACHE = Duration.seconds(60);
 
@@ -39,30 +44,42 @@ export class IntakeApi extends Construct {
   readonly authorizer: ServiceFunction;
   /** The base URL, without a slash at the end. */
   readonly url: string;
+  /** What the DNS record of the API's own domain names; absent without one. */
+  readonly domainTarget: string | undefined;
 
   constructor(scope: Construct, id: string, props: IntakeApiProps) {
     super(scope, id);
     const { config } = props;
-    const { rateLimit, burstLimit, corsOrigins } = present(config.api || undefined, 'api');
+    const { rateLimit, burstLimit, corsOrigins, domain } = present(config.api || undefined, 'api');
     this.intake = intakeFunction(this, props);
     this.notifications = notificationsFunction(this, props);
     this.tokens = tokensFunction(this, props);
     this.authorizer = authorizerFunction(this, props);
+    const apiName = `notification-retry-${config.stage}`;
     this.api = new HttpApi(this, 'Api', {
-      apiName: `notification-retry-${config.stage}`,
+      apiName,
       description: `notification-retry ${config.stage}: hand notifications over`,
       createDefaultStage: false,
       ...(corsOrigins.length > 0 && { corsPreflight: corsOf(corsOrigins) }),
     });
+    const named = domain && this.domainOf(domain);
     this.api.addStage('Stage', {
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit, burstLimit },
-      accessLogSettings: accessLog(this, config),
+      accessLogSettings: accessLog(this, apiName, config),
+      ...(named && { domainMapping: { domainName: named } }),
     });
-    this.url = this.api.apiEndpoint;
+    this.domainTarget = named?.regionalDomainName;
+    this.url = named === undefined ? this.api.apiEndpoint : `https://${named.name}`;
     const authorizer = this.addRoutes();
     if (props.newsletters) this.addNewsletterRoutes({ ...props, ...props.newsletters }, authorizer);
+  }
+
+  /** The API by a name that outlives it: links in mails lead there for two years. */
+  private domainOf({ name, certificateArn }: ApiDomain): DomainName {
+    const certificate = Certificate.fromCertificateArn(this, 'Certificate', certificateArn);
+    return new DomainName(this, 'Domain', { domainName: name, certificate });
   }
 
   private route(

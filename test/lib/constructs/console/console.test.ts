@@ -44,6 +44,35 @@ describe('the console on the web', () => {
     for (const { properties } of routes) expect(properties['AuthorizationType']).toBe('JWT');
   });
 
+  it('names what CloudFront has once per account after the region, so that a second one has it, too', () => {
+    const inRegion = { 'Fn::Join': ['', ['notification-retry-dev-console-', { Ref: 'AWS::Region' }]] };
+    oidc.hasResourceProperties('AWS::CloudFront::ResponseHeadersPolicy', {
+      ResponseHeadersPolicyConfig: { Name: inRegion },
+    });
+    oidc.hasResourceProperties('AWS::CloudFront::OriginAccessControl', {
+      OriginAccessControlConfig: { Name: inRegion },
+    });
+    const [routes] = resourcesOf(oidc, 'AWS::CloudFront::Function');
+    expect(JSON.stringify(routes?.properties['Name'])).toContain('AWS::Region');
+  });
+
+  it('empties its bucket where nothing is retained: CloudFormation deletes no bucket that holds something', () => {
+    oidc.resourceCountIs('Custom::S3AutoDeleteObjects', 1);
+    const kept = Template.fromStack(stackOf({ ...byIssuer, 'notification-retry.retain': true }));
+    kept.resourceCountIs('Custom::S3AutoDeleteObjects', 0);
+    kept.hasResource('AWS::S3::Bucket', { DeletionPolicy: 'RetainExceptOnCreate' });
+  });
+
+  it.each(['https://tenant.eu.auth0.com/', 'https://login.example.com/realms/ops'])(
+    'takes an issuer as its claim names it: %s',
+    (issuer) => {
+      const console = { issuer, clientId: 'console' };
+      expect(parseStageConfig({ stage: 'dev', senderAddress: 'a@example.com', console }).console).toMatchObject(
+        console,
+      );
+    },
+  );
+
   it('keeps its files private, and says by headers that nothing else runs, frames or sniffs', () => {
     oidc.hasResourceProperties('AWS::S3::Bucket', {
       PublicAccessBlockConfiguration: { BlockPublicAcls: true, BlockPublicPolicy: true, RestrictPublicBuckets: true },
