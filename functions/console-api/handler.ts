@@ -51,7 +51,7 @@ function bind() {
   const dynamodb = createApiDynamoDb();
   const sqs = createSqs();
   const { sealer, hashKey } = createSecretsAndKeys(env, dynamodb);
-  const kick = async (operation_id: string) => {
+  const startRun = async (operation_id: string) => {
     await sqs.send(
       new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody: JSON.stringify({ operation_id }) }),
     );
@@ -69,7 +69,7 @@ function bind() {
       onRecord: (record) => logger.info('audit', { ...record }),
       onFault: (error, route) => logger.error('request failed on our side', { route, error: error as Error }),
     },
-    kick,
+    startRun,
   );
   const rules = { claim: env.ROLE_CLAIM, operators: env.OPERATOR_VALUES, viewers: env.VIEWER_VALUES };
   return withObservability(createHandler({ dispatch, rules }, observability), observability);

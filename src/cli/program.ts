@@ -72,7 +72,7 @@ Examples:
   addMembersShow(members, context);
   addMembersSuppress(members, context);
   addMembersUnsuppress(members, context);
-  const emails = program.command('emails').description('the e-mails of newsletters').usage('<command> [options]');
+  const emails = program.command('emails').description('the mailings of newsletters').usage('<command> [options]');
   addEmailsSend(emails, context);
   addEmailsList(emails, context);
   addEmailsStatus(emails, context);

@@ -20,13 +20,13 @@ export interface ConsoleOptions extends OperatorBinding {
 }
 
 /** What makes a process run an operation: this one, or a function that a message starts. */
-export type Kick = (operation_id: string) => Promise<void>;
+export type StartRun = (operation_id: string) => Promise<void>;
 
 /** All routes on a deployment: behind the loopback server and the deployed function alike. */
-export function createConsole(options: ConsoleOptions, kick: Kick) {
+export function createConsole(options: ConsoleOptions, startRun: StartRun) {
   const { onFault, ...binding } = options;
   const { clock, local } = binding;
-  const routes = Object.entries(consoleRoutes(operatorDeps(binding), kick)).map(asRoute);
+  const routes = Object.entries(consoleRoutes(operatorDeps(binding), startRun)).map(asRoute);
   return createKernel<Caller, Caller, Route<Caller>>(routes, {
     clock,
     noSuchPath: 'The console has no such path, or the path has no such method.',
@@ -55,7 +55,7 @@ function asRoute([key, { schema, handle }]: [string, AnyRoute]): Route<Caller> {
 }
 
 /** Each route of the contract. */
-export function consoleRoutes(deps: OperatorDeps, kick: Kick) {
+export function consoleRoutes(deps: OperatorDeps, startRun: StartRun) {
   return {
     ...sessionRoutes(deps),
     ...overviewRoutes(deps),
@@ -63,7 +63,7 @@ export function consoleRoutes(deps: OperatorDeps, kick: Kick) {
     ...deadLetterRoutes(deps),
     ...actionRoutes(deps),
     ...auditRoutes(deps),
-    ...operationRoutes({ ...deps, kick }),
+    ...operationRoutes({ ...deps, startRun }),
     ...newsletterRoutes(deps),
     ...keyRoutes(deps),
   };

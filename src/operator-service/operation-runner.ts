@@ -7,7 +7,7 @@ import { type OperatorDeps, operatorDeps } from './deps.ts';
 
 interface OperationRunner {
   /** Runs the operation in this process, unless it already does. */
-  kick(operation_id: string): Promise<void>;
+  startRun(operation_id: string): Promise<void>;
   /** Goes on with what a process that died left. */
   resume(): Promise<void>;
   /** Lets the pages in work end. */
@@ -45,7 +45,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
     }
   }
 
-  const kick = async (operation_id: string) => {
+  const startRun = async (operation_id: string) => {
     // One that ends at this moment may not have seen what changed.
     const before = running.get(operation_id) ?? Promise.resolve();
     const next = before.then(() => run(operation_id));
@@ -54,12 +54,12 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
   };
 
   return {
-    kick,
+    startRun,
     async resume() {
       let before: string | undefined;
       do {
         const found = await deps.operations.list({ limit: LOOKED_AT, ...(before !== undefined && { before }) });
-        for (const operation of found.filter(isActive)) await kick(operation.operation_id);
+        for (const operation of found.filter(isActive)) await startRun(operation.operation_id);
         before = found.length < LOOKED_AT ? undefined : found.at(-1)?.operation_id;
       } while (before !== undefined);
     },
@@ -73,5 +73,5 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
 /** The routes with a runner of their operations in this process: for loopback, where no function runs them. */
 export function createOwnConsole(options: ConsoleOptions) {
   const runner = createOperationRunner(operatorDeps(options), options.onFault);
-  return { dispatch: createConsole(options, runner.kick), resume: runner.resume, stop: runner.stop };
+  return { dispatch: createConsole(options, runner.startRun), resume: runner.resume, stop: runner.stop };
 }

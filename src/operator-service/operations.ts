@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 /** Bulk operations: made as a preview, started, paused, resumed, cancelled. */
 export interface OperationDeps extends OperatorDeps {
   /** Makes a process run an operation: this one, or a function that a message starts. */
-  readonly kick: (operation_id: string) => Promise<void>;
+  readonly startRun: (operation_id: string) => Promise<void>;
 }
 
 type ShowDeps = Pick<OperatorDeps, 'operations' | 'rows' | 'local' | 'clock'>;

@@ -39,18 +39,14 @@ export function createOverview(deps: OperatorDeps): () => Promise<Overview> {
 }
 
 async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHistory>): Promise<Overview> {
-  const { deployment, dynamodb, entries, clock } = deps;
-  const { pipeline_state } = deployment.tables;
-  const now = clock();
-  const pacing = createPacingStore(dynamodb, pipeline_state);
-  const [figures, in_flight, dead, breakers, sweeps, outcomes, ...budgets] = await Promise.all([
-    workFigures(entries, now),
+  const now = deps.clock();
+  const [figures, in_flight, dead, providers, sweeps, outcomes] = await Promise.all([
+    workFigures(deps.entries, now),
     inFlight(deps),
     readDead({ most: MOST_CAUSE_ROWS }, deps),
-    createBreakerStore(dynamodb, pipeline_state, clock).list(),
-    lastSweeps(dynamodb, pipeline_state, DAY_SWEEPS),
+    providersNow(now, deps),
+    listSweeps(DAY_SWEEPS, deps),
     outcomesOf(history, now),
-    ...CHANNELS.map((channel) => readBudgets(channel, pacing, now)),
   ]);
   return {
     channels: figures.map((one: WorkFigures, i) => ({ ...one, in_flight: in_flight[i] ?? 0 })),
@@ -62,12 +58,27 @@ async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHis
       remedy,
     })),
     causes_complete: dead.complete,
-    breakers: breakerStatus(breakers, now),
-    budgets: budgets.flat(),
+    ...providers,
     sweeps: sweeps.slice(0, SHOWN_SWEEPS).map(({ duration_ms: _, ...sweep }) => sweep),
     ...outcomes,
     series: [...seriesOf(sweeps, now), ...outcomes.series],
   };
+}
+
+/** The breakers that are not closed, and the budgets that are used. */
+export async function providersNow(now: Date, { deployment, dynamodb, clock }: OperatorDeps) {
+  const { pipeline_state } = deployment.tables;
+  const pacing = createPacingStore(dynamodb, pipeline_state);
+  const [breakers, ...budgets] = await Promise.all([
+    createBreakerStore(dynamodb, pipeline_state, clock).list(),
+    ...CHANNELS.map((channel) => readBudgets(channel, pacing, now)),
+  ]);
+  return { breakers: breakerStatus(breakers, now), budgets: budgets.flat() };
+}
+
+/** The last sweeps of the dispatcher, newest first. */
+export function listSweeps(limit: number, { deployment, dynamodb }: OperatorDeps): Promise<SweepRecord[]> {
+  return lastSweeps(dynamodb, deployment.tables.pipeline_state, limit);
 }
 
 /** Without the metrics the overview still says what is wrong now. */

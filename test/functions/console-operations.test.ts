@@ -64,7 +64,7 @@ describe('the function of bulk operations', () => {
     };
     for (let i = 0; i < count; i++) tables.log.set(`N${i}`, { ...deadRow(`N${i}`) });
     const request = { kind: 'redrive', filter: {}, asked: {}, rate: 100, include_stopped: false } as const;
-    const operate_deps = { ...deps, kick: async () => {} };
+    const operate_deps = { ...deps, startRun: async () => {} };
     const { operation_id } = await createOperation({ ...request, created_by: 'mori' }, operate_deps);
     await runOperation(operation_id, deps, () => false);
     await operate(operation_id, 'start', operate_deps);
@@ -128,7 +128,7 @@ describe('the function of bulk operations', () => {
     const failed = await stored();
     expect([failed?.status, failed?.error]).toEqual(['failed', expect.stringContaining('QueueDoesNotExist')]);
     expect(failed?.error).not.toContain('a@example.com');
-    await operate(operation_id, 'resume', { ...deps, kick: async () => {} });
+    await operate(operation_id, 'resume', { ...deps, startRun: async () => {} });
     await runOperation(operation_id, deps, () => false);
     expect([(await stored())?.status, sent.length]).toEqual(['done', 3]);
   });

@@ -34,7 +34,7 @@ export function operationsWorld() {
     clock,
     newId: () => `id${++serial}-abcdef`,
     policy: DEFAULT_RETRY_POLICY,
-    kick: async () => {},
+    startRun: async () => {},
     pause: async (ms: number) => {
       time += ms;
     },

@@ -60,7 +60,7 @@ export function addLookupOptions(command: Command): Command {
     .option('--scheduled-to <TIME>', 'scheduled for this time or earlier', parseMoment)
     .option('--sent-from <TIME>', 'sent at this time or later', parseMoment)
     .option('--sent-to <TIME>', 'sent at this time or earlier', parseMoment)
-    .option('--attempts <N>', 'so many attempts: a number such as 3, or a range such as 2-5', parseRange);
+    .option('--attempts <N>', 'number of attempts, such as 3, or a range such as 2-5', parseRange);
 }
 
 /** The conditions of addLookupOptions. */

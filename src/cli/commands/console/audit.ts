@@ -1,13 +1,11 @@
 import type { Command } from 'commander';
-import { createAuditLog } from '../../../adapters/dynamodb/console/audit-log.ts';
 import {
   AUDIT_PERIOD_MS,
   type AuditFilter,
-  type AuditLog,
-  type AuditQuery,
+  type AuditPlace,
   type AuditRecord,
-  fitsAudit,
 } from '../../../core/operator/audit/audit.ts';
+import { listAudit } from '../../../operator-service/audit.ts';
 import { parseCount, parseId, parseMoment } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
@@ -45,29 +43,19 @@ Examples:
 }
 
 async function showAudit(session: Session, options: AuditOptions): Promise<number> {
-  const { clock, deployment, dynamodb, terminal } = session;
-  const { from, to } = periodOf(options, clock(), AUDIT_PERIOD_MS);
-  const fits = (record: AuditRecord) => fitsAudit(options, record);
-  const log = createAuditLog(dynamodb, deployment.tables.audit, clock);
-  const entries = await entriesOf(log, { from, to, limit: options.limit, fits });
-  if (!session.json && entries.length === 0) terminal.say(`Nothing was done from ${from} to ${to}.\n`);
+  const period = periodOf(options, session.clock(), AUDIT_PERIOD_MS);
+  const entries: AuditRecord[] = [];
+  let after: AuditPlace | undefined;
+  // A page of the log may end early.
+  do {
+    const page = await listAudit({ ...options, ...period, limit: options.limit - entries.length, after }, session);
+    entries.push(...page.records);
+    after = page.next;
+  } while (after !== undefined && entries.length < options.limit);
+  const { from, to } = period;
+  if (!session.json && entries.length === 0) session.terminal.say(`Nothing was done from ${from} to ${to}.\n`);
   else printResult(session, { entries }, () => tableOf(entries, session));
   return 0;
-}
-
-/** The entries up to the limit: one page of the log may end earlier. */
-async function entriesOf(log: AuditLog, query: AuditQuery): Promise<readonly AuditRecord[]> {
-  const found: AuditRecord[] = [];
-  let page: Awaited<ReturnType<AuditLog['list']>> | undefined;
-  do {
-    page = await log.list({
-      ...query,
-      limit: query.limit - found.length,
-      ...(page?.next && { after: page.next }),
-    });
-    found.push(...page.records);
-  } while (page.next !== undefined && found.length < query.limit);
-  return found;
 }
 
 function tableOf(entries: readonly AuditRecord[], { terminal }: Session): string {

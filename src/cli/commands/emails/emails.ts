@@ -32,8 +32,8 @@ export function addEmailsList(emails: Command, context: CliContext): void {
   const command = emails
     .command('list')
     .requiredOption('--tenant <ID>', 'the tenant', parseId)
-    .option('--limit <N>', 'at most so many', parseCount, 20)
-    .description("list a tenant's e-mails, newest first")
+    .option('--limit <N>', 'at most this many', parseCount, 20)
+    .description("list a tenant's mailings, newest first")
     .addHelpText('after', '\nExample:\n  npm run ops -- emails list --tenant TENANT001');
   onDeployment<ListOptions>(command, context, list);
 }
@@ -51,7 +51,7 @@ async function list(session: Session, { tenant, limit }: ListOptions): Promise<n
   const shown = found.slice(0, limit);
   printResult(session, shown, () =>
     shown.length === 0
-      ? `${tenant} has no e-mails.\n`
+      ? `${tenant} has no mailings.\n`
       : table<EmailSummary>(
           [
             { title: 'email', of: ({ email_id }) => email_id },
@@ -76,8 +76,8 @@ export function addEmailsStatus(emails: Command, context: CliContext): void {
     .command('status')
     .argument('<ID>', 'the email_id', parseId)
     .option('--watch', 'follow it until it is submitted, failed or cancelled')
-    .description('show how far an e-mail is, at which rate, and whom it was not sent to')
-    .addHelpText('after', '\nWith --watch the exit code is 1 when the e-mail failed or was cancelled.');
+    .description('show how far a mailing is, at which rate, and whom it was not sent to')
+    .addHelpText('after', '\nWith --watch the exit code is 1 when the mailing failed or was cancelled.');
   onDeployment<{ readonly watch?: boolean }>(command, context, (session, { watch = false }, [id = '']) =>
     status(session, id, watch),
   );
@@ -119,9 +119,9 @@ export function addEmailsRecipients(emails: Command, context: CliContext): void 
     .command('recipients')
     .argument('<ID>', 'the email_id', parseId)
     .addOption(new Option('--state <STATE>', 'only those in this state').choices(SHOWN_STATES))
-    .option('--limit <N>', 'at most so many', parseCount, 100)
+    .option('--limit <N>', 'at most this many', parseCount, 100)
     .option('--addresses', 'show addresses and names; it needs the right to decrypt them')
-    .description('list the recipients of an e-mail: state, reason, and what events told')
+    .description('list the recipients of a mailing: state, reason, and what events told')
     .addHelpText('after', '\nExample:\n  npm run ops -- emails recipients ID --state uncertain --addresses');
   onDeployment<RecipientsOptions>(command, context, recipients);
 }
@@ -163,10 +163,10 @@ async function recipients(
 }
 
 const DECISIONS: readonly (readonly [EmailAction, string])[] = [
-  ['retry', 'send what a failed e-mail has not submitted'],
+  ['retry', 'send what a failed mailing has not submitted'],
   ['pause', 'stop giving out batches; those in progress stop within seconds'],
-  ['resume', 'go on with a paused e-mail'],
-  ['cancel', 'end an e-mail: nobody gets it who has not been sent to yet'],
+  ['resume', 'go on with a paused mailing'],
+  ['cancel', 'end a mailing: nobody gets it who has not been sent to yet'],
 ];
 
 interface ResolveOptions {
@@ -174,7 +174,7 @@ interface ResolveOptions {
   readonly leave?: boolean;
 }
 
-/** An operator's decisions about an e-mail. */
+/** An operator's decisions about a mailing. */
 export function addEmailsDecisions(emails: Command, context: CliContext): void {
   for (const [action, what] of DECISIONS) {
     const command = emails.command(action).argument('<ID>', 'the email_id', parseId).description(what);

@@ -89,7 +89,7 @@ export function addEmailsSend(emails: Command, context: CliContext): void {
     .requiredOption('--newsletter <ID>', 'the newsletter', parseId)
     .option('--segment <NQL>', 'which members get it, such as status:paid; all by default')
     .option('--scheduled-at <TIME>', 'when to send it, such as 2026-12-01T09:00:00Z; at once by default', parseAt)
-    .option('--window <MINUTES>', 'spread it over so many minutes', parseCount)
+    .option('--window <MINUTES>', 'spread it over this many minutes', parseCount)
     .option('--idempotency-key <KEY>', 'send the same post once more: each key stands for one sending')
     .description("send a post to a newsletter's members")
     .addHelpText(

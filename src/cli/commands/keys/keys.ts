@@ -38,7 +38,7 @@ export function addKeysCreate(keys: Command, context: CliContext): void {
       'after',
       `
 A key with send hands notifications over, with read sees them, and with operate has them retried. With newsletters:read
-it sees newsletters, members and e-mails, with newsletters:write it changes and sends them.
+it sees newsletters, members and mailings, with newsletters:write it changes and sends them.
 
 Example:
   npm run ops -- keys create --tenant TENANT001 --scope send --scope read --expires 90d`,

@@ -63,7 +63,7 @@ export function replayRun(session: Session, unstored?: OperationStore): ReplayRu
     pause,
   };
   // This process runs it.
-  const operating: OperateDeps = { operations, clock, newId, kick: async () => {} };
+  const operating: OperateDeps = { operations, clock, newId, startRun: async () => {} };
   const current = async (operation_id: string) => {
     const found = await operations.read(operation_id);
     if (found === undefined) throw new OperatorError(`${operation_id} is not stored any more.`);

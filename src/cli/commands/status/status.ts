@@ -1,15 +1,10 @@
 import type { Command } from 'commander';
-import { createBreakerStore } from '../../../adapters/dynamodb/breaker/breaker-store.ts';
-import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
-import { createPacingStore } from '../../../adapters/dynamodb/pacing/pacing-store.ts';
-import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
-import { lastSweeps } from '../../../adapters/dynamodb/sweep/sweep-log.ts';
-import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
-import { CHANNELS, channelsIn } from '../../../core/model/channels.ts';
-import { type BreakerStatus, breakerStatus } from '../../../core/operator/views/breaker-status.ts';
-import { type LaneStatus, laneStatus } from '../../../core/operator/views/lane-status.ts';
-import { type BudgetStatus, readBudgets } from '../../../core/pacing/budget-status.ts';
+import type { BreakerStatus } from '../../../core/operator/views/breaker-status.ts';
+import type { LaneStatus } from '../../../core/operator/views/lane-status.ts';
+import type { BudgetStatus } from '../../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../../core/sweep/sweep-run.ts';
+import { listSweeps } from '../../../operator-service/overview.ts';
+import { readStatus } from '../../../operator-service/status.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
@@ -39,33 +34,16 @@ Examples:
 }
 
 async function showStatus(session: Session): Promise<number> {
-  const { deployment, dynamodb, sqs, terminal } = session;
+  const { terminal } = session;
   const now = session.clock();
-  const { tables } = deployment;
-  const mark = createShardMark(dynamodb, tables.pipeline_state);
-  const store = createPacingStore(dynamodb, tables.pipeline_state);
-  const [lanes, breakers, ...used] = await Promise.all([
-    laneStatus({
-      index: createDueIndex(dynamodb, tables.notification_log, async () => (await mark.read()).work),
-      channels: channelsIn(deployment.lane_queues),
-      inFlight: async (channel, lane) => {
-        const url = deployment.lane_queues[channel]?.[lane];
-        return url === undefined ? 0 : (await queueCounts(sqs, url)).in_flight;
-      },
-      now,
-    }),
-    createBreakerStore(dynamodb, tables.pipeline_state, session.clock).list(),
-    ...CHANNELS.map((channel) => readBudgets(channel, store, now)),
-  ]);
-  const down = breakerStatus(breakers, now);
-  const budgets = used.flat();
+  const { lanes, breakers: down, budgets } = await readStatus(session);
   if (session.json) {
     terminal.print(
       `${JSON.stringify(lanes.map((lane) => ({ ...withBreakers(lane, down), budgets: budgetsOf(lane, budgets) })))}\n`,
     );
     return 0;
   }
-  const sweeps = await lastSweeps(dynamodb, tables.pipeline_state, SWEEPS_SHOWN);
+  const sweeps = await listSweeps(SWEEPS_SHOWN, session);
   terminal.print(
     `${describe(lanes, session, now)}${describeBudgets(budgets, session, now)}${describeBreakers(down, session, now)}`,
   );
@@ -191,8 +169,8 @@ Examples:
 }
 
 async function showSweeps(session: Session, { limit }: SweepsOptions): Promise<number> {
-  const { deployment, dynamodb, terminal } = session;
-  const sweeps = await lastSweeps(dynamodb, deployment.tables.pipeline_state, limit);
+  const { terminal } = session;
+  const sweeps = await listSweeps(limit, session);
   if (session.json) terminal.print(`${JSON.stringify(sweeps)}\n`);
   else if (sweeps.length === 0) terminal.say('No sweep has been recorded in the last 30 days.\n');
   else terminal.print(describeSweeps(sweeps, session));

@@ -27,7 +27,7 @@ export interface KnownRequest {
   readonly answer?: string;
 }
 
-export interface AuditQuery {
+interface AuditQuery {
   readonly from: string;
   readonly to: string;
   readonly limit: number;

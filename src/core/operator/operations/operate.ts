@@ -2,14 +2,14 @@ import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import { checkIsSame } from './bounds.ts';
 import { NOTHING, type Operation, type OperationChange, type OperationStore, sourcesOf } from './operation.ts';
-import { failed, heeded, isActive, isClaimed } from './transitions.ts';
+import { applyRequestedStop, failed, isActive, isClaimed } from './transitions.ts';
 
 export interface OperateDeps {
   readonly operations: OperationStore;
   readonly clock: Clock;
   readonly newId: () => string;
   /** Makes a process run the operation. */
-  readonly kick: (operation_id: string) => Promise<void>;
+  readonly startRun: (operation_id: string) => Promise<void>;
 }
 
 export type NewOperation = Pick<
@@ -46,9 +46,9 @@ export async function createOperation(request: NewOperation, deps: OperateDeps):
 }
 
 /** An active operation that no process works on would stay so for ever: it is failed, and can be resumed. */
-async function begin(operation: Operation, { operations, clock, kick }: OperateDeps): Promise<void> {
+async function begin(operation: Operation, { operations, clock, startRun }: OperateDeps): Promise<void> {
   try {
-    await kick(operation.operation_id);
+    await startRun(operation.operation_id);
   } catch (error) {
     const why = 'No process could be started for it. Nothing is lost: resume it.';
     if (!isClaimed(operation, clock())) await operations.change(operation, failed(why));
@@ -111,7 +111,7 @@ function changeFor(operation: Operation, act: OperationAct, now: Date): Operatio
     default: {
       const wanted = { ...operation, wanted: act } as const;
       if (isActive(operation) && isClaimed(operation, now)) return { set: { wanted: act } };
-      if (act === 'pause' || operation.page === undefined) return heeded(wanted, now);
+      if (act === 'pause' || operation.page === undefined) return applyRequestedStop(wanted, now);
       // What its process took of the page before it died, or failed, is counted before the end.
       return {
         set: { status: 'running', wanted: act },

@@ -16,7 +16,7 @@ import {
   sourcesOf,
 } from './operation.ts';
 import { ClaimEndedError, type TakeDeps, takePage } from './take-page.ts';
-import { cancelled, counted, failed, heeded, isActive, isClaimed, previewed } from './transitions.ts';
+import { applyRequestedStop, cancelled, counted, failed, isActive, isClaimed, previewed } from './transitions.ts';
 
 export interface RunDeps extends TakeDeps {
   readonly operations: OperationStore;
@@ -59,7 +59,7 @@ async function work(claimed: Operation, deps: RunDeps, isStopping: () => boolean
   let operation = claimed;
   while (isActive(operation)) {
     if (operation.wanted !== undefined && operation.page === undefined) {
-      await save(operation, (was) => heeded(was, deps.clock()), deps);
+      await save(operation, (was) => applyRequestedStop(was, deps.clock()), deps);
       return 'ended';
     }
     if (isStopping()) {

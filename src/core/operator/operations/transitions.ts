@@ -28,7 +28,7 @@ export function previewed(
 const CLAIM = ['claim_id', 'claim_until'] as const;
 
 /** What an operator asked for, now that no page is in work. */
-export function heeded({ wanted, progress }: Operation, now: Date): OperationChange {
+export function applyRequestedStop({ wanted, progress }: Operation, now: Date): OperationChange {
   const remove = ['wanted', 'claim_id', 'claim_until', 'rate_now'] as const;
   return wanted === 'cancel' ? cancelled(progress, now) : { set: { status: 'paused' }, remove };
 }

@@ -219,7 +219,7 @@ describe('a replay that is interrupted', () => {
         operations: store(),
         clock: () => new Date(),
         newId: () => '',
-        kick: async () => {},
+        startRun: async () => {},
       });
     };
     const paused = await ops.run(['replay', '--tenant', 'P', '--rate', '10', '--yes'], { clock: () => now, pause });
@@ -285,7 +285,12 @@ describe('a replay that is interrupted', () => {
 });
 
 describe('an id or a command that means something else', () => {
-  const deps = () => ({ operations: store(), clock: () => new Date(), newId: () => 'abcdef', kick: async () => {} });
+  const deps = () => ({
+    operations: store(),
+    clock: () => new Date(),
+    newId: () => 'abcdef',
+    startRun: async () => {},
+  });
   const made = (more: Partial<NewOperation>) =>
     createOperation(
       { kind: 'redrive', filter: {}, asked: {}, rate: 100, include_stopped: false, created_by: 'mori', ...more },

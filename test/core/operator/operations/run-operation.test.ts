@@ -197,7 +197,7 @@ describe('an operation whose page fails', () => {
     async (act) => {
       const at = operationsWorld();
       at.put(deadRow('N1'));
-      const broken = { ...at.deps, kick: async () => fail() };
+      const broken = { ...at.deps, startRun: async () => fail() };
       const made = act === 'create' ? undefined : await createOperation(request('redrive'), at.deps);
       if (made !== undefined) await at.run(made.operation_id, []);
       const operation_id = made?.operation_id ?? 'op-mine';
