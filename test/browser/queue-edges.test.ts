@@ -127,8 +127,9 @@ describe('the queue of two tabs', () => {
     const disturbances = [
       'shift = -40 * 86_400_000',
       'for (const database of databases) database.close()',
-      'shift = 10 * 3_600_000',
-      'shift = 0; for (const database of databases) database.close()',
+      // No jump of days, however slowly the entries are added: what it finds under way would be left to a person.
+      'shift += 10 * 3_600_000',
+      'for (const database of databases) database.close()',
     ];
     const all: string[] = [];
     for (let n = 0; n < 40; n++) {
