@@ -21,7 +21,7 @@ const TOOLS = join(PROJECT_ROOT, '.local', 'tools', 'mutation');
 const INSTRUMENTER = join(TOOLS, 'node_modules', '@stryker-mutator', 'instrumenter', 'dist', 'src', 'index.js');
 const SOURCES = join(PROJECT_ROOT, 'scripts', 'mutation');
 const VITEST = join(PROJECT_ROOT, 'node_modules', 'vitest', 'vitest.mjs');
-/** A process that ends no test for so long is in an endless loop, which no timer of its own can end. */
+/** A process that ends no test within this time is in an endless loop, which no timer of its own can end. */
 const SILENT_MS = 30_000;
 /** Until it has loaded the tests, and run each of them once. */
 const START_MS = 300_000;

@@ -3,7 +3,7 @@ export interface Candidate {
   readonly name: string;
   /** Processes whose CPU counts as the server's; with their children. */
   readonly servers: readonly number[];
-  /** Queues so many webhooks, outside the measurement. */
+  /** Queues webhooks, outside the measurement. */
   enqueue(count: number): Promise<void>;
   /** Starts a worker with the concurrency of ten. It begins at once. */
   start(): Promise<RunningWorker>;

@@ -2,7 +2,7 @@ import { createWebhookSigner } from '../../src/adapters/webhook/sender.ts';
 import { fnv1a } from '../../src/core/model/work-index.ts';
 import { serve } from '../../src/http/loopback-server.ts';
 
-/** One in so many webhooks is answered 503 at its first attempt. */
+/** One in this many webhooks is answered 503 at its first attempt. */
 const FAILS_ONE_IN = 5;
 
 /** The receiver that all candidates post to. It checks every signature. */

@@ -22,7 +22,7 @@ export interface Deaths {
   readonly seconds: number;
 }
 
-/** Nothing is delivered for so long: nothing will be, as every system may take three seconds to notice a death. */
+/** After this time without a delivery nothing will be delivered: every system notices a crash within three seconds. */
 const STANDSTILL_MS = 30_000;
 
 /** Delivers all webhooks once. @throws Error when some are not delivered */

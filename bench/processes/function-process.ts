@@ -33,7 +33,7 @@ export interface SeriesOutcome {
 type Handler = (event: unknown, context: object) => unknown;
 
 const [bundle = '', name = '', invocationMs = ''] = process.argv.slice(2);
-/** So long an invocation may take: functions stop their work before. */
+/** The longest invocation: functions stop their work before. */
 const INVOCATION_MS = Number(invocationMs);
 
 await serveParent(async () => {

@@ -8,7 +8,7 @@ import type { SignedOut, SignIn } from '../data/sign-in/outcome.ts';
 import { onSignedOut, sessionEnded, signIn, signOut } from '../data/sign-in/sign-in.ts';
 import { followLinks } from '../navigation/router.ts';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
-import { Shell } from './shell.tsx';
+import { AppShell } from './shell.tsx';
 
 type Start =
   | { readonly state: 'starting' }
@@ -74,7 +74,7 @@ export function App() {
     case 'in':
       return (
         <SessionContext.Provider value={now.session}>
-          <Shell />
+          <AppShell />
         </SessionContext.Provider>
       );
   }

@@ -20,7 +20,7 @@ const THEMES = {
 } as const satisfies Record<Theme, object>;
 
 /** Navigation beside the screen, shortcuts, and what lies above all screens. */
-export function Shell() {
+export function AppShell() {
   const { path } = usePlace();
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);

@@ -8,7 +8,7 @@ import { createNoticeMark, createPublisher } from '../../src/adapters/sns/death-
 import type { Channel } from '../../src/core/model/channels.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/dead-notifications.ts';
-import { openByChannel, workFigures } from '../../src/core/monitor/monitor-figures.ts';
+import { monitorFigures, openByChannel } from '../../src/core/monitor/monitor-figures.ts';
 import { type BudgetStatus, budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { STORAGE_LIMITS } from '../shared/runtime/clients/lean.ts';
@@ -36,7 +36,7 @@ export function createHandler(deps: MonitorDeps, { logger, metrics }: Observabil
     const now = deps.clock();
     // A check that fails must not stop the others.
     const checks = await Promise.allSettled([
-      workFigures(deps.index, now).then((figures) => {
+      monitorFigures(deps.index, now).then((figures) => {
         for (const channel of deps.channels) {
           countBy(metrics, 'OldestDueAge', { channel }, figures[channel].oldest_due_seconds);
           countBy(metrics, 'DeadNotifications', { channel }, figures[channel].dead);

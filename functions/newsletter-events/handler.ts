@@ -15,7 +15,7 @@ import { count, createObservability, type Observability, withObservability } fro
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Batches of emails that are applied at once. */
-const AT_ONCE = 20;
+const WRITE_CONCURRENCY = 20;
 
 interface Received {
   readonly messageId: string;
@@ -31,8 +31,8 @@ export function createHandler(deps: ApplyDeps, { logger, metrics }: Observabilit
     const back: string[] = [];
     const read = Records.flatMap((record) => readRecord(record, back, logger) ?? []);
     const groups = [...Map.groupBy(read, ({ event }) => `${event.email_id}#${event.batch_id}`).values()];
-    for (let i = 0; i < groups.length; i += AT_ONCE) {
-      await Promise.all(groups.slice(i, i + AT_ONCE).map((group) => applyGroup(group, back)));
+    for (let i = 0; i < groups.length; i += WRITE_CONCURRENCY) {
+      await Promise.all(groups.slice(i, i + WRITE_CONCURRENCY).map((group) => applyGroup(group, back)));
     }
     return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
   };

@@ -21,7 +21,7 @@ export interface SmokeAccount {
   readonly outputs: Readonly<Record<string, string>>;
   put(row: Row): Promise<void>;
   row(log_id: string): Promise<Row | undefined>;
-  /** Waits until the row is as wanted, at most so many seconds. */
+  /** Waits until the row is as wanted, within a limit in seconds. */
   rowWhen(log_id: string, seconds: number, isWanted: (row: Row) => boolean): Promise<Row>;
   /** Puts the row with the rights that the runbook gives to writers. */
   putAsWriter(row: Row): Promise<PutAnswer>;

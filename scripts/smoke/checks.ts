@@ -194,7 +194,7 @@ export interface Cost {
   readonly usd: number;
 }
 
-/** What a run costs at most, in US dollars, when its stack exists for so many hours. */
+/** What a run costs at most, in US dollars, by the hours that its stack exists. */
 export function costOf(hours: number): Cost {
   const template = smokeTemplate();
   const resources = Object.entries(PER_MONTH).map(([type, monthly]) => {

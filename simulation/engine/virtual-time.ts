@@ -115,7 +115,7 @@ export class VirtualTime {
 }
 
 const MOST_TURNS = 1_000;
-/** After so many batches the process looks at signals and output, which takes longer than a batch. */
+/** The number of batches after which the process looks at signals and output, which takes longer than a batch. */
 const BATCHES_PER_TURN = 1_000;
 
 /** Node runs what was given to nextTick when no promise is left to go on. */

@@ -42,7 +42,7 @@ export interface BulkTaken {
   readonly accepted: readonly BulkEntry[];
   /** Milliseconds until the answer; undefined: it never comes. */
   readonly after_ms?: number;
-  /** It accepts so long after its caller gave up. */
+  /** How long after its caller gave up it accepts. */
   readonly late_ms?: number;
 }
 

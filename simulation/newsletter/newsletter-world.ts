@@ -24,7 +24,7 @@ export const EMAIL_ID = 'email-1';
 const LIMIT_MS = 900_000;
 const BEYOND_LIMIT_MS = 60_000;
 const EVENT_QUEUE = { visibility_ms: 365_000, max_receives: 8 };
-/** Every so manyth message is read by the auditor. */
+/** The auditor reads one message in this many. */
 const READ_EVERY = 101;
 const PAGE = 100;
 /** A second copy of a message comes at most so much later; so many messages can be shown again. */

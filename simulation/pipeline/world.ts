@@ -28,7 +28,7 @@ const QUEUE_OPTIONS = {
   max_receives: 5,
   groupOf: ({ tenant_id }: QueueMessage) => tenant_id,
 };
-/** Every so manyth message is read by the auditor. */
+/** The auditor reads one message in this many. */
 const READ_EVERY = 101;
 /** Milliseconds of a page of the work index. */
 const INDEX_MS = 8;

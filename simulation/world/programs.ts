@@ -50,7 +50,7 @@ for (const name of Object.keys(ENVIRONMENT)) {
 }
 
 const HOUR = 3_600_000;
-/** An event comes back after so many seconds when storage failed (functions/delivery-events). */
+/** Seconds until an event comes back when storage failed (functions/delivery-events). */
 const AFTER_FAULT_SECONDS = 60;
 /** Lambda's longest time for a function: nothing here takes it. */
 const PATIENT = { getRemainingTimeInMillis: () => 900_000 };

@@ -90,7 +90,7 @@ interface DeadRequest {
   readonly most: number;
 }
 
-/** Partitions hold notifications in even numbers; each may hold so many times its share of the newest. */
+/** Partitions hold notifications in even numbers; how many times its share of the newest each may hold. */
 const SLACK = 2;
 const LEAST_PAGE = 25;
 /** Pages per partition, if few of its entries match: a flood of others does not make a request read on and on. */

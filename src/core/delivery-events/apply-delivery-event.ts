@@ -36,7 +36,7 @@ export interface DeliveryEventReport {
   readonly because?: string;
   readonly error_type?: string;
   readonly tenant_id?: string;
-  /** An attempt is under way: the event has to come back after so many seconds. */
+  /** An attempt is under way: when the event has to come back, in seconds. */
   readonly again_after_seconds?: number;
   /** The retry could not be queued; a sweep finds it. */
   readonly requeue_error?: unknown;

@@ -118,7 +118,7 @@ export function planIndex(
   };
 }
 
-/** A writer that has not settled its own attempt for so long has died (docs/decisions/delivery/untrusted-rows.md). */
+/** A writer that has not settled its own attempt within this time has crashed (docs/decisions/delivery/untrusted-rows.md). */
 const SENDING_GRACE_MS = 3_600_000;
 
 /**

@@ -56,7 +56,7 @@ export interface ReconcileResult {
 /** The indexer takes a row in within seconds. What it has not by then, it has missed. */
 export const GRACE_MS = 20_000;
 /** Rows that are taken in at the same time. */
-const AT_ONCE = 8;
+const WRITE_CONCURRENCY = 8;
 
 /**
  * Walks the table and takes in each row that the stream's indexer never took in, by the indexer's own use case
@@ -107,7 +107,9 @@ interface Seen {
 }
 
 function slices(rows: readonly Seen[]): Seen[][] {
-  return Array.from({ length: Math.ceil(rows.length / AT_ONCE) }, (_, i) => rows.slice(i * AT_ONCE, (i + 1) * AT_ONCE));
+  return Array.from({ length: Math.ceil(rows.length / WRITE_CONCURRENCY) }, (_, i) =>
+    rows.slice(i * WRITE_CONCURRENCY, (i + 1) * WRITE_CONCURRENCY),
+  );
 }
 
 function isMissed(row: ForeignRow, deps: IndexDeps): boolean {
@@ -163,7 +165,7 @@ export interface ScheduledScanDeps extends ReconcileDeps {
 
 /** Milliseconds between two writes of the progress. */
 const KEEP_MS = 30_000;
-/** A scan that has not moved for so long has died, and the next one goes on in its place. */
+/** A scan that has not moved within this time has crashed, and the next one goes on in its place. */
 const DEAD_AFTER_MS = 10 * 60_000;
 
 /**

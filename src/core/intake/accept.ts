@@ -16,7 +16,7 @@ import { type IntakeRequest, scheduleFault } from './notification-request.ts';
 import type { IntakeDeps, IntakeRecord, StoredRow } from './ports.ts';
 import type { PublicState } from './public-state.ts';
 
-/** A request that has not stored its row after so many milliseconds has died. The next request completes it. */
+/** A request that has not stored its row within this time, in ms, has crashed. The next request completes it. */
 export const IN_FLIGHT_MS = 5_000;
 
 export interface Acceptance {

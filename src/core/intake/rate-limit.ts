@@ -87,7 +87,7 @@ export function createSharedLimit({ counts, clock, onFault }: SharedLimitDeps): 
   };
 }
 
-/** Burst: a key may make the requests of so many seconds at once. */
+/** Burst: the seconds whose requests a key may make at once. */
 const BURST_SECONDS = 2;
 /** Most keys in memory. The least recently used key is removed first, and starts with a full bucket again. */
 export const MAX_KEYS = 1_000;

@@ -16,7 +16,7 @@ const DEAD_READ = 1_000;
 const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
 /** Measures the work index by one page per partition, however large it is: 64 queries at eight shards. */
-export async function workFigures(index: DueIndex, now: Date): Promise<Record<Channel, WorkFigures>> {
+export async function monitorFigures(index: DueIndex, now: Date): Promise<Record<Channel, WorkFigures>> {
   const due = await firstPages('due', index, { until: now.toISOString(), limit: OLDEST_READ });
   const dead = await firstPages('dead', index, { until: END_OF_TIME, limit: DEAD_READ });
   const figures = CHANNELS.map((channel) => {

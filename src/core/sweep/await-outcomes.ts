@@ -10,7 +10,7 @@ export interface AwaitOutcomesDeps {
   readonly read: (log_id: string) => Promise<NotificationRow | undefined>;
   readonly pause: (ms: number) => Promise<void>;
   readonly now: () => number;
-  /** Waiting ends after so many milliseconds without a new outcome, or without a successful read. */
+  /** Milliseconds after which waiting ends without a new outcome, or without a successful read. */
   readonly patience_ms: number;
   readonly onProgress?: (outcomes: Outcomes, open: number) => void;
   /** Ends the waiting; notifications that are open then are UNSETTLED. */

@@ -20,7 +20,7 @@ export interface MalformedDeps {
 }
 
 /** Written at the same time. */
-const AT_ONCE = 8;
+const WRITE_CONCURRENCY = 8;
 /** Most entries per round of the sweep: a flood of them takes few seconds from the others. The next sweep meets the rest. */
 const MOST_PER_ROUND = 200;
 
@@ -37,7 +37,7 @@ export async function setEntriesAside(entries: readonly MalformedEntry[], deps: 
     }
   };
   const some = entries.slice(0, MOST_PER_ROUND);
-  for (let i = 0; i < some.length && !outOfTime?.(); i += AT_ONCE) {
-    await Promise.all(some.slice(i, i + AT_ONCE).map(one));
+  for (let i = 0; i < some.length && !outOfTime?.(); i += WRITE_CONCURRENCY) {
+    await Promise.all(some.slice(i, i + WRITE_CONCURRENCY).map(one));
   }
 }

@@ -20,7 +20,7 @@ export interface SweepRequest {
    */
   readonly ahead?: boolean;
   /**
-   * A run between two sweeps, every so many minutes: it only queues what is urgent or important and became due since
+   * A run between two sweeps, at this interval in minutes: it only queues what is urgent or important and became due since
    * the run before (docs/decisions/delivery/sweep-and-backlog.md#0084).
    */
   readonly express_minutes?: number;

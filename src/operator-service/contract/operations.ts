@@ -29,7 +29,7 @@ export const createOperationBody = v.strictObject({
   filter: operationFilter,
   /** Notifications a second. */
   rate: v.optional(v.pipe(v.number(), v.minValue(0.1), v.maxValue(500)), 100),
-  /** At most so many. */
+  /** The most rows. */
   limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   /** Redrive: leave out what was created longer ago. */
   max_age_hours: v.optional(v.pipe(v.number(), v.minValue(0))),

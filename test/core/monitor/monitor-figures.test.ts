@@ -3,7 +3,7 @@ import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { opened } from '../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
 import { type DueIndex, workQueueOf } from '../../../src/core/model/work-index.ts';
-import { openByChannel, workFigures } from '../../../src/core/monitor/monitor-figures.ts';
+import { monitorFigures, openByChannel } from '../../../src/core/monitor/monitor-figures.ts';
 import { breakerStatus } from '../../../src/core/operator/views/breaker-status.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
@@ -18,7 +18,7 @@ describe('the figures of the work index', () => {
     for (const id of ['d1', 'd2', 'd3']) {
       put(id, { channel: 'teams', priority: 'info', work_queue: workQueueOf('dead', 'info', id) });
     }
-    expect(await workFigures(tables.dueIndex, T0)).toEqual({
+    expect(await monitorFigures(tables.dueIndex, T0)).toEqual({
       email: { oldest_due_seconds: 90, dead: 0 },
       slack: { oldest_due_seconds: 0, dead: 0 },
       teams: { oldest_due_seconds: 0, dead: 3 },
@@ -36,7 +36,7 @@ describe('the figures of the work index', () => {
         return { items: Array.from({ length: limit }, () => item), next: {} };
       },
     };
-    expect((await workFigures(endless, T0)).webhook).toEqual({ oldest_due_seconds: 1, dead: 32_000 });
+    expect((await monitorFigures(endless, T0)).webhook).toEqual({ oldest_due_seconds: 1, dead: 32_000 });
     expect(pages).toBe(64);
   });
 });

@@ -34,7 +34,7 @@ export interface OfflineQueue {
   close(): void;
 }
 
-/** Accepted entries are kept for so long, so that a page can show what became of them. */
+/** How long accepted entries are kept, so that a page can show what became of them. */
 const ACCEPTED_KEPT_MS = 7 * 86_400_000;
 
 /**

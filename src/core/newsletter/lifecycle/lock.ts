@@ -67,7 +67,8 @@ function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Chan
 async function resetFailed(email_id: string, deps: LockDeps): Promise<void> {
   const failed = sentBatches(await deps.batches.list(email_id)).filter(({ status }) => status === 'failed');
   // A million recipients make a thousand batches, and the request that retries them waits for it.
-  for (const group of groupsOf(failed, AT_ONCE)) await Promise.all(group.map((batch) => resetBatch(batch, deps)));
+  for (const group of groupsOf(failed, WRITE_CONCURRENCY))
+    await Promise.all(group.map((batch) => resetBatch(batch, deps)));
 }
 
 /** Events and late records change a failed batch, too: a reset that meets one is made again. */
@@ -85,7 +86,7 @@ async function resetBatch(batch: Batch, { batches, limits }: LockDeps): Promise<
 }
 
 /** Changes of storage that one request makes at once: enough for a million recipients in seconds, few enough to throttle none. */
-const AT_ONCE = 20;
+const WRITE_CONCURRENCY = 20;
 
 /** The items in groups of at most `size`, in order. */
 export function groupsOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {

@@ -29,7 +29,7 @@ export interface SlotPlan {
   readonly idle: boolean;
   /** All slots are occupied. */
   readonly full: boolean;
-  /** A sender died, or nobody took a message for so long that an operator has to look. */
+  /** A sender crashed, or an operator has to look because nobody took a message. */
   readonly stalled: boolean;
 }
 

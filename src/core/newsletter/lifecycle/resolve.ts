@@ -60,7 +60,7 @@ interface Looked {
   readonly since: string;
 }
 
-/** A write that was begun has ended after so long. */
+/** The longest that a write takes that was begun. */
 const WRITE_MS = 20_000;
 
 /**

@@ -163,7 +163,7 @@ export async function resubscribe(
 export type UpsertOutcome = { readonly created: boolean } | Error;
 
 /** Calls of storage at once. */
-const AT_ONCE = 4;
+const WRITE_CONCURRENCY = 4;
 
 /**
  * Upserts any number of members of a tenant. Those with the same id are one member: what the later one gives counts.
@@ -189,6 +189,6 @@ export async function upsertAll(
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: WRITE_CONCURRENCY }, work));
   return given.map(({ member_id }) => outcomes.get(member_id) ?? new Error('The member was not stored.'));
 }

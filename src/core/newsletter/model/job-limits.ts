@@ -11,7 +11,7 @@ export interface Tries {
   readonly first_ms: number;
   /** Longest pause between two tries. */
   readonly longest_ms: number;
-  /** No try begins later than so long after the first one. */
+  /** Deadline for tries, in ms after the first one. */
   readonly within_ms: number;
 }
 
@@ -30,24 +30,24 @@ export interface JobLimits {
   readonly counts_ms: number;
   /** Recipients after which the preparation commits all open batches, so that a death repeats no more than those. */
   readonly cut_recipients: number;
-  /** A call to the provider counts as unanswered after so long. */
+  /** When a call to the provider counts as unanswered. */
   readonly call_timeout_ms: number;
   /** What is left of an invocation after a call, so that its outcome can be recorded or queued. */
   readonly record_reserve_ms: number;
-  /** A sender without a sign of life for so long has died. */
+  /** A sender without a sign of life within this time has crashed. */
   readonly sender_claim_ms: number;
   /** A sender gives a sign of life so often, also while a call hangs. */
   readonly renew_ms: number;
-  /** A preparation without a sign of life for so long has died; longer than a write takes (lease.ts). */
+  /** A preparation without a sign of life within this time has crashed; longer than a write takes (lease.ts). */
   readonly lease_ms: number;
-  /** An operator's decision takes a batch for so long. */
+  /** How long an operator's decision takes a batch. */
   readonly claim_ms: number;
-  /** A call that is not answered for so long gives the slot of its batch to another one, once per sender. */
+  /** A call that is not answered within this time gives the slot of its batch to another one, once per sender. */
   readonly hang_ms: number;
-  /** A message that nobody answered for so long is sent again, the first time and later. */
+  /** A message that nobody answered within this time is sent again, the first time and later. */
   readonly first_message_ms: number;
   readonly message_ms: number;
-  /** A message that was given out so long ago, and that nobody has answered since, is an operator's matter. */
+  /** A message that nobody has answered within this time after it was given out is an operator's matter. */
   readonly stalled_ms: number;
   /** A longer pause gives the slot back. */
   readonly longest_pause_ms: number;
@@ -57,9 +57,9 @@ export interface JobLimits {
   readonly quota_ms: number;
   /** How often a sender looks whether the email was paused. */
   readonly email_check_ms: number;
-  /** Recipients are not sent to again before they were uncertain for so long: SES's events may tell of them. */
+  /** How long recipients are uncertain before they may be sent to again: SES's events may tell of them. */
   readonly uncertain_ms: number;
-  /** A request that resolves an email begins no further group of batches after so long; a message goes on. */
+  /** A request that resolves an email begins no further group of batches after this time; a message goes on. */
   readonly resolve_ms: number;
   /** Batches that are resolved at once. */
   readonly resolve_group: number;

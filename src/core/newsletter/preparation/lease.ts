@@ -9,7 +9,7 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
-/** A write that was begun has ended after so long. */
+/** The longest that a write takes that was begun. */
 const WRITE_MS = 20_000;
 
 /**

@@ -34,7 +34,7 @@ export class BatchWork {
   unanswered: number;
   /** The email holds because the provider answers nobody: this sender tries it with one recipient. */
   probes: boolean;
-  /** A call hung for so long that another batch got the slot: this sender ends when it knows what became of the call. */
+  /** A call hung until another batch got the slot: this sender ends when it knows what became of the call. */
   gave_slot_away = false;
   /** The provider has answered a call, since the batch has its slot or since the last pause. */
   was_answered = false;

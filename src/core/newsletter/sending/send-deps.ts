@@ -65,7 +65,7 @@ export interface SendDeps {
   readonly unsubscribeUrl: (place: ChunkKey & { readonly n: number }) => Promise<string>;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
-  /** Does something every so many milliseconds until it is told to stop, whether or not it succeeds. */
+  /** Does something at an interval in milliseconds until it is told to stop, whether or not it succeeds. */
   readonly repeat: (ms: number, run: () => Promise<unknown>) => () => void;
   readonly newId: () => string;
   /** Milliseconds until the invocation is ended. */

@@ -14,7 +14,7 @@ interface AccountBudget {
 const LATE_MS = KEPT_MS;
 /** A first slot that is farther away shows that others want the rate, too: nobody takes more than a call then. */
 const NEAR_MS = 300;
-/** So long each call reserves for itself after slots came too late, or the rate was short. */
+/** How long each call reserves for itself after slots came too late, or the rate was short. */
 const ALONE_MS = 60_000;
 
 /**

@@ -183,7 +183,7 @@ export async function listBatches(
 const STEP_S = 10;
 /** Enough for the last minute. */
 const MOST = 8;
-/** The throughput is that of so many seconds. */
+/** The seconds over which throughput is counted. */
 const WINDOW_S = 60;
 /** Fewer seconds of sending say nothing about the rate. */
 const LEAST_S = 5;

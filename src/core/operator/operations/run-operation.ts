@@ -25,11 +25,11 @@ export interface RunDeps extends TakeDeps {
   readonly newId: () => string;
 }
 
-/** A process that gives no sign of life for so long is dead, and another one goes on. A page takes much less. */
+/** A process that gives no sign of life within this time has crashed, and another one goes on. A page takes much less. */
 export const CLAIM_MS = 15_000;
 /** Rows in memory at once: a page, whatever the number of notifications that match. */
 const MOST_ROWS = 100;
-/** A page holds what the rate allows in so many seconds: the rate holds for every second, and a pause is followed soon. */
+/** The seconds of its rate that a page holds: the rate holds for every second, and a pause is followed soon. */
 const PAGE_SECONDS = 1;
 const SAMPLE = 5;
 

@@ -40,7 +40,7 @@ export interface MetricReading {
 /** What the functions have measured, from wherever the deployment keeps it. */
 export interface MetricHistory {
   /**
-   * @param buckets of so many seconds, from `from` (a multiple of them) on, before `to`
+   * @param buckets their length in seconds, from `from` (a multiple of them) on, before `to`
    * @returns the points of each reading, in the order of the readings; a bucket without a measurement has none
    */
   read(readings: readonly MetricReading[], buckets: Buckets): Promise<readonly (readonly Point[])[]>;

@@ -15,7 +15,7 @@ export interface WorkFigures {
 
 /** Entries of each partition that are always read. Where all end within them, the figures are exact. */
 const EXACT = 50;
-/** Of the partitions that go on, every so many is counted to its end: notifications are spread evenly over them. */
+/** Of the partitions that go on, one in this many is counted to its end: notifications are spread evenly over them. */
 const SAMPLED = 8;
 /** Entries per request, and requests per partition: with more of them, a figure is a lower bound. */
 const PAGE = 5_000;

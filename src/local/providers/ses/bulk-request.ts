@@ -51,7 +51,7 @@ export interface BulkRequest {
   readonly mails: readonly BulkMail[];
 }
 
-/** A call with an inline template may have so many bytes. */
+/** The most bytes of a call with an inline template. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Reads a request. A text says what is wrong with it. */
