@@ -13,6 +13,7 @@ import { addMembersShow, addMembersSuppress, addMembersUnsuppress } from './comm
 import { addList } from './commands/notifications/list.ts';
 import { addCancel, addRetry, addShow } from './commands/notifications/notifications.ts';
 import { addReplay } from './commands/replay/replay.ts';
+import { addPreflight } from './commands/status/preflight.ts';
 import { addStatus, addSweeps } from './commands/status/status.ts';
 import type { CliContext } from './session/session.ts';
 
@@ -43,6 +44,7 @@ Examples:
     );
   addConsole(program, context);
   addAudit(program, context);
+  addPreflight(program, context);
   addStatus(program, context);
   addSweeps(program, context);
   addList(program, context);

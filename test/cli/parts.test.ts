@@ -1,8 +1,13 @@
+import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Deployment } from '../../src/adapters/deployment/deployment.ts';
 import { LACKS, newsletterQueues, ofStage, tablesOf } from '../../src/adapters/deployment/stage-parts.ts';
+import { addPreflight, type PreflightPorts } from '../../src/cli/commands/status/preflight.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
+import type { Finding } from '../../src/operator-service/preflight.ts';
+import { runCommand, writingTo } from '../../src/terminal/run-command.ts';
 import { type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
+import { recordingTerminal } from '../support/cli/recording-terminal.ts';
 import { startTestConsole } from '../support/console.ts';
 
 let ops: Operations;
@@ -79,5 +84,68 @@ describe('the console on the least stage', () => {
     }
     expect(page.faults).toEqual([]);
     await page.stop();
+  });
+});
+
+describe('ops preflight', () => {
+  const stack = { name: 'notification-retry-dev', status: 'UPDATE_COMPLETE', is_protected: false };
+  const account = async () => ({ region: 'us-east-1', bootstrap: 28, concurrency: 1_000, stack });
+  const preflightOf = async (dev: object, ports: Partial<PreflightPorts> = {}, ...args: string[]) => {
+    const { terminal, written } = recordingTerminal({});
+    const context = { terminal, env: {}, clock: () => new Date(), findDeployment: async () => ops.deployment };
+    const code = await runCommand(['preflight', '--json', ...args], terminal, (exitWith) => {
+      const program = writingTo(terminal, new Command('ops'));
+      const cdkJson = () => JSON.stringify({ context: { 'notification-retry': { stages: { dev } } } });
+      addPreflight(program, { ...context, exitWith } as never, {
+        account,
+        leftovers: async () => [],
+        cdkJson,
+        ...ports,
+      });
+      return program;
+    });
+    const { findings } = JSON.parse(written.out || '{"findings":[]}') as { findings: Finding[] };
+    return { code, err: written.err, bad: findings.filter(({ state }) => state !== 'ok').map(({ says }) => says) };
+  };
+
+  it('lets a change pass that drops nothing that holds something', async () => {
+    expect(await preflightOf({ channels: ['webhook'], newsletters: false, api: false })).toEqual({
+      code: 0,
+      err: '',
+      bad: [],
+    });
+  });
+
+  it('refuses one that would drop a channel with due rows, or keys', async () => {
+    await ops.put(storedRow('n-2', { channel: 'teams', tenant_id: 'tenant-1' }));
+    await ops.run(['keys', 'create', '--tenant', 'T1', '--scope', 'send', '--local']);
+    expect(await preflightOf({ channels: ['webhook'], newsletters: false, api: false })).toMatchObject({
+      code: 1,
+      bad: [
+        'The deployment would drop teams, which has 1 rows or dead letters.',
+        'The deployment would delete the API keys of producers.',
+      ],
+    });
+  });
+
+  it('needs no stack and no rights to say that AWS cannot be asked', async () => {
+    const refused = async () => ({ region: 'us-east-1', refused: 'Could not load credentials from any providers' });
+    expect(await preflightOf({}, { account: refused })).toMatchObject({
+      code: 1,
+      bad: ['AWS cannot be asked: Could not load credentials from any providers.'],
+    });
+  });
+
+  it('lists what a failed stack has left', async () => {
+    const leftovers = async () => [{ what: 'The table notification-retry-dev-Log.', remove: 'aws dynamodb …' }];
+    expect(await preflightOf({}, { leftovers }, '--leftovers')).toMatchObject({
+      code: 0,
+      bad: ['The table notification-retry-dev-Log.'],
+    });
+  });
+
+  it('says which stage cdk.json does not have', async () => {
+    const { code, err } = await preflightOf({}, { cdkJson: () => '{}' });
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('cdk.json has no stage dev') });
   });
 });

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import type { Command } from 'commander';
+import type { readAccount, readLeftovers } from '../../../adapters/deployment/account-facts.ts';
+import { DEFAULT_STACK, STACK_VARIABLE } from '../../../adapters/deployment/aws-deployment.ts';
+import { createDeploymentClients } from '../../../adapters/deployment/deployment-clients.ts';
+import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
+import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
+import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
+import { CHANNELS, type Channel, channelsIn } from '../../../core/model/channels.ts';
+import { laneStatus } from '../../../core/operator/views/lane-status.ts';
+import { type Finding, type Holdings, type Parts, preflight } from '../../../operator-service/preflight.ts';
+import { OperatorError } from '../../../terminal/errors.ts';
+import { table } from '../../../terminal/table.ts';
+import type { CliContext } from '../../session/session.ts';
+
+export interface PreflightPorts {
+  readonly account: typeof readAccount;
+  readonly leftovers: typeof readLeftovers;
+  /** The text of cdk.json. */
+  readonly cdkJson: () => string;
+}
+
+/** Before a deployment, and after it: it changes nothing, and needs neither a stack nor rights to one. */
+export function addPreflight(program: Command, context: CliContext, ports: PreflightPorts = onThisMachine()): void {
+  program
+    .command('preflight')
+    .option('--json', 'print JSON on stdout')
+    .option('--leftovers', 'list what a stack that failed or was deleted has left, and how to remove it')
+    .description('say whether the stage can be deployed to this account and region, and what that would lose')
+    .addHelpText(
+      'after',
+      `
+It looks at region, credentials, the CDK's bootstrap, Lambda's limit, SES, the stack, and at what a change of the stage's
+parts in cdk.json would drop. It ends with 1 if something is refused.
+
+Example:
+  ${STACK_VARIABLE}=notification-retry-prod npm run ops -- preflight`,
+    )
+    .action(async (options: { json?: boolean; leftovers?: boolean }) => {
+      const stack = context.env[STACK_VARIABLE] ?? DEFAULT_STACK;
+      const findings = options.leftovers
+        ? (await ports.leftovers(stack)).map(
+            ({ what, remove }): Finding => ({ check: 'leftover', state: 'warning', says: what, remedy: remove }),
+          )
+        : await findingsOf(stack, context, ports);
+      const { terminal } = context;
+      if (options.json) terminal.print(`${JSON.stringify({ findings })}\n`);
+      else terminal.print(describe(findings, context));
+      context.exitWith(findings.some(({ state }) => state === 'refused') ? 1 : 0);
+    });
+}
+
+function onThisMachine(): PreflightPorts {
+  const module = () => import('../../../adapters/deployment/account-facts.ts');
+  return {
+    account: async (...given) => (await module()).readAccount(...given),
+    leftovers: async (...given) => (await module()).readLeftovers(...given),
+    cdkJson: () => readFileSync('cdk.json', 'utf8'),
+  };
+}
+
+async function findingsOf(stack: string, context: CliContext, ports: PreflightPorts): Promise<Finding[]> {
+  const facts = await ports.account(stack, context.env);
+  const wanted = partsIn(ports.cdkJson(), stack.replace(/^notification-retry-/, ''));
+  const isDeployed = facts.stack !== undefined && facts.stack.status !== 'ROLLBACK_COMPLETE';
+  return preflight(facts, wanted, isDeployed ? await holdingsOf(context) : undefined);
+}
+
+/** The parts that cdk.json gives the stage, as the app reads them. */
+function partsIn(cdkJson: string, stage: string): Parts {
+  const root = JSON.parse(cdkJson)?.context?.['notification-retry'];
+  const config = root?.stages?.[stage];
+  if (typeof config !== 'object' || config === null) {
+    throw new OperatorError(`cdk.json has no stage ${stage}: name its stack with ${STACK_VARIABLE}.`);
+  }
+  const { channels = CHANNELS, api = {}, newsletters = true } = config as Readonly<Record<string, unknown>>;
+  return {
+    channels: CHANNELS.filter((channel) => (channels as readonly unknown[]).includes(channel)),
+    api: api !== false,
+    newsletters: newsletters !== false,
+  };
+}
+
+async function holdingsOf({ findDeployment, clock }: CliContext): Promise<Holdings> {
+  const deployment = await findDeployment(false);
+  const clients = createDeploymentClients(deployment);
+  const { dynamodb, sqs } = clients;
+  try {
+    const { tables, lane_queues } = deployment;
+    const channels = channelsIn(lane_queues);
+    const mark = createShardMark(dynamodb, tables.pipeline_state);
+    const index = createDueIndex(dynamodb, tables.notification_log, async () => (await mark.read()).work);
+    const lettersIn = async (url: string) => {
+      const { visible, in_flight } = await queueCounts(sqs, url);
+      return visible + in_flight;
+    };
+    const rows = await laneStatus({ index, channels, inFlight: async () => 0, now: clock() });
+    const work: { [C in Channel]?: number } = {};
+    for (const channel of channels) {
+      const own = rows.filter((lane) => lane.channel === channel);
+      const inIndex = own.reduce((sum, { due, waiting, dead }) => sum + due + waiting + dead, 0);
+      // A dead row has a letter as a rule.
+      work[channel] = Math.max(inIndex, await lettersIn(deployment.dead_letter_queues[channel]));
+    }
+    const has = (table: 'api_keys' | 'members') => Object.keys(tables).includes(table);
+    const holds = async (table: 'api_keys' | 'members') =>
+      has(table) && ((await dynamodb.send(new ScanCommand({ TableName: tables[table], Limit: 1 }))).Count ?? 0) > 0;
+    const [members, keys] = await Promise.all([holds('members'), holds('api_keys')]);
+    return { channels, work, api: has('api_keys'), newsletters: has('members'), members, keys };
+  } finally {
+    clients.destroy();
+  }
+}
+
+function describe(findings: readonly Finding[], { terminal }: CliContext): string {
+  if (findings.length === 0) return 'Nothing is left.\n';
+  const { colors } = terminal;
+  return table<Finding>(
+    [
+      { title: 'check', of: ({ check }) => check },
+      { title: 'state', of: ({ state }) => (state === 'refused' ? colors.red(state) : state) },
+      { title: 'what is', of: ({ says }) => says },
+      { title: 'what to do', of: ({ remedy }) => remedy },
+    ],
+    findings,
+    colors,
+  );
+}

@@ -1,0 +1,124 @@
+import type { AccountFacts } from '../adapters/deployment/account-facts.ts';
+import { CHANNELS, type Channel } from '../core/model/channels.ts';
+
+/** What a stage takes, as its configuration says it. */
+export interface Parts {
+  readonly channels: readonly Channel[];
+  readonly api: boolean;
+  /** Their tables; `"data"` keeps these. */
+  readonly newsletters: boolean;
+}
+
+/** What the deployed stage holds. */
+export interface Holdings extends Parts {
+  /** Rows that are due, wait or are dead, and dead letters, by channel. */
+  readonly work: Readonly<Partial<Record<Channel, number>>>;
+  readonly members: boolean;
+  readonly keys: boolean;
+}
+
+export interface Finding {
+  readonly check: string;
+  readonly state: 'ok' | 'warning' | 'refused';
+  /** One sentence. */
+  readonly says: string;
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+/** Lambda's default, and what it gives to a new account. */
+const USUAL_CONCURRENCY = 1_000;
+const NEW_ACCOUNT = 10;
+/** What the CDK of this project needs. */
+const BOOTSTRAP = 21;
+
+/** Whether a stage can be deployed here, and what the deployment would lose: one finding per subject. */
+export function preflight(facts: AccountFacts, wanted: Parts, deployed?: Holdings): Finding[] {
+  if (facts.region === undefined || facts.region === '') {
+    return [refused('region', 'No region is set.', 'Set AWS_REGION to the region of the stage.')];
+  }
+  if (facts.refused !== undefined) {
+    return [
+      refused(
+        'credentials',
+        `AWS cannot be asked: ${facts.refused}.`,
+        'Sign in to the account, such as with aws sso login.',
+      ),
+    ];
+  }
+  return [
+    ok('region', `The region is ${facts.region}.`),
+    ok('credentials', 'AWS answers.'),
+    ...[bootstrapOf(facts), concurrencyOf(facts), ...(wanted.channels.includes('email') ? [sesOf(facts)] : [])],
+    ...stackOf(facts),
+    ...(deployed ? lossesOf(wanted, deployed) : []),
+  ];
+}
+
+function bootstrapOf({ bootstrap = 0, region }: AccountFacts): Finding {
+  if (bootstrap >= BOOTSTRAP) return ok('bootstrap', `The CDK is bootstrapped (version ${bootstrap}).`);
+  const says = bootstrap === 0 ? 'The CDK is not bootstrapped here.' : `The bootstrap is old: version ${bootstrap}.`;
+  return refused('bootstrap', says, `npx cdk bootstrap aws://ACCOUNT/${region}`);
+}
+
+function concurrencyOf({ concurrency }: AccountFacts): Finding {
+  if (concurrency === undefined)
+    return warning('lambda', "Lambda's limit could not be read.", 'Allow lambda:GetAccountSettings.');
+  if (concurrency >= USUAL_CONCURRENCY) return ok('lambda', `Lambda runs ${concurrency} functions at once.`);
+  const raise = 'Ask Service Quotas for 1,000 concurrent executions of Lambda; it takes a day or two.';
+  const says = `Lambda runs ${concurrency} functions at once, and the lanes want more:`;
+  if (concurrency > NEW_ACCOUNT) return warning('lambda', `${says} a backlog drains slowly.`, raise);
+  return refused('lambda', `${says} throttled messages end in the dead-letter queues.`, raise);
+}
+
+function sesOf({ ses }: AccountFacts): Finding {
+  if (ses === undefined) return warning('ses', "SES's account could not be read.", 'Allow ses:GetAccount.');
+  if (!ses.sending)
+    return refused('ses', 'SES has paused sending.', 'See the reason in the SES console, and answer it.');
+  if (ses.production) return ok('ses', `SES takes ${ses.per_day} e-mails in 24 hours.`);
+  return warning(
+    'ses',
+    'SES is in its sandbox: it sends to verified addresses only, 200 a day.',
+    'Ask for production access in the SES console.',
+  );
+}
+
+function stackOf({ stack }: AccountFacts): Finding[] {
+  if (stack === undefined) return [];
+  const { name, status, is_protected } = stack;
+  if (status !== 'ROLLBACK_COMPLETE') return [ok('stack', `${name} is ${status}.`)];
+  const unprotect = `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${name}`;
+  const remove = `aws cloudformation delete-stack --stack-name ${name}`;
+  return [
+    refused(
+      'stack',
+      `The first deployment of ${name} failed: it can only be deleted${is_protected ? ', and is protected' : ''}.`,
+      [...(is_protected ? [unprotect] : []), remove, 'then npm run ops -- preflight --leftovers'].join('; '),
+    ),
+  ];
+}
+
+/** Switching a part off never orphans data silently. */
+function lossesOf(wanted: Parts, { channels, api, newsletters, work, members, keys }: Holdings): Finding[] {
+  const dropped = CHANNELS.filter((channel) => channels.includes(channel) && !wanted.channels.includes(channel));
+  const losses = dropped.flatMap((channel) => {
+    const count = work[channel] ?? 0;
+    if (count === 0) return [];
+    const says = `The deployment would drop ${channel}, which has ${count} rows or dead letters.`;
+    const remedy = `Let them be delivered, or npm run ops -- cancel and dlq drop --channel ${channel}; until then keep it in channels.`;
+    return [refused('parts', says, remedy)];
+  });
+  if (newsletters && !wanted.newsletters && members) {
+    const says = 'The deployment would delete the tables of newsletters, which hold members.';
+    losses.push(refused('parts', says, 'Set newsletters to "data", which keeps tables, keys and secrets.'));
+  }
+  if (api && !wanted.api && keys) {
+    const says = 'The deployment would delete the API keys of producers.';
+    losses.push(refused('parts', says, 'Revoke them first: npm run ops -- keys list.'));
+  }
+  return losses.length > 0 ? losses : [ok('parts', 'The deployment drops nothing that holds something.')];
+}
+
+const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says });
+const warning = (check: string, says: string, remedy: string): Finding => ({ check, state: 'warning', says, remedy });
+const refused = (check: string, says: string, remedy: string): Finding => ({ check, state: 'refused', says, remedy });

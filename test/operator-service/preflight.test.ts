@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountFacts } from '../../src/adapters/deployment/account-facts.ts';
+import { type Holdings, type Parts, preflight } from '../../src/operator-service/preflight.ts';
+
+const GOOD: AccountFacts = {
+  region: 'ap-northeast-1',
+  bootstrap: 28,
+  concurrency: 1_000,
+  ses: { production: true, sending: true, per_day: 50_000 },
+};
+const ALL: Parts = { channels: ['email', 'slack', 'teams', 'webhook'], api: true, newsletters: true };
+const HELD: Holdings = { ...ALL, work: { teams: 3, slack: 0 }, members: true, keys: true };
+const badOf = (facts: AccountFacts, wanted = ALL, held?: Holdings) =>
+  preflight(facts, wanted, held).filter(({ state }) => state !== 'ok');
+
+describe('the preflight', () => {
+  it('refuses nothing where nothing is wrong, before and after a deployment', () => {
+    expect(badOf(GOOD)).toEqual([]);
+    const stack = { name: 'notification-retry-prod', status: 'UPDATE_COMPLETE', is_protected: true };
+    expect(badOf({ ...GOOD, stack }, ALL, HELD)).toEqual([]);
+  });
+
+  it.each<[string, Partial<AccountFacts>, string, string, string]>([
+    ['a region', { region: undefined }, 'region', 'No region is set.', 'AWS_REGION'],
+    [
+      'credentials',
+      { refused: 'Could not load credentials' },
+      'credentials',
+      'AWS cannot be asked: Could not load',
+      'Sign in',
+    ],
+    [
+      'a bootstrap',
+      { bootstrap: 0 },
+      'bootstrap',
+      'The CDK is not bootstrapped here.',
+      'cdk bootstrap aws://ACCOUNT/ap-',
+    ],
+    [
+      'production access',
+      { ses: { production: false, sending: true, per_day: 200 } },
+      'ses',
+      'sandbox',
+      'production access',
+    ],
+    [
+      'more than ten functions at once',
+      { concurrency: 10 },
+      'lambda',
+      'throttled messages end in the dead-letter',
+      'Quotas',
+    ],
+    [
+      'SES that sends',
+      { ses: { production: true, sending: false, per_day: 9 } },
+      'ses',
+      'SES has paused',
+      'SES console',
+    ],
+  ])('says in one sentence that the account lacks %s, and what to do', (_, changes, check, says, remedy) => {
+    const bad = badOf({ ...GOOD, ...changes });
+    expect(bad).toMatchObject([
+      { check, says: expect.stringContaining(says), remedy: expect.stringContaining(remedy) },
+    ]);
+    expect(bad[0]?.says.split('. ')).toHaveLength(1);
+  });
+
+  it('asks nothing of SES where the stage has no e-mail', () => {
+    const { ses: _, ...rest } = GOOD;
+    expect(badOf(rest, { ...ALL, channels: ['webhook'] })).toEqual([]);
+  });
+
+  it('says the way out of a first deployment that failed, which the protection of the stack bars', () => {
+    const stack = { name: 'notification-retry-prod', status: 'ROLLBACK_COMPLETE', is_protected: true };
+    expect(badOf({ ...GOOD, stack })).toMatchObject([
+      {
+        check: 'stack',
+        says: 'The first deployment of notification-retry-prod failed: it can only be deleted, and is protected.',
+        remedy: expect.stringMatching(
+          /^aws cloudformation update-termination-protection .*; aws cloudformation delete-stack /,
+        ),
+      },
+    ]);
+  });
+
+  it.each<[string, Partial<Parts>, string]>([
+    ['a channel with rows or letters', { channels: ['email', 'slack', 'webhook'] }, 'drop teams, which has 3 rows'],
+    ['members', { newsletters: false }, 'tables of newsletters, which hold members'],
+    ['keys', { api: false }, 'the API keys of producers'],
+  ])('refuses a change that would drop %s', (_, changes, says) => {
+    expect(badOf(GOOD, { ...ALL, ...changes }, HELD)).toMatchObject([
+      { check: 'parts', state: 'refused', says: expect.stringContaining(says) },
+    ]);
+    expect(badOf(GOOD, { ...ALL, ...changes }, { ...HELD, work: {}, members: false, keys: false })).toEqual([]);
+  });
+
+  it('lets a channel go that has nothing', () => {
+    expect(badOf(GOOD, { ...ALL, channels: ['email', 'teams', 'webhook'] }, HELD)).toEqual([]);
+  });
+});
