@@ -112,7 +112,12 @@ describe('a bulk operation', () => {
     const store = createOperationStore(ops.dynamodb, ops.tables.pipeline_state);
     const stored = await store.read(operation_id);
     if (stored === undefined) throw new Error('it is not stored');
-    const newer = many(60, (i) => ({ ...stored, operation_id: `op-zz${i}`, version: 0, status: 'done' as const }));
+    const newer = many(60, (i) => ({
+      ...stored,
+      operation_id: `${operation_id}-${i}`,
+      version: 0,
+      status: 'done' as const,
+    }));
     await Promise.all(newer.map((one) => store.create(one)));
     const second = await startTestConsole(ops);
     await second.resume();
