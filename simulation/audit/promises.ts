@@ -131,6 +131,8 @@ export interface Send {
   readonly late: boolean;
   /** Milliseconds that the function of its sender still has. */
   readonly left_ms: number;
+  /** Milliseconds by which clocks may differ. */
+  readonly apart?: number;
 }
 
 /** A send takes up to 20 s, and the record of what came of it up to 3. */
@@ -156,7 +158,9 @@ export function sent(memory: Memory, send: Send, row: Stored | undefined, record
     .filter(({ retry_attempt }) => Number(retry_attempt) < attempt)
     .sort(byAttempt)
     .at(-1);
-  const early = last?.['failure_reason'] === undefined && Date.parse(String(last?.['next_retry_at'] ?? '')) > now;
+  const early =
+    last?.['failure_reason'] === undefined &&
+    Date.parse(String(last?.['next_retry_at'] ?? '')) > now + (send.apart ?? 0);
   if (early && row?.['work_at'] === last?.['next_retry_at']) violations.push('7: sent before it was due');
   return { memory, violations };
 }

@@ -1,6 +1,6 @@
 import type { Feedback } from '../../src/core/delivery-events/delivery-event.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
-import { type Given, ONE, type Scope } from '../world/state.ts';
+import { type Given, INFO, ONE, type Scope } from '../world/state.ts';
 
 interface NamedScope extends Omit<Scope, 'faults'> {
   /** What meets in it. */
@@ -52,6 +52,18 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
   'retried-now': { about: 'workers, and an operator who retries at once', workers: 3, retries: 1 },
   dead: { about: 'a death, and a redrive', ...dead, workers: 3, redrives: 1 },
   'dead-swept': { about: 'a sweep, and a death', ...dead, workers: 2, messages: 0, sweeps: 1 },
+  'dead-apart': {
+    about: 'a death, a redrive, an operator who gives it up, and clocks that are 5 s apart',
+    ...{ ...dead, workers: 3, redrives: 1, drops: 1, clocks: [-2_500, 2_500] },
+  },
+  'swept-stale': {
+    about: 'a sweep, and an index that is a write behind its table',
+    ...{ workers: 2, sweeps: 1, stale: true, everyday: 0 },
+  },
+  'dry-run': {
+    about: 'a worker, and a dry run of a sweep',
+    ...{ workers: 1, sweeps: 1, sweepers: [{ ...INFO, dry_run: true }] },
+  },
   forced: { about: 'a death, and a forced run', ...dead, workers: 3, forces: 1, everyday: 0 },
   'redriven-paced': {
     about: 'a death, a redrive, and a budget that grants nothing',

@@ -18,6 +18,7 @@ export interface RandomHistory {
 
 /** What a run may have of: each is on in half of the runs, so that a run has few kinds, and many of each (swarm). */
 const FAULTS = [
+  'stale',
   'refused',
   'unanswered',
   'repeated',
@@ -48,6 +49,9 @@ const FEEDBACKS: readonly Feedback[] = [
   { kind: 'unclear', message: 'out of office' },
   ...BOUNCES,
 ];
+
+/** As far as the clocks of AWS's instances may be from the time, in milliseconds. */
+const CLOCKS = [-2_500, 0, 2_500] as const;
 
 const BREAKDOWNS = ['records. refuses every call', 'breakers. answers no call'] as const;
 
@@ -96,7 +100,9 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
     ...(gathering && { gathering }),
     ...(half() && { instances: 'kept' as const }),
     ...(draw() < 0.3 && { pacing: half() ? ('account' as const) : ('receiver' as const), postpones: 3 }),
-    sweepers: [{}, { force_retry: true }, { ahead: true }, { express_minutes: 5 }],
+    sweepers: [{}, { force_retry: true }, { ahead: true }, { express_minutes: 5 }, { dry_run: true }],
+    ...{ stale: half(), drops: draw() < 0.2 ? 1 : 0, forgeries: draw() < 0.2 ? 2 : 0 },
+    ...(half() && { clocks: CLOCKS }),
     // Gathered records hang together, in one call; here they are calls of their own.
     breakdowns: [...(gathering ? [] : (['records. answers no call'] as const)), ...BREAKDOWNS],
     ...(half() && { intruders: intruders.filter(() => draw() < 3 / intruders.length), intrusions: 2 }),

@@ -1,6 +1,6 @@
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
-import * as ends from '../audit/end-promises.ts';
+import * as actors from '../audit/actor-promises.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
 import { worker } from './channel-program.ts';
@@ -15,10 +15,22 @@ import {
   silenceOf,
 } from './endings.ts';
 import type { Ground } from './ground.ts';
-import { indexer, operator, producer, sweeper, teller } from './programs.ts';
+import { COMMANDS, indexer, operator, producer, sweeper, teller } from './programs.ts';
+import { isOwed, tellAt } from './provider.ts';
+import { checkEnd } from './quiet.ts';
 import type { Limit } from './state.ts';
-import { type Actor, deadlineOf, type Image, isIdle, type LateCall, type Message, received } from './state.ts';
+import {
+  type Actor,
+  deadlineOf,
+  type Image,
+  isIdle,
+  type LateCall,
+  type Message,
+  offsetOf,
+  received,
+} from './state.ts';
 
+const CLOCKS_AGREE_MS = 6_000;
 const VISIBILITY_MS = 360_000;
 /** As deployed (lib/constructs/lanes). */
 const MAX_RECEIVES = 5;
@@ -42,18 +54,21 @@ export class Deeds {
     return this.begin(request, producer(log_id, request));
   }
 
-  async begin(name: string, program: Program, args: object = {}): Promise<void> {
+  async begin(name: string, program: Program, args: object = {}, more: Partial<Actor> = {}): Promise<void> {
     const { now, actors } = this.#ground.state;
-    const moment = await Moment.first(`${name} ${JSON.stringify(args)}`, program, now, this.#troupe);
-    this.#ground.set({ actors: [...actors, { name, moment, begun: now }] });
+    const at = now + offsetOf(name, this.#ground.scope);
+    const moment = await Moment.first(`${name} ${JSON.stringify(args)}`, program, at, this.#troupe);
+    this.#ground.set({ actors: [...actors, { name, moment, begun: now, ...more }] });
   }
 
-  async #answer(actor: Actor, { id }: Call, outcome: Outcome, begun = actor.begun): Promise<void> {
+  async #answer(actor: Actor, { id }: Call, outcome: Outcome, more: Partial<Actor> = {}): Promise<void> {
     const ground = this.#ground;
-    const moment = await actor.moment.after({ id, outcome, now: ground.state.now });
+    const now = ground.state.now + offsetOf(actor.name, ground.scope);
+    const moment = await actor.moment.after({ id, outcome, now });
     const others = ground.state.actors.filter(({ name }) => name !== actor.name);
-    const { name, slow } = actor;
-    const next = { name, moment, begun, ...(slow && begun === actor.begun && { slow }) };
+    const { slow, ...rest } = actor;
+    const { name } = rest;
+    const next = { ...rest, moment, ...more, ...(slow && more.begun === undefined && { slow }) };
     ground.set({ actors: moment.ended ? others : [...others, next] });
     const { fault } = moment;
     if (moment.ended) ground.set({ memory: promises.ceased(ground.state.memory, name) });
@@ -77,39 +92,42 @@ export class Deeds {
     const taken = messages.map((one) => ({ ...one, receives: one.receives + 1, visible_at }));
     for (const one of taken) ground.updateMessage(one.id, one);
     const batch = taken.map(received);
+    const row = (log_id: string) => ground.tables.log.get(log_id);
+    const sendable = taken.filter(({ id, message }) => !actors.isLetter(row(message.log_id), id)).length;
     const idle = ground.state.actors.find(isIdle);
     const [next] = idle?.moment.calls ?? [];
-    if (idle && next) return this.#answer(idle, next, { ok: batch }, ground.state.now);
+    if (idle && next) return this.#answer(idle, next, { ok: batch }, { begun: ground.state.now, sendable });
     const name = taken.map(({ id, receives }) => (receives > 1 ? `${id} (receive ${receives})` : id)).join(' and ');
-    return this.begin(`worker of ${name}`, worker(batch, ground.scope), batch);
+    return this.begin(`worker of ${name}`, worker(batch, ground.scope), batch, { sendable });
   }
 
   /** @param request the sweep's options */
   sweep(request: SweepEvent): Promise<void> {
-    const run_id = `${request.force_retry ? 'manual' : 'sweep'}-${8 + this.#ground.count('sweeps')}`;
+    const kind = request.dry_run ? 'dry' : request.force_retry ? 'manual' : 'sweep';
+    const run_id = `${kind}-${8 + this.#ground.count('sweeps')}`;
     return this.begin(run_id, sweeper(run_id, request, this.#ground.scope.lanes ?? false));
   }
 
-  operate(command: 'cancel' | 'retry', log_id: string): Promise<void> {
+  operate(command: keyof typeof COMMANDS, log_id: string): Promise<void> {
     const ground = this.#ground;
     if (command === 'retry') ground.set({ memory: promises.redriven(ground.state.memory, [log_id]) });
-    const name = command === 'retry' ? `the retry of ${log_id}` : `the cancellation of ${log_id}`;
+    const name = `${COMMANDS[command]} of ${log_id}`;
     const times = ground.count(name);
     return this.begin(times > 1 ? `${name} (time ${times})` : name, operator(command, log_id, `manual-${times}`));
   }
 
   /** SQS sends each letter anew, with its body. */
-  redrive(): void {
+  redrive(after_ms = 1_000): void {
     const { now, letters, memory } = this.#ground.state;
     const log_ids = [...new Set(letters.map(({ message }) => message.log_id))];
-    this.#ground.set({ now: now + 1_000, letters: [], memory: promises.redriven(memory, log_ids) });
+    this.#ground.set({ now: now + after_ms, letters: [], memory: promises.redriven(memory, log_ids) });
     for (const { message } of letters) this.#ground.send(message, 0);
   }
 
   tell(event: DeliveryEvent): Promise<void> {
     const ground = this.#ground;
-    if (!ground.isOwed(event)) ground.set({ events: [...ground.state.events, { event, at: null }] });
-    ground.tellAt(event, ground.state.now + VISIBILITY_MS);
+    if (!isOwed(ground, event)) ground.set({ events: [...ground.state.events, { event, at: null }] });
+    tellAt(ground, event, ground.state.now + VISIBILITY_MS);
     if (event.feedback.kind === 'failed') ground.set({ memory: promises.bounced(ground.state.memory, event.log_id) });
     const name = `event of attempt ${event.attempt} of ${event.log_id}`;
     const times = ground.count(name);
@@ -135,6 +153,8 @@ export class Deeds {
         return ground.set({
           hung: [...hung, { by: name, id: call.id, until: now + limitOf(call) }],
         });
+      case 'stale':
+        return ground.performStale(call).then((outcome) => this.#answer(actor, call, outcome));
       case 'unanswered':
         ground.set({ late: [...late, { by: name, call }] });
         return this.#answer(actor, call, silenceOf(call, now));
@@ -168,7 +188,9 @@ export class Deeds {
         : sweep_at
           ? [sweep_at]
           : [];
-    const paused = actors.flatMap(({ moment }) => moment.calls.map((call) => pauseEnd(call, moment.now) ?? 0));
+    const paused = actors.flatMap((actor) =>
+      actor.moment.calls.map((call) => pauseEnd(call, this.#ground.answered(actor)) ?? 0),
+    );
     const times = [
       ...queue.map(({ visible_at }) => visible_at),
       ...events.map(({ at }) => at ?? 0),
@@ -212,33 +234,16 @@ export class Deeds {
     return this.comeDue();
   }
 
-  /** From now on nothing fails. */
-  calm(): void {
-    const { now, counts } = this.#ground.state;
-    const waiting = { log_ids: ends.inTime(this.#ground.rows(), now), counts };
-    this.#ground.set({ faults: 0, broken: [], down: false, waiting });
-  }
-
   /** Nothing is left to do: the letters of what is dead go back once, which has to send it again. @returns whether any */
   redriveAll(): boolean {
     const ground = this.#ground;
-    this.#checkEnd();
+    checkEnd(ground);
     if (ground.state.dead !== undefined) return false;
     const dead = this.#ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('dead'));
     ground.set({ dead });
     if (dead.length === 0) return false;
-    this.redrive();
+    // Later than clocks may be wrong, so that each has to be sent.
+    this.redrive(CLOCKS_AGREE_MS);
     return true;
-  }
-
-  #checkEnd(): void {
-    const { tables, state } = this.#ground;
-    const letters = state.letters.map(({ message }) => message.log_id);
-    const records = [...tables.retryLog.values()] as unknown as promises.Stored[];
-    this.#ground.violated(...ends.ended(state.memory, { rows: this.#ground.rows(), records, letters }));
-    const { counts = {}, log_ids = [] } = state.waiting ?? {};
-    const isSent = (log_id: string) => state.counts[`sends of ${log_id}`] !== counts[`sends of ${log_id}`];
-    this.#ground.violated(...ends.expired(log_ids, this.#ground.rows(), isSent));
-    if (state.dead) this.#ground.violated(...ends.answeredRedrive(state.dead, this.#ground.rows()));
   }
 }

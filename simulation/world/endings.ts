@@ -21,6 +21,7 @@ export const isSend = ({ port }: Call) => port === 'provider.send';
 export type Ending =
   | 'ok'
   | 'postponed'
+  | 'stale'
   | 'refused'
   | 'hangs'
   | 'unanswered'
@@ -32,6 +33,8 @@ export interface EndingTerms {
   /** Of the calls that its actor waits for. */
   readonly first: boolean;
   readonly postpones: boolean;
+  /** The work index may be behind its table. */
+  readonly stale: boolean;
   readonly hangs: boolean;
   /** Its effect kills its actor. */
   readonly kills: boolean;
@@ -39,7 +42,7 @@ export interface EndingTerms {
   readonly broken?: 'hangs' | 'refused' | undefined;
 }
 
-export function endingsOf(call: Call, { first, postpones, hangs, broken, kills }: EndingTerms): Ending[] {
+export function endingsOf(call: Call, { first, postpones, stale, hangs, broken, kills }: EndingTerms): Ending[] {
   const { port } = call;
   const sure = SURE.test(port);
   const writes = !sure && !READS.test(port);
@@ -48,6 +51,7 @@ export function endingsOf(call: Call, { first, postpones, hangs, broken, kills }
   return [
     'ok',
     ...(port === 'budget.reserve' && postpones ? (['postponed'] as const) : []),
+    ...(port === 'index.page' && stale ? (['stale'] as const) : []),
     ...(!sure || port === 'queue.giveBack' ? (['refused'] as const) : []),
     // One that dies right after a call makes no use of its answer: the next call stands for that, too.
     ...(first && !isInvisible(call) ? (['dies before'] as const) : []),
@@ -188,6 +192,7 @@ export function wordsOf({ port, args }: Call): string {
 const ADDED: Readonly<Record<Ending, string>> = {
   ok: '',
   postponed: ': nothing now',
+  stale: ', as it was a write ago',
   refused: ': refused',
   hangs: ': hangs',
   unanswered: ': no answer, it may be applied later',

@@ -1,13 +1,25 @@
-import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import type { Channel, Lane } from '../../src/core/model/channels.ts';
 import { type QueuedMessage, type QueueMessage, runOf } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import * as actors from '../audit/actor-promises.ts';
 import * as ends from '../audit/end-promises.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
 import { grantOf } from './endings.ts';
-import { type Given, type Image, isIdle, type Message, ONE, type Saved, type Scope, type State } from './state.ts';
+import { asked, tellAt } from './provider.ts';
+import {
+  type Actor,
+  type Given,
+  type Image,
+  isIdle,
+  type Message,
+  ONE,
+  offsetOf,
+  type Saved,
+  type Scope,
+  type State,
+} from './state.ts';
 import { passesFilter, Stores } from './stores.ts';
 
 /** Workers that may work at the same time. */
@@ -18,6 +30,8 @@ export class Ground {
   readonly scope: Scope;
   /** By notification. The provider takes a successor, and what comes from a producer. */
   readonly given: ReadonlyMap<string, Given>;
+  /** Milliseconds between the earliest clock and the latest. */
+  readonly apart: number;
   readonly #stores = new Stores(() => new Date(this.state.now));
   readonly tables = this.#stores.tables;
   state: State;
@@ -26,6 +40,8 @@ export class Ground {
     this.scope = scope;
     this.given = new Map((scope.given ?? [ONE]).map((given, i) => [`n${i + 1}`, given]));
     this.state = state;
+    const { clocks = [0] } = scope;
+    this.apart = Math.max(...clocks) - Math.min(...clocks);
   }
 
   save(): Saved {
@@ -43,7 +59,7 @@ export class Ground {
   /** All that decides what can still happen, except how many faults may. */
   key(numbers: Numbers): string {
     const { now, queue, letters, actors, late, hung, events, stream, left, memory, counts, dead = [] } = this.state;
-    const { broken, down } = this.state;
+    const { broken, down, former } = this.state;
     const all = (values: Iterable<unknown>) =>
       Array.from(values, (one) => numbers.of(one))
         .sort(ascending)
@@ -59,7 +75,7 @@ export class Ground {
       stream,
       dead,
     ].map(all);
-    return `${now} ${data.join('|')}|${who}|${[left, memory, counts].map((one) => numbers.of(one))}|${broken}${down}`;
+    return `${now} ${data.join('|')}|${who}|${[left, memory, counts, former].map((one) => numbers.of(one))}|${broken}${down}`;
   }
 
   set(change: Partial<State>): void {
@@ -76,7 +92,21 @@ export class Ground {
     if (what.length > 0) this.set({ violations: [...this.state.violations, ...what] });
   }
 
-  #judge({ memory, violations }: promises.Judged): void {
+  /** When the actor was answered last, by the world's clock. */
+  answered({ name, moment }: Actor): number {
+    return moment.now - offsetOf(name, this.scope);
+  }
+
+  /** A page of the work index before the last change of each row. */
+  async performStale({ port, args }: Call): Promise<Outcome> {
+    const now = [...this.tables.log];
+    for (const [log_id, row] of Object.entries(this.state.former)) this.tables.log.set(log_id, row);
+    const ok = await this.#stores.call(port, args);
+    for (const [log_id, row] of now) this.tables.log.set(log_id, row);
+    return { ok };
+  }
+
+  judge({ memory, violations }: promises.Judged): void {
     this.set({ memory });
     this.violated(...violations);
   }
@@ -98,17 +128,10 @@ export class Ground {
     this.set({ queue: this.state.queue.filter((one) => one.id !== id) });
   }
 
-  isOwed(told: DeliveryEvent): boolean {
-    return this.state.events.some(({ event }) => isSameEvent(event, told));
-  }
-
-  tellAt(told: DeliveryEvent, at: number | null): void {
-    this.set({ events: this.state.events.map((one) => (isSameEvent(one.event, told) ? { ...one, at } : one)) });
-  }
-
   /** Applies a call. @param late its caller waits no longer */
   async perform(by: string, { port, args }: Call, late = false): Promise<Outcome> {
     const before = new Map(this.tables.log);
+    const { queue } = this.state;
     if (this.scope.ticks) this.set({ now: this.state.now + 1 });
     try {
       return { ok: await this.#effect(by, port, args, late) };
@@ -117,7 +140,9 @@ export class Ground {
       if (error instanceof TypeError) this.violated(`the world failed: ${error.stack}`);
       return { error: error as Error };
     } finally {
-      this.#watch(by, port, args, before);
+      const changed = this.#watch(by, port, args, before) || this.state.queue !== queue;
+      const { sendable = 0 } = this.state.actors.find(({ name }) => name === by) ?? {};
+      this.violated(...actors.acted({ by, port, args, changed }, late ? Number.POSITIVE_INFINITY : sendable));
     }
   }
 
@@ -130,7 +155,7 @@ export class Ground {
         for (const { message, delay_seconds } of args[0] as QueuedMessage[]) this.send(message, delay_seconds);
         return undefined;
       case 'provider.send':
-        return this.#provider(by, args as [string, number, string], late);
+        return asked(this, by, args as [string, number, string], late);
       case 'budget.reserve':
         return grantOf(args[0], now);
       case 'queue.delete':
@@ -140,7 +165,7 @@ export class Ground {
           this.updateMessage(receipt_handle, { visible_at: now + after_seconds * 1000 });
         return 0;
       case 'event.end':
-        return this.tellAt(args[0] as DeliveryEvent, args[1] === null ? null : now + Number(args[1]) * 1000);
+        return tellAt(this, args[0] as DeliveryEvent, args[1] === null ? null : now + Number(args[1]) * 1000);
       case 'stream.end': {
         const done = (args[0] as Image[]).map(({ sequence }) => sequence);
         return this.set({ stream: this.state.stream.filter(({ sequence }) => !done.includes(sequence)) });
@@ -155,29 +180,6 @@ export class Ground {
       default:
         return this.#stores.call(port, args);
     }
-  }
-
-  #provider(by: string, [log_id, attempt, recipient]: [string, number, string], late: boolean): unknown {
-    // No two attempts end in the same millisecond.
-    this.set({ now: this.state.now + 1 });
-    const { now } = this.state;
-    const sender = this.state.actors.find(({ name }) => name === by);
-    const left_ms = sender === undefined || sender.slow ? FUNCTION_MS : sender.begun + FUNCTION_MS - now;
-    const send = { log_id, attempt, by, recipient, now, late, left_ms };
-    this.#judge(promises.sent(this.state.memory, send, this.tables.log.get(log_id), this.recordsOf(log_id)));
-    const number = this.count(`sends of ${log_id}`);
-    if (this.state.down) return { ok: false, error_type: 'SERVER_OVERLOAD', response_code: '503', message: 'down' };
-    const answer = this.given.get(log_id)?.script[number - 1];
-    if (typeof answer === 'string') return { ok: false, error_type: answer, message: 'refused' };
-    if (answer !== undefined) return answer;
-    this.#judge(promises.accepted(this.state.memory, send));
-    const provider_message_id = `p${attempt}`;
-    const { feedback } = this.scope;
-    if (feedback !== undefined) {
-      const event = { log_id, attempt, at: new Date(now).toISOString(), provider_message_id, feedback };
-      this.set({ events: [...this.state.events, { event, at: now }] });
-    }
-    return { ok: true, response_code: '200', provider_message_id };
   }
 
   /** What a lane holds that can be received. */
@@ -217,15 +219,19 @@ export class Ground {
       .map((record) => ({ ...record }));
   }
 
-  #watch(by: string, port: string, args: readonly unknown[], before: ReadonlyMap<string, promises.Stored>): void {
-    if (/^records\.(put|replace)/.test(port))
-      this.#judge(promises.recorded(this.state.memory, args[0] as promises.Stored, by));
-    for (const [log_id, row] of this.tables.log) {
+  /** @returns whether a row or a record is another one than before */
+  #watch(by: string, port: string, args: readonly unknown[], before: ReadonlyMap<string, promises.Stored>): boolean {
+    const records = /^records\.(put|replace)/.test(port);
+    if (records) this.judge(promises.recorded(this.state.memory, args[0] as promises.Stored, by));
+    const changed = [...this.tables.log].filter(([log_id, row]) => before.get(log_id) !== row);
+    for (const [log_id, row] of changed) {
       const was = before.get(log_id);
-      if (was === row) continue;
-      if (was !== undefined) this.#judge(promises.written(this.state.memory, was, row, { by, now: this.state.now }));
+      const { now } = this.state;
+      if (was !== undefined) this.judge(promises.written(this.state.memory, was, row, { by, now: now + this.apart }));
+      if (was !== undefined && this.scope.stale) this.set({ former: { ...this.state.former, [log_id]: was } });
       this.show(row);
     }
+    return records || changed.length > 0;
   }
 
   /** The stream shows the row to the indexer, unless its filter leaves it out. */
@@ -235,11 +241,6 @@ export class Ground {
     const sequence = String(this.count('images'));
     this.set({ stream: [...this.state.stream, { row, sequence }] });
   }
-}
-
-function isSameEvent(a: DeliveryEvent, b: DeliveryEvent): boolean {
-  const same = a.log_id === b.log_id && a.attempt === b.attempt && a.at === b.at;
-  return same && JSON.stringify(a.feedback) === JSON.stringify(b.feedback);
 }
 
 function ascending(a: number, b: number): number {

@@ -13,6 +13,7 @@ import type { QueuedMessage, SweepLanes } from '../../src/core/model/queue-messa
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
 import { cancel } from '../../src/core/operator/cancel.ts';
+import { giveUp } from '../../src/core/operator/give-up.ts';
 import { retryNow } from '../../src/core/operator/retry-now.ts';
 import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
@@ -172,11 +173,15 @@ export function producer(log_id: string, request: string): Program {
   };
 }
 
-export function operator(command: 'cancel' | 'retry', log_id: string, run_id: string): Program {
+/** What an operator does, in words. */
+export const COMMANDS = { cancel: 'the cancellation', retry: 'the retry', give_up: 'the giving up' } as const;
+
+export function operator(command: keyof typeof COMMANDS, log_id: string, run_id: string): Program {
   return (env) => {
     const { clock } = env;
     const rows = portOf<RowStore>(env, 'operatorRows', 'read', 'change');
     if (command === 'retry') return retryNow([log_id], run_id, { rows, send: send(env), policy, clock });
+    if (command === 'give_up') return giveUp([log_id], { rows, clock });
     const records = portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find');
     return cancel([log_id], run_id, { rows, records, clock });
   };

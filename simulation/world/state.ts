@@ -19,6 +19,8 @@ export const LIMITS = [
   'reports',
   'cancels',
   'retries',
+  'drops',
+  'forgeries',
   'postpones',
   'indexings',
   'edits',
@@ -68,6 +70,10 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly lanes?: boolean;
   /** Each call takes a millisecond; else time stands still, so that histories that only differ in it are one. */
   readonly ticks?: boolean;
+  /** Milliseconds by which the clock of an instance may be wrong: each has one of these. */
+  readonly clocks?: readonly number[];
+  /** The work index may be one write behind its table. */
+  readonly stale?: boolean;
   /** Rows that somebody may put into the table, with index keys of their own. */
   readonly intruders?: readonly Stored[];
 }
@@ -94,6 +100,8 @@ export interface Actor {
   readonly begun: number;
   /** Time has passed in its invocation while it waited for something else than time. */
   readonly slow?: true;
+  /** Of its batch when it received it: those of which an attempt may come. */
+  readonly sendable?: number;
 }
 
 /** A call that was sent, and whose caller waits no longer. */
@@ -134,6 +142,8 @@ export interface State {
   /** The provider refuses every send. */
   readonly down: boolean;
   readonly events: readonly OwedEvent[];
+  /** Rows as they were before their last change, where the work index may be behind. */
+  readonly former: Readonly<Record<string, Stored>>;
   /** Of rows that others wrote, until the indexer has dealt with them. */
   readonly stream: readonly Image[];
   /** How often each may still begin, or happen. */
@@ -151,7 +161,7 @@ export interface State {
 export const NOTHING: Omit<State, 'faults' | 'left'> = {
   now: START_MS,
   ...{ queue: [], letters: [], actors: [], late: [], hung: [], broken: [], events: [], stream: [], violations: [] },
-  ...{ down: false, counts: {}, memory: NOTHING_YET },
+  ...{ down: false, counts: {}, former: {}, memory: NOTHING_YET },
 };
 
 export type Saved = { readonly state: State; readonly tables: readonly (readonly (readonly [string, unknown])[])[] };
@@ -162,10 +172,17 @@ export function received({ id, message, sent_at, receives }: Message): ReceivedM
 
 /** When Lambda ends the actor's invocation. The dispatcher goes on in another one, which is left out here. */
 export function deadlineOf({ name, begun }: Actor): number {
-  return /^(sweep|manual)/.test(name) ? Number.POSITIVE_INFINITY : begun + FUNCTION_MS;
+  return /^(sweep|manual|dry)/.test(name) ? Number.POSITIVE_INFINITY : begun + FUNCTION_MS;
 }
 
 /** An instance between two invocations. */
 export function isIdle({ moment }: Actor): boolean {
   return moment.calls.some(({ port }) => port === 'instance.next');
+}
+
+/** By how much the clock of its instance is wrong. */
+export function offsetOf(name: string, { clocks }: Pick<Scope, 'clocks'>): number {
+  if (clocks === undefined) return 0;
+  const sum = Array.from(name, (letter, i) => letter.charCodeAt(0) * (i + 1)).reduce((a, b) => a + b, 0);
+  return clocks[sum % clocks.length] ?? 0;
 }

@@ -13,8 +13,9 @@ import {
   wordsOf,
 } from './endings.ts';
 import { Ground } from './ground.ts';
+import { calm } from './quiet.ts';
 import { type Actor, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
-import { edit, give, put, remove } from './writers.ts';
+import { edit, forge, give, put, remove } from './writers.ts';
 
 /** Something that may happen next. */
 export interface Choice {
@@ -35,7 +36,7 @@ const HOUR = 3_600_000;
 const MOST_STEPS = 20_000;
 const ALWAYS = { workers: 1, tells: 1, indexings: 1 };
 /** What does not wait for time to pass. */
-const TIMELESS: readonly Limit[] = ['redrives', 'postpones', 'reports', 'outages', 'losses'];
+const TIMELESS: readonly Limit[] = ['redrives', 'postpones', 'reports', 'outages', 'losses', 'forgeries', 'drops'];
 
 /** A small world on the deployed code: all that may happen next, and its taking place. */
 export class World {
@@ -101,7 +102,7 @@ export class World {
   /** Goes on without faults until nothing is left to do, then checks. @param isKnown whether a state was here before */
   async quiet(isKnown: (key: string) => boolean): Promise<void> {
     const ground = this.#ground;
-    this.#deeds.calm();
+    calm(ground);
     for (let steps = 0, sweep_at = ground.state.now + HOUR; this.violations.length === 0; steps++) {
       if (steps > MOST_STEPS) ground.violated('1: it never becomes quiet');
       ground.set({ left: ALWAYS });
@@ -122,6 +123,7 @@ export class World {
     const terms = {
       first: call === actor.moment.calls[0],
       postpones: (left['postpones'] ?? 0) > 0,
+      stale: this.#ground.scope.stale ?? false,
       hangs: this.#ground.scope.hangs?.some((port) => call.port.startsWith(port)) ?? false,
       broken: this.#brokenAs(call),
       kills: isSend(call) && this.#ground.given.get(String(call.args[0]))?.poison === true,
@@ -165,6 +167,8 @@ export class World {
     begin('forces', 'a forced sweep begins', () => deeds.sweep({ ...INFO, force_retry: true }));
     for (const log_id of ground.given.keys()) {
       begin('cancels', `an operator cancels ${log_id}`, () => deeds.operate('cancel', log_id));
+      begin('drops', `an operator gives ${log_id} up`, () => deeds.operate('give_up', log_id));
+      begin('forgeries', `somebody queues ${log_id} for another tenant`, () => forge(ground, log_id));
       begin('retries', `an operator retries ${log_id}`, () => deeds.operate('retry', log_id));
       begin('edits', `${log_id}'s writer corrects its recipient`, () => edit(ground, log_id));
       begin('deletions', `${log_id}'s writer deletes it`, () => remove(ground, log_id));
@@ -232,6 +236,6 @@ export class World {
   #isWaiting(actor: Actor, call: Call): boolean {
     const { hung, now } = this.#ground.state;
     const hangs = hung.some(({ by, id }) => by === actor.name && id === call.id);
-    return !hangs && !isIdle(actor) && (pauseEnd(call, actor.moment.now) ?? now) <= now;
+    return !hangs && !isIdle(actor) && (pauseEnd(call, this.#ground.answered(actor)) ?? now) <= now;
   }
 }

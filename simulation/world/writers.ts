@@ -47,6 +47,14 @@ export function remove(ground: Ground, log_id: string): void {
   put(ground, { ...was, is_deleted: true });
 }
 
+/** A message that is not of its row's tenant. */
+export function forge(ground: Ground, log_id: string): void {
+  const { channel, priority, work_at } = ground.tables.row(log_id) ?? {};
+  if (channel === undefined || priority === undefined) return;
+  const routing = { version: 1, log_id, tenant_id: 'tenant-2', channel, priority } as const;
+  ground.send({ ...routing, due: work_at ?? new Date(START_MS).toISOString(), run_id: 'sweep-forged' }, 0);
+}
+
 export function put(ground: Ground, row: promises.Stored): void {
   ground.tables.log.set(String(row['log_id']), row);
   ground.show(row);

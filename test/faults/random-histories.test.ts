@@ -32,6 +32,10 @@ const TOLD = [
   /calls successors.put$/,
   /^a sweep begins: .*force_retry/,
   /^a sweep begins: .*express/,
+  /^a sweep begins: .*dry_run/,
+  /, as it was a write ago$/,
+  /^an operator gives .* up$/,
+  /^somebody queues .* for another tenant$/,
 ];
 
 async function told({ seed, history }: { seed: number; history: RandomHistory }): Promise<string> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { acted } from '../../simulation/audit/actor-promises.ts';
 import * as ends from '../../simulation/audit/end-promises.ts';
 import * as promises from '../../simulation/audit/promises.ts';
 
@@ -161,4 +162,24 @@ describe('the end', () => {
 it('a queue holds no address and no body', () => {
   expect(promises.queued('{"log_id":"n1"}')).toEqual([]);
   expect(promises.queued('{"to":"n1@example.com"}')).toEqual(['9: a queue holds an address or a body']);
+});
+
+describe('what an actor does', () => {
+  const reads = { by: 'sweep-9', port: 'index.page', args: [], changed: false };
+  const reserves = (count: number) => ({ ...reads, port: 'budget.reserve', args: [{ count }] });
+  const queues = (...all: string[]) => {
+    const messages = all.map((priority) => ({ message: { priority } }));
+    return { ...reads, port: 'lanes.send', args: [messages], changed: true };
+  };
+
+  it.each([
+    ['a dry run that reads', { ...reads, by: 'dry-9' }, []],
+    ['a dry run that sends', { ...queues('info'), by: 'dry-9' }, ['10: a dry run wrote or sent']],
+    ['a sweep, urgent first', queues('urgent', 'normal', 'normal', 'info'), []],
+    ['a sweep, info first', queues('info', 'urgent'), ['8: queued before one that is more urgent']],
+    ['slots for what may be sent', reserves(1), []],
+    ['slots for more', reserves(2), ['12: a slot was reserved for a message that may not use it']],
+  ])('%s', (_, deed, violations) => {
+    expect(acted(deed, 1)).toEqual(violations);
+  });
 });

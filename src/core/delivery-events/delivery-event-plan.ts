@@ -109,10 +109,12 @@ function planFailure(
   { now, ...rules }: EventContext,
 ): EventPlan {
   const { row, newest } = subject;
-  const known = knownOf(event, subject);
-  const evidence = withEvidence(known, event.attempt, final ? 'bounced' : 'soft_bounced');
+  const shows = final ? 'bounced' : 'soft_bounced';
+  const evidence = withEvidence(knownOf(event, subject), event.attempt, shows);
   const shown = { ...subject, evidence };
-  if (evidence === known) return { do: 'note', ...(subject.record && recordAsShown(event, answer, shown)) };
+  const before = row.delivery_by_attempt?.[event.attempt];
+  if (evidence[event.attempt] !== shows || before === shows)
+    return { do: 'note', ...(subject.record && recordAsShown(event, answer, shown)) };
   const isNewest = event.attempt === row.last_attempt;
   const attempt = underway(row, now);
   if (isNewest && attempt === 'live') return { do: 'note', again_at: row.claim_until ?? now.toISOString() };

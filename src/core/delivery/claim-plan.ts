@@ -6,6 +6,7 @@ import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { parseWorkQueue } from '../model/work-index.ts';
 import type { Claim } from './attempt.ts';
+import { CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { ClaimStore } from './ports.ts';
 import { type ClaimTerms, claimedByForce, claimedByRedrive, claimedWhenDue } from './transitions/claims.ts';
 import { letterOf } from './transitions/settlements.ts';
@@ -177,8 +178,8 @@ type Kinship =
   | 'none';
 
 /**
- * An operator's redrive is a new message with the body of the letter, enqueued after the death; or a copy of one, which
- * says when that one was enqueued. Any other message of the same run is older than the death, whenever it was copied.
+ * An operator's redrive is a new message with the body of the letter, enqueued after the death, which a worker's clock
+ * may have dated too late; or a copy of one, which says when that one was enqueued. Any other message of the same run is older than the death, whenever it was copied.
  *
  * SQS may deliver a message twice: one worker copies it and deletes it, while the notification dies by the other
  * delivery, and its letter is gone. The copy takes its place (docs/decisions/delivery/claims-and-messages.md#0178).
@@ -186,10 +187,17 @@ type Kinship =
 function kinship(row: NotificationRow, { message, sent_at }: ReceivedMessage): Kinship {
   const { run_id, enqueued_at } = message;
   if (run_id !== row.dead_run_id) return 'none';
+  const { dead_enqueued_at, dead_sent_at } = row;
+  const sent = sent_at.getTime();
   const died = epochMs(row.work_at ?? '');
-  const isLetter = (enqueued_at ?? '') === (row.dead_enqueued_at ?? '');
-  if (isLetter) return sent_at.getTime() > died ? 'redrive' : 'none';
-  if (enqueued_at === undefined) return 'none';
-  if (epochMs(enqueued_at) > died) return 'redrive';
-  return row.dead_sent_at && epochMs(enqueued_at) >= epochMs(row.dead_sent_at) ? 'copy' : 'none';
+  // A worker's clock has dated the death, SQS's dates the messages.
+  const soonest = died - CLOCK_ERROR_MS;
+  // Every sending that is no copy has a run of its own: it is the letter's redrive, or what the letter is a copy of.
+  if (enqueued_at === undefined)
+    return sent > (dead_enqueued_at ? epochMs(dead_enqueued_at) : soonest) ? 'redrive' : 'none';
+  const taken = enqueued_at === dead_enqueued_at ? sent : epochMs(enqueued_at);
+  if (taken > died) return 'redrive';
+  const replaces = enqueued_at !== dead_enqueued_at && dead_sent_at && taken >= epochMs(dead_sent_at);
+  // What clocks cannot tell is kept as the letter, which an operator can redrive again.
+  return replaces || taken > soonest ? 'copy' : 'none';
 }

@@ -101,6 +101,18 @@ describe('a delivery event', () => {
     ]);
   });
 
+  it('comes back for a row that owed its record and could not be changed, although the record is written', async () => {
+    const record_due = recordDue({ ...recordOf(2), run_id: 'sweep-1' });
+    const { deps, row, tables } = start(acceptedRow({ record_due }), []);
+    const refuse = () => Promise.reject(new Error('slow down'));
+    await expect(
+      applyDeliveryEvent(eventOf(PERMANENT), { ...deps, rows: { ...deps.rows, change: refuse } }),
+    ).rejects.toThrow();
+    expect(tables.retryLog.get('log-1#2')).toMatchObject({ retry_status: 'FAILED', evidence: 'bounced' });
+    await applyDeliveryEvent(eventOf(PERMANENT), deps);
+    expect(row()).toMatchObject({ give_up: 'INVALID_RECIPIENT', delivery_by_attempt: { 2: 'bounced' } });
+  });
+
   it('about an unknown notification is ignored', async () => {
     expect(await accepted().tell(eventOf({ kind: 'delivered' }, { log_id: 'none' }))).toMatchObject({
       outcome: 'ignore',

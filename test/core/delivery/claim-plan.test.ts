@@ -220,10 +220,14 @@ describe('a dead notification', () => {
     });
   });
 
+  it('starts again for one that a clock of a death dates 2.4 s before it', () => {
+    const redriven = plan(dead(), messageFor(dead()), { message_id: 'message-7', sent_at: at(-2_400) });
+    expect(redriven).toMatchObject({ do: 'claim', trigger: 'redrive' });
+  });
+
   it.each([
     ['another run', { run_id: 'sweep-2' }, { message_id: 'message-7', sent_at: at(500) }],
-    ['a message queued before the death', {}, { message_id: 'message-7', sent_at: at(-500) }],
-    ['a message queued at the moment of the death', {}, { message_id: 'message-7', sent_at: T0 }],
+    ['a message queued before the death', {}, { message_id: 'message-7', sent_at: at(-2_500) }],
   ])('drops an obsolete message: %s', (_, message, more) => {
     expect(plan(dead(), messageFor(dead(), message), more)).toEqual(MOVED_ON);
   });
@@ -243,7 +247,15 @@ describe('a copy of a message of the run that died', () => {
   });
 
   it('is none if that was enqueued before, though the copy was sent after the death', () => {
-    for (const before of [at(-501), died]) expect(plan(row, copy(before), late)).toEqual(MOVED_ON);
+    expect(plan(row, copy(at(-3_000)), late)).toEqual(MOVED_ON);
+  });
+
+  it('becomes the letter if that was so near to the death that a wrong clock may have dated it before', () => {
+    for (const near of [at(-2_999), died])
+      expect(plan(row, copy(near), late)).toMatchObject({
+        do: 'dead_letter',
+        change: { set: { dead_message_id: 'message-9' } },
+      });
   });
 
   it('becomes the letter if it is a copy of the letter, which was deleted then', () => {
@@ -261,19 +273,23 @@ describe('a copy of a message of the run that died', () => {
         },
       });
     }
-    expect(plan(shared, copy(at(-701)), late)).toEqual(MOVED_ON);
+    expect(plan(shared, copy(at(-3_000)), late)).toEqual(MOVED_ON);
     expect(plan(shared, copy(at(-499)), late)).toMatchObject(redrive);
   });
 
   it('can die, and be redriven: its letter has an old time in it for ever', () => {
-    const letter = copy(at(-900));
-    const remembered = { ...row, dead_enqueued_at: at(-900).toISOString() };
+    const letter = copy(at(-5_000));
+    const remembered = { ...row, dead_enqueued_at: at(-5_000).toISOString() };
     expect(plan(remembered, letter, late)).toMatchObject(redrive);
-    expect(plan(remembered, letter, { ...late, sent_at: died })).toEqual(MOVED_ON);
+    expect(plan(remembered, letter, { ...late, sent_at: at(-3_000) })).toEqual(MOVED_ON);
+    expect(plan(remembered, letter, { ...late, sent_at: died })).toMatchObject({ do: 'dead_letter' });
     // Copies of that redrive, of a message from before the death, and the message that the letter was a copy of.
     expect(plan(remembered, copy(at(400)), late)).toMatchObject(redrive);
-    expect(plan(remembered, copy(at(-901)), late)).toEqual(MOVED_ON);
-    expect(plan(remembered, messageFor(dueRow()), late)).toEqual(MOVED_ON);
+    expect(plan(remembered, copy(at(-5_001)), late)).toEqual(MOVED_ON);
+    const original = messageFor(dueRow());
+    expect(plan(remembered, original, { ...late, sent_at: at(-5_000) })).toEqual(MOVED_ON);
+    // The original has died in the DLQ, too, and is redriven with its copy.
+    expect(plan(remembered, original, late)).toMatchObject(redrive);
   });
 });
 

@@ -5,8 +5,10 @@
 
 /** The longest invocation of a channel function: its Lambda timeout. */
 export const FUNCTION_MS = 60_000;
+/** The clock of an instance is right to within this. */
+export const CLOCK_ERROR_MS = 2_500;
 /** A claim outlives its function: the worker that finds it expired knows that its holder is dead. */
-export const CLAIM_MS = FUNCTION_MS + 5_000;
+export const CLAIM_MS = FUNCTION_MS + 2 * CLOCK_ERROR_MS;
 
 /** Content, credential and the provider's answer together. */
 export const SEND_MS = 20_000;

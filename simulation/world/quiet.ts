@@ -1,0 +1,22 @@
+import * as ends from '../audit/end-promises.ts';
+import type { Stored } from '../audit/promises.ts';
+import type { Ground } from './ground.ts';
+
+/** From now on nothing fails. */
+export function calm(ground: Ground): void {
+  const { now, counts } = ground.state;
+  const waiting = { log_ids: ends.inTime(ground.rows(), now), counts };
+  ground.set({ faults: 0, broken: [], down: false, waiting });
+}
+
+/** Nothing is left to do. */
+export function checkEnd(ground: Ground): void {
+  const { tables, state } = ground;
+  const letters = state.letters.map(({ message }) => message.log_id);
+  const records = [...tables.retryLog.values()] as unknown as Stored[];
+  ground.violated(...ends.ended(state.memory, { rows: ground.rows(), records, letters }));
+  const { counts = {}, log_ids = [] } = state.waiting ?? {};
+  const isSent = (log_id: string) => state.counts[`sends of ${log_id}`] !== counts[`sends of ${log_id}`];
+  ground.violated(...ends.expired(log_ids, ground.rows(), isSent));
+  if (state.dead) ground.violated(...ends.answeredRedrive(state.dead, ground.rows()));
+}
