@@ -57,7 +57,19 @@ module.exports = {
       from: { path: '^src/processes/' },
       to: { pathNot: '^src/processes/', dependencyTypesNot: ['core'] },
     },
-    onlyTo('console-knows-its-contract', '^console/', '^(console|src/operator-service/contract|src/core)/'),
+    onlyTo('console-knows-its-routes', '^console/', '^(console|src/operator-service|src/core)/'),
+    {
+      name: 'console-takes-types-of-routes',
+      comment:
+        'The routes come with the server that answers them, and schemas are large: the page takes types and choices.',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: {
+        path: '^src/operator-service/',
+        pathNot: '^src/operator-service/contract/choices\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
     {
       name: 'console-types-of-core',
       comment: 'The page takes data of core into the browser: catalogues and types, no use cases.',

@@ -1,12 +1,12 @@
-import type { ProblemBody } from '../../src/operator-service/contract/page.ts';
-import type { ConsoleRoutes, RouteKey } from '../../src/operator-service/contract/routes.ts';
+import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import type { ConsoleRoutes, RouteKey } from '../../src/operator-service/routes.ts';
 import { accessToken, sessionEnded } from './sign-in/sign-in.ts';
 
 export type GetRoute = Extract<RouteKey, `GET ${string}`>;
 export type PostRoute = Extract<RouteKey, `POST ${string}`>;
 export type Answer<K extends RouteKey> = ConsoleRoutes[K]['answer'];
-export type Query<K extends GetRoute> = ConsoleRoutes[K]['query'];
-export type Body<K extends PostRoute> = ConsoleRoutes[K]['body'];
+export type Query<K extends GetRoute> = ConsoleRoutes[K]['takes'];
+export type Body<K extends PostRoute> = ConsoleRoutes[K]['takes'];
 /** The values of the `{…}` in a route. */
 export type Params = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/page.ts';
+import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import type { SessionView } from '../../src/operator-service/contract/session.ts';
 import { ProblemError, problemOf, read } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';

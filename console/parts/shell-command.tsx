@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ShellCommand } from '../../src/operator-service/contract/page.ts';
+import type { ShellCommand } from '../../src/operator-service/contract/fields.ts';
 import { Icon } from './icon.tsx';
 
 /** A line for the shell with a button that copies it. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/page.ts';
+import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { Shell } from './shell-command.tsx';

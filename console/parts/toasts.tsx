@@ -1,5 +1,5 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/page.ts';
+import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { Icon } from './icon.tsx';
 import { Shell } from './shell-command.tsx';

@@ -1,4 +1,4 @@
-import type { OperationKind, OperationStatus } from '../../src/operator-service/contract/operations.ts';
+import type { OperationKind, OperationStatus } from '../../src/operator-service/contract/choices.ts';
 import type { Tone } from './badge.tsx';
 
 interface Word {

@@ -1,6 +1,6 @@
 import { useContext, useMemo } from 'preact/hooks';
 import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
-import { quoted } from '../../src/operator-service/contract/shell-command.ts';
+import { quoted } from '../../src/operator-service/contract/choices.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';

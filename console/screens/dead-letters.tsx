@@ -1,7 +1,7 @@
 import { useContext, useState } from 'preact/hooks';
 import { CHANNELS } from '../../src/core/model/channels.ts';
-import type { DeadLetterGroup } from '../../src/operator-service/contract/dead-letters.ts';
-import type { OperationKind } from '../../src/operator-service/contract/operations.ts';
+import type { OperationKind } from '../../src/operator-service/contract/choices.ts';
+import type { DeadLetterGroup } from '../../src/operator-service/contract/overview.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';

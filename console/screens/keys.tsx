@@ -1,6 +1,6 @@
 import { useContext, useRef, useState } from 'preact/hooks';
+import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import type { KeyView } from '../../src/operator-service/contract/keys.ts';
-import type { ProblemBody } from '../../src/operator-service/contract/page.ts';
 import { newRequestId, problemOf, write } from '../data/api.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';

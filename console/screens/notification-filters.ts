@@ -1,12 +1,13 @@
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
-import { LAST_ERRORS, LIST_STATUSES } from '../../src/operator-service/contract/notifications.ts';
 import {
+  LAST_ERRORS,
+  LIST_STATUSES,
   OPERATION_KINDS,
-  type OperationFilter,
   type OperationKind,
-} from '../../src/operator-service/contract/operations.ts';
-import { quoted } from '../../src/operator-service/contract/shell-command.ts';
+  quoted,
+} from '../../src/operator-service/contract/choices.ts';
+import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';
 import type { Query } from '../data/api.ts';
 
 type ListQuery = Query<'GET /api/notifications'>;

@@ -2,7 +2,7 @@ import { useContext, useMemo, useState } from 'preact/hooks';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import type { NotificationView } from '../../src/core/operator/views/notification-view.ts';
-import { LIST_STATUSES } from '../../src/operator-service/contract/notifications.ts';
+import { LIST_STATUSES } from '../../src/operator-service/contract/choices.ts';
 import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';

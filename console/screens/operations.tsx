@@ -1,5 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
-import type { OperationAction, OperationView } from '../../src/operator-service/contract/operations.ts';
+import type { OperationAction } from '../../src/operator-service/contract/choices.ts';
+import type { OperationView } from '../../src/operator-service/contract/operations.ts';
 import { newRequestId, problemOf, write } from '../data/api.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/page.ts';
+import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import { problemOf, write } from '../data/api.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';

@@ -1,70 +1,68 @@
 import { Problem } from '../core/model/problem.ts';
 import { createKernel, type Given, type Route } from '../http/kernel.ts';
-import { needsOperator } from './contract/routes.ts';
-import { type OperatorBinding, type OperatorDeps, operatorDeps } from './deps.ts';
+import { decideOnce } from './audit.ts';
+import { type OperatorBinding, operatorDeps } from './deps.ts';
+import { type EmailAccess, emailAccess } from './emails.ts';
+import { createOverview } from './overview.ts';
 import { problemBody } from './refusals.ts';
-import type { AnyRoute, Caller } from './route.ts';
-import { actionRoutes } from './routes/actions.ts';
-import { auditRoutes } from './routes/audit.ts';
-import { deadLetterRoutes } from './routes/dead-letters.ts';
-import { keyRoutes } from './routes/keys.ts';
-import { newsletterRoutes } from './routes/newsletters.ts';
-import { notificationRoutes } from './routes/notifications.ts';
-import { operationRoutes } from './routes/operations.ts';
-import { overviewRoutes } from './routes/overview.ts';
-import { sessionRoutes } from './routes/session.ts';
+import type { AnyRoute, Caller, RouteDeps } from './route.ts';
+import { CONSOLE_ROUTES } from './routes.ts';
 
 export interface ConsoleOptions extends OperatorBinding {
   /** Takes what failed on our side; the answer does not say more. */
   readonly onFault: (error: unknown, route: string) => void;
 }
 
-/** What makes a process run an operation: this one, or a function that a message starts. */
-export type StartRun = (operation_id: string) => Promise<void>;
-
 /** All routes on a deployment: behind the loopback server and the deployed function alike. */
-export function createConsole(options: ConsoleOptions, startRun: StartRun) {
-  const { onFault, ...binding } = options;
+export function createConsole(
+  { onFault, ...binding }: ConsoleOptions,
+  startRun: RouteDeps['startRun'],
+  routes: readonly AnyRoute[] = CONSOLE_ROUTES,
+) {
   const { clock, local } = binding;
-  const routes = Object.entries(consoleRoutes(operatorDeps(binding), startRun)).map(asRoute);
-  return createKernel<Caller, Caller, Route<Caller>>(routes, {
-    clock,
-    noSuchPath: 'The console has no such path, or the path has no such method.',
-    admit({ key }, { caller }) {
-      if (!needsOperator(key) || caller.role === 'operator') return caller;
-      throw new Problem('forbidden', 'Only operators may do this; you are a viewer.');
+  const deps = operatorDeps(binding);
+  let made: EmailAccess | undefined;
+  const email = () => {
+    made ??= emailAccess(deps);
+    return made;
+  };
+  const shared = { ...deps, startRun, overview: createOverview(deps), email };
+  return createKernel<Caller, Caller, ReturnType<typeof served>>(
+    routes.map((route) => served(route, shared)),
+    {
+      clock,
+      noSuchPath: 'The console has no such path, or the path has no such method.',
+      admit({ role }, { caller }) {
+        if (role === 'viewer' || caller.role === 'operator') return caller;
+        throw new Problem('forbidden', 'Only operators may do this; you are a viewer.');
+      },
+      refusal: (problem, { key, path }) =>
+        problemBody(
+          problem,
+          local,
+          routes.find((route) => route.key === key),
+          path,
+        ),
+      failed: 'The request failed on our side. Try it again.',
+      onFault: (error, _, key) => onFault(error, key),
+      etag: true,
+      charset: '; charset=utf-8',
     },
-    refusal: (problem, { key, path }) => problemBody(problem, key, local, path),
-    failed: 'The request failed on our side. Try it again.',
-    onFault: (error, _, key) => onFault(error, key),
-    etag: true,
-    charset: '; charset=utf-8',
-  });
+  );
 }
 
-/** The query of a GET and the body of a POST are what a route takes. */
-function asRoute([key, { schema, handle }]: [string, AnyRoute]): Route<Caller> {
+/** The route for the kernel: its query or body is checked, its decision made once and audited. */
+function served({ key, role, takes, handle }: AnyRoute, deps: RouteDeps): Route<Caller> & Pick<AnyRoute, 'role'> {
   const isRead = key.startsWith('GET ');
   return {
     key,
-    ...(isRead ? { query: schema } : { body: schema }),
-    async handle({ caller, path, query, body }: Given<Caller, never, never>) {
-      return { body: await handle({ caller, path, input: isRead ? query() : body() }) };
+    role,
+    ...(isRead ? { query: takes } : { body: takes }),
+    async handle({ caller, path, ...given }: Given<Caller, never, never>) {
+      const input = isRead ? given.query() : given.body();
+      const asked = { caller, path: path as Readonly<Record<string, string>>, input };
+      const answer = await handle({ ...asked, decide: decideOnce(key, asked, deps) }, deps);
+      return { body: answer as object };
     },
-  };
-}
-
-/** Each route of the contract. */
-export function consoleRoutes(deps: OperatorDeps, startRun: StartRun) {
-  return {
-    ...sessionRoutes(deps),
-    ...overviewRoutes(deps),
-    ...notificationRoutes(deps),
-    ...deadLetterRoutes(deps),
-    ...actionRoutes(deps),
-    ...auditRoutes(deps),
-    ...operationRoutes({ ...deps, startRun }),
-    ...newsletterRoutes(deps),
-    ...keyRoutes(deps),
   };
 }

@@ -5,9 +5,9 @@ import { type PageCursor, workPartitions } from '../core/model/work-index.ts';
 import { type DeadGroup, groupDead } from '../core/operator/dead-letters/dead-groups.ts';
 import { NONE } from '../core/operator/search-filter.ts';
 import type { WorkEntry } from '../core/operator/views/work-entries.ts';
-import type { DeadLetterGroup, DeadLetters } from './contract/dead-letters.ts';
-import type { ShellCommand } from './contract/page.ts';
-import { shellCommand } from './contract/shell-command.ts';
+import { shellCommand } from './contract/choices.ts';
+import type { ShellCommand } from './contract/fields.ts';
+import type { DeadLetterGroup, DeadLetters } from './contract/overview.ts';
 import type { OperatorDeps } from './deps.ts';
 
 /** Rows that one answer reads: about 2,000 read units, and less than a second. */

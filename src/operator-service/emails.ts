@@ -24,8 +24,8 @@ import {
 } from '../core/newsletter/views/email-view.ts';
 import { budgetStatus } from '../core/pacing/budget-status.ts';
 import type { Decide } from './audit.ts';
-import type { EmailAction, EmailDetail } from './contract/newsletters.ts';
-import { shellCommand } from './contract/shell-command.ts';
+import { type EmailAction, shellCommand } from './contract/choices.ts';
+import type { EmailDetail } from './contract/newsletters.ts';
 
 export interface EmailAccessDeps {
   readonly deployment: Deployment;

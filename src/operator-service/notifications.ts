@@ -7,16 +7,10 @@ import { withoutAddresses } from '../core/model/text.ts';
 import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
 import { heldBy } from '../core/operator/views/held-attempt.ts';
 import { datedView, type NotificationView, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
-import type {
-  Action,
-  ActionCheck,
-  LIST_STATUSES,
-  NotificationDetail,
-  NotificationList,
-} from './contract/notifications.ts';
+import { type Action, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
+import type { ShellCommand } from './contract/fields.ts';
+import type { ActionCheck, NotificationDetail, NotificationList } from './contract/notifications.ts';
 import type { OperationFilter } from './contract/operations.ts';
-import type { ShellCommand } from './contract/page.ts';
-import { shellCommand } from './contract/shell-command.ts';
 import type { OperatorDeps } from './deps.ts';
 import { listCopies, listNotifications } from './list-notifications.ts';
 

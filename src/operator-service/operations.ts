@@ -12,8 +12,8 @@ import {
 import { NOTHING, type Operation } from '../core/operator/operations/operation.ts';
 import { viewOf } from '../core/operator/views/notification-view.ts';
 import type { Decide } from './audit.ts';
+import { shellCommand } from './contract/choices.ts';
 import type { createOperationBody, OperationFilter, OperationView } from './contract/operations.ts';
-import { shellCommand } from './contract/shell-command.ts';
 import type { OperatorDeps } from './deps.ts';
 import { searchFilter } from './notifications.ts';
 

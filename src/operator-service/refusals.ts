@@ -1,8 +1,8 @@
 import { PROBLEMS, Problem, type ProblemName, problemDocument } from '../core/model/problem.ts';
 import type { HttpAnswer } from '../http/kernel.ts';
-import type { ProblemBody } from './contract/page.ts';
-import type { RouteKey } from './contract/routes.ts';
-import { shellCommand } from './contract/shell-command.ts';
+import { shellCommand } from './contract/choices.ts';
+import type { ProblemBody } from './contract/fields.ts';
+import type { AnyRoute } from './route.ts';
 
 /** What a person does about a refusal. */
 const REMEDIES: Readonly<Record<ProblemName, string>> = {
@@ -26,50 +26,20 @@ const TITLES: Readonly<Partial<Record<ProblemName, string>>> = {
   forbidden: 'You may not do this',
 };
 
-type Command = readonly [command: string, parameter?: string];
 /** What shows more where the shell does nothing that is like the request. */
-const LOOK: Command = ['status'];
-/** Where the shell does what a route does, or shows more: a command, and the parameter of the path that it takes. */
-const COMMANDS: Readonly<Record<RouteKey, Command>> = {
-  'GET /api/session': LOOK,
-  'GET /api/overview': ['status'],
-  'GET /api/notifications': ['list'],
-  'GET /api/notifications/{log_id}': ['show', 'log_id'],
-  'POST /api/notifications/{log_id}/reveal': ['show', 'log_id'],
-  'POST /api/recipient-hash': ['list --recipient - --tenant TENANT'],
-  'POST /api/actions': ['list'],
-  'GET /api/dead-letters': ['dlq list'],
-  'GET /api/operations': ['replay --dry-run'],
-  'POST /api/operations': ['replay --dry-run'],
-  'GET /api/operations/{operation_id}': ['replay --id', 'operation_id'],
-  'POST /api/operations/{operation_id}/start': ['replay --id', 'operation_id'],
-  'POST /api/operations/{operation_id}/pause': ['audit --target', 'operation_id'],
-  'POST /api/operations/{operation_id}/resume': ['replay --id', 'operation_id'],
-  'POST /api/operations/{operation_id}/cancel': ['audit --target', 'operation_id'],
-  'GET /api/newsletters': ['emails list --tenant TENANT'],
-  'GET /api/emails': ['emails list --tenant TENANT'],
-  'GET /api/emails/{email_id}': ['emails status', 'email_id'],
-  'GET /api/emails/{email_id}/recipients': ['emails recipients', 'email_id'],
-  'POST /api/emails/{email_id}/retry': ['emails retry', 'email_id'],
-  'POST /api/emails/{email_id}/pause': ['emails pause', 'email_id'],
-  'POST /api/emails/{email_id}/resume': ['emails resume', 'email_id'],
-  'POST /api/emails/{email_id}/cancel': ['emails cancel', 'email_id'],
-  'POST /api/emails/{email_id}/resolve': ['emails status', 'email_id'],
-  'GET /api/keys': ['keys list'],
-  'POST /api/keys': ['keys list'],
-  'POST /api/keys/{key_id}/revoke': ['keys revoke', 'key_id'],
-  'GET /api/audit': ['audit'],
-};
+const LOOK = { command: ['status'] } as const satisfies Pick<AnyRoute, 'command'>;
 
-/** @param path the parameters of the route's path: others choose them, so they are quoted for the shell */
+/**
+ * @param route that refuses; undefined: there is none
+ * @param path the parameters of the route's path: others choose them, so they are quoted for the shell
+ */
 export function problemBody(
   problem: Problem,
-  key: string,
   local: boolean,
-  path: Readonly<Record<string, string>> = {},
+  { command: [command, parameter] }: Pick<AnyRoute, 'command'> = LOOK,
+  path: Readonly<Record<string, string | undefined>> = {},
 ): ProblemBody {
   const document = problemDocument(problem);
-  const [command, parameter] = isRoute(key) ? COMMANDS[key] : LOOK;
   const args = parameter === undefined ? [] : [path[parameter] ?? ''];
   return {
     ...document,
@@ -79,15 +49,11 @@ export function problemBody(
   };
 }
 
-function isRoute(key: string): key is RouteKey {
-  return Object.hasOwn(COMMANDS, key);
-}
-
 /** The answer of a front that lets a request reach no route. */
 export function refuse(problem: ProblemName, detail: string, local: boolean): HttpAnswer {
   return {
     status: PROBLEMS[problem].status,
     headers: { 'content-type': 'application/problem+json; charset=utf-8', 'cache-control': 'no-store' },
-    body: JSON.stringify(problemBody(new Problem(problem, detail), '', local)),
+    body: JSON.stringify(problemBody(new Problem(problem, detail), local)),
   };
 }

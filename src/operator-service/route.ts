@@ -1,6 +1,10 @@
-import type * as v from 'valibot';
-import type { AnswerOf, RouteKey } from './contract/routes.ts';
-import type { Role } from './contract/session.ts';
+import * as v from 'valibot';
+import type { Decide } from './audit.ts';
+import type { Role } from './contract/choices.ts';
+import type { Out } from './contract/fields.ts';
+import type { Overview } from './contract/overview.ts';
+import type { OperatorDeps } from './deps.ts';
+import type { EmailAccess } from './emails.ts';
 
 /** Who asks; the front (loopback, or the authorizer of the deployed API) found it out. */
 export interface Caller {
@@ -8,27 +12,81 @@ export interface Caller {
   readonly role: Role;
 }
 
+/** What routes share. */
+export interface RouteDeps extends OperatorDeps {
+  /** Makes a process run an operation: this one, or a function that a message starts. */
+  readonly startRun: (operation_id: string) => Promise<void>;
+  readonly overview: () => Promise<Overview>;
+  /** Made on use: a stage may do without newsletters, and its other routes answer. */
+  readonly email: () => EmailAccess;
+}
+
+/** The names of the `{…}` in a key. */
+type Names<K extends string> = K extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
+
 /** A request whose parameters are checked. */
-export interface Checked<I> {
+interface Asked<K extends string, I> {
   readonly caller: Caller;
-  readonly path: Readonly<Record<string, string | undefined>>;
-  /** The query of a GET, the body of a POST. */
+  readonly path: Readonly<Record<Names<K>, string>>;
   readonly input: I;
+  /** Runs the decision of a POST, once per request_id, and writes it to the audit log. */
+  readonly decide: Decide;
 }
 
-/** A route with the schema of its query or body, as the dispatcher takes it: the type of the input is known to `schema` and `handle` only. */
-export interface AnyRoute {
-  readonly schema: v.GenericSchema;
-  readonly handle: (request: Checked<never>) => Promise<object>;
+/**
+ * All that there is to say about a route. The server, the OpenAPI document, the types of the page, the refusals' commands
+ * and the audit are made from it.
+ */
+export interface ConsoleRoute<
+  K extends string = string,
+  S extends v.GenericSchema = v.GenericSchema,
+  A extends v.GenericSchema = v.GenericSchema,
+> {
+  /** Method and path. A GET is answered with an ETag and takes If-None-Match. */
+  readonly key: K;
+  readonly operation_id: string;
+  readonly summary: string;
+  /** The least role that may call it. */
+  readonly role: Role;
+  /** The query of a GET, the body of a POST. */
+  readonly takes: S;
+  readonly answer: A;
+  /** What the shell does alike, or what shows more there, and the parameter of the path that it takes. */
+  readonly command: readonly [command: string, parameter?: string];
+  readonly handle: (request: Asked<K, v.InferOutput<S>>, deps: RouteDeps) => Promise<Out<A>>;
 }
 
-export type RouteTable = Readonly<Partial<Record<RouteKey, AnyRoute>>>;
+/** A route in a list of all: the types of its input are known to itself only. */
+export type AnyRoute = Omit<ConsoleRoute, 'handle'> & {
+  readonly handle: (request: Asked<string, never>, deps: RouteDeps) => Promise<unknown>;
+};
 
-/** Types `handle` by the schema, and its answer by the contract of the route. */
-export function route<K extends RouteKey, S extends v.GenericSchema>(
-  _key: K,
-  schema: S,
-  handle: (request: Checked<v.InferOutput<S>>) => Promise<AnswerOf<K>>,
-): AnyRoute {
-  return { schema, handle: handle as AnyRoute['handle'] };
+type Rest<R> = Omit<R, 'key' | 'role' | 'takes'>;
+
+/** A GET without parameters. */
+export function show<const K extends `GET /api/${string}`, A extends v.GenericSchema>(
+  key: K,
+  route: Rest<ConsoleRoute<K, typeof NOTHING, A>>,
+): ConsoleRoute<K, typeof NOTHING, A> {
+  return { key, role: 'viewer', takes: NOTHING, ...route };
+}
+
+const NOTHING = v.strictObject({});
+
+/** A GET with a query. */
+export function list<const K extends `GET /api/${string}`, S extends v.GenericSchema, A extends v.GenericSchema>(
+  key: K,
+  takes: S,
+  route: Rest<ConsoleRoute<K, S, A>>,
+): ConsoleRoute<K, S, A> {
+  return { key, role: 'viewer', takes, ...route };
+}
+
+/** A POST: it changes something, or shows who receives, unless its role says that a viewer may call it. */
+export function decision<const K extends `POST /api/${string}`, S extends v.GenericSchema, A extends v.GenericSchema>(
+  key: K,
+  takes: S,
+  route: Rest<ConsoleRoute<K, S, A>> & { readonly role?: Role },
+): ConsoleRoute<K, S, A> {
+  return { key, role: 'operator', takes, ...route };
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
-import type { RouteKey } from '../../src/operator-service/contract/routes.ts';
 import { emailAccess } from '../../src/operator-service/emails.ts';
+import type { RouteKey } from '../../src/operator-service/routes.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 import { batchFor, chunkOf, chunkState, emailContent, emailRow, lostAt } from '../support/newsletter/job-rows.ts';

@@ -1,6 +1,7 @@
 import { useContext, useRef, useState } from 'preact/hooks';
-import type { EmailAction, EmailDetail, ResolveAnswer } from '../../../src/operator-service/contract/newsletters.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/page.ts';
+import type { EmailAction } from '../../../src/operator-service/contract/choices.ts';
+import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
+import type { EmailDetail, ResolveAnswer } from '../../../src/operator-service/contract/newsletters.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';

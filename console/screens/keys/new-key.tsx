@@ -1,7 +1,7 @@
 import { useContext, useRef, useState } from 'preact/hooks';
-import { type CreatedKey, KEY_SCOPES } from '../../../src/operator-service/contract/keys.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/page.ts';
-import { quoted } from '../../../src/operator-service/contract/shell-command.ts';
+import { KEY_SCOPES, quoted } from '../../../src/operator-service/contract/choices.ts';
+import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
+import type { CreatedKey } from '../../../src/operator-service/contract/keys.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';

@@ -1,11 +1,7 @@
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import {
-  ACTIONS,
-  type Action,
-  type ActionAnswer,
-  type NotificationDetail,
-} from '../../../src/operator-service/contract/notifications.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/page.ts';
+import { ACTIONS, type Action } from '../../../src/operator-service/contract/choices.ts';
+import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
+import type { ActionAnswer, NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';

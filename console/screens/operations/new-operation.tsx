@@ -1,12 +1,11 @@
 import { useContext, useRef, useState } from 'preact/hooks';
-import {
-  OPERATION_KINDS,
-  type OperationCounts,
-  type OperationFilter,
-  type OperationKind,
-  type OperationView,
+import { OPERATION_KINDS, type OperationKind } from '../../../src/operator-service/contract/choices.ts';
+import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
+import type {
+  OperationCounts,
+  OperationFilter,
+  OperationView,
 } from '../../../src/operator-service/contract/operations.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/page.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';

@@ -15,6 +15,7 @@ import {
   reference,
   schemaOf,
 } from '../../../src/http/openapi.ts';
+import * as answers from '../../../src/operator-service/contract/emails.ts';
 import type { ApiRoute } from './api-function.ts';
 
 /** The document's components/schemas: the API's own schemas, by the names that generated clients give their types. */
@@ -37,15 +38,15 @@ const SCHEMAS = {
   DeletedMember: newsletters.deletedMember,
   Resubscription: newsletters.resubscribeSchema,
   Email: emails.emailSchema,
-  AcceptedEmail: emails.acceptedEmail,
-  EmailState: emails.emailState,
-  EmailList: emails.emailList,
-  EmailBatchList: emails.emailBatchList,
-  RecipientList: emails.recipientList,
+  AcceptedEmail: answers.acceptedEmail,
+  EmailState: answers.emailState,
+  EmailList: answers.emailList,
+  EmailBatchList: answers.emailBatchList,
+  RecipientList: answers.recipientList,
   TestMail: emails.testSchema,
-  TestResults: emails.testResults,
+  TestResults: answers.testResults,
   Resolution: emails.resolveSchema,
-  ResolvedEmail: emails.resolvedEmail,
+  ResolvedEmail: answers.resolvedEmail,
   Problem: responses.problem,
   GatewayRefusal: responses.gatewayRefusal,
 } as const satisfies Readonly<Record<string, v.GenericSchema>>;

@@ -1,17 +1,10 @@
 import { type PublicationDeps, toPublication } from '../../../src/adapters/api/email-request.ts';
 import {
-  acceptedEmail,
   batchListQuery,
-  emailBatchList,
-  emailList,
   emailListQuery,
   emailSchema,
-  emailState,
-  recipientList,
   recipientListQuery,
-  resolvedEmail,
   resolveSchema,
-  testResults,
   testSchema,
 } from '../../../src/adapters/api/email-schemas.ts';
 import { emailIdOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
@@ -31,6 +24,15 @@ import { sendTestMail, type TestMailDeps } from '../../../src/core/newsletter/se
 import { emailSummary, emailView, listBatches, shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientsDeps } from '../../../src/core/newsletter/views/list-recipients.ts';
 import type { Given, Reply } from '../../../src/http/kernel.ts';
+import {
+  acceptedEmail,
+  emailBatchList,
+  emailList,
+  emailState,
+  recipientList,
+  resolvedEmail,
+  testResults,
+} from '../../../src/operator-service/contract/emails.ts';
 import {
   batchPlace,
   emailPlace,

@@ -1,4 +1,17 @@
 import * as v from 'valibot';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { ERROR_TYPES } from '../../core/model/error-types.ts';
+import type { ProblemDocument } from '../../core/model/problem.ts';
+
+/** What schemas of requests and answers share. */
+
+/** What a schema says of an answer, as nobody may change it. */
+export type Out<S extends v.GenericSchema> = Frozen<v.InferOutput<S>>;
+type Frozen<T> = T extends readonly (infer U)[]
+  ? readonly Frozen<U>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Frozen<T[K]> }
+    : T;
 
 /** Ids of tenants, notifications, integrations. DynamoDB refuses a key with half a surrogate pair. */
 export const id = v.pipe(
@@ -10,6 +23,8 @@ export const id = v.pipe(
 
 /** Made by the client, once per decision of a person: a repeated request acts once. A UUID does. */
 export const requestId = v.pipe(v.string(), v.regex(/^[\w-]{8,64}$/, 'must have 8 to 64 of A-Z, a-z, 0-9, _ and -'));
+/** The body of a decision that needs no more. */
+export const decisionBody = v.strictObject({ request_id: requestId });
 
 export const moment = v.pipe(
   v.string(),
@@ -23,3 +38,41 @@ export const limit = v.optional(
 );
 
 export const cursor = v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2_000)));
+
+/** ISO-8601 UTC. Rows of other writers may hold other texts, so the form is not checked. */
+export const time = v.string();
+export const channel = v.picklist(CHANNELS);
+export const errorType = v.picklist(ERROR_TYPES);
+export const count = v.number();
+export const counts = v.record(v.string(), count);
+
+/** Every list is read page by page. A page may be empty and still have a next one: follow the cursor until null. */
+export const nextPage = { next_cursor: v.nullable(v.string()) } as const;
+export type NextPage = { readonly next_cursor: string | null };
+
+/** A line for the shell that does the same as a button, or that shows more. */
+export const shellLine = v.strictObject({ label: v.string(), command: v.string() });
+export type ShellCommand = Out<typeof shellLine>;
+
+/** The columns of a row that an operator may see, as they are stored, and what becomes of it. */
+export const notificationView = v.looseObject({
+  state: v.picklist([
+    'delivered',
+    'claimed',
+    'abandoned',
+    'due',
+    'waiting',
+    'dead',
+    'stopped',
+    'set_aside',
+    'not_taken_in',
+  ]),
+});
+
+/** The body of every answer above 399: RFC 9457, and what to do about it. */
+export interface ProblemBody extends ProblemDocument {
+  /** What a person does about it. */
+  readonly remedy: string;
+  /** The line for the shell that does what was refused, or shows more. */
+  readonly command?: string;
+}

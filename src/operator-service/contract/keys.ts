@@ -1,29 +1,24 @@
 import * as v from 'valibot';
-import { cursor, id, requestId } from './fields.ts';
-import type { NextPage } from './page.ts';
+import { KEY_SCOPES } from './choices.ts';
+import { cursor, id, nextPage, type Out, requestId, time } from './fields.ts';
 
-export const KEY_SCOPES = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'] as const;
-
-/** `GET /api/keys?tenant=`: newest first. */
+/** Newest first. */
 export const keysQuery = v.strictObject({ tenant: v.optional(id), cursor });
 
-export interface KeyView {
-  readonly key_id: string;
-  readonly tenant_id: string;
-  readonly scopes: readonly string[];
-  readonly state: 'valid' | 'expired' | 'revoked';
-  readonly created_at: string;
-  readonly expires_at?: string;
-  readonly revoked_at?: string;
-  readonly rate_limit?: number;
-  readonly description?: string;
-}
+const key = v.strictObject({
+  key_id: v.string(),
+  tenant_id: v.string(),
+  scopes: v.array(v.string()),
+  state: v.picklist(['valid', 'expired', 'revoked']),
+  created_at: time,
+  expires_at: v.exactOptional(time),
+  revoked_at: v.exactOptional(time),
+  rate_limit: v.exactOptional(v.number()),
+  description: v.exactOptional(v.string()),
+});
+export type KeyView = Out<typeof key>;
+export const keyList = v.strictObject({ keys: v.array(key), ...nextPage });
 
-export interface KeyList extends NextPage {
-  readonly keys: readonly KeyView[];
-}
-
-/** `POST /api/keys`. */
 export const createKeyBody = v.strictObject({
   request_id: requestId,
   tenant: id,
@@ -33,16 +28,8 @@ export const createKeyBody = v.strictObject({
   description: v.optional(v.pipe(v.string(), v.maxLength(200))),
 });
 
-export interface CreatedKey {
-  readonly key_id: string;
-  /** Shown this once; null: an earlier request with the same id showed it. */
-  readonly key: string | null;
-}
+/** The key is shown this once; null: an earlier request with the same id showed it. */
+export const createdKey = v.strictObject({ key_id: v.string(), key: v.nullable(v.string()) });
+export type CreatedKey = Out<typeof createdKey>;
 
-/** `POST /api/keys/{key_id}/revoke`. */
-export const revokeKeyBody = v.strictObject({ request_id: requestId });
-
-export interface RevokedKey {
-  readonly key_id: string;
-  readonly revoked_at: string;
-}
+export const revokedKey = v.strictObject({ key_id: v.string(), revoked_at: time });

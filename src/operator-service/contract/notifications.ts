@@ -1,26 +1,32 @@
 import * as v from 'valibot';
-import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
-import { ERROR_TYPES } from '../../core/model/error-types.ts';
-import { type RetryRecord, SEND_STATUSES } from '../../core/model/notification.ts';
-import { NONE } from '../../core/operator/search-filter.ts';
-import type { NotificationView } from '../../core/operator/views/notification-view.ts';
-import { cursor, id, limit, moment, requestId } from './fields.ts';
-import type { NextPage, ShellCommand } from './page.ts';
-
-/** `due` and `dead` list all unfinished or dead notifications, whatever their age; the others need a period. */
-export const LIST_STATUSES = ['due', 'dead', ...SEND_STATUSES] as const;
-
-export const LAST_ERRORS = [...ERROR_TYPES, NONE] as const;
+import { PRIORITIES } from '../../core/model/channels.ts';
+import { REQUESTED_BY } from '../../core/model/notification.ts';
+import { ACTIONS, LAST_ERRORS, LIST_STATUSES } from './choices.ts';
+import {
+  channel,
+  count,
+  cursor,
+  errorType,
+  id,
+  limit,
+  moment,
+  nextPage,
+  notificationView,
+  type Out,
+  requestId,
+  shellLine,
+  time,
+} from './fields.ts';
 
 /** The filter of notifications: of lists, of groups, of bulk operations. All conditions must hold. */
 export const filterFields = {
-  channel: v.optional(v.picklist(CHANNELS)),
+  channel: v.optional(channel),
   priority: v.optional(v.picklist(PRIORITIES)),
   tenant: v.optional(id),
   /** The last error, or the reason for giving up. */
-  error_type: v.optional(v.picklist(ERROR_TYPES)),
+  error_type: v.optional(errorType),
   /** The reason for giving up alone. */
-  failure_reason: v.optional(v.picklist(ERROR_TYPES)),
+  failure_reason: v.optional(errorType),
   /** The last error alone; `(none)`: no error of ours. */
   last_error: v.optional(v.picklist(LAST_ERRORS)),
   /** integration_config_id; `(none)`: without one. */
@@ -32,7 +38,7 @@ export const filterFields = {
   to: v.optional(moment),
 } as const;
 
-/** `GET /api/notifications?…`: newest first, or urgent first with `due` and `dead`. By default of the last 24 hours. */
+/** Newest first, or urgent first with `due` and `dead`. By default of the last 24 hours. */
 export const notificationsQuery = v.strictObject({
   status: v.optional(v.picklist(LIST_STATUSES)),
   ...filterFields,
@@ -42,51 +48,61 @@ export const notificationsQuery = v.strictObject({
   cursor,
 });
 
-/** `state` is what becomes of it (RowState); no recipient and no content. */
-export interface NotificationList extends NextPage {
-  readonly notifications: readonly NotificationView[];
-}
+/** No recipient and no content. */
+export const notificationList = v.strictObject({ notifications: v.array(notificationView), ...nextPage });
+export type NotificationList = Out<typeof notificationList>;
 
-/** `POST /api/recipient-hash`: for the filter. */
+/** For the filter. */
 export const recipientHashBody = v.strictObject({
   tenant: id,
   recipient: v.pipe(v.string(), v.minLength(1), v.maxLength(500)),
 });
 
-export interface RecipientHash {
-  readonly recipient_hash: string;
-}
-
 /** An attempt, newest last, with the provider's own answer. */
-export interface AttemptView extends RetryRecord {
+const attempt = v.strictObject({
+  retry_log_id: v.string(),
+  original_log_id: v.string(),
+  retry_attempt: count,
+  tenant_id: v.string(),
+  channel,
+  retry_at: time,
+  retry_status: v.picklist(['SUCCESS', 'FAILED', 'SKIPPED']),
+  error_type: v.exactOptional(errorType),
+  error_details: v.exactOptional(v.string()),
+  failure_reason: v.exactOptional(errorType),
+  next_retry_at: v.exactOptional(time),
+  uncounted: v.exactOptional(v.literal(true)),
+  response_code: v.exactOptional(v.string()),
+  response_message: v.exactOptional(v.string()),
+  provider_message_id: v.exactOptional(v.string()),
+  duration_ms: count,
+  trigger: v.picklist(['sweep', 'manual', 'redrive']),
+  requested_by: v.exactOptional(v.picklist(REQUESTED_BY)),
+  remedy: v.exactOptional(v.string()),
+  run_id: v.string(),
   /** What held the attempt back, in words; absent: it was made. */
-  readonly held?: string;
-}
-
-export const ACTIONS = ['retry', 'cancel', 'give_up'] as const;
-export type Action = (typeof ACTIONS)[number];
+  held: v.exactOptional(v.string()),
+});
+export type AttemptView = Out<typeof attempt>;
 
 /** Whether an action is possible now, and why not. `give_up` takes a dead notification off the list for good. */
-export type ActionCheck = { readonly possible: true } | { readonly possible: false; readonly because: string };
+const actionCheck = v.variant('possible', [
+  v.strictObject({ possible: v.literal(true) }),
+  v.strictObject({ possible: v.literal(false), because: v.string() }),
+]);
+export type ActionCheck = Out<typeof actionCheck>;
 
-/** `GET /api/notifications/{log_id}`. */
-export interface NotificationDetail {
-  readonly notification: NotificationView;
-  readonly attempts: readonly AttemptView[];
+export const notificationDetail = v.strictObject({
+  notification: notificationView,
+  attempts: v.array(attempt),
   /** What a person should do about the failure; null when nothing is left to do. */
-  readonly remedy: string | null;
-  readonly actions: Readonly<Record<Action, ActionCheck>>;
-  readonly commands: readonly ShellCommand[];
-}
+  remedy: v.nullable(v.string()),
+  actions: v.strictObject(v.entriesFromList(ACTIONS, actionCheck)),
+  commands: v.array(shellLine),
+});
+export type NotificationDetail = Out<typeof notificationDetail>;
 
-/** `POST /api/notifications/{log_id}/reveal`: audited; operators only. */
-export const revealBody = v.strictObject({ request_id: requestId });
-
-export interface Revealed {
-  readonly recipient: string;
-}
-
-/** `POST /api/actions`: the same request_id again gives the same answer, and acts once. */
+/** The same request_id again gives the same answer, and acts once. */
 export const actionBody = v.strictObject({
   request_id: requestId,
   action: v.picklist(ACTIONS),
@@ -95,18 +111,19 @@ export const actionBody = v.strictObject({
   dry_run: v.optional(v.boolean(), false),
 });
 
-interface ActionResult {
-  readonly log_id: string;
-  /** `queued`, `cancelled`, `given_up` (dry run: would be); `ended`, `refused`, `failed`, `not_found`: because. */
-  readonly result: 'queued' | 'cancelled' | 'given_up' | 'ended' | 'refused' | 'failed' | 'not_found';
-  readonly because?: string;
-}
-
-export interface ActionAnswer {
-  readonly request_id: string;
-  readonly dry_run: boolean;
+export const actionAnswer = v.strictObject({
+  request_id: v.string(),
+  dry_run: v.boolean(),
   /** Whether an earlier request with this id did it. */
-  readonly repeated: boolean;
-  readonly results: readonly ActionResult[];
-  readonly command: string;
-}
+  repeated: v.boolean(),
+  results: v.array(
+    v.strictObject({
+      log_id: v.string(),
+      /** `queued`, `cancelled`, `given_up` (dry run: would be); `ended`, `refused`, `failed`, `not_found`: because. */
+      result: v.picklist(['queued', 'cancelled', 'given_up', 'ended', 'refused', 'failed', 'not_found']),
+      because: v.exactOptional(v.string()),
+    }),
+  ),
+  command: v.string(),
+});
+export type ActionAnswer = Out<typeof actionAnswer>;

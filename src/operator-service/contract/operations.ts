@@ -1,28 +1,12 @@
 import * as v from 'valibot';
-import type { Exclusion } from '../../core/operator/operations/exclusions.ts';
-import type { NotificationView } from '../../core/operator/views/notification-view.ts';
-import { cursor, limit, requestId } from './fields.ts';
+import { OPERATION_ACTIONS, OPERATION_KINDS, OPERATION_STATUSES } from './choices.ts';
+import { count, counts, cursor, limit, nextPage, notificationView, type Out, requestId, time } from './fields.ts';
 import { filterFields } from './notifications.ts';
-import type { NextPage } from './page.ts';
-
-/**
- * `redrive`: given-up notifications start anew with a full budget. `retry`: what waits for its retry is attempted now.
- * `cancel`: what waits is ended. `give_up`: dead notifications leave the list for good.
- */
-export const OPERATION_KINDS = ['redrive', 'retry', 'cancel', 'give_up'] as const;
-export type OperationKind = (typeof OPERATION_KINDS)[number];
-
-/**
- * `previewing` counts what matches, `ready` waits for its start. `pausing` and `cancelling` end with the page in
- * progress. `failed` can be resumed, too.
- */
-export const OPERATION_STATUSES = ['previewing', 'ready', 'running', 'paused', 'done', 'cancelled', 'failed'] as const;
-export type OperationStatus = (typeof OPERATION_STATUSES)[number];
 
 export const operationFilter = v.strictObject(filterFields);
-export type OperationFilter = v.InferOutput<typeof operationFilter>;
+export type OperationFilter = Out<typeof operationFilter>;
 
-/** `POST /api/operations`: makes the operation and its preview; nothing is changed before `start`. */
+/** Makes the operation and its preview; nothing is changed before `start`. */
 export const createOperationBody = v.strictObject({
   request_id: requestId,
   kind: v.picklist(OPERATION_KINDS),
@@ -37,57 +21,51 @@ export const createOperationBody = v.strictObject({
   include_stopped: v.optional(v.boolean(), false),
 });
 
-/** `POST /api/operations/{operation_id}/{start|pause|resume|cancel}`. */
-export const operationActionBody = v.strictObject({ request_id: requestId });
-
-export const OPERATION_ACTIONS = ['start', 'pause', 'resume', 'cancel'] as const;
-export type OperationAction = (typeof OPERATION_ACTIONS)[number];
-
 export const operationsQuery = v.strictObject({ limit, cursor });
 
-/** Counts of one pass. `excluded` says why what matched was left out. */
-export interface OperationCounts {
-  readonly matched: number;
+/** Counts of one pass. */
+const pass = v.strictObject({
+  matched: count,
   /** Changed by the operation, or in a preview: would be. */
-  readonly taken: number;
+  taken: count,
   /** Taken, but SQS did not take the message: the next sweep sends it. */
-  readonly left_to_sweep: number;
-  readonly excluded: Readonly<Partial<Record<Exclusion | 'not_waiting' | 'failed', number>>>;
-}
+  left_to_sweep: count,
+  /** Why what matched was left out. */
+  excluded: counts,
+});
+export type OperationCounts = Out<typeof pass>;
 
-export interface OperationView {
-  readonly operation_id: string;
-  readonly kind: OperationKind;
-  readonly status: OperationStatus;
+export const operationView = v.strictObject({
+  operation_id: v.string(),
+  kind: v.picklist(OPERATION_KINDS),
+  status: v.picklist(OPERATION_STATUSES),
   /** What the operator asked for, and the running page has not done yet. */
-  readonly wanted: 'pause' | 'cancel' | null;
-  readonly filter: OperationFilter;
-  readonly rate: number;
-  readonly limit: number | null;
+  wanted: v.nullable(v.picklist(['pause', 'cancel'])),
+  filter: operationFilter,
+  rate: count,
+  limit: v.nullable(count),
   /** Nothing that came after this time is taken. */
-  readonly cut_off: string;
-  readonly created_by: string;
-  readonly created_at: string;
-  readonly started_at: string | null;
-  readonly ended_at: string | null;
-  /** Absent until the preview has ended. */
-  readonly preview: OperationCounts | null;
-  /** The first few that would be taken. */
-  readonly sample: readonly NotificationView[];
-  /** Their ids; a list of operations has these alone. */
-  readonly sample_log_ids: readonly string[];
-  readonly progress: OperationCounts;
+  cut_off: time,
+  created_by: v.string(),
+  created_at: time,
+  started_at: v.nullable(time),
+  ended_at: v.nullable(time),
+  /** Null until the preview has ended. */
+  preview: v.nullable(pass),
+  /** The first few that would be taken; a list of operations has their ids alone. */
+  sample: v.array(notificationView),
+  sample_log_ids: v.array(v.string()),
+  progress: pass,
   /** Per second over the last pages; null: not running. */
-  readonly rate_now: number | null;
-  readonly eta: string | null;
+  rate_now: v.nullable(count),
+  eta: v.nullable(time),
   /** Why it failed, and what to do. */
-  readonly error: string | null;
+  error: v.nullable(v.string()),
   /** What is possible now. */
-  readonly actions: readonly OperationAction[];
-  readonly command: string | null;
-}
+  actions: v.array(v.picklist(OPERATION_ACTIONS)),
+  command: v.nullable(v.string()),
+});
+export type OperationView = Out<typeof operationView>;
 
-/** `GET /api/operations`: newest first. `GET /api/operations/{operation_id}` answers one OperationView. */
-export interface OperationList extends NextPage {
-  readonly operations: readonly OperationView[];
-}
+/** Newest first. */
+export const operationList = v.strictObject({ operations: v.array(operationView), ...nextPage });

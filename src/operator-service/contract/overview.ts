@@ -1,51 +1,176 @@
-import type { Channel } from '../../core/model/channels.ts';
-import type { ErrorType } from '../../core/model/error-types.ts';
-import type { BreakerStatus } from '../../core/operator/views/breaker-status.ts';
-import type { Series } from '../../core/operator/views/outcome-series.ts';
-import type { BudgetStatus } from '../../core/pacing/budget-status.ts';
+import * as v from 'valibot';
+import {
+  channel,
+  count,
+  counts,
+  cursor,
+  errorType,
+  id,
+  limit,
+  moment,
+  nextPage,
+  type Out,
+  shellLine,
+  time,
+} from './fields.ts';
+import { operationFilter } from './operations.ts';
 
 /** A channel's figures, over both lanes. */
-export interface ChannelFigures {
-  readonly channel: Channel;
+const channelFigures = v.strictObject({
+  channel,
   /** Notifications whose time has come, including those that are queued or being attempted. */
-  readonly due: number;
-  readonly waiting: number;
+  due: count,
+  waiting: count,
   /** Messages that a channel function has received: an approximate count by SQS. */
-  readonly in_flight: number;
-  readonly dead: number;
-  readonly oldest_due_at: string | null;
+  in_flight: count,
+  dead: count,
+  oldest_due_at: v.nullable(time),
   /** The figures but in_flight are estimated from a part of a large index, to two digits. */
-  readonly estimated: boolean;
-}
+  estimated: v.boolean(),
+});
+export type ChannelFigures = Out<typeof channelFigures>;
 
-/** Dead notifications with the same cause. */
-export interface CauseFigures {
-  readonly channel: Channel;
-  /** Why they were given up. */
-  readonly failure_reason: ErrorType;
-  /** The last error before that. */
-  readonly error_type: ErrorType | null;
-  readonly count: number;
-  readonly remedy: string;
-}
+/** Dead notifications with the same cause: why they were given up, and the last error before that. */
+const cause = v.strictObject({
+  channel,
+  failure_reason: errorType,
+  error_type: v.nullable(errorType),
+  count,
+  remedy: v.string(),
+});
+export type CauseFigures = Out<typeof cause>;
 
-/** `GET /api/overview`. */
-export interface Overview {
-  readonly channels: readonly ChannelFigures[];
-  readonly causes: readonly CauseFigures[];
+const breaker = v.strictObject({
+  channel,
+  integration: v.string(),
+  state: v.picklist(['open', 'draining']),
+  since: time,
+  held: count,
+  last_error: errorType,
+  next_probe_at: v.nullable(time),
+});
+
+const budget = v.strictObject({
+  channel,
+  per_second: v.nullable(count),
+  allowed_per_second: v.nullable(count),
+  max_24h: v.nullable(count),
+  sent_24h: v.nullable(count),
+  enforcement: v.nullable(v.string()),
+  sending: v.nullable(v.boolean()),
+  production: v.nullable(v.boolean()),
+  read_at: v.nullable(time),
+  paused: v.array(
+    v.strictObject({
+      use: v.picklist(['newsletter', 'info', 'standard', 'express']),
+      why: v.picklist(['quota', 'account']),
+      until: time,
+    }),
+  ),
+  waiting_until: v.strictObject({ express: v.nullable(time), standard: v.nullable(time) }),
+  busy_receivers: count,
+});
+
+const sweep = v.strictObject({
+  run_id: v.string(),
+  started_at: time,
+  due: count,
+  dispatched: count,
+  skipped: count,
+  complete: v.boolean(),
+});
+
+const series = v.strictObject({
+  name: v.picklist([
+    'due',
+    'dispatched',
+    'dead',
+    'waiting',
+    'delivered',
+    'failed',
+    'delay_seconds',
+    'delay_p99_seconds',
+  ]),
+  unit: v.picklist(['notifications', 'seconds']),
+  points: v.array(v.strictObject({ at: time, value: count })),
+});
+
+export const overview = v.strictObject({
+  channels: v.array(channelFigures),
+  causes: v.array(cause),
   /** Whether the causes cover every dead notification; else only the newest ones were read. */
-  readonly causes_complete: boolean;
-  readonly breakers: readonly BreakerStatus[];
-  readonly budgets: readonly BudgetStatus[];
-  readonly sweeps: readonly {
-    readonly run_id: string;
-    readonly started_at: string;
-    readonly due: number;
-    readonly dispatched: number;
-    readonly skipped: number;
-    readonly complete: boolean;
-  }[];
-  readonly series: readonly Series[];
+  causes_complete: v.boolean(),
+  breakers: v.array(breaker),
+  budgets: v.array(budget),
+  sweeps: v.array(sweep),
+  series: v.array(series),
   /** Why the series of what was delivered are missing; absent: they are there. */
-  readonly series_problem?: { readonly detail: string; readonly remedy: string };
-}
+  series_problem: v.exactOptional(v.strictObject({ detail: v.string(), remedy: v.string() })),
+});
+export type Overview = Out<typeof overview>;
+
+export const deadLettersQuery = v.strictObject({ channel: v.optional(channel), tenant: v.optional(id) });
+
+/** Dead notifications of one cause: one repair, one action. */
+const group = v.strictObject({
+  /** Stable while the group lives: a key for the page. */
+  group_id: v.string(),
+  channel,
+  failure_reason: errorType,
+  error_type: v.nullable(errorType),
+  /** integration_config_id, or the host of the recipients; null: neither. */
+  integration: v.nullable(v.string()),
+  /** The last answer of the newest one, without addresses. */
+  error_message: v.nullable(v.string()),
+  response_code: v.nullable(v.string()),
+  count,
+  tenants: count,
+  /** When the first and the last of them were given up. */
+  oldest_at: time,
+  newest_at: time,
+  /** The newest few log_ids. */
+  sample: v.array(v.string()),
+  remedy: v.string(),
+  /** The line for the shell that repairs the cause; null: nothing in this system repairs it. */
+  repair: v.nullable(shellLine),
+  /** For `POST /api/operations` with kind `redrive` or `give_up`, and for a link to the list. */
+  filter: operationFilter,
+  commands: v.array(shellLine),
+});
+export type DeadLetterGroup = Out<typeof group>;
+
+export const deadLetters = v.strictObject({
+  groups: v.array(group),
+  total: count,
+  /** False: there are more dead notifications than were read; counts and total are lower bounds. */
+  complete: v.boolean(),
+});
+export type DeadLetters = Out<typeof deadLetters>;
+
+/** Newest first; by default of the last 7 days. */
+export const auditQuery = v.strictObject({
+  who: v.optional(id),
+  /** What was done: `retry`, `cancel`, `reveal`, `operation.start`, `key.create`, … */
+  what: v.optional(id),
+  /** On what: a log_id, operation_id, key_id or email_id. */
+  target: v.optional(id),
+  from: v.optional(moment),
+  to: v.optional(moment),
+  limit,
+  cursor,
+});
+
+const auditRecord = v.strictObject({
+  audit_id: v.string(),
+  at: time,
+  who: v.string(),
+  role: v.string(),
+  what: v.string(),
+  on: v.array(v.string()),
+  targets: count,
+  request_id: v.string(),
+  result: v.exactOptional(counts),
+  details: v.exactOptional(v.string()),
+});
+
+export const auditList = v.strictObject({ entries: v.array(auditRecord), ...nextPage });

@@ -1,20 +1,20 @@
-/** A viewer sees everything but recipients and changes nothing; an operator does what `ops` does. */
-export const ROLES = ['viewer', 'operator'] as const;
-export type Role = (typeof ROLES)[number];
+import * as v from 'valibot';
+import { ROLES } from './choices.ts';
+import type { Out } from './fields.ts';
 
-/** `GET /api/session`. */
-export interface SessionView {
+export const session = v.strictObject({
   /** Who acts, as the audit names them: the user of the machine, or the claim of the token. */
-  readonly who: string;
-  readonly role: Role;
+  who: v.string(),
+  role: v.picklist(ROLES),
   /** Name of the stack, or `local`. */
-  readonly stage: string;
-  readonly region: string;
+  stage: v.string(),
+  region: v.string(),
   /** Whether shell commands get `--local`. */
-  readonly local: boolean;
+  local: v.boolean(),
   /** Milliseconds between two polls of a list that the page shows. */
-  readonly poll_ms: number;
-}
+  poll_ms: v.number(),
+});
+export type SessionView = Out<typeof session>;
 
 /**
  * `GET /config.json`, a static file: how the page signs in. `none`: requests need nothing. `cookie`: the page posts the

@@ -1,21 +1,68 @@
 import * as v from 'valibot';
 import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
-import { notificationsQuery, recipientHashBody } from '../contract/notifications.ts';
-import type { OperatorDeps } from '../deps.ts';
-import { findNotifications, notificationDetail } from '../notifications.ts';
-import { type RouteTable, route } from '../route.ts';
+import { act, revealRecipient, tryAction } from '../actions.ts';
+import { shellCommand } from '../contract/choices.ts';
+import { decisionBody } from '../contract/fields.ts';
+import {
+  actionAnswer,
+  actionBody,
+  notificationDetail,
+  notificationList,
+  notificationsQuery,
+  recipientHashBody,
+} from '../contract/notifications.ts';
+import { findNotifications, notificationDetail as readDetail, requireNotification } from '../notifications.ts';
+import { decision, list, show } from '../route.ts';
 
-/** Notifications: lists, one with its attempts, and the hash by which lists find a recipient. */
-export function notificationRoutes(deps: OperatorDeps): RouteTable {
-  return {
-    'GET /api/notifications': route('GET /api/notifications', notificationsQuery, ({ input }) =>
-      findNotifications(input, deps),
-    ),
-    'GET /api/notifications/{log_id}': route('GET /api/notifications/{log_id}', v.strictObject({}), ({ path }) =>
-      notificationDetail(path['log_id'] ?? '', deps),
-    ),
-    'POST /api/recipient-hash': route('POST /api/recipient-hash', recipientHashBody, async ({ input }) => ({
-      recipient_hash: recipientHash(await deps.deployment.recipientHashKey(), input.tenant, input.recipient),
-    })),
-  };
-}
+const COMMANDS = { retry: 'retry', cancel: 'cancel', give_up: 'dlq drop' } as const;
+
+/** Notifications: lists, one with its attempts, its recipient, and what operators do with those that they chose. */
+export const NOTIFICATION_ROUTES = [
+  list('GET /api/notifications', notificationsQuery, {
+    operation_id: 'listNotifications',
+    summary: 'Notifications that match a filter',
+    answer: notificationList,
+    command: ['list'],
+    handle: ({ input }, deps) => findNotifications(input, deps),
+  }),
+  show('GET /api/notifications/{log_id}', {
+    operation_id: 'getNotification',
+    summary: 'A notification with its attempts, its remedy and what can be done',
+    answer: notificationDetail,
+    command: ['show', 'log_id'],
+    handle: ({ path }, deps) => readDetail(path.log_id, deps),
+  }),
+  decision('POST /api/notifications/{log_id}/reveal', decisionBody, {
+    operation_id: 'revealRecipient',
+    summary: 'The recipient; the audit log keeps who asked',
+    answer: v.strictObject({ recipient: v.string() }),
+    command: ['show', 'log_id'],
+    async handle({ path, decide }, deps) {
+      return { recipient: await revealRecipient(await requireNotification(path.log_id, deps), deps, decide) };
+    },
+  }),
+  decision('POST /api/recipient-hash', recipientHashBody, {
+    role: 'viewer',
+    operation_id: 'hashRecipient',
+    summary: 'The hash by which a list finds a recipient, so that no URL holds the address',
+    answer: v.strictObject({ recipient_hash: v.string() }),
+    command: ['list --recipient - --tenant TENANT'],
+    handle: async ({ input }, { deployment }) => ({
+      recipient_hash: recipientHash(await deployment.recipientHashKey(), input.tenant, input.recipient),
+    }),
+  }),
+  decision('POST /api/actions', actionBody, {
+    operation_id: 'act',
+    summary: 'Retries, cancels or gives up single notifications',
+    answer: actionAnswer,
+    command: ['list'],
+    async handle({ input, decide }, deps) {
+      const { action, log_ids, dry_run, request_id } = input;
+      const command = shellCommand(COMMANDS[action], deps.local, log_ids);
+      const { results, repeated } = dry_run
+        ? { results: await tryAction({ action, log_ids }, deps), repeated: false }
+        : await act({ action, log_ids }, deps, decide);
+      return { request_id, dry_run, repeated, results, command };
+    },
+  }),
+];

@@ -1,40 +1,58 @@
 import * as v from 'valibot';
-import { decideOnce } from '../audit.ts';
-import {
-  createOperationBody,
-  OPERATION_ACTIONS,
-  operationActionBody,
-  operationsQuery,
-} from '../contract/operations.ts';
+import { OPERATION_ACTIONS } from '../contract/choices.ts';
+import { decisionBody } from '../contract/fields.ts';
+import { createOperationBody, operationList, operationsQuery, operationView } from '../contract/operations.ts';
 import { fromCursor, placeOf, toCursor } from '../cursor.ts';
-import { decideOperation, listOperations, newOperation, type OperationDeps, showOperation } from '../operations.ts';
-import { type RouteTable, route } from '../route.ts';
+import { decideOperation, listOperations, newOperation, showOperation } from '../operations.ts';
+import { decision, list, show } from '../route.ts';
 
 const place = placeOf(v.strictObject({ before: v.pipe(v.string(), v.minLength(1), v.maxLength(100)) }));
 
+const ACTS = {
+  start: { summary: 'Starts a bulk operation', command: 'replay --id' },
+  pause: { summary: 'Pauses a bulk operation', command: 'audit --target' },
+  resume: { summary: 'Goes on with a bulk operation that is paused or failed', command: 'replay --id' },
+  cancel: { summary: 'Ends a bulk operation; what it took stays done', command: 'audit --target' },
+} as const;
+
 /** Bulk operations: made as a preview, started, paused, resumed, cancelled. */
-export function operationRoutes(deps: OperationDeps): RouteTable {
-  const acts = OPERATION_ACTIONS.map((act) => {
-    const key = `POST /api/operations/{operation_id}/${act}` as const;
-    const handler = route(key, operationActionBody, async (request) => {
-      const { operation_id = '' } = request.path;
-      await decideOperation(operation_id, act, deps, decideOnce(key, request, deps));
-      return showOperation(operation_id, deps);
-    });
-    return [key, handler] as const;
-  });
-  return {
-    'GET /api/operations': route('GET /api/operations', operationsQuery, async ({ input: { limit, cursor } }) => {
+export const OPERATION_ROUTES = [
+  list('GET /api/operations', operationsQuery, {
+    operation_id: 'listOperations',
+    summary: 'Bulk operations, newest first',
+    answer: operationList,
+    command: ['replay --dry-run'],
+    async handle({ input: { limit, cursor } }, deps) {
       const { operations, next } = await listOperations({ limit, ...fromCursor(place, cursor) }, deps);
       return { operations, next_cursor: toCursor(next) };
+    },
+  }),
+  decision('POST /api/operations', createOperationBody, {
+    operation_id: 'createOperation',
+    summary: 'Makes a bulk operation and its preview; nothing changes before its start',
+    answer: operationView,
+    command: ['replay --dry-run'],
+    async handle({ caller, input, decide }, deps) {
+      return showOperation(await newOperation({ ...input, created_by: caller.who }, deps, decide), deps);
+    },
+  }),
+  show('GET /api/operations/{operation_id}', {
+    operation_id: 'getOperation',
+    summary: 'A bulk operation with its progress',
+    answer: operationView,
+    command: ['replay --id', 'operation_id'],
+    handle: ({ path }, deps) => showOperation(path.operation_id, deps),
+  }),
+  ...OPERATION_ACTIONS.map((action) =>
+    decision(`POST /api/operations/{operation_id}/${action}`, decisionBody, {
+      operation_id: `${action}Operation`,
+      summary: ACTS[action].summary,
+      answer: operationView,
+      command: [ACTS[action].command, 'operation_id'],
+      async handle({ path: { operation_id }, decide }, deps) {
+        await decideOperation(operation_id, action, deps, decide);
+        return showOperation(operation_id, deps);
+      },
     }),
-    'GET /api/operations/{operation_id}': route('GET /api/operations/{operation_id}', v.strictObject({}), ({ path }) =>
-      showOperation(path['operation_id'] ?? '', deps),
-    ),
-    'POST /api/operations': route('POST /api/operations', createOperationBody, async (request) => {
-      const asked = { ...request.input, created_by: request.caller.who };
-      return showOperation(await newOperation(asked, deps, decideOnce('POST /api/operations', request, deps)), deps);
-    }),
-    ...Object.fromEntries(acts),
-  };
-}
+  ),
+];

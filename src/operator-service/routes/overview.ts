@@ -1,9 +1,52 @@
 import * as v from 'valibot';
-import type { OperatorDeps } from '../deps.ts';
-import { createOverview } from '../overview.ts';
-import { type RouteTable, route } from '../route.ts';
+import { listAudit } from '../audit.ts';
+import { auditList, auditQuery, deadLetters, deadLettersQuery, overview } from '../contract/overview.ts';
+import { session } from '../contract/session.ts';
+import { fromCursor, placeOf, toCursor } from '../cursor.ts';
+import { deadGroups } from '../dead-groups.ts';
+import { list, show } from '../route.ts';
 
-export function overviewRoutes(deps: OperatorDeps): RouteTable {
-  const overview = createOverview(deps);
-  return { 'GET /api/overview': route('GET /api/overview', v.strictObject({}), () => overview()) };
-}
+/** Often enough that a person sees what an action does; a poll without news costs a 304. */
+const POLL_MS = 3_000;
+
+export const SESSION = show('GET /api/session', {
+  operation_id: 'getSession',
+  summary: 'Who acts, with which role, and where',
+  answer: session,
+  command: ['status'],
+  handle: async ({ caller }, { stage, region, local }) => ({ ...caller, stage, region, local, poll_ms: POLL_MS }),
+});
+
+export const OVERVIEW = show('GET /api/overview', {
+  operation_id: 'getOverview',
+  summary: 'What is due, waiting and dead, why, and the last day',
+  answer: overview,
+  command: ['status'],
+  handle: (_, deps) => deps.overview(),
+});
+
+export const DEAD_LETTERS = list('GET /api/dead-letters', deadLettersQuery, {
+  operation_id: 'listDeadLetters',
+  summary: 'Dead notifications, grouped by their cause',
+  answer: deadLetters,
+  command: ['dlq list'],
+  handle: ({ input }, deps) => deadGroups(input, deps),
+});
+
+const place = placeOf(
+  v.strictObject({
+    day: v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\d$/)),
+    item: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+  }),
+);
+
+export const AUDIT = list('GET /api/audit', auditQuery, {
+  operation_id: 'listAudit',
+  summary: 'Who did what when, newest first',
+  answer: auditList,
+  command: ['audit'],
+  async handle({ input }, deps) {
+    const { records, next } = await listAudit({ ...input, after: fromCursor(place, input.cursor) }, deps);
+    return { entries: records, next_cursor: toCursor(next) };
+  },
+});

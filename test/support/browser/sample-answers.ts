@@ -1,10 +1,9 @@
 import type { NotificationView } from '../../../src/core/operator/views/notification-view.ts';
-import type { DeadLetterGroup } from '../../../src/operator-service/contract/dead-letters.ts';
+import type { Role } from '../../../src/operator-service/contract/choices.ts';
 import type { EmailDetail } from '../../../src/operator-service/contract/newsletters.ts';
 import type { NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
 import type { OperationView } from '../../../src/operator-service/contract/operations.ts';
-import type { Overview } from '../../../src/operator-service/contract/overview.ts';
-import type { Role } from '../../../src/operator-service/contract/session.ts';
+import type { DeadLetterGroup, Overview } from '../../../src/operator-service/contract/overview.ts';
 import type { FakeAnswers } from './fake-console.ts';
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();

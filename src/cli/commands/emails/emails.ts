@@ -7,7 +7,7 @@ import {
   type RecipientPlace,
   type RecipientView,
 } from '../../../core/newsletter/views/list-recipients.ts';
-import type { EmailAction } from '../../../operator-service/contract/newsletters.ts';
+import type { EmailAction } from '../../../operator-service/contract/choices.ts';
 import {
   decideEmail,
   emailAccess,

@@ -3,7 +3,7 @@ import { SEND_STATUSES } from '../../../core/model/notification.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import type { Period } from '../../../core/operator/search-filter.ts';
 import type { NotificationView } from '../../../core/operator/views/notification-view.ts';
-import { LIST_STATUSES } from '../../../operator-service/contract/notifications.ts';
+import { LIST_STATUSES } from '../../../operator-service/contract/choices.ts';
 import { findNotifications } from '../../../operator-service/notifications.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount } from '../../../terminal/option-values.ts';

@@ -1,26 +1,22 @@
-import type * as v from 'valibot';
 import { PROBLEMS, type ProblemName, problemType } from '../../core/model/problem.ts';
-import { schemaOf } from '../../http/openapi.ts';
-import { needsOperator, type RouteKey } from '../contract/routes.ts';
+import {
+  type Json,
+  jsonContent,
+  pathParameters,
+  pathsOf,
+  queryParameters,
+  reference,
+  schemaOf,
+} from '../../http/openapi.ts';
 import type { AnyRoute } from '../route.ts';
-import { ANSWERS } from './answer-schemas.ts';
-import { SUMMARIES } from './summaries.ts';
 
-type Json = Readonly<Record<string, unknown>>;
-
-const KEYS = Object.keys(ANSWERS) as RouteKey[];
 const STATUSES = [...new Set(Object.values(PROBLEMS).map(({ status }) => status))];
 
-/**
- * The routes of the console as OpenAPI, made from the schemas that check requests, and from those of the answers.
- * @param routes as the server answers them
- */
-export function consoleDocument(routes: Readonly<Record<RouteKey, AnyRoute>>): Json {
-  const paths: Record<string, Record<string, Json>> = {};
-  for (const key of KEYS) {
-    const [method = '', path = ''] = key.split(' ');
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(key, path, routes[key].schema) };
-  }
+type Described = Omit<AnyRoute, 'handle'>;
+
+/** The routes of the console as OpenAPI, made from the schemas that check requests, and from those of the answers. */
+export function consoleDocument(routes: readonly Described[]): Json {
+  const answers = routes.map((route) => [answerName(route, routes), schemaOf(route.answer)]);
   return {
     openapi: '3.1.0',
     info: {
@@ -35,7 +31,7 @@ export function consoleDocument(routes: Readonly<Record<RouteKey, AnyRoute>>): J
       { name: 'viewer', description: 'A viewer may call it, and an operator' },
       { name: 'operator', description: 'Only an operator may call it' },
     ],
-    paths,
+    paths: pathsOf(routes, (route) => operation(route, routes)),
     components: {
       securitySchemes: {
         token: {
@@ -45,27 +41,24 @@ export function consoleDocument(routes: Readonly<Record<RouteKey, AnyRoute>>): J
             'The access token of the issuer. On loopback the token of the URL’s fragment, or the cookie for it; none at the local runtime',
         },
       },
-      schemas: { ...answerSchemas(), Problem: PROBLEM },
+      schemas: { ...Object.fromEntries(answers), Problem: PROBLEM },
       responses: refusals(),
     },
   };
 }
 
-function operation(key: RouteKey, path: string, schema: v.GenericSchema): Json {
+function operation(route: Described, routes: readonly Described[]): Json {
+  const { key, operation_id, summary, role, takes } = route;
   const isRead = key.startsWith('GET ');
-  const { operationId, summary } = SUMMARIES[key];
-  const parameters = [...pathParameters(path), ...(isRead ? queryParameters(schema) : [])];
+  const parameters = [...pathParameters(key, { type: 'string' }), ...(isRead ? queryParameters(takes) : [])];
   return {
-    tags: [needsOperator(key) ? 'operator' : 'viewer'],
-    operationId,
+    tags: [role],
+    operationId: operation_id,
     summary,
     ...(parameters.length > 0 && { parameters }),
-    ...(!isRead && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(schema) } } } }),
+    ...(!isRead && { requestBody: { required: true, content: jsonContent(schemaOf(takes)) } }),
     responses: {
-      200: {
-        description: 'Done',
-        content: { 'application/json': { schema: { $ref: `#/components/schemas/${answerName(key)}` } } },
-      },
+      200: { description: 'Done', content: jsonContent(reference(answerName(route, routes))) },
       ...(isRead && { 304: { description: 'Nothing has changed since the answer with the ETag of If-None-Match' } }),
       // Any route may answer with each of them.
       ...Object.fromEntries(STATUSES.map((status) => [status, { $ref: `#/components/responses/${status}` }])),
@@ -74,36 +67,9 @@ function operation(key: RouteKey, path: string, schema: v.GenericSchema): Json {
 }
 
 /** Routes with the same answer share its schema. */
-function answerSchemas(): Json {
-  return Object.fromEntries(KEYS.map((key) => [answerName(key), schemaOf(ANSWERS[key])]));
-}
-
-function answerName(key: RouteKey): string {
-  const first = KEYS.find((other) => ANSWERS[other] === ANSWERS[key]) ?? key;
-  const { operationId } = SUMMARIES[first];
-  return `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Answer`;
-}
-
-function pathParameters(path: string): Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
-}
-
-function queryParameters(schema: v.GenericSchema): Json[] {
-  const { properties = {}, required = [] } = schemaOf(schema) as {
-    properties?: Readonly<Record<string, Json>>;
-    required?: readonly string[];
-  };
-  return Object.entries(properties).map(([name, of]) => ({
-    name,
-    in: 'query',
-    ...(required.includes(name) && { required: true }),
-    schema: of,
-  }));
+function answerName({ answer }: Described, routes: readonly Described[]): string {
+  const { operation_id = '' } = routes.find((route) => route.answer === answer) ?? {};
+  return `${operation_id.charAt(0).toUpperCase()}${operation_id.slice(1)}Answer`;
 }
 
 function refusals(): Json {

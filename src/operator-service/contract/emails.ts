@@ -1,0 +1,127 @@
+import * as v from 'valibot';
+import { BATCH_STATUSES } from '../../core/newsletter/model/batch.ts';
+import { EMAIL_STATUSES } from '../../core/newsletter/model/email.ts';
+import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
+import { EMAIL_PHASES } from '../../core/newsletter/views/email-view.ts';
+
+/** What the API and the console answer about emails. */
+
+const time = v.pipe(v.string(), v.isoTimestamp());
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const byReason = v.record(v.string(), count);
+const nextCursor = v.pipe(v.nullable(v.string()), v.description('null on the last page'));
+
+const summaryEntries = {
+  email_id: v.string(),
+  newsletter_id: v.string(),
+  status: v.picklist(EMAIL_STATUSES),
+  phase: v.picklist(EMAIL_PHASES),
+  email_count: v.pipe(v.nullable(count), v.description('Members found; null until they are counted')),
+  segment: v.exactOptional(v.string()),
+  scheduled_at: v.exactOptional(time),
+  delivery_window_minutes: v.exactOptional(count),
+  submitted_at: v.exactOptional(time),
+  error: v.exactOptional(v.string()),
+  error_code: v.exactOptional(v.string()),
+  created_at: time,
+};
+const stateCounts = v.entriesFromList(SHOWN_STATES, count);
+
+export const acceptedEmail = v.strictObject({ email_id: v.string(), status: v.picklist(EMAIL_STATUSES) });
+export const resolvedEmail = v.strictObject({
+  ...acceptedEmail.entries,
+  resolved: v.pipe(count, v.description('Uncertain recipients that were decided about')),
+  continued: v.exactOptional(
+    v.pipe(v.boolean(), v.description('True where there are more: they are decided about in the background')),
+  ),
+  busy: v.exactOptional(
+    v.pipe(count, v.description('Batches that are being sent just now, where there are any: resolve again afterwards')),
+  ),
+  waiting: v.exactOptional(
+    v.pipe(count, v.description('Recipients left uncertain, where there are any: events may still tell of them')),
+  ),
+  waiting_until: v.exactOptional(v.pipe(time, v.description('When all that wait may be sent to again: resolve then'))),
+});
+export const emailList = v.strictObject({ emails: v.array(v.strictObject(summaryEntries)), next_cursor: nextCursor });
+export const emailState = v.strictObject({
+  ...summaryEntries,
+  counts: v.strictObject({
+    recipients: v.pipe(count, v.description('pending + submitted + excluded + failed + uncertain, at every read')),
+    ...stateCounts,
+    delivered: count,
+    opened: count,
+    machine_opened: count,
+    clicked: count,
+    machine_clicked: count,
+    bounced: count,
+    complained: count,
+    unsubscribed: count,
+  }),
+  uncertain_left: v.pipe(count, v.description('Uncertain recipients that an operator left so')),
+  excluded_by_reason: byReason,
+  failed_by_reason: byReason,
+  batches: v.strictObject(v.entriesFromList(BATCH_STATUSES, count)),
+  rate: v.strictObject({
+    now: v.pipe(v.nullable(v.number()), v.description('Recipients per second in the last minute')),
+    allowed: v.pipe(v.nullable(v.number()), v.description('What the account may send per second now')),
+  }),
+  eta: v.exactOptional(v.pipe(time, v.description('When the last recipient is expected to be sent'))),
+});
+
+export const emailBatchList = v.strictObject({
+  batches: v.array(
+    v.strictObject({
+      email_id: v.string(),
+      batch_id: v.string(),
+      status: v.picklist(BATCH_STATUSES),
+      member_segment: v.string(),
+      fallback_sending_domain: v.boolean(),
+      chunks: count,
+      counts: v.strictObject(stateCounts),
+      excluded_by_reason: byReason,
+      failed_by_reason: byReason,
+      uncertain_left: v.exactOptional(count),
+      not_before: v.exactOptional(time),
+      provider_id: v.exactOptional(v.string()),
+      error_status_code: v.exactOptional(count),
+      error_message: v.exactOptional(v.string()),
+      error_data: v.exactOptional(v.string()),
+      created_at: time,
+      updated_at: time,
+    }),
+  ),
+  next_cursor: nextCursor,
+});
+
+export const recipientList = v.strictObject({
+  recipients: v.array(
+    v.strictObject({
+      recipient_id: v.string(),
+      batch_id: v.string(),
+      member_id: v.string(),
+      member_uuid: v.string(),
+      member_email: v.exactOptional(
+        v.pipe(v.string(), v.description('Only for keys with the scope newsletters:write')),
+      ),
+      member_name: v.exactOptional(v.string()),
+      state: v.picklist(SHOWN_STATES),
+      reason: v.exactOptional(v.string()),
+      message_id: v.exactOptional(v.string()),
+      processed_at: v.exactOptional(time),
+      events: v.array(v.picklist(EVENT_KINDS)),
+    }),
+  ),
+  next_cursor: nextCursor,
+});
+
+export const testResults = v.strictObject({
+  results: v.array(
+    v.strictObject({
+      index: count,
+      accepted: v.boolean(),
+      message_id: v.exactOptional(v.string()),
+      reason: v.exactOptional(v.string()),
+      message: v.exactOptional(v.string()),
+    }),
+  ),
+});

@@ -1,0 +1,33 @@
+import type * as v from 'valibot';
+import type { Out } from './contract/fields.ts';
+import { KEY_ROUTES } from './routes/keys.ts';
+import { NEWSLETTER_ROUTES } from './routes/newsletters.ts';
+import { NOTIFICATION_ROUTES } from './routes/notifications.ts';
+import { OPERATION_ROUTES } from './routes/operations.ts';
+import { AUDIT, DEAD_LETTERS, OVERVIEW, SESSION } from './routes/overview.ts';
+
+/** Every route of the console, in the order of its document. */
+export const CONSOLE_ROUTES = [
+  SESSION,
+  OVERVIEW,
+  ...NOTIFICATION_ROUTES,
+  DEAD_LETTERS,
+  ...OPERATION_ROUTES,
+  ...NEWSLETTER_ROUTES,
+  ...KEY_ROUTES,
+  AUDIT,
+];
+
+/** What routes take and answer, for the page: by key. */
+export type TypesOf<
+  R extends { readonly key: string; readonly takes: v.GenericSchema; readonly answer: v.GenericSchema },
+> = {
+  readonly [One in R as One['key']]: {
+    readonly takes: v.InferInput<One['takes']>;
+    readonly answer: Out<One['answer']>;
+  };
+};
+
+export type ConsoleRoutes = TypesOf<(typeof CONSOLE_ROUTES)[number]>;
+export type RouteKey = keyof ConsoleRoutes;
+export type AnswerOf<K extends RouteKey> = ConsoleRoutes[K]['answer'];
