@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { STAGES } from '../support/lib/stages.ts';
 import { templateOf } from '../support/lib/synthesize.ts';
 import { hasTool, PYTHON_COMMANDS } from '../support/tools/tools.ts';
 
@@ -33,10 +34,10 @@ async function lint(template: object): Promise<string[]> {
 }
 
 describe.skipIf(!hasTool('cfn-lint', CFN_LINT))('CloudFormation’s linter', () => {
-  it.each(['dev', 'prod'])(
+  it.each([['dev', { stage: 'dev' }], ['prod', { stage: 'prod' }], ...Object.entries(STAGES)] as const)(
     `finds nothing wrong with the stage %s in ${REGIONS.join(', ')}`,
-    async (stage) => {
-      expect(await lint(templateOf({ stage }).toJSON())).toEqual([]);
+    async (_, context) => {
+      expect(await lint(templateOf(context).toJSON())).toEqual([]);
     },
     120_000,
   );

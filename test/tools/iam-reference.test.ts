@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/local/support/json.ts';
+import { PAIRS, STAGES } from '../support/lib/stages.ts';
 import { templateOf } from '../support/lib/synthesize.ts';
 import { IAM_DATA, unknownToIam } from '../support/tools/iam-reference.ts';
 import { hasTool } from '../support/tools/tools.ts';
@@ -16,8 +17,10 @@ const identity = 'arn:aws:ses:us-east-1:123456789012:identity/*';
 const template = 'arn:aws:ses:us-east-1:123456789012:template/*';
 
 describe.skipIf(!hasTool('iam-data', IAM_DATA))('AWS’s reference of rights', () => {
-  it.each([
+  it.each<readonly [string, Readonly<Record<string, unknown>>]>([
     ['dev', { stage: 'dev' }],
+    ...Object.entries(STAGES),
+    ...PAIRS.map((context) => [JSON.stringify(context), context] as const),
     ['prod with a console', { stage: 'prod', 'notification-retry.console': CONSOLE }],
     [
       'dev with settings of its own',
