@@ -7,7 +7,7 @@ import { type Caller, type CallerContext, toContext } from '../shared/api/caller
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiAuthorizerEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
-import { tokenSecret } from '../shared/runtime/secrets-and-keys.ts';
+import { tokenSecret } from '../shared/runtime/token-secret.ts';
 
 export interface AuthorizerDeps {
   readonly keys: Pick<ApiKeyStore, 'get'>;

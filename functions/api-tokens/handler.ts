@@ -4,7 +4,7 @@ import { type TokenRouteDeps, tokenRoutes } from '../shared/api/token-routes.ts'
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiTokensEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
-import { tokenSecret } from '../shared/runtime/secrets-and-keys.ts';
+import { tokenSecret } from '../shared/runtime/token-secret.ts';
 
 /** Signs short-lived tokens for web pages of producers. */
 export function createHandler(deps: TokenRouteDeps & ApiDeps, observability: Observability) {

@@ -3,8 +3,7 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createEventRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
-import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
-import { returnToQueue } from '../../src/adapters/sqs/return-to-queue.ts';
+import { createRetryQueue, returnToQueue } from '../../src/adapters/sqs/lanes.ts';
 import { QUEUE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import {
   applyDeliveryEvent,
@@ -14,7 +13,8 @@ import {
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { deliveryEventsEnv, parseEnv } from '../shared/runtime/env.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count } from '../shared/runtime/metrics.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {
   readonly sqs: SQSClient;

@@ -9,7 +9,7 @@ import {
   SETTLEMENT_HOLD_MS,
   SendsUnderWay,
 } from '../../src/adapters/batching/gather.ts';
-import type { Returned } from '../../src/adapters/sqs/return-to-queue.ts';
+import type { Returned } from '../../src/adapters/sqs/lanes.ts';
 import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';

@@ -8,7 +8,8 @@ import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-
 import type { Channel } from '../../../src/core/model/channels.ts';
 import { Problem, type ProblemName, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
 import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
-import { count, countBy, type Observability } from '../runtime/observability.ts';
+import { count, countBy } from '../runtime/metrics.ts';
+import type { Observability } from '../runtime/observability.ts';
 import { type ApiRequest, type ApiRoute, REPLAYED, RETRY_AFTER_SOME, route } from './api-function.ts';
 import { createLaneSender, type SendMessages } from './lane-sender.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';

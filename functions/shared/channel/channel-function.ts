@@ -1,13 +1,14 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Returned } from '../../../src/adapters/sqs/lanes.ts';
 import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
-import type { Returned } from '../../../src/adapters/sqs/return-to-queue.ts';
 import type { Disposition } from '../../../src/core/delivery/attempt.ts';
 import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import { LANES, type Lane } from '../../../src/core/model/channels.ts';
 import { copyOf, type ReceivedMessage } from '../../../src/core/model/queue-message.ts';
 import type { PacedGate, Postponed } from '../../../src/core/pacing/paced-gate.ts';
-import { count, type Observability } from '../runtime/observability.ts';
+import { count } from '../runtime/metrics.ts';
+import type { Observability } from '../runtime/observability.ts';
 import { countOutcomes, logDelivery } from './delivery-telemetry.ts';
 
 export interface ChannelFunctionDeps {

@@ -1,5 +1,4 @@
-import { createRetryQueue, type LaneOptions } from '../../../src/adapters/sqs/lanes.ts';
-import { type Returned, returnToQueue } from '../../../src/adapters/sqs/return-to-queue.ts';
+import { createRetryQueue, type LaneOptions, type Returned, returnToQueue } from '../../../src/adapters/sqs/lanes.ts';
 import { QUEUE_CALL_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import type { StageLanes } from '../../../src/core/model/channels.ts';

@@ -81,20 +81,3 @@ async function required(secrets: SecretSource, name: string): Promise<string> {
   if (value === undefined) throw new Error(`The secret ${name} does not exist; the function needs it.`);
   return value;
 }
-
-interface TokenEnv {
-  readonly TOKEN_SECRET?: string | undefined;
-  readonly LOCAL_SECRETS_FILE?: string | undefined;
-}
-
-/** The secret that signs the tokens of web pages, cached for five minutes. It is first read when a token needs it. */
-export function tokenSecret({ TOKEN_SECRET, LOCAL_SECRETS_FILE }: TokenEnv): () => Promise<string> {
-  const local = LOCAL_SECRETS_FILE !== undefined;
-  const secrets = local ? createSecretsFileSource(LOCAL_SECRETS_FILE) : createSecretsManagerSource();
-  const name = local ? 'token_key' : (TOKEN_SECRET ?? 'TOKEN_SECRET (not set)');
-  return async () => {
-    const value = await secrets.get(name);
-    if (value === undefined) throw new Error(`The secret ${name} does not exist; the function needs it for tokens.`);
-    return value;
-  };
-}

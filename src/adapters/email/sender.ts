@@ -9,7 +9,7 @@ import { convertContent } from '../content/convert-content.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { sdkFacts } from '../http/network-classification.ts';
-import { parseRetryAfter } from '../http/refusal.ts';
+import { parseRetryAfter } from '../http/retry-after.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { providerSafeId } from '../signing/hashed-ids.ts';
 import { fromHeader, mailbox } from './address.ts';

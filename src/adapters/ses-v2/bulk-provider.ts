@@ -10,7 +10,7 @@ import type {
   Refusal,
   Rendering,
 } from '../../core/newsletter/model/provider.ts';
-import { escapeHtml } from '../content/html-text.ts';
+import { escapeHtml } from '../content/escape-html.ts';
 import { fromHeader, mailbox } from '../email/address.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { sdkFacts } from '../http/network-classification.ts';

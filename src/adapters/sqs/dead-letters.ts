@@ -2,8 +2,8 @@ import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQ
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
 import { chunks } from '../batching/gather.ts';
+import { returnToQueue } from './lanes.ts';
 import { parseQueueMessage } from './queue-message-schema.ts';
-import { returnToQueue } from './return-to-queue.ts';
 
 /** Most messages per request. */
 const BATCH = 10;

@@ -1,10 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import {
+  ChangeMessageVisibilityBatchCommand,
   GetQueueAttributesCommand,
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
+import { QUEUE_CALL_MS } from '../../core/delivery/policy/attempt-times.ts';
 import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, StageLanes } from '../../core/model/channels.ts';
 import {
@@ -205,4 +207,43 @@ function entry({ message, queued: { delay_seconds } }: RefusedMessage, index: nu
 /** SQS accepts 128 ASCII letters, digits and punctuation marks. Other characters are replaced. */
 function groupOf(tenant_id: string): string {
   return tenant_id.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
+}
+
+/** A received message that goes back to its queue. */
+export interface Returned {
+  readonly receipt_handle: string;
+  /** Seconds until it is visible again, 0…43200. */
+  readonly after_seconds: number;
+}
+
+/** Most messages per request. */
+const MOST_ENTRIES = 10;
+
+/**
+ * Sets when returned messages become visible again. A message that cannot be changed only comes back later, after the
+ * visibility timeout of the queue, so failures are counted and not thrown.
+ * @returns how many messages could not be changed
+ */
+export async function returnToQueue(client: SQSClient, url: string, returned: readonly Returned[]): Promise<number> {
+  let failures = 0;
+  const abortSignal = AbortSignal.timeout(QUEUE_CALL_MS);
+  for (const batch of chunks(returned, MOST_ENTRIES)) {
+    try {
+      const { Failed = [] } = await client.send(
+        new ChangeMessageVisibilityBatchCommand({
+          QueueUrl: url,
+          Entries: batch.map(({ receipt_handle, after_seconds }, i) => ({
+            Id: String(i),
+            ReceiptHandle: receipt_handle,
+            VisibilityTimeout: after_seconds,
+          })),
+        }),
+        { abortSignal },
+      );
+      failures += Failed.length;
+    } catch {
+      failures += batch.length;
+    }
+  }
+  return failures;
 }

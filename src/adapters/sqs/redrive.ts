@@ -8,9 +8,8 @@ import {
 import type { StageLanes } from '../../core/model/channels.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
-import { createRetryQueue } from './lanes.ts';
+import { createRetryQueue, returnToQueue } from './lanes.ts';
 import { queueCounts } from './queue-counts.ts';
-import { returnToQueue } from './return-to-queue.ts';
 
 /** The progress of a redrive. */
 export interface RedriveProgress {

@@ -1,6 +1,6 @@
 import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { RecipientPlace } from '../../core/newsletter/events/unsubscribe.ts';
-import { escapeHtml } from '../content/html-text.ts';
+import { escapeHtml } from '../content/escape-html.ts';
 import { createKeyRings, signingKey } from '../signing/key-ring.ts';
 
 /** The pages behind an unsubscribe link: plain HTML, no script, nothing from anywhere else. */

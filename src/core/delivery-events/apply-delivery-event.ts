@@ -1,7 +1,7 @@
-import type { Random } from '../delivery/policy/backoff.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
 import { CANCELLATION } from '../delivery/transitions/without-attempt.ts';
+import type { Random } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { followUp, MAX_DELAY_MS, randomToken, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';

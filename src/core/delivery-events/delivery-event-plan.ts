@@ -1,8 +1,7 @@
 import { isClaimed } from '../delivery/claim-plan.ts';
-import type { RetryRules } from '../delivery/policy/backoff.ts';
 import { resultOf } from '../delivery/retry-record.ts';
 import { cameBack, present, shownDelivered } from '../delivery/transitions/without-attempt.ts';
-import { judge } from '../delivery/verdict.ts';
+import { judge, type RetryRules } from '../delivery/verdict.ts';
 import { policyOf } from '../model/error-types.ts';
 import {
   arrived,

@@ -3,11 +3,10 @@ import { followUp, MAX_DELAY_MS, type QueueMessage, randomToken, withToken } fro
 import { epochMs } from '../model/time.ts';
 import type { Attempt, DeliveryOutcome, Disposition } from './attempt.ts';
 import { type FailoverDeps, failOver } from './failover.ts';
-import type { Random, RetryRules } from './policy/backoff.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
 import { recordOf, recordOnce } from './retry-record.ts';
 import { settlementOf, settlementWithPendingRecord } from './transitions/settlements.ts';
-import { failedBecause, heldVerdict, judge, type Verdict } from './verdict.ts';
+import { failedBecause, heldVerdict, judge, type Random, type RetryRules, type Verdict } from './verdict.ts';
 
 export interface SettleDeps extends FailoverDeps {
   readonly rows: ClaimStore;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffDelay } from '../../../../src/core/delivery/policy/backoff.ts';
+import { backoffDelay } from '../../../../src/core/delivery/verdict.ts';
 import { ERROR_TYPES, policyOf } from '../../../../src/core/model/error-types.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 
