@@ -13,11 +13,13 @@ import { PROJECT_ROOT } from './project-root.ts';
 /** Prints how large the house is: `npm run house`; `npm run house -- --delivery` also runs a delivery. */
 const figures = [...staticFigures(), ...(await loadFigures())];
 if (process.argv.includes('--delivery')) figures.push(await deliveryFigure());
-for (const { name, value, aim } of figures) {
+const lines = figures.map(({ name, value, aim }) => {
   const judged =
     aim === undefined ? '' : `  aim ${aim.toLocaleString('en')}${value > aim ? `, ${value - aim} too many` : ''}`;
-  process.stdout.write(`${name.padEnd(44)}${value.toLocaleString('en').padStart(8)}${judged}\n`);
-}
+  return `${name.padEnd(44)}${value.toLocaleString('en').padStart(8)}${judged}\n`;
+});
+// Written at once: `| head` closes the pipe after its lines.
+process.stdout.write(lines.join(''));
 
 /** Runs the deployed webhook function from its sources, on the stand-ins, under V8's coverage. */
 async function deliveryFigure(): Promise<HouseFigure> {
