@@ -97,6 +97,26 @@ describe('stories that broke a promise once', () => {
         `late: ${event} replaces the record of attempt 1 of n1: FAILED`,
       ],
     ],
+    [
+      'dead-apart',
+      'a letter that is redriven a second after a death by a fast clock is no straggler',
+      [
+        'a worker receives n1/sweep-1/1',
+        `${twice} claims n1`,
+        `${twice} reads the content of n1`,
+        `${twice} sends attempt 1 of n1`,
+        `${twice} writes, if there is none, the record of attempt 1 of n1: FAILED`,
+        `${twice} settles n1 as FAILED for 10:30:02`,
+        `${twice} gives back n1/sweep-1/1 for in 0 s`,
+        'a worker receives n1/sweep-1/1',
+        `${twice} (receive 2) reads n1`,
+        `${twice} (receive 2) gives back n1/sweep-1/1 for in 0 s`,
+        'a worker receives n1/sweep-1/1',
+        `${twice} (receive 3) reads n1`,
+        `${twice} (receive 3) gives back n1/sweep-1/1 for in 0 s`,
+        'an operator redrives all letters',
+      ],
+    ],
   ])('%s: %s', async (scope, _, story) => {
     const { taken, violations } = await follow(scopeOf(scope, 1), story);
     expect(taken).toEqual(story);
