@@ -91,10 +91,11 @@ const ROW_RULES: readonly RowRule[] = [
  */
 export function rowFaults(row: ForeignRow, channels: readonly Channel[] = CHANNELS): RowFault[] {
   const between = ROW_RULES.filter(({ holds }) => !holds(row));
+  const { channel, notification_type: type } = row;
   return [
     ...brokenRules(COLUMN_RULES, row),
     ...between.map(({ column, rule, expected }) => ({ column, rule, expected })),
-    ...channelFaults(row['channel'] ?? String(row['notification_type']).toLowerCase(), channels),
+    ...channelFaults(channel ?? (typeof type === 'string' ? type.toLowerCase() : type), channels),
   ];
 }
 
