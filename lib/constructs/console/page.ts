@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duration, Lazy, Stack, Validations } from 'aws-cdk-lib';
+import { Duration, Lazy, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import {
   AllowedMethods,
   CachePolicy,
@@ -23,10 +23,8 @@ import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-c
 import { BucketDeployment, Source } from 'aws-cdk-lib/aws-s3-deployment';
 import { Construct } from 'constructs';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
-import { retains } from '../../config/parts.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, readable } from '../function/nag-acknowledgements.ts';
-import { removalPolicyOf } from '../storage/removal-policy.ts';
 import type { SignIn } from './sign-in.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..', '..');
@@ -61,9 +59,10 @@ export class ConsolePage extends Construct {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
-      removalPolicy: removalPolicyOf(config),
-      // CloudFormation deletes no bucket that holds something; the files are those of the page.
-      autoDeleteObjects: !retains(config),
+      // The files are built anew by every deployment, so nothing is kept. CloudFormation deletes no bucket that holds
+      // something: without this a first deployment that fails could not be rolled back.
+      removalPolicy: RemovalPolicy.DESTROY,
+      autoDeleteObjects: true,
       // CDK's own types do not fit each other under exactOptionalPropertyTypes.
     }) as IBucket;
     const security = {
