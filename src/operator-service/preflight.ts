@@ -14,6 +14,7 @@ export interface Holdings extends Parts {
   /** Rows that are due, wait or are dead, and dead letters, by channel. */
   readonly work: Readonly<Partial<Record<Channel, number>>>;
   readonly members: boolean;
+  /** One that is neither revoked nor expired. */
   readonly keys: boolean;
 }
 
@@ -29,8 +30,8 @@ export interface Finding {
 /** Lambda's default, and what it gives to a new account. */
 const USUAL_CONCURRENCY = 1_000;
 const NEW_ACCOUNT = 10;
-/** What the CDK of this project needs. */
-const BOOTSTRAP = 21;
+/** The oldest that the CDK deploys stacks by. */
+const BOOTSTRAP = 6;
 
 /** Whether a stage can be deployed here, and what the deployment would lose: one finding per subject. */
 export function preflight(facts: AccountFacts, wanted: Parts, deployed?: Holdings): Finding[] {
@@ -83,16 +84,36 @@ function sesOf({ ses }: AccountFacts): Finding {
   );
 }
 
+/** A stack that only a deletion brings further: its first deployment failed, or its deletion did. */
+const DOOMED: readonly string[] = ['ROLLBACK_COMPLETE', 'ROLLBACK_FAILED', 'DELETE_FAILED'];
+const SETTLED = /^(CREATE_COMPLETE|UPDATE_COMPLETE|UPDATE_ROLLBACK_COMPLETE|IMPORT_(ROLLBACK_)?COMPLETE)$/;
+
+/** Whether the stack's outputs name what is there: not before its first deployment is through, nor while it goes. */
+export function isReadable(stack: AccountFacts['stack']): boolean {
+  if (stack === undefined) return false;
+  return stack.has_outputs && !DOOMED.includes(stack.status) && !/^(ROLLBACK|DELETE)_/.test(stack.status);
+}
+
 function stackOf({ stack }: AccountFacts): Finding[] {
   if (stack === undefined) return [];
   const { name, status, is_protected } = stack;
-  if (status !== 'ROLLBACK_COMPLETE') return [ok('stack', `${name} is ${status}.`)];
+  const is = `${name} is ${status}`;
+  if (SETTLED.test(status)) return [ok('stack', `${is}.`)];
+  if (status === 'REVIEW_IN_PROGRESS') return [ok('stack', `${is}: nothing is deployed yet.`)];
+  if (status.endsWith('_IN_PROGRESS')) return [warning('stack', `${is}.`, 'Wait for its end.')];
+  if (status === 'UPDATE_ROLLBACK_FAILED') {
+    const remedy = `aws cloudformation continue-update-rollback --stack-name ${name}`;
+    return [refused('stack', `${is}: no update is possible before its rollback is through.`, remedy)];
+  }
+  if (!DOOMED.includes(status)) {
+    return [refused('stack', `${is}.`, "See the reason in the stack's events in the CloudFormation console.")];
+  }
   const unprotect = `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${name}`;
   const remove = `aws cloudformation delete-stack --stack-name ${name}`;
   return [
     refused(
       'stack',
-      `The first deployment of ${name} failed: it can only be deleted${is_protected ? ', and is protected' : ''}.`,
+      `${is}: it can only be deleted${is_protected ? ', and is protected' : ''}.`,
       [...(is_protected ? [unprotect] : []), remove, 'then npm run ops -- preflight --leftovers'].join('; '),
     ),
   ];
@@ -105,7 +126,11 @@ function lossesOf(wanted: Parts, { channels, api, newsletters, work, members, ke
     const count = work[channel] ?? 0;
     if (count === 0) return [];
     const says = `The deployment would drop ${channel}, which has ${count} rows or dead letters.`;
-    const remedy = `Let them be delivered, or npm run ops -- cancel and dlq drop --channel ${channel}; until then keep it in channels.`;
+    const remedy = [
+      'Keep it in channels until they are delivered, or end them',
+      `waiting ones by npm run ops -- list --status due --channel ${channel}, then npm run ops -- cancel LOG_ID…`,
+      `dead ones by npm run ops -- dlq drop --channel ${channel} --all`,
+    ].join('; ');
     return [refused('parts', says, remedy)];
   });
   if (newsletters && !wanted.newsletters && members) {
@@ -114,7 +139,9 @@ function lossesOf(wanted: Parts, { channels, api, newsletters, work, members, ke
   }
   if (api && !wanted.api && keys) {
     const says = 'The deployment would delete the API keys of producers.';
-    losses.push(refused('parts', says, 'Revoke them first: npm run ops -- keys list.'));
+    losses.push(
+      refused('parts', says, 'Revoke them first: npm run ops -- keys list, then npm run ops -- keys revoke KEY_ID'),
+    );
   }
   return losses.length > 0 ? losses : [ok('parts', 'The deployment drops nothing that holds something.')];
 }

@@ -88,11 +88,17 @@ describe('the console on the least stage', () => {
 });
 
 describe('ops preflight', () => {
-  const stack = { name: 'notification-retry-dev', status: 'UPDATE_COMPLETE', is_protected: false };
+  const stack = { name: 'notification-retry-dev', status: 'UPDATE_COMPLETE', is_protected: false, has_outputs: true };
   const account = async () => ({ region: 'us-east-1', bootstrap: 28, concurrency: 1_000, stack });
-  const preflightOf = async (dev: object, ports: Partial<PreflightPorts> = {}, ...args: string[]) => {
+  const found = async () => ops.deployment;
+  const preflightOf = async (
+    dev: object,
+    ports: Partial<PreflightPorts> = {},
+    findDeployment = found,
+    ...args: string[]
+  ) => {
     const { terminal, written } = recordingTerminal({});
-    const context = { terminal, env: {}, clock: () => new Date(), findDeployment: async () => ops.deployment };
+    const context = { terminal, env: {}, clock: () => new Date(), findDeployment };
     const code = await runCommand(['preflight', '--json', ...args], terminal, (exitWith) => {
       const program = writingTo(terminal, new Command('ops'));
       const cdkJson = () => JSON.stringify({ context: { 'notification-retry': { stages: { dev } } } });
@@ -128,6 +134,27 @@ describe('ops preflight', () => {
     });
   });
 
+  it('counts no key that is revoked', async () => {
+    const { out } = await ops.run(['keys', 'list', '--json', '--local']);
+    for (const { key_id } of JSON.parse(out).keys) await ops.run(['keys', 'revoke', key_id, '--local']);
+    expect(await preflightOf({ channels: ['teams', 'webhook'], newsletters: false, api: false })).toMatchObject({
+      code: 0,
+      bad: [],
+    });
+  });
+
+  it('reads nothing of a stack that is not deployed yet', async () => {
+    const created = { ...stack, status: 'CREATE_IN_PROGRESS', has_outputs: false };
+    const bare = async () => ({ ...(await account()), stack: created });
+    const findDeployment = async () => {
+      throw new Error('The stack lacks outputs.');
+    };
+    expect(await preflightOf({}, { account: bare }, findDeployment)).toMatchObject({
+      code: 0,
+      bad: ["SES's account could not be read.", 'notification-retry-dev is CREATE_IN_PROGRESS.'],
+    });
+  });
+
   it('needs no stack and no rights to say that AWS cannot be asked', async () => {
     const refused = async () => ({ region: 'us-east-1', refused: 'Could not load credentials from any providers' });
     expect(await preflightOf({}, { account: refused })).toMatchObject({
@@ -138,7 +165,7 @@ describe('ops preflight', () => {
 
   it('lists what a failed stack has left', async () => {
     const leftovers = async () => [{ what: 'The table notification-retry-dev-Log.', remove: 'aws dynamodb …' }];
-    expect(await preflightOf({}, { leftovers }, '--leftovers')).toMatchObject({
+    expect(await preflightOf({}, { leftovers }, found, '--leftovers')).toMatchObject({
       code: 0,
       bad: ['The table notification-retry-dev-Log.'],
     });

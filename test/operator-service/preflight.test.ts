@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountFacts } from '../../src/adapters/deployment/account-facts.ts';
-import { type Holdings, type Parts, preflight } from '../../src/operator-service/preflight.ts';
+import { DeploymentNotFoundError } from '../../src/adapters/deployment/deployment.ts';
+import { runProgram } from '../../src/cli/program.ts';
+import {
+  type Finding,
+  type Holdings,
+  isReadable,
+  type Parts,
+  preflight,
+} from '../../src/operator-service/preflight.ts';
+import { recordingTerminal } from '../support/cli/recording-terminal.ts';
 
 const GOOD: AccountFacts = {
   region: 'ap-northeast-1',
@@ -16,7 +25,7 @@ const badOf = (facts: AccountFacts, wanted = ALL, held?: Holdings) =>
 describe('the preflight', () => {
   it('refuses nothing where nothing is wrong, before and after a deployment', () => {
     expect(badOf(GOOD)).toEqual([]);
-    const stack = { name: 'notification-retry-prod', status: 'UPDATE_COMPLETE', is_protected: true };
+    const stack = { name: 'notification-retry-prod', status: 'UPDATE_COMPLETE', is_protected: true, has_outputs: true };
     expect(badOf({ ...GOOD, stack }, ALL, HELD)).toEqual([]);
   });
 
@@ -70,17 +79,64 @@ describe('the preflight', () => {
     expect(badOf(rest, { ...ALL, channels: ['webhook'] })).toEqual([]);
   });
 
-  it('says the way out of a first deployment that failed, which the protection of the stack bars', () => {
-    const stack = { name: 'notification-retry-prod', status: 'ROLLBACK_COMPLETE', is_protected: true };
-    expect(badOf({ ...GOOD, stack })).toMatchObject([
-      {
-        check: 'stack',
-        says: 'The first deployment of notification-retry-prod failed: it can only be deleted, and is protected.',
-        remedy: expect.stringMatching(
-          /^aws cloudformation update-termination-protection .*; aws cloudformation delete-stack /,
-        ),
-      },
-    ]);
+  it.each(['ROLLBACK_COMPLETE', 'ROLLBACK_FAILED', 'DELETE_FAILED'])(
+    'says the way out of %s, which the protection of the stack bars',
+    (status) => {
+      const stack = { name: 'notification-retry-prod', status, is_protected: true, has_outputs: true };
+      expect(badOf({ ...GOOD, stack })).toMatchObject([
+        {
+          check: 'stack',
+          state: 'refused',
+          says: `notification-retry-prod is ${status}: it can only be deleted, and is protected.`,
+          remedy: expect.stringMatching(
+            /^aws cloudformation update-termination-protection .*; aws cloudformation delete-stack /,
+          ),
+        },
+      ]);
+      expect(isReadable(stack)).toBe(false);
+    },
+  );
+
+  it.each<[string, Finding['state'], string | undefined, boolean]>([
+    ['CREATE_COMPLETE', 'ok', undefined, true],
+    ['UPDATE_ROLLBACK_COMPLETE', 'ok', undefined, true],
+    ['IMPORT_COMPLETE', 'ok', undefined, true],
+    ['REVIEW_IN_PROGRESS', 'ok', undefined, false],
+    ['CREATE_IN_PROGRESS', 'warning', 'Wait', false],
+    ['UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'warning', 'Wait', true],
+    ['DELETE_IN_PROGRESS', 'warning', 'Wait', true],
+    ['UPDATE_ROLLBACK_FAILED', 'refused', 'aws cloudformation continue-update-rollback --stack-name S', true],
+    ['CREATE_FAILED', 'refused', 'events', false],
+  ])('says of a stack that is %s: %s', (status, state, remedy, has_outputs) => {
+    const stack = { name: 'S', status, is_protected: false, has_outputs };
+    const found = preflight({ ...GOOD, stack }, ALL).find(({ check }) => check === 'stack');
+    expect(found).toMatchObject({ state, says: expect.stringContaining(`S is ${status}`) });
+    expect(found?.remedy ?? '').toContain(remedy ?? '');
+    expect(isReadable(stack)).toBe(has_outputs && status !== 'DELETE_IN_PROGRESS');
+  });
+
+  it('takes the bootstrap that the CDK takes', () => {
+    expect(badOf({ ...GOOD, bootstrap: 6 })).toEqual([]);
+    expect(badOf({ ...GOOD, bootstrap: 5 })).toMatchObject([{ check: 'bootstrap', state: 'refused' }]);
+  });
+
+  it('names remedies that are commands of the program', async () => {
+    const wanted = { channels: ['email'], api: false, newsletters: false } as const;
+    const remedies = badOf(GOOD, wanted, HELD).map(({ remedy = '' }) => remedy.replaceAll('…', ''));
+    const commands = remedies.flatMap((one) =>
+      [...one.matchAll(/npm run ops -- ([^;,]+)/g)].map(([, args = '']) => args),
+    );
+    expect(commands).toContain('dlq drop --channel teams --all');
+    expect(commands.length).toBeGreaterThan(4);
+    for (const command of commands) {
+      const { terminal, written } = recordingTerminal({});
+      const findDeployment = async () => {
+        throw new DeploymentNotFoundError('none');
+      };
+      const context = { terminal, env: {}, clock: () => new Date(), findDeployment } as never;
+      expect({ command, code: await runProgram(command.split(' '), context) }).toEqual({ command, code: 1 });
+      expect(written.err).toContain('none');
+    }
   });
 
   it.each<[string, Partial<Parts>, string]>([

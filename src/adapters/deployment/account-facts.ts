@@ -1,6 +1,15 @@
-import { CloudFormationClient, DescribeStacksCommand, type Stack } from '@aws-sdk/client-cloudformation';
-import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { GetAccountCommand, SESv2Client } from '@aws-sdk/client-sesv2';
+import {
+  CloudFormationClient,
+  type CloudFormationClientConfig,
+  DescribeStacksCommand,
+  paginateDescribeStacks,
+  paginateListStackResources,
+  type Stack,
+} from '@aws-sdk/client-cloudformation';
+import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { GetAccountSettingsCommand, LambdaClient, type LambdaClientConfig } from '@aws-sdk/client-lambda';
+import type { SecretListEntry, SecretsManagerClientConfig } from '@aws-sdk/client-secrets-manager';
+import { GetAccountCommand, SESv2Client, type SESv2ClientConfig } from '@aws-sdk/client-sesv2';
 
 /** What an account says of itself, as far as it could be asked. */
 export interface AccountFacts {
@@ -13,21 +22,32 @@ export interface AccountFacts {
   readonly concurrency?: number | undefined;
   readonly ses?: { readonly production: boolean; readonly sending: boolean; readonly per_day: number } | undefined;
   /** The stack of the stage; absent before its first deployment. */
-  readonly stack?: { readonly name: string; readonly status: string; readonly is_protected: boolean } | undefined;
+  readonly stack?:
+    | { readonly name: string; readonly status: string; readonly is_protected: boolean; readonly has_outputs: boolean }
+    | undefined;
 }
 
-const CLIENT = { maxAttempts: 2 } as const;
+/** What every client is made with, so that all ask the same account and region. */
+export type Access = Pick<CloudFormationClientConfig, 'credentials' | 'endpoint' | 'region'>;
+
+const BASE = { maxAttempts: 2 } as const;
+
+/**
+ * The region that the SDK itself takes: of AWS_REGION or of the profile. Undefined where neither names one, also where
+ * AWS_DEFAULT_REGION does, which the SDK and thus the other commands do not read.
+ */
+async function regionOf(access: Access): Promise<string | undefined> {
+  return new CloudFormationClient(access).config.region().catch(() => undefined);
+}
 
 /** What AWS says of the account and region of the environment, and of a stack in it. It changes nothing. */
-export async function readAccount(
-  stack: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<AccountFacts> {
-  const region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'];
+export async function readAccount(stack: string, given: Access = {}): Promise<AccountFacts> {
+  const region = await regionOf(given);
   if (region === undefined) return {};
+  const access = { ...BASE, ...given, region };
   try {
-    const [toolkit, own] = await Promise.all([stackNamed('CDKToolkit', region), stackNamed(stack, region)]);
-    const [concurrency, ses] = await Promise.all([orUnknown(limitOf(region)), orUnknown(sesOf(region))]);
+    const [toolkit, own] = await Promise.all([stackNamed('CDKToolkit', access), stackNamed(stack, access)]);
+    const [concurrency, ses] = await Promise.all([orUnknown(limitOf(access)), orUnknown(sesOf(access))]);
     const version = toolkit?.Outputs?.find(({ OutputKey }) => OutputKey === 'BootstrapVersion')?.OutputValue;
     return {
       region,
@@ -35,7 +55,12 @@ export async function readAccount(
       concurrency,
       ses,
       ...(own && {
-        stack: { name: stack, status: String(own.StackStatus), is_protected: own.EnableTerminationProtection === true },
+        stack: {
+          name: stack,
+          status: String(own.StackStatus),
+          is_protected: own.EnableTerminationProtection === true,
+          has_outputs: (own.Outputs ?? []).length > 0,
+        },
       }),
     };
   } catch (error) {
@@ -44,8 +69,8 @@ export async function readAccount(
 }
 
 /** Undefined where there is none. @throws Error of the SDK that says why AWS did not answer */
-async function stackNamed(StackName: string, region: string): Promise<Stack | undefined> {
-  const client = new CloudFormationClient({ ...CLIENT, region });
+async function stackNamed(StackName: string, access: Access): Promise<Stack | undefined> {
+  const client = new CloudFormationClient(access);
   try {
     return (await client.send(new DescribeStacksCommand({ StackName }))).Stacks?.[0];
   } catch (error) {
@@ -56,13 +81,13 @@ async function stackNamed(StackName: string, region: string): Promise<Stack | un
   }
 }
 
-async function limitOf(region: string): Promise<number | undefined> {
-  const { AccountLimit } = await new LambdaClient({ ...CLIENT, region }).send(new GetAccountSettingsCommand({}));
+async function limitOf(access: Access): Promise<number | undefined> {
+  const { AccountLimit } = await new LambdaClient(access as LambdaClientConfig).send(new GetAccountSettingsCommand({}));
   return AccountLimit?.ConcurrentExecutions;
 }
 
-async function sesOf(region: string) {
-  const account = await new SESv2Client({ ...CLIENT, region }).send(new GetAccountCommand({}));
+async function sesOf(access: Access) {
+  const account = await new SESv2Client(access as SESv2ClientConfig).send(new GetAccountCommand({}));
   return {
     production: account.ProductionAccessEnabled === true,
     sending: account.SendingEnabled !== false,
@@ -81,25 +106,64 @@ export interface Leftover {
   readonly remove: string;
 }
 
-/** Tables and secrets that a stack of this name has left; keys and logs have no name that tells whose they are. */
-export async function readLeftovers(stack: string): Promise<Leftover[]> {
+/**
+ * Tables and secrets that a stack of this name has left, and that no stack owns; keys and logs have no name that tells
+ * whose they are.
+ */
+export async function readLeftovers(stack: string, given: Access = {}): Promise<Leftover[]> {
   const [{ DynamoDBClient, paginateListTables }, { SecretsManagerClient, paginateListSecrets }] = await Promise.all([
     import('@aws-sdk/client-dynamodb'),
     import('@aws-sdk/client-secrets-manager'),
   ]);
-  const left: Leftover[] = [];
-  for await (const { TableNames = [] } of paginateListTables({ client: new DynamoDBClient(CLIENT) }, {})) {
-    for (const name of TableNames.filter((one) => one.startsWith(`${stack}-`))) {
-      const unprotect = `aws dynamodb update-table --no-deletion-protection-enabled --table-name ${name}`;
-      left.push({ what: `The table ${name}.`, remove: `${unprotect}; aws dynamodb delete-table --table-name ${name}` });
-    }
+  const access: Access = { ...BASE, ...given };
+  const tables: string[] = [];
+  const dynamodb = new DynamoDBClient(access as DynamoDBClientConfig);
+  for await (const { TableNames = [] } of paginateListTables({ client: dynamodb }, {})) {
+    tables.push(...TableNames.filter((name) => isNamedBy(stack, name)));
   }
   const mark = `${stack.replace(/^notification-retry-/, 'notification-retry ')}:`;
-  for await (const { SecretList = [] } of paginateListSecrets({ client: new SecretsManagerClient(CLIENT) }, {})) {
-    for (const { Name = '', Description = '' } of SecretList.filter((one) => one.Description?.startsWith(mark))) {
-      const remove = `aws secretsmanager delete-secret --secret-id ${Name}`;
-      left.push({ what: `The secret ${Name} (${Description.slice(mark.length + 1)}).`, remove });
+  const secrets: SecretListEntry[] = [];
+  const manager = new SecretsManagerClient(access as SecretsManagerClientConfig);
+  for await (const { SecretList = [] } of paginateListSecrets({ client: manager }, {})) {
+    secrets.push(...SecretList.filter(({ Description }) => Description?.startsWith(mark)));
+  }
+  // Read last: what a deployment makes meanwhile is owned by then.
+  const owned = await ownedBy(stack, access);
+  return [
+    ...tables
+      .filter((name) => !owned.has(name))
+      .map((name) => {
+        const unprotect = `aws dynamodb update-table --no-deletion-protection-enabled --table-name ${name}`;
+        return { what: `The table ${name}.`, remove: `${unprotect}; aws dynamodb delete-table --table-name ${name}` };
+      }),
+    ...secrets
+      .filter(({ ARN = '' }) => !owned.has(ARN))
+      .map(({ Name = '', Description = '' }) => ({
+        what: `The secret ${Name} (${Description.slice(mark.length + 1)}).`,
+        remove: `aws secretsmanager delete-secret --secret-id ${Name}`,
+      })),
+  ];
+}
+
+/** CloudFormation names a table `<stack>-<logical id>-<random>`; a table of `prod-eu` is none of `prod`. */
+function isNamedBy(stack: string, table: string): boolean {
+  return table.startsWith(`${stack}-`) && /^[^-]+-[^-]+$/.test(table.slice(stack.length + 1));
+}
+
+/** Physical ids of what the stack and those whose names go on from its own still have. */
+async function ownedBy(stack: string, access: Access): Promise<Set<string | undefined>> {
+  const client = new CloudFormationClient(access);
+  const owned = new Set<string | undefined>();
+  for await (const { Stacks = [] } of paginateDescribeStacks({ client }, {})) {
+    for (const { StackName = '' } of Stacks.filter((one) => `${one.StackName}-`.startsWith(`${stack}-`))) {
+      for await (const { StackResourceSummaries = [] } of paginateListStackResources({ client }, { StackName })) {
+        for (const { PhysicalResourceId, ResourceStatus } of StackResourceSummaries) {
+          // A stack that failed still names what it has let go.
+          if (ResourceStatus !== 'DELETE_SKIPPED' && ResourceStatus !== 'DELETE_COMPLETE')
+            owned.add(PhysicalResourceId);
+        }
+      }
     }
   }
-  return left;
+  return owned;
 }

@@ -9,7 +9,8 @@ import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
 import { CHANNELS, type Channel, channelsIn } from '../../../core/model/channels.ts';
 import { laneStatus } from '../../../core/operator/views/lane-status.ts';
-import { type Finding, type Holdings, type Parts, preflight } from '../../../operator-service/preflight.ts';
+import { listKeys } from '../../../operator-service/keys.ts';
+import { type Finding, type Holdings, isReadable, type Parts, preflight } from '../../../operator-service/preflight.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { table } from '../../../terminal/table.ts';
 import type { CliContext } from '../../session/session.ts';
@@ -61,10 +62,9 @@ function onThisMachine(): PreflightPorts {
 }
 
 async function findingsOf(stack: string, context: CliContext, ports: PreflightPorts): Promise<Finding[]> {
-  const facts = await ports.account(stack, context.env);
+  const facts = await ports.account(stack);
   const wanted = partsIn(ports.cdkJson(), stack.replace(/^notification-retry-/, ''));
-  const isDeployed = facts.stack !== undefined && facts.stack.status !== 'ROLLBACK_COMPLETE';
-  return preflight(facts, wanted, isDeployed ? await holdingsOf(context) : undefined);
+  return preflight(facts, wanted, isReadable(facts.stack) ? await holdingsOf(context) : undefined);
 }
 
 /** The parts that cdk.json gives the stage, as the app reads them. */
@@ -104,9 +104,11 @@ async function holdingsOf({ findDeployment, clock }: CliContext): Promise<Holdin
       work[channel] = Math.max(inIndex, await lettersIn(deployment.dead_letter_queues[channel]));
     }
     const has = (table: 'api_keys' | 'members') => Object.keys(tables).includes(table);
-    const holds = async (table: 'api_keys' | 'members') =>
-      has(table) && ((await dynamodb.send(new ScanCommand({ TableName: tables[table], Limit: 1 }))).Count ?? 0) > 0;
-    const [members, keys] = await Promise.all([holds('members'), holds('api_keys')]);
+    const holds = async (TableName: string) =>
+      ((await dynamodb.send(new ScanCommand({ TableName, Limit: 1 }))).Count ?? 0) > 0;
+    const members = has('members') && (await holds(tables.members));
+    const shown = has('api_keys') ? await listKeys(undefined, { dynamodb, deployment, clock }) : [];
+    const keys = shown.some(({ state }) => state === 'valid');
     return { channels, work, api: has('api_keys'), newsletters: has('members'), members, keys };
   } finally {
     clients.destroy();

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { readAccount, readLeftovers } from '../../../src/adapters/deployment/account-facts.ts';
+import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
+
+/** What CloudFormation has: the resources of each stack, with their status. */
+type Stacks = Readonly<Record<string, readonly (readonly [id: string, status: string])[]>>;
+
+const OWN = 'notification-retry-prod';
+const TABLE = `${OWN}-TablesLogAB12-1XYZ`;
+const OLD_TABLE = `${OWN}-TablesLogAB12-0OLD`;
+const secretArn = (name: string) => `arn:aws:secretsmanager:us-east-1:111122223333:secret:${name}-AbCdEf`;
+const SECRETS = [
+  { Name: 'Hash', ARN: secretArn('Hash'), Description: "notification-retry prod: key of the recipients' hash" },
+  { Name: 'Eu', ARN: secretArn('Eu'), Description: 'notification-retry prod-eu: key of the hash' },
+];
+
+let aws: Loopback;
+beforeEach(async () => {
+  aws = await startLoopback();
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await aws.close();
+});
+
+const access = () => ({
+  region: 'us-east-1',
+  endpoint: aws.url,
+  credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+});
+
+/** AWS with these stacks and tables, as it answers over the wire. */
+function has(stacks: Stacks, tables: readonly string[], attributes = ''): void {
+  aws.answer = (response, received) => {
+    const { headers, body } = received;
+    const target = String(headers['x-amz-target'] ?? '');
+    const json = (value: object) => replying(200, JSON.stringify(value))(response, received);
+    if (target.endsWith('ListTables')) return json({ TableNames: tables });
+    if (target.endsWith('ListSecrets')) return json({ SecretList: SECRETS });
+    const asked = new URLSearchParams(body);
+    const action = asked.get('Action') ?? 'none';
+    const name = asked.get('StackName');
+    const members =
+      action === 'DescribeStacks'
+        ? `<Stacks>${Object.keys(stacks)
+            .filter((one) => name === null || one === name)
+            .map((one) => `<member><StackName>${one}</StackName>${attributes}</member>`)
+            .join('')}</Stacks>`
+        : `<StackResourceSummaries>${(stacks[name ?? ''] ?? [])
+            .map(
+              ([id, status]) =>
+                `<member><PhysicalResourceId>${id}</PhysicalResourceId><ResourceStatus>${status}</ResourceStatus></member>`,
+            )
+            .join('')}</StackResourceSummaries>`;
+    const result = `<${action}Response><${action}Result>${members}</${action}Result></${action}Response>`;
+    return replying(200, result, { 'content-type': 'text/xml' })(response, received);
+  };
+}
+
+const left = async () => (await readLeftovers(OWN, access())).map(({ what }) => what);
+
+describe('what a stack has left', () => {
+  it('is all that bears its name once it is deleted', async () => {
+    has({ 'another-stack': [] }, [TABLE, 'another-stack-Log-1']);
+    expect(await left()).toEqual([`The table ${TABLE}.`, "The secret Hash (key of the recipients' hash)."]);
+  });
+
+  it('is nothing that a live stack owns: only what an older one of its name has left', async () => {
+    has(
+      {
+        [OWN]: [
+          [TABLE, 'UPDATE_COMPLETE'],
+          [secretArn('Hash'), 'CREATE_COMPLETE'],
+        ],
+      },
+      [TABLE, OLD_TABLE],
+    );
+    expect(await left()).toEqual([`The table ${OLD_TABLE}.`]);
+  });
+
+  it('is what a stack that failed names, and has let go', async () => {
+    has(
+      {
+        [OWN]: [
+          [TABLE, 'DELETE_SKIPPED'],
+          [secretArn('Hash'), 'DELETE_COMPLETE'],
+        ],
+      },
+      [TABLE],
+    );
+    expect(await left()).toEqual([`The table ${TABLE}.`, "The secret Hash (key of the recipients' hash)."]);
+  });
+
+  it.each([
+    ['stands', { [`${OWN}-eu`]: [[`${OWN}-eu-TablesLogAB12-1XYZ`, 'CREATE_COMPLETE']] } satisfies Stacks],
+    ['is deleted', {}],
+  ])('is nothing of prod-eu, which %s', async (_, stacks) => {
+    has(stacks, [`${OWN}-eu-TablesLogAB12-1XYZ`]);
+    expect(await left()).toEqual(["The secret Hash (key of the recipients' hash)."]);
+  });
+
+  it('is no table that a stack whose name goes on from this one owns under a name like its own', async () => {
+    has({ [`${OWN}-eu`]: [[`${OWN}-eu-1XYZ`, 'CREATE_COMPLETE']] }, [`${OWN}-eu-1XYZ`]);
+    expect(await left()).toEqual(["The secret Hash (key of the recipients' hash)."]);
+  });
+});
+
+describe('the account', () => {
+  it('says of the stack what can be read of it', async () => {
+    const status = '<StackStatus>REVIEW_IN_PROGRESS</StackStatus>';
+    has({ [OWN]: [] }, [], `${status}<EnableTerminationProtection>true</EnableTerminationProtection>`);
+    expect((await readAccount(OWN, access())).stack).toEqual({
+      name: OWN,
+      status: 'REVIEW_IN_PROGRESS',
+      is_protected: true,
+      has_outputs: false,
+    });
+  });
+
+  it('is asked in the region of the SDK, which does not read AWS_DEFAULT_REGION', async () => {
+    const { region: _, ...elsewhere } = access();
+    vi.stubEnv('AWS_CONFIG_FILE', '/dev/null');
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null');
+    vi.stubEnv('AWS_REGION', undefined);
+    vi.stubEnv('AWS_DEFAULT_REGION', 'eu-west-1');
+    expect(await readAccount(OWN, elsewhere)).toEqual({});
+    expect(aws.received).toEqual([]);
+    vi.stubEnv('AWS_REGION', 'eu-west-2');
+    has({ [OWN]: [] }, []);
+    expect(await readAccount(OWN, elsewhere)).toMatchObject({ region: 'eu-west-2', stack: { name: OWN } });
+    const signed = aws.received.map(({ headers }) => String(headers.authorization));
+    expect(signed.length).toBeGreaterThan(3);
+    expect(signed.filter((one) => !one.includes('/eu-west-2/'))).toEqual([]);
+  });
+
+  it('is asked in the region of a profile', async () => {
+    const { region: _, ...elsewhere } = access();
+    vi.stubEnv('AWS_REGION', undefined);
+    const folder = mkdtempSync(join(tmpdir(), 'preflight-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'config'), '[profile eu]\nregion = eu-north-1\n');
+    vi.stubEnv('AWS_CONFIG_FILE', join(folder, 'config'));
+    vi.stubEnv('AWS_PROFILE', 'eu');
+    has({ [OWN]: [] }, []);
+    expect(await readAccount(OWN, elsewhere)).toMatchObject({ region: 'eu-north-1' });
+  });
+});
