@@ -92,7 +92,7 @@ export function whenAborted(signal: AbortSignal | undefined): Promise<undefined>
 }
 
 /** Two years, in days: his-notification-log-table.md, 特記事項. */
-const RETENTION_DAYS = 2 * 365;
+export const RETENTION_DAYS = 2 * 365;
 
 /** TTL, epoch seconds: two years after `from`. */
 export function expiresAt(from: Date): number {

@@ -1,5 +1,6 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { ForeignRow } from '../../../core/model/notification.ts';
+import { RETENTION_DAYS } from '../../../core/model/time.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
 import type { WorkEntries } from '../../../core/operator/views/work-entries.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, WORK_INDEX } from '../schema.ts';
@@ -58,14 +59,17 @@ export function workQuery(
   );
 }
 
-/** The days (UTC) that a period touches, newest first. */
-export function daysOf({ from, to }: Period): string[] {
-  const days: string[] = [];
-  const first = Date.parse(from.slice(0, 10));
-  for (let day = Date.parse(to.slice(0, 10)); day >= first; day -= 86_400_000)
-    days.push(new Date(day).toISOString().slice(0, 10));
-  return days;
+/**
+ * The days (UTC) that a period touches, newest first. No row is from a later day than tomorrow, and rows are kept for two
+ * years, so a longer period is read no further back than that from its end.
+ */
+export function* daysOf({ from, to }: Period, now: Date): Generator<string, void> {
+  const last = Math.min(Date.parse(to.slice(0, 10)), now.getTime() + DAY_MS);
+  const first = Math.max(Date.parse(from.slice(0, 10)), last - (RETENTION_DAYS + 2) * DAY_MS);
+  for (let day = last; day >= first; day -= DAY_MS) yield new Date(day).toISOString().slice(0, 10);
 }
+
+const DAY_MS = 86_400_000;
 
 /** A condition on projected attributes, which the index decides without the row being read. */
 interface IndexFilter {

@@ -2,7 +2,7 @@ import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-
 import { historyBucket, isGone } from '../../../core/model/history-index.ts';
 import type { IndexShards } from '../../../core/model/index-shards.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
-import type { Clock } from '../../../core/model/time.ts';
+import { type Clock, parseTime } from '../../../core/model/time.ts';
 import { workPartitions as partitionsOf, type WorkState } from '../../../core/model/work-index.ts';
 import { matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
@@ -39,6 +39,7 @@ interface FoundPart {
 /** The position belongs to another search: its partition is not part of this one. */
 export class ForeignPositionError extends Error {
   override readonly name = 'ForeignPositionError';
+  override readonly message = 'The position belongs to another search.';
 }
 
 /**
@@ -65,11 +66,6 @@ export interface SearchOptions {
   readonly shards: () => Promise<IndexShards>;
 }
 
-interface Partition {
-  readonly name: string;
-  readonly query: QueryCommandInput;
-}
-
 export function createOperatorSearch(
   client: DynamoDBClient,
   table: string,
@@ -77,16 +73,16 @@ export function createOperatorSearch(
   { consistent, shards }: SearchOptions,
 ): OperatorSearch {
   async function* walk(
-    partitions: readonly Partition[],
+    partitions: Iterable<string>,
+    queryOf: (partition: string) => QueryCommandInput,
     [partitionKey, sortKey]: readonly [string, string],
     filter: SearchFilter,
     after: SearchPosition | undefined,
   ): AsyncGenerator<FoundPart> {
-    const first = after === undefined ? 0 : partitions.findIndex(({ name }) => name === after.partition);
-    if (first < 0) throw new ForeignPositionError('The position belongs to another search.');
-    for (const [i, { query }] of partitions.slice(first).entries()) {
+    for (const name of partitions) {
+      const query = queryOf(name);
       let ExclusiveStartKey: Item | undefined =
-        i === 0 && after
+        after?.partition === name
           ? { log_id: { S: after.log_id }, [partitionKey]: { S: after.partition }, [sortKey]: { S: after.sort } }
           : undefined;
       do {
@@ -136,13 +132,16 @@ export function createOperatorSearch(
 
   return {
     async *created(period, filter, after) {
-      const partitions = historyPartitions(table, (await shards()).history, period, filter);
-      yield* walk(partitions, keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
+      const buckets = historyBuckets((await shards()).history, period, clock(), after?.partition);
+      const query = (name: string) => historyQuery(table, name, period, filter);
+      yield* walk(buckets, query, keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
     },
     async *work(state, period, filter, after) {
       const names = partitionsOf(state, (await shards()).work, filter.priority);
-      const partitions = names.map((name) => ({ name, query: workQuery(table, name, period, filter) }));
-      yield* walk(partitions, keysOf(WORK_INDEX), filter, after);
+      const first = after === undefined ? 0 : names.indexOf(after.partition);
+      if (first < 0) throw new ForeignPositionError();
+      const query = (name: string) => workQuery(table, name, period, filter);
+      yield* walk(names.slice(first), query, keysOf(WORK_INDEX), filter, after);
     },
   };
 }
@@ -152,13 +151,23 @@ function positionOf(entry: Item, partitionKey: string, sortKey: string): SearchP
   return { partition: text(partitionKey), sort: text(sortKey), log_id: text('log_id') };
 }
 
-function historyPartitions(table: string, shards: number, period: Period, filter: SearchFilter): Partition[] {
-  return daysOf(period).flatMap((day) =>
-    Array.from({ length: shards }, (_, shard) => {
-      const name = historyBucket(day, shard);
-      return { name, query: historyQuery(table, name, period, filter) };
-    }),
-  );
+/**
+ * The buckets of the period, newest day first, from the one of a position on. Made one by one, as a caller may ask for
+ * ten thousand years. @throws ForeignPositionError
+ */
+function* historyBuckets(shards: number, period: Period, now: Date, after?: string): Generator<string, void> {
+  const [day = '', shard = ''] = after?.split('#') ?? [];
+  const isOurs = Number(shard) < shards && day >= period.from.slice(0, 10) && day <= period.to.slice(0, 10);
+  if (after !== undefined && !(isOurs && isBucket(day, shard))) throw new ForeignPositionError();
+  for (const one of daysOf(period, now)) {
+    for (let i = 0; i < shards; i += 1) {
+      if (after === undefined || one < day || (one === day && i >= Number(shard))) yield historyBucket(one, i);
+    }
+  }
+}
+
+function isBucket(day: string, shard: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(day) && /^(0|[1-9]\d?)$/.test(shard) && parseTime(`${day}T00:00Z`) !== undefined;
 }
 
 function keysOf(index: typeof HISTORY_INDEX | typeof WORK_INDEX): readonly [string, string] {

@@ -1,13 +1,15 @@
-import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, PutItemCommand, type QueryCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCopies } from '../../../../src/adapters/dynamodb/operator/notification-copies.ts';
 import {
   createOperatorSearch,
+  ForeignPositionError,
   type OperatorSearch,
 } from '../../../../src/adapters/dynamodb/operator/operator-search.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { historyKeys } from '../../../../src/core/model/history-index.ts';
 import type { ForeignRow, NotificationRow } from '../../../../src/core/model/notification.ts';
+import { ALWAYS } from '../../../../src/core/operator/search-filter.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
 import { baseShards } from '../../../support/index-shards.ts';
 import { dueRow } from '../../../support/rows.ts';
@@ -146,6 +148,35 @@ describe('the table document’s lookups', () => {
       'e',
     ]);
   });
+
+  it('read no further back from the end of a period than rows are kept, however long it is', async () => {
+    const asked: (string | undefined)[] = [];
+    const send = async ({ input }: QueryCommand) => {
+      asked.push(input.ExpressionAttributeValues?.[':bucket']?.S);
+      return {};
+    };
+    const options = { consistent: false, shards: async () => ({ history: 1, work: 1 }) };
+    const counting = createOperatorSearch({ send } as unknown as DynamoDBClient, table, () => NOW, options);
+    const firstYear = '0000-01-01T00:00:00.000Z';
+    for await (const _ of counting.created({ from: firstYear, to: ALWAYS.to }, {}));
+    expect([asked[0], asked.at(-1), asked.length]).toEqual(['2026-11-04#0', '2024-11-02#0', 733]);
+    asked.length = 0;
+    const long_ago = { from: '2019-12-31T00:00:00.000Z', to: '2020-01-01T00:00:00.000Z' };
+    for await (const _ of counting.created(long_ago, {}));
+    expect(asked).toEqual(['2020-01-01#0', '2019-12-31#0']);
+    asked.length = 0;
+    const after = { partition: '2024-11-03#0', sort: 's', log_id: 'l' };
+    for await (const _ of counting.created({ from: firstYear, to: ALWAYS.to }, {}, after));
+    expect(asked).toEqual(['2024-11-03#0', '2024-11-02#0']);
+  });
+
+  it.each(['2026-11-03#0', '2026-10-31#0', '2026-11-01#99', '2026-11-01', '2026-11-01#00', 'due#normal#1'])(
+    'refuse a position in %s, which the search does not read',
+    async (partition) => {
+      const after = { partition, sort: 'T1#2026-11-01T09:00:00.000Z', log_id: 'a' };
+      await expect(ids(search.created(BOTH_DAYS, {}, after))).rejects.toThrow(ForeignPositionError);
+    },
+  );
 
   it('read only the days of the period', async () => {
     expect(await ids(search.created({ from: DAY_1, to: DAY_1 }, {}))).toEqual(['a', 'c']);
