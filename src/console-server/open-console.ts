@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os';
 import type { ConsoleOptions } from '../operator-service/console.ts';
 import { createOwnConsole } from '../operator-service/operation-runner.ts';
+import { userOfMachine } from '../processes/process-identity.ts';
 import { serveConsole } from './serve-console.ts';
 
 export interface OpenOptions extends ConsoleOptions {
@@ -16,7 +16,7 @@ export interface OpenOptions extends ConsoleOptions {
 export async function openConsole({ page, port, token, ...options }: OpenOptions) {
   const own = createOwnConsole(options);
   const { local } = options;
-  const caller = { who: userInfo().username, role: 'operator' } as const;
+  const caller = { who: userOfMachine(), role: 'operator' } as const;
   const served = await serveConsole({ dispatch: own.dispatch, page, port, caller, token, local });
   return {
     url: served.url,

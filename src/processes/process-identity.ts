@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 
 /** Tells a process apart from every other process that ever has the same pid. */
 export interface ProcessIdentity {
@@ -21,6 +21,14 @@ export function identityOf(pid: number): ProcessIdentity {
 
 export function ownIdentity(): ProcessIdentity {
   return identityOf(process.pid);
+}
+
+/** The user of this process. A container may give it an id that no passwd entry names, and `userInfo` throws there. */
+export function userOfMachine(
+  named: () => string = () => userInfo().username,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  return attempt(named) || env['USER'] || `uid ${process.getuid?.() ?? 'unknown'}`;
 }
 
 /** Reads an identity that was stored as JSON; undefined when the text holds none. */

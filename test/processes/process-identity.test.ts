@@ -7,6 +7,7 @@ import {
   parseIdentity,
   pidExists,
   statusByPs,
+  userOfMachine,
 } from '../../src/processes/process-identity.ts';
 
 const children: ChildProcess[] = [];
@@ -78,4 +79,18 @@ it('`ps` reports state and start time, whatever the language and the time zone',
   expect(secondsAgo).toBeGreaterThan(-5);
   expect(secondsAgo).toBeLessThan(3_600);
   expect(statusByPs(4_194_303)).toBeUndefined();
+});
+
+describe('the user of this process', () => {
+  const nobody = () => {
+    throw new Error('ENOENT: no such file or directory, uv_os_get_passwd');
+  };
+
+  it.each([
+    [() => 'mori', { USER: 'other' }, 'mori'],
+    [nobody, { USER: 'mori' }, 'mori'],
+    [nobody, {}, `uid ${process.getuid?.()}`],
+  ])('has a name, though no passwd entry may name its id', (named, env, expected) => {
+    expect(userOfMachine(named, env)).toBe(expected);
+  });
 });
