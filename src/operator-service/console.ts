@@ -1,6 +1,10 @@
+import * as v from 'valibot';
 import { Problem } from '../core/model/problem.ts';
+import type { AuditDeps } from '../core/operator/audit/audit.ts';
+import { check } from '../http/check.ts';
 import { createKernel, type Given, type Route } from '../http/kernel.ts';
 import { decideOnce } from './audit.ts';
+import { id } from './contract/fields.ts';
 import { type OperatorBinding, operatorDeps } from './deps.ts';
 import { type EmailAccess, emailAccess } from './emails.ts';
 import { createOverview } from './overview.ts';
@@ -28,7 +32,9 @@ export function createConsole(
   };
   const shared = { ...deps, startRun, overview: createOverview(deps), email };
   return createKernel<Caller, Caller, ReturnType<typeof served>>(
-    routes.map((route) => served(route, shared)),
+    routes.map((route) =>
+      served(route, shared, { ...shared, onUnwritten: (error) => onFault(error, `audit of ${route.key}`) }),
+    ),
     {
       clock,
       noSuchPath: 'The console has no such path, or the path has no such method.',
@@ -51,8 +57,15 @@ export function createConsole(
   );
 }
 
+/** Longer than DynamoDB takes as a key, it would fail on our side. */
+const PATH = v.record(v.string(), id);
+
 /** The route for the kernel: its query or body is checked, its decision made once and audited. */
-function served({ key, role, takes, handle }: AnyRoute, deps: RouteDeps): Route<Caller> & Pick<AnyRoute, 'role'> {
+function served(
+  { key, role, takes, handle }: AnyRoute,
+  deps: RouteDeps,
+  audit: AuditDeps,
+): Route<Caller> & Pick<AnyRoute, 'role'> {
   const isRead = key.startsWith('GET ');
   return {
     key,
@@ -60,8 +73,8 @@ function served({ key, role, takes, handle }: AnyRoute, deps: RouteDeps): Route<
     ...(isRead ? { query: takes } : { body: takes }),
     async handle({ caller, path, ...given }: Given<Caller, never, never>) {
       const input = isRead ? given.query() : given.body();
-      const asked = { caller, path: path as Readonly<Record<string, string>>, input };
-      const answer = await handle({ ...asked, decide: decideOnce(key, asked, deps) }, deps);
+      const asked = { caller, path: check(PATH, path), input };
+      const answer = await handle({ ...asked, decide: decideOnce(key, asked, audit) }, deps);
       return { body: answer as object };
     },
   };

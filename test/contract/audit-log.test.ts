@@ -46,10 +46,11 @@ function suite(log: () => AuditLog): void {
   it('keeps the answer for repetitions, and lets a refused request come again', async () => {
     const id = fresh();
     await log().begin(id, request);
-    await log().answer(id, '{"a":1}');
-    expect(await log().begin(id, request)).toEqual({ ...request, answer: '{"a":1}' });
-    await log().release(id);
+    await log().release(id, request.begun_at);
     expect(await log().begin(id, request)).toBeUndefined();
+    await log().answer(id, '{"a":1}');
+    await log().release(id, request.begun_at);
+    expect(await log().begin(id, request)).toEqual({ ...request, answer: '{"a":1}' });
   });
 
   it('lets one take over what nobody ended, and nobody what was answered', async () => {
@@ -57,6 +58,8 @@ function suite(log: () => AuditLog): void {
     await log().begin(id, request);
     const won = await Promise.all([1, 2, 3].map(() => log().takeOver(id, request, LATER)));
     expect(won.filter(Boolean)).toHaveLength(1);
+    await log().release(id, request.begun_at);
+    expect(await log().begin(id, request)).toEqual({ ...request, begun_at: LATER });
     await log().answer(id, '{}');
     expect(await log().takeOver(id, { ...request, begun_at: LATER }, '2026-03-01T11:00:00.000Z')).toBe(false);
   });

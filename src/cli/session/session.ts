@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { DEFAULT_STACK, STACK_VARIABLE } from '../../adapters/deployment/aws-deployment.ts';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
@@ -7,6 +6,7 @@ import { Problem } from '../../core/model/problem.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { type Decide, decideNow } from '../../operator-service/audit.ts';
 import { type OperatorDeps, operatorDeps } from '../../operator-service/deps.ts';
+import { userOfMachine } from '../../processes/process-identity.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import type { Interruption } from '../../terminal/interruption.ts';
 import type { Output } from '../../terminal/output.ts';
@@ -90,8 +90,10 @@ async function openSession(
     onRefused: (reason, count) =>
       say(`SQS refused ${count} messages (${reason}): the notifications are due, and the next sweep sends them.\n`),
   });
-  const operator = async () => userInfo().username;
-  const decide = decideNow(async () => ({ who: await operator(), role: 'operator' }), deps);
+  const operator = async () => userOfMachine();
+  const onUnwritten = (error: unknown) =>
+    say(`Warning: the audit log lacks the result: ${error instanceof Error ? error.message : error}\n`);
+  const decide = decideNow(async () => ({ who: await operator(), role: 'operator' }), { ...deps, onUnwritten });
   return { ...context, ...deps, decide, operator, json };
 }
 

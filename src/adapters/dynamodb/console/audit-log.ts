@@ -74,8 +74,14 @@ export function createAuditLog(client: DynamoDBClient, TableName: string, clock:
       );
     },
 
-    async release(request_id) {
-      await client.send(new DeleteItemCommand({ TableName, Key: requestKey(request_id) }));
+    async release(request_id, begun_at) {
+      const remove = new DeleteItemCommand({
+        TableName,
+        Key: requestKey(request_id),
+        ConditionExpression: 'begun_at = :begun AND attribute_not_exists(answer)',
+        ExpressionAttributeValues: { ':begun': { S: begun_at } },
+      });
+      await ifConditionHolds(client.send(remove), undefined);
     },
 
     takeOver(request_id, was, begun_at) {

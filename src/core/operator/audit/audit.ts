@@ -65,8 +65,8 @@ export interface AuditLog {
   begin(request_id: string, request: Omit<KnownRequest, 'answer'>): Promise<KnownRequest | undefined>;
   /** Keeps the answer for the repetitions of the request. */
   answer(request_id: string, answer: string): Promise<void>;
-  /** Lets the request be sent again under its id: it was refused. */
-  release(request_id: string): Promise<void>;
+  /** Lets the request that began then be sent again under its id: it was refused. One that another took over stays. */
+  release(request_id: string, begun_at: string): Promise<void>;
   /** Takes over a request that nobody ended. False when another one was faster. */
   takeOver(request_id: string, was: KnownRequest, begun_at: string): Promise<boolean>;
   /** Writes the record, or writes it again with its result. */
@@ -81,4 +81,6 @@ export interface AuditDeps {
   readonly newId: () => string;
   /** Takes each record, begun and ended, for the log. */
   readonly onRecord: (record: AuditRecord) => void;
+  /** Takes why the result or the answer of what took effect could not be written. */
+  readonly onUnwritten: (error: unknown) => void;
 }

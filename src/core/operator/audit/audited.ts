@@ -44,32 +44,40 @@ export async function audited<A>(
     if (earlier !== undefined) return { answer: earlier.answer, repeated: true };
     if (!(await audit.takeOver(request_id, known, begun_at))) throw inProgress();
   }
+  let outcome: Outcome<A>;
   try {
-    const { answer, stored } = await recorded(action, deps, run);
-    await audit.answer(request_id, JSON.stringify(stored ?? answer));
-    return { answer, repeated: false };
+    outcome = await recorded(action, deps, run);
   } catch (error) {
-    await audit.release(request_id);
+    await audit.release(request_id, begun_at).catch(deps.onUnwritten);
     throw error;
   }
+  const { answer, stored } = outcome;
+  // What took effect is answered, even if the request could be sent again a minute later.
+  await audit.answer(request_id, JSON.stringify(stored ?? answer)).catch(deps.onUnwritten);
+  return { answer, repeated: false };
 }
 
-/** Writes down who does what before it begins, so that what cannot be written is not done, and what came of it. */
+/**
+ * Writes down who does what before it begins, so that what cannot be written is not done, and what came of it. A result
+ * that cannot be written stays open in the log: it neither hides nor undoes what took effect.
+ */
 export async function recorded<A>(
   action: Action,
   deps: AuditDeps,
   run: () => Promise<Outcome<A>>,
 ): Promise<Outcome<A>> {
   const record = recordOf(action, deps.clock().toISOString(), deps.newId());
+  const ended = (result: AuditRecord['result'] & object) => note({ ...record, result }, deps).catch(deps.onUnwritten);
   await note(record, deps);
+  let outcome: Outcome<A>;
   try {
-    const outcome = await run();
-    await note({ ...record, result: outcome.result }, deps);
-    return outcome;
+    outcome = await run();
   } catch (error) {
-    await note({ ...record, result: { [error instanceof Problem ? 'refused' : 'failed']: 1 } }, deps);
+    await ended({ [error instanceof Problem ? 'refused' : 'failed']: 1 });
     throw error;
   }
+  await ended(outcome.result);
+  return outcome;
 }
 
 async function note(record: AuditRecord, { audit, onRecord }: AuditDeps): Promise<void> {
