@@ -72,6 +72,6 @@ export async function listAudit(
 ): Promise<{ readonly records: readonly AuditRecord[]; readonly next?: AuditPlace }> {
   const { limit, after } = request;
   const to = request.to ?? clock().toISOString();
-  const from = request.from ?? new Date(Date.parse(to) - AUDIT_PERIOD_MS).toISOString();
+  const from = request.from ?? new Date(Math.max(0, Date.parse(to) - AUDIT_PERIOD_MS)).toISOString();
   return audit.list({ from, to, limit, ...(after && { after }), fits: (record) => fitsAudit(request, record) });
 }

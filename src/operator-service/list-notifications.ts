@@ -9,6 +9,7 @@ import type { ForeignRow } from '../core/model/notification.ts';
 import type { Clock } from '../core/model/time.ts';
 import { ALWAYS, matches, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
 import { invalid } from '../http/check.ts';
+import { moment, placePart } from './contract/fields.ts';
 import { badCursor, fromCursor, placeOf, toCursor } from './cursor.ts';
 
 export interface ListDeps {
@@ -51,22 +52,14 @@ export interface NotificationPage {
   readonly next_cursor: string | null;
 }
 
-/** DynamoDB refuses a key with half a surrogate pair. */
-const text = v.pipe(
-  v.string(),
-  v.minLength(1),
-  v.maxLength(300),
-  v.check((value) => value.isWellFormed()),
-);
-const moment = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/));
 const span = v.strictObject({ from: moment, to: moment });
 /** The period is part of the cursor, because a default period moves with the clock. */
 const listPlace = v.strictObject({
   source: v.optional(v.picklist(['created', 'due', 'dead']), 'created'),
   period: span,
-  after: v.strictObject({ partition: text, sort: text, log_id: text }),
+  after: v.strictObject({ partition: placePart, sort: placePart, log_id: placePart }),
 });
-const copiesPlace = v.strictObject({ notification_id: text, period: v.optional(span), after: text });
+const copiesPlace = v.strictObject({ notification_id: placePart, period: v.optional(span), after: placePart });
 
 const DAY_MS = 86_400_000;
 

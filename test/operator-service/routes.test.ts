@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { createAuditLog } from '../../src/adapters/dynamodb/console/audit-log.ts';
+import { listAudit } from '../../src/operator-service/audit.ts';
 import { createConsole } from '../../src/operator-service/console.ts';
 import { decisionBody } from '../../src/operator-service/contract/fields.ts';
+import { toCursor } from '../../src/operator-service/cursor.ts';
 import { decision } from '../../src/operator-service/route.ts';
 import { consoleDocument } from '../../src/operator-service/routes/openapi.ts';
-import type { TypesOf } from '../../src/operator-service/routes.ts';
+import { CONSOLE_ROUTES, type TypesOf } from '../../src/operator-service/routes.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 
 let ops: Operations;
@@ -83,5 +87,96 @@ describe('a route of the console that is added as one object', () => {
     type Polish = TypesOf<typeof MADE_UP>['POST /api/things/{thing_id}/polish'];
     expectTypeOf<Polish['takes']>().toEqualTypeOf<{ request_id: string }>();
     expectTypeOf<Polish['answer']>().toEqualTypeOf<{ readonly thing_id: string }>();
+  });
+});
+
+/** Every input of every route: the fields of its query or body, at any depth. */
+interface Input {
+  readonly name: string;
+  readonly schema: v.GenericSchema;
+}
+type Nested = v.GenericSchema & { readonly wrapped?: Nested; readonly entries?: Readonly<Record<string, Nested>> };
+
+function inputsOf(schema: Nested, name: string): Input[] {
+  if (schema.wrapped !== undefined) return inputsOf(schema.wrapped, name);
+  if (schema.entries === undefined) return [{ name, schema }];
+  return Object.entries(schema.entries).flatMap(([key, entry]) => inputsOf(entry, `${name} ${key}`));
+}
+
+describe('what the routes take', () => {
+  const takes = ({ schema }: Input, value: unknown) => v.safeParse(schema, value).success;
+  const times = CONSOLE_ROUTES.flatMap(({ key, takes: schema }) => inputsOf(schema as Nested, key)).filter(
+    (input) => takes(input, '2026-11-01T10:30:00.000Z') && !takes(input, '2026-11-01'),
+  );
+
+  it('as a time is one that exists', () => {
+    expect(times.map(({ name }) => name)).toEqual([
+      'GET /api/notifications from',
+      'GET /api/notifications to',
+      'POST /api/operations filter from',
+      'POST /api/operations filter to',
+      'GET /api/audit from',
+      'GET /api/audit to',
+    ]);
+    const part = (most: number, length = 2) => fc.nat({ max: most }).map((n) => String(n).padStart(length, '0'));
+    const written = fc
+      .tuple(part(9_999, 4), part(13), part(32), part(25), part(61), part(61))
+      .map(([year, month, day, hour, minute, second]) => `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
+    const exists = (text: string) => {
+      const time = new Date(text);
+      return !Number.isNaN(time.getTime()) && time.toISOString() === text;
+    };
+    for (const input of times) {
+      fc.assert(
+        fc.property(written, (text) => takes(input, text) === exists(text)),
+        {
+          examples: [
+            ['2026-13-01T00:00:00.000Z'],
+            ['0000-00-00T00:00:00.000Z'],
+            ['2026-02-30T00:00:00.000Z'],
+            ['2026-11-01T24:00:00.000Z'],
+          ],
+        },
+      );
+    }
+  });
+
+  const ask = async (method: string, path: string, query = {}) => {
+    const { deployment, dynamodb, sqs } = ops;
+    const faults: unknown[] = [];
+    const dispatch = createConsole(
+      {
+        ...{ deployment, dynamodb, sqs, clock: () => new Date(), newId: randomUUID },
+        ...{ stage: 'test', region: 'us-east-1', local: true, onRecord: () => {} },
+        onFault: (error) => faults.push(error),
+      },
+      async () => {},
+    );
+    const body = Buffer.from(JSON.stringify({ request_id: randomUUID() }));
+    const request = { method, path, query, headers: {}, body, caller: { who: 'mori', role: 'operator' as const } };
+    const { status } = await dispatch(request);
+    return [status, faults];
+  };
+
+  it.each(CONSOLE_ROUTES.map(({ key }) => key).filter((key) => key.includes('{')))(
+    'in the path is no longer than a key: %s',
+    async (key) => {
+      const [method = '', path = ''] = key.split(' ');
+      expect(await ask(method, path.replace(/\{\w+\}/g, 'x'.repeat(2_049)))).toEqual([400, []]);
+    },
+  );
+
+  it.each([
+    { day: '2026-99-99', item: '~' },
+    { day: '2026-02-30', item: '~' },
+    { day: '2026-11-01', item: '\ud800' },
+  ])('as a cursor of the audit log is a place in it: %o', async (place) => {
+    expect(await ask('GET', '/api/audit', { cursor: toCursor(place) })).toEqual([400, []]);
+  });
+
+  it('as the end of the audit log may be the first day of all', async () => {
+    const clock = () => new Date();
+    const audit = createAuditLog(ops.dynamodb, ops.deployment.tables.audit, clock);
+    expect(await listAudit({ to: '0000-01-02T00:00:00.000Z', limit: 5 }, { audit, clock })).toEqual({ records: [] });
   });
 });

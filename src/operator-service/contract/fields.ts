@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { CHANNELS } from '../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
 import type { ProblemDocument } from '../../core/model/problem.ts';
+import { parseTime } from '../../core/model/time.ts';
 
 /** What schemas of requests and answers share. */
 
@@ -13,13 +14,19 @@ type Frozen<T> = T extends readonly (infer U)[]
     ? { readonly [K in keyof T]: Frozen<T[K]> }
     : T;
 
-/** Ids of tenants, notifications, integrations. DynamoDB refuses a key with half a surrogate pair. */
-export const id = v.pipe(
-  v.string(),
-  v.minLength(1),
-  v.maxLength(100),
-  v.check((text) => text.isWellFormed(), 'must be well-formed Unicode'),
-);
+/** A part of a key: DynamoDB refuses half a surrogate pair, and more than 1,024 bytes. */
+const keyPart = (most: number) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.maxLength(most),
+    v.check((text) => text.isWellFormed(), 'must be well-formed Unicode'),
+  );
+
+/** Ids of tenants, notifications, integrations, and what a path names. */
+export const id = keyPart(100);
+/** What a cursor says of a place. */
+export const placePart = keyPart(300);
 
 /** Made by the client, once per decision of a person: a repeated request acts once. A UUID does. */
 export const requestId = v.pipe(v.string(), v.regex(/^[\w-]{8,64}$/, 'must have 8 to 64 of A-Z, a-z, 0-9, _ and -'));
@@ -29,7 +36,20 @@ export const decisionBody = v.strictObject({ request_id: requestId });
 export const moment = v.pipe(
   v.string(),
   v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, 'must be a time such as 2026-11-01T10:30:00.000Z'),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (dataset.typed && !isTime(dataset.value)) addIssue({ message: 'must be a time that exists' });
+  }),
 );
+/** A day of a cursor. */
+export const day = v.pipe(
+  v.string(),
+  v.check((text) => isTime(`${text}T00:00:00.000Z`)),
+);
+
+/** Written as we write it: an hour 24 is read as the next day. */
+function isTime(text: string): boolean {
+  return parseTime(text)?.toISOString() === text;
+}
 
 /** Of a query: text. */
 export const limit = v.optional(

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { listAudit } from '../audit.ts';
+import { day, placePart } from '../contract/fields.ts';
 import { auditList, auditQuery, deadLetters, deadLettersQuery, overview } from '../contract/overview.ts';
 import { session } from '../contract/session.ts';
 import { fromCursor, placeOf, toCursor } from '../cursor.ts';
@@ -33,12 +34,7 @@ export const DEAD_LETTERS = list('GET /api/dead-letters', deadLettersQuery, {
   handle: ({ input }, deps) => deadGroups(input, deps),
 });
 
-const place = placeOf(
-  v.strictObject({
-    day: v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\d$/)),
-    item: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
-  }),
-);
+const place = placeOf(v.strictObject({ day, item: placePart }));
 
 export const AUDIT = list('GET /api/audit', auditQuery, {
   operation_id: 'listAudit',
