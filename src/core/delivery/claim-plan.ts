@@ -192,9 +192,10 @@ function kinship(row: NotificationRow, { message, sent_at }: ReceivedMessage): K
   const died = epochMs(row.work_at ?? '');
   // A worker's clock has dated the death, SQS's dates the messages.
   const soonest = died - CLOCK_ERROR_MS;
-  // Every sending that is no copy has a run of its own: it is the letter's redrive, or what the letter is a copy of.
+  // Every sending that is no copy has a run of its own: it is the letter's redrive, or what the letter is a copy of. Both
+  // may be redriven at once: the one that comes after the death by the other starts no second budget.
   if (enqueued_at === undefined)
-    return sent > (dead_enqueued_at ? epochMs(dead_enqueued_at) : soonest) ? 'redrive' : 'none';
+    return sent > Math.max(soonest, dead_enqueued_at ? epochMs(dead_enqueued_at) : soonest) ? 'redrive' : 'none';
   const taken = enqueued_at === dead_enqueued_at ? sent : epochMs(enqueued_at);
   if (taken > died) return 'redrive';
   const replaces = enqueued_at !== dead_enqueued_at && dead_sent_at && taken >= epochMs(dead_sent_at);

@@ -290,6 +290,8 @@ describe('a copy of a message of the run that died', () => {
     expect(plan(remembered, original, { ...late, sent_at: at(-5_000) })).toEqual(MOVED_ON);
     // The original has died in the DLQ, too, and is redriven with its copy.
     expect(plan(remembered, original, late)).toMatchObject(redrive);
+    // It was redriven with the copy, which died again since.
+    expect(plan(remembered, original, { ...late, sent_at: at(-3_000) })).toEqual(MOVED_ON);
   });
 });
 
