@@ -79,7 +79,8 @@ export async function failOver(
   if (channel === undefined || verdict.status !== 'FAILED' || !FAILED_OVER.includes(verdict.failure_reason)) {
     return { verdict };
   }
-  if (deps.channels?.includes(channel) === false) return { verdict };
+  // Also after INVALID_RECIPIENT, which leaves no letter otherwise, and which no operator can retry without one.
+  if (deps.channels?.includes(channel) === false) return { verdict: { ...verdict, dead_letter: true } };
   // An event may have shown since the claim that an earlier attempt of uncertain outcome has arrived.
   const current = await deps.rows.read(row.log_id);
   if (arrived(current?.delivery_by_attempt)) return { verdict: { status: 'SUCCESS' } };

@@ -51,9 +51,11 @@ describe('a notification with a fallback', () => {
   it('waits for an operator where the stage does not have the channel of the fallback', async () => {
     const { tables, deps } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });
-    const given = failedBecause('MAX_RETRIES', 'UNKNOWN');
-    const over = await failOver(row, given, 'sweep-1', { ...deps, channels: ['webhook', 'email'] });
-    expect(over).toEqual({ verdict: given });
+    for (const reason of ['MAX_RETRIES', 'INVALID_RECIPIENT'] as const) {
+      const given = failedBecause(reason, 'UNKNOWN');
+      const over = await failOver(row, given, 'sweep-1', { ...deps, channels: ['webhook', 'email'] });
+      expect(over).toEqual({ verdict: { ...given, dead_letter: true } });
+    }
     expect(tables.row('log-1-fallback')).toBeUndefined();
   });
 
