@@ -63,7 +63,7 @@ export class WorkIndex implements DueIndex {
       return { log_id, tenant_id, channel, priority, work_at: at, ...(queued_for !== undefined && { queued_for }) };
     });
     const next = found.length > limit && last !== undefined ? { at: last.at, log_id: last.log_id } : undefined;
-    return { ...readEntries(work_queue, entries), ...(next && { next }) };
+    return { ...readEntries(work_queue, entries, until), ...(next && { next }) };
   }
 
   #follow(): void {

@@ -93,6 +93,18 @@ export function claimSuite(store: () => StoreUnderTest): void {
     }
   });
 
+  it.each([
+    ['is held', () => new Date(Date.now() + 60_000).toISOString(), false],
+    ['ended just now by a clock that may be wrong', () => new Date().toISOString(), false],
+    ['has expired', () => T0.toISOString(), true],
+  ])('sets a malformed entry aside only where no worker may still settle it: its claim %s', async (_, until, aside) => {
+    const row = await put({ send_status: 'SENDING', claim_until: until() });
+    const { log_id, work_queue, work_at } = row as Required<NotificationRow>;
+    const why = await store().malformed.setAside({ log_id, work_queue, work_at, faults: [] });
+    expect(why !== undefined).toBe(aside);
+    expect(await store().get(log_id)).toMatchObject(aside ? { send_status: 'FAILED' } : row);
+  });
+
   it('claims a due row in whichever shard it is', async () => {
     const row = await put({ work_queue: 'due#normal#63' });
     const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');

@@ -24,7 +24,7 @@ export function memoryDueIndex(
       const page = items.slice(0, limit);
       const last = page.at(-1);
       const next: PageCursor | undefined = items.length > limit && last ? { position: position(last) } : undefined;
-      return { ...readEntries(work_queue, page as unknown as ForeignRow[], channels), ...(next && { next }) };
+      return { ...readEntries(work_queue, page as unknown as ForeignRow[], until, channels), ...(next && { next }) };
     },
   };
 }

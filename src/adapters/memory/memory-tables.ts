@@ -118,10 +118,11 @@ export class MemoryTables implements IndexStore {
   readonly malformed: MalformedEntries = {
     setAside: async ({ log_id, work_queue, work_at, faults }) => {
       const entry = guards.asRead({ work_queue, work_at }, ['work_queue', 'work_at']);
-      const { set, why } = setAside(faults, this.#clock());
+      const now = this.#clock();
+      const { set, why } = setAside(faults, now);
       const remove = ['work_queue', 'work_at'] as const;
       const isOut =
-        this.#write(log_id, { set, remove }, [...entry, ...guards.UNFINISHED]) ||
+        guards.unheld(now).some((guard) => this.#write(log_id, { set, remove }, [...entry, ...guard])) ||
         this.#write(log_id, { set: {}, remove }, [...entry, ...guards.DELIVERED]);
       return isOut ? why : undefined;
     },

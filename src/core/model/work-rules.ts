@@ -24,6 +24,7 @@ import {
   RECIPIENT_TYPES,
   SEND_STATUSES,
 } from './notification.ts';
+import { epochMs } from './time.ts';
 import { type DueItem, type MalformedEntry, parseWorkQueue } from './work-index.ts';
 
 /** The kind of rule for columns that only the pipeline writes. */
@@ -121,9 +122,15 @@ export function workFaults(row: ForeignRow): RowFault[] {
   return [...brokenRules(WORK_RULES, row), ...partitionFaults(row['work_queue'], row['priority'])];
 }
 
-/** The rules that a row breaks that the pipeline has given up, and that an operator may bring back. */
+/**
+ * The rules that a row breaks that the pipeline has given up, and that an operator may bring back. One that was set aside
+ * for its channel alone, which faults name last, has lost only its place in the work index.
+ */
 export function keptFaults(row: ForeignRow): RowFault[] {
-  return brokenRules(WORK_RULES, row);
+  const { failure_reason, error_message: why } = row;
+  const alone = typeof why === 'string' && why.startsWith(`channel breaks ${OF_THE_STAGE}`);
+  const lost = alone && failure_reason === 'FORMAT_ERROR';
+  return brokenRules(WORK_RULES, row).filter(({ column }) => !(lost && column === 'work_at' && isAbsent(row[column])));
 }
 
 /** The rules that an entry of the work index breaks. */
@@ -146,22 +153,31 @@ export function fitsMessage(column: 'log_id' | 'tenant_id' | 'work_at', value: u
   return typeof value === 'string' && ENTRY_RULES.every((rule) => rule.column !== column || rule.holds(value));
 }
 
+const OF_THE_STAGE = 'channels of the stage';
+
+/**
+ * Longer than any deployment: while one adds a channel, an old dispatcher meets what the new functions have accepted on it.
+ */
+const DEPLOYED_MS = 86_400_000;
+
 /**
  * A row of a channel that the stage does not have: without a queue and a sender it would be met by every sweep for ever.
  * @param named in lower case
  */
 export function channelFaults(named: unknown, channels: readonly Channel[]): RowFault[] {
   if (!CHANNELS.some((channel) => channel === named) || channels.some((channel) => channel === named)) return [];
-  return [{ column: 'channel', rule: 'channels of the stage', expected: `one of ${channels.join(', ')}` }];
+  return [{ column: 'channel', rule: OF_THE_STAGE, expected: `one of ${channels.join(', ')}` }];
 }
 
 /**
- * Sorts what a page of the work index holds.
+ * Sorts what a page of the work index holds. What only lacks its channel is neither until it was due for a day.
+ * @param until of the page's query
  * @param channels those of the stage
  */
 export function readEntries(
   work_queue: string,
   entries: readonly ForeignRow[],
+  until: string,
   channels: readonly Channel[] = CHANNELS,
 ): { readonly items: DueItem[]; readonly malformed?: readonly MalformedEntry[] } {
   const items: DueItem[] = [];
@@ -169,9 +185,11 @@ export function readEntries(
   for (const entry of entries) {
     // A dead row keeps its reason, and its place until the channel is back.
     const left = work_queue.startsWith('dead') ? [] : channelFaults(entry['channel'], channels);
-    const faults = [...entryFaults(work_queue, entry), ...left];
-    if (faults.length === 0) items.push(entry as unknown as DueItem);
-    else malformed.push({ log_id: String(entry['log_id']), work_queue, work_at: String(entry['work_at']), faults });
+    const own = entryFaults(work_queue, entry);
+    const work_at = String(entry['work_at']);
+    if (own.length === 0 && left.length === 0) items.push(entry as unknown as DueItem);
+    else if (own.length > 0 || epochMs(until) - epochMs(work_at) > DEPLOYED_MS)
+      malformed.push({ log_id: String(entry['log_id']), work_queue, work_at, faults: [...own, ...left] });
   }
   return { items, ...(malformed.length > 0 && { malformed }) };
 }

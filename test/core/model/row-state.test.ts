@@ -13,6 +13,12 @@ const aside = {
   failure_reason: 'FORMAT_ERROR',
 } as unknown as NotificationRow;
 
+/** As a sweep leaves a row that was in the work index. */
+const asideFor = (error_message: string) => {
+  const { work_at: __, ...row } = outOfIndex;
+  return { ...row, send_status: 'FAILED', failure_reason: 'FORMAT_ERROR', error_message } as const;
+};
+
 describe('the state of a row', () => {
   it.each([
     ['delivered', dueRow({ send_status: 'SUCCESS' })],
@@ -25,6 +31,16 @@ describe('the state of a row', () => {
     ['dead', dead],
     ['stopped', stopped],
     ['set_aside', aside],
+    ['stopped', asideFor('channel breaks channels of the stage: expected one of email')],
+    ['set_aside', asideFor('work_at breaks TIMESTAMP: expected a time')],
+    [
+      'set_aside',
+      asideFor('work_at breaks TIMESTAMP: expected a time; channel breaks channels of the stage: expected'),
+    ],
+    [
+      'set_aside',
+      { ...asideFor('channel breaks channels of the stage: expected one of email'), priority: 'x' as never },
+    ],
     ['not_taken_in', outOfIndex],
     ['not_taken_in', { ...outOfIndex, send_status: 'SENDING' as const }],
     ['not_taken_in', dueRow({ work_queue: 'nonsense' })],

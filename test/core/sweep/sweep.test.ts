@@ -6,6 +6,7 @@ import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { originOf, type QueuedMessage, queuedFor, runOf } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { planRetry } from '../../../src/core/operator/retry-now.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
@@ -451,25 +452,37 @@ describe('a sweep', () => {
     }
   });
 
-  it('sets aside what is due on a channel that the stage does not have, and leaves its dead where they are', async () => {
+  it('skips a channel that the stage lacks, sets it aside after a day, and leaves its dead; a retry brings it back', async () => {
     const died = {
       send_status: 'FAILED',
       failure_reason: 'EXPIRED',
       work_queue: workQueueOf('dead', 'normal', 'dead'),
     };
-    const rows = [row('gone', { channel: 'teams' }), row('dead', { channel: 'teams', ...died } as never), row('good')];
-    const { tables, deps, ids } = setUp(rows);
+    const [teams, day] = [{ channel: 'teams' } as const, 24 * HOUR];
+    const old = row('old', { ...teams, work_at: at(-day - 1).toISOString() });
+    const fresh = row('fresh', { ...teams, work_at: at(-day).toISOString() });
+    const { tables, deps, ids } = setUp([old, fresh, row('dead', { ...teams, ...died } as never), row('good')]);
     const index = memoryDueIndex(tables.log, tables.shards, ['slack', 'webhook', 'email']);
-    const run = () => sweep({}, { run_id: 'sweep-1' }, { ...deps, index, malformed: tables.malformed });
+    const run = () =>
+      sweep({ priority: 'normal', limit: 9 }, { run_id: 'sweep-1' }, { ...deps, index, malformed: tables.malformed });
     expect((await run()).result).toMatchObject({ due: 1, dispatched: 1 });
     expect(ids()).toEqual(['good']);
-    expect(tables.row('gone')).toMatchObject({
+    const aside = tables.row('old');
+    expect(aside).toMatchObject({
       send_status: 'FAILED',
       failure_reason: 'FORMAT_ERROR',
       error_message: 'channel breaks channels of the stage: expected one of slack, webhook, email',
     });
-    expect(tables.row('gone')?.work_queue).toBeUndefined();
+    expect(aside?.work_queue).toBeUndefined();
+    expect(tables.row('fresh')).toEqual(fresh);
     expect(tables.row('dead')).toMatchObject(died);
+
+    const plan = planRetry(aside as NotificationRow, T0, DEFAULT_RETRY_POLICY);
+    const back = plan.do === 'queue' && plan.change;
+    expect(back).toMatchObject({
+      set: { send_status: 'RETRY', work_queue: old.work_queue },
+      remove: ['failure_reason'],
+    });
   });
 
   it('takes a page that names nothing malformed as one without', async () => {

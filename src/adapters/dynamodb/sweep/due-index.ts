@@ -1,19 +1,20 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import type { Channel } from '../../../core/model/channels.ts';
 import { setAside } from '../../../core/model/column-rules.ts';
+import type { NotificationRow } from '../../../core/model/notification.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { DueIndex } from '../../../core/model/work-index.ts';
 import { readEntries } from '../../../core/model/work-rules.ts';
 import type { MalformedEntries } from '../../../core/sweep/malformed-entries.ts';
 import { WORK_INDEX } from '../schema.ts';
-import { updateGuarded } from '../table/guarded-update.ts';
-import { asRead, DELIVERED, UNFINISHED } from '../table/guards.ts';
+import { updateItem } from '../table/guarded-update.ts';
+import { asRead, DELIVERED, type Guard, unheld } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 
 /**
  * DueIndex on NotificationLog's work index.
  * @param shards partitions per state and priority: as many as the stage ever had
- * @param channels those of the stage: what is due on others counts as malformed
+ * @param channels those of the stage: what has been due on others for a day counts as malformed
  */
 export function createDueIndex(
   client: DynamoDBClient,
@@ -41,7 +42,7 @@ export function createDueIndex(
         }),
       );
       return {
-        ...readEntries(work_queue, Items.map(toEntry), channels),
+        ...readEntries(work_queue, Items.map(toEntry), until, channels),
         ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
       };
     },
@@ -60,18 +61,20 @@ function toEntry(item: Item): Record<string, string | undefined> {
   };
 }
 
-/** MalformedEntries on NotificationLog. A row that has changed since its entry was read stays as it is. */
+/** MalformedEntries on NotificationLog. A row that has changed since its entry was read, or that a worker sends, stays as it is. */
 export function createMalformedEntries(client: DynamoDBClient, table: string, clock: Clock): MalformedEntries {
   return {
     async setAside({ log_id, work_queue, work_at, faults }) {
-      const { set, why } = setAside(faults, clock());
+      const now = clock();
+      const { set, why } = setAside(faults, now);
       const entry = asRead({ work_queue, work_at }, ['work_queue', 'work_at']);
-      const taken = { log_id, remove: ['work_queue', 'work_at'] };
-      const unfinished = { ...taken, set, guard: [...entry, ...UNFINISHED] };
-      if ((await updateGuarded(client, table, unfinished)).applied) return why;
+      const takeOut = async (change: Partial<NotificationRow>, guards: readonly Guard[]) => {
+        const taken = { set: change, remove: ['work_queue', 'work_at'] };
+        const asFound = guards.map((guard) => [...entry, ...guard]);
+        return (await updateItem(client, table, { log_id: { S: log_id } }, taken, asFound)).applied;
+      };
       // SUCCESS is final: a delivered row only leaves the index.
-      const { applied } = await updateGuarded(client, table, { ...taken, set: {}, guard: [...entry, ...DELIVERED] });
-      return applied ? why : undefined;
+      return (await takeOut(set, unheld(now))) || (await takeOut({}, [DELIVERED])) ? why : undefined;
     },
   };
 }
