@@ -27,8 +27,9 @@ export const PART_SETTINGS = {
   },
   /**
    * Newsletters, which need `email` and `api`: `true`, `false`, or `"data"`, which keeps their tables, keys and secrets
-   * and nothing that works on them.
-   * @ja ニュースレター（`email` と `api` が必要）。`true`、`false`、またはテーブル・キー・シークレットだけを残す `"data"`
+   * and nothing that works on them: unsubscribe links of mails that were sent answer 404, and a send stops halfway.
+   * @ja ニュースレター（`email` と `api` が必要）。`true`、`false`、またはテーブル・キー・シークレットだけを残す `"data"`（送信済みメールの配信停止リンクは
+   * 404 になり、送信中のメールは途中で止まる）
    */
   newsletters: { check: check(v.union([v.boolean(), v.literal('data')], newsletters)), standard: true },
   /**

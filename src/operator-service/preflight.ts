@@ -5,15 +5,25 @@ import { CHANNELS, type Channel } from '../core/model/channels.ts';
 export interface Parts {
   readonly channels: readonly Channel[];
   readonly api: boolean;
-  /** Their tables; `"data"` keeps these. */
-  readonly newsletters: boolean;
+  /** `data`: their tables, keys and secrets alone. */
+  readonly newsletters: boolean | 'data';
+}
+
+/** The stage as cdk.json has it. */
+export interface Wanted extends Parts {
+  readonly stage: string;
+  /** Whether what goes is left behind. */
+  readonly retain: boolean;
 }
 
 /** What the deployed stage holds. */
 export interface Holdings extends Parts {
   /** Rows that are due, wait or are dead, and dead letters, by channel. */
   readonly work: Readonly<Partial<Record<Channel, number>>>;
-  readonly members: boolean;
+  /** Something in a table of newsletters. */
+  readonly mailings: boolean;
+  /** An email that waits or is being sent, or a message of one. */
+  readonly unfinished: boolean;
   /** One that is neither revoked nor expired. */
   readonly keys: boolean;
 }
@@ -34,7 +44,7 @@ const NEW_ACCOUNT = 10;
 const BOOTSTRAP = 6;
 
 /** Whether a stage can be deployed here, and what the deployment would lose: one finding per subject. */
-export function preflight(facts: AccountFacts, wanted: Parts, deployed?: Holdings): Finding[] {
+export function preflight(facts: AccountFacts, wanted: Wanted, deployed?: Holdings): Finding[] {
   if (facts.region === undefined || facts.region === '') {
     return [refused('region', 'No region is set.', 'Set AWS_REGION to the region of the stage.')];
   }
@@ -48,6 +58,7 @@ export function preflight(facts: AccountFacts, wanted: Parts, deployed?: Holding
     ];
   }
   return [
+    ok('stage', `The stage is ${wanted.stage}.`),
     ok('region', `The region is ${facts.region}.`),
     ok('credentials', 'AWS answers.'),
     ...[bootstrapOf(facts), concurrencyOf(facts), ...(wanted.channels.includes('email') ? [sesOf(facts)] : [])],
@@ -120,7 +131,8 @@ function stackOf({ stack }: AccountFacts): Finding[] {
 }
 
 /** Switching a part off never orphans data silently. */
-function lossesOf(wanted: Parts, { channels, api, newsletters, work, members, keys }: Holdings): Finding[] {
+function lossesOf(wanted: Wanted, deployed: Holdings): Finding[] {
+  const { channels, api, newsletters, work, mailings, keys } = deployed;
   const dropped = CHANNELS.filter((channel) => channels.includes(channel) && !wanted.channels.includes(channel));
   const losses = dropped.flatMap((channel) => {
     const count = work[channel] ?? 0;
@@ -133,17 +145,35 @@ function lossesOf(wanted: Parts, { channels, api, newsletters, work, members, ke
     ].join('; ');
     return [refused('parts', says, remedy)];
   });
-  if (newsletters && !wanted.newsletters && members) {
-    const says = 'The deployment would delete the tables of newsletters, which hold members.';
-    losses.push(refused('parts', says, 'Set newsletters to "data", which keeps tables, keys and secrets.'));
-  }
-  if (api && !wanted.api && keys) {
-    const says = 'The deployment would delete the API keys of producers.';
+  const would = (what: string) =>
+    wanted.retain
+      ? `The deployment would leave behind ${what}, and start empty when it is switched on again.`
+      : `The deployment would delete ${what}.`;
+  losses.push(...stopsOf(wanted, deployed));
+  if (newsletters && !wanted.newsletters && mailings) {
+    const says = would('the tables of newsletters, which hold something');
     losses.push(
-      refused('parts', says, 'Revoke them first: npm run ops -- keys list, then npm run ops -- keys revoke KEY_ID'),
+      refused('parts', says, 'Keep newsletters true, or "data", which keeps these tables, but sends nothing.'),
     );
   }
+  if (api && !wanted.api && keys) {
+    const remedy = 'Revoke them first: npm run ops -- keys list, then npm run ops -- keys revoke KEY_ID';
+    losses.push(refused('parts', would('the API keys of producers'), remedy));
+  }
   return losses.length > 0 ? losses : [ok('parts', 'The deployment drops nothing that holds something.')];
+}
+
+/** What leaving `true` ends, whatever is kept. */
+function stopsOf(wanted: Wanted, { newsletters, mailings, unfinished }: Holdings): Finding[] {
+  if (newsletters !== true || wanted.newsletters === true) return [];
+  if (unfinished) {
+    const remedy =
+      'Wait for their end, or npm run ops -- emails list --tenant TENANT_ID, then npm run ops -- emails cancel EMAIL_ID';
+    return [refused('parts', 'The deployment would stop newsletters halfway: some are unfinished.', remedy)];
+  }
+  if (!mailings) return [];
+  const says = 'The unsubscribe links of all newsletters sent so far would answer 404.';
+  return [warning('parts', says, 'Keep newsletters true for as long as recipients may use them: two years.')];
 }
 
 const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says });

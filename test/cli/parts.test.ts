@@ -1,3 +1,4 @@
+import { type AttributeValue, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Deployment } from '../../src/adapters/deployment/deployment.ts';
@@ -168,6 +169,29 @@ describe('ops preflight', () => {
     expect(await preflightOf({}, { leftovers }, found, '--leftovers')).toMatchObject({
       code: 0,
       bad: ['The table notification-retry-dev-Log.'],
+    });
+  });
+
+  it('says what a stage that has sent newsletters, and still sends, would lose', async () => {
+    const item = { email_id: { S: 'EM1' }, part: { S: 'email' } };
+    const put = (more: Record<string, AttributeValue>) =>
+      ops.dynamodb.send(new PutItemCommand({ TableName: ops.tables.emails, Item: { ...item, ...more } }));
+    await put({});
+    const links = 'The unsubscribe links of all newsletters sent so far would answer 404.';
+    const noSes = "SES's account could not be read.";
+    expect(await preflightOf({ newsletters: 'data' })).toMatchObject({ code: 0, bad: [noSes, links] });
+    expect(await preflightOf({ newsletters: false, retain: true })).toMatchObject({
+      code: 1,
+      bad: [
+        noSes,
+        links,
+        'The deployment would leave behind the tables of newsletters, which hold something, and start empty when it is switched on again.',
+      ],
+    });
+    await put({ active: { S: 'active' }, next_at: { S: '2030-01-01T00:00:00.000Z' } });
+    expect(await preflightOf({ newsletters: 'data' })).toMatchObject({
+      code: 1,
+      bad: [noSes, 'The deployment would stop newsletters halfway: some are unfinished.'],
     });
   });
 

@@ -8,6 +8,7 @@ import {
   isReadable,
   type Parts,
   preflight,
+  type Wanted,
 } from '../../src/operator-service/preflight.ts';
 import { recordingTerminal } from '../support/cli/recording-terminal.ts';
 
@@ -17,8 +18,14 @@ const GOOD: AccountFacts = {
   concurrency: 1_000,
   ses: { production: true, sending: true, per_day: 50_000 },
 };
-const ALL: Parts = { channels: ['email', 'slack', 'teams', 'webhook'], api: true, newsletters: true };
-const HELD: Holdings = { ...ALL, work: { teams: 3, slack: 0 }, members: true, keys: true };
+const ALL: Wanted = {
+  stage: 'dev',
+  retain: false,
+  channels: ['email', 'slack', 'teams', 'webhook'],
+  api: true,
+  newsletters: true,
+};
+const HELD: Holdings = { ...ALL, work: { teams: 3, slack: 0 }, mailings: true, unfinished: false, keys: true };
 const badOf = (facts: AccountFacts, wanted = ALL, held?: Holdings) =>
   preflight(facts, wanted, held).filter(({ state }) => state !== 'ok');
 
@@ -121,13 +128,15 @@ describe('the preflight', () => {
   });
 
   it('names remedies that are commands of the program', async () => {
-    const wanted = { channels: ['email'], api: false, newsletters: false } as const;
-    const remedies = badOf(GOOD, wanted, HELD).map(({ remedy = '' }) => remedy.replaceAll('…', ''));
+    const wanted = { ...ALL, channels: ['email'], api: false, newsletters: false } as const;
+    const remedies = badOf(GOOD, wanted, { ...HELD, unfinished: true }).map(({ remedy = '' }) =>
+      remedy.replaceAll('…', ''),
+    );
     const commands = remedies.flatMap((one) =>
       [...one.matchAll(/npm run ops -- ([^;,]+)/g)].map(([, args = '']) => args),
     );
     expect(commands).toContain('dlq drop --channel teams --all');
-    expect(commands.length).toBeGreaterThan(4);
+    expect(commands.length).toBeGreaterThan(6);
     for (const command of commands) {
       const { terminal, written } = recordingTerminal({});
       const findDeployment = async () => {
@@ -141,13 +150,50 @@ describe('the preflight', () => {
 
   it.each<[string, Partial<Parts>, string]>([
     ['a channel with rows or letters', { channels: ['email', 'slack', 'webhook'] }, 'drop teams, which has 3 rows'],
-    ['members', { newsletters: false }, 'tables of newsletters, which hold members'],
     ['keys', { api: false }, 'the API keys of producers'],
   ])('refuses a change that would drop %s', (_, changes, says) => {
     expect(badOf(GOOD, { ...ALL, ...changes }, HELD)).toMatchObject([
       { check: 'parts', state: 'refused', says: expect.stringContaining(says) },
     ]);
-    expect(badOf(GOOD, { ...ALL, ...changes }, { ...HELD, work: {}, members: false, keys: false })).toEqual([]);
+    expect(badOf(GOOD, { ...ALL, ...changes }, { ...HELD, work: {}, mailings: false, keys: false })).toEqual([]);
+  });
+
+  it('says that what is retained is left behind', () => {
+    expect(badOf(GOOD, { ...ALL, api: false, retain: true }, HELD)).toMatchObject([
+      {
+        says: 'The deployment would leave behind the API keys of producers, and start empty when it is switched on again.',
+      },
+    ]);
+  });
+
+  it.each<[Parts['newsletters'], Partial<Holdings>, string[]]>([
+    ['data', {}, ['warning: The unsubscribe links of all newsletters sent so far would answer 404.']],
+    [
+      false,
+      {},
+      [
+        'warning: The unsubscribe links of all newsletters sent so far would answer 404.',
+        'refused: The deployment would delete the tables of newsletters, which hold something.',
+      ],
+    ],
+    ['data', { unfinished: true }, ['refused: The deployment would stop newsletters halfway: some are unfinished.']],
+    ['data', { mailings: false }, []],
+    ['data', { newsletters: 'data' }, []],
+    [
+      false,
+      { newsletters: 'data' },
+      ['refused: The deployment would delete the tables of newsletters, which hold something.'],
+    ],
+    [true, { newsletters: 'data' }, []],
+  ])('says what newsletters %j end, of a stage with %j', (newsletters, held, says) => {
+    const bad = badOf(GOOD, { ...ALL, newsletters }, { ...HELD, ...held });
+    expect(bad.map((one) => `${one.state}: ${one.says}`)).toEqual(says);
+  });
+
+  it('names the stage that it judged', () => {
+    expect(preflight(GOOD, { ...ALL, stage: 'prod' })).toContainEqual(
+      expect.objectContaining({ check: 'stage', says: 'The stage is prod.' }),
+    );
   });
 
   it('lets a channel go that has nothing', () => {

@@ -5,15 +5,24 @@ import type { readAccount, readLeftovers } from '../../../adapters/deployment/ac
 import { DEFAULT_STACK, STACK_VARIABLE } from '../../../adapters/deployment/aws-deployment.ts';
 import { createDeploymentClients } from '../../../adapters/deployment/deployment-clients.ts';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
+import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
 import { CHANNELS, type Channel, channelsIn } from '../../../core/model/channels.ts';
 import { laneStatus } from '../../../core/operator/views/lane-status.ts';
 import { listKeys } from '../../../operator-service/keys.ts';
-import { type Finding, type Holdings, isReadable, type Parts, preflight } from '../../../operator-service/preflight.ts';
+import {
+  type Finding,
+  type Holdings,
+  isReadable,
+  preflight,
+  type Wanted,
+} from '../../../operator-service/preflight.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { table } from '../../../terminal/table.ts';
 import type { CliContext } from '../../session/session.ts';
+
+const OF_NEWSLETTERS = ['newsletters', 'members', 'emails', 'email_batches', 'email_recipients'] as const;
 
 export interface PreflightPorts {
   readonly account: typeof readAccount;
@@ -68,17 +77,20 @@ async function findingsOf(stack: string, context: CliContext, ports: PreflightPo
 }
 
 /** The parts that cdk.json gives the stage, as the app reads them. */
-function partsIn(cdkJson: string, stage: string): Parts {
+function partsIn(cdkJson: string, stage: string): Wanted {
   const root = JSON.parse(cdkJson)?.context?.['notification-retry'];
   const config = root?.stages?.[stage];
   if (typeof config !== 'object' || config === null) {
     throw new OperatorError(`cdk.json has no stage ${stage}: name its stack with ${STACK_VARIABLE}.`);
   }
-  const { channels = CHANNELS, api = {}, newsletters = true } = config as Readonly<Record<string, unknown>>;
+  const given = config as Readonly<Record<string, unknown>>;
+  const { channels = CHANNELS, api = {}, newsletters = true, retain = stage === 'prod' } = given;
   return {
     channels: CHANNELS.filter((channel) => (channels as readonly unknown[]).includes(channel)),
     api: api !== false,
-    newsletters: newsletters !== false,
+    newsletters: newsletters === 'data' ? 'data' : newsletters !== false,
+    stage,
+    retain: retain === true,
   };
 }
 
@@ -87,7 +99,7 @@ async function holdingsOf({ findDeployment, clock }: CliContext): Promise<Holdin
   const clients = createDeploymentClients(deployment);
   const { dynamodb, sqs } = clients;
   try {
-    const { tables, lane_queues } = deployment;
+    const { tables, lane_queues, newsletter_queues } = deployment;
     const channels = channelsIn(lane_queues);
     const mark = createShardMark(dynamodb, tables.pipeline_state);
     const index = createDueIndex(dynamodb, tables.notification_log, async () => (await mark.read()).work);
@@ -103,13 +115,18 @@ async function holdingsOf({ findDeployment, clock }: CliContext): Promise<Holdin
       // A dead row has a letter as a rule.
       work[channel] = Math.max(inIndex, await lettersIn(deployment.dead_letter_queues[channel]));
     }
-    const has = (table: 'api_keys' | 'members') => Object.keys(tables).includes(table);
-    const holds = async (TableName: string) =>
-      ((await dynamodb.send(new ScanCommand({ TableName, Limit: 1 }))).Count ?? 0) > 0;
-    const members = has('members') && (await holds(tables.members));
+    const has = (table: keyof typeof tables) => Object.keys(tables).includes(table);
+    const holds = async (table: keyof typeof tables, IndexName?: string) =>
+      has(table) &&
+      ((await dynamodb.send(new ScanCommand({ TableName: tables[table], IndexName, Limit: 1 }))).Count ?? 0) > 0;
+    const mailings = (await Promise.all(OF_NEWSLETTERS.map((table) => holds(table)))).includes(true);
+    const queues = Object.values(newsletter_queues);
+    const messages = await Promise.all(queues.map(lettersIn));
+    const unfinished = messages.some((count) => count > 0) || (await holds('emails', ACTIVE_EMAILS_INDEX));
     const shown = has('api_keys') ? await listKeys(undefined, { dynamodb, deployment, clock }) : [];
     const keys = shown.some(({ state }) => state === 'valid');
-    return { channels, work, api: has('api_keys'), newsletters: has('members'), members, keys };
+    const newsletters = has('members') && (queues.length > 0 || 'data');
+    return { channels, work, api: has('api_keys'), newsletters, mailings, unfinished, keys };
   } finally {
     clients.destroy();
   }
