@@ -125,7 +125,7 @@ export async function readLeftovers(stack: string, given: Access = {}): Promise<
   const secrets: SecretListEntry[] = [];
   const manager = new SecretsManagerClient(access as SecretsManagerClientConfig);
   for await (const { SecretList = [] } of paginateListSecrets({ client: manager }, {})) {
-    secrets.push(...SecretList.filter(({ Description }) => Description?.startsWith(mark)));
+    secrets.push(...SecretList.filter((one) => one.Description?.startsWith(mark) && !isOfAnother(stack, one)));
   }
   // Read last: what a deployment makes meanwhile is owned by then.
   const owned = await ownedBy(stack, access);
@@ -148,6 +148,11 @@ export async function readLeftovers(stack: string, given: Access = {}): Promise<
 /** CloudFormation names a table `<stack>-<logical id>-<random>`; a table of `prod-eu` is none of `prod`. */
 function isNamedBy(stack: string, table: string): boolean {
   return table.startsWith(`${stack}-`) && /^[^-]+-[^-]+$/.test(table.slice(stack.length + 1));
+}
+
+/** CloudFormation's own tag: the construct makes the same descriptions in a stack of any name. */
+function isOfAnother(stack: string, { Tags = [] }: SecretListEntry): boolean {
+  return Tags.some(({ Key, Value }) => Key === 'aws:cloudformation:stack-name' && Value !== stack);
 }
 
 /** Physical ids of what the stack and those whose names go on from its own still have. */

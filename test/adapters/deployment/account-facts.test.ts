@@ -13,8 +13,20 @@ const TABLE = `${OWN}-TablesLogAB12-1XYZ`;
 const OLD_TABLE = `${OWN}-TablesLogAB12-0OLD`;
 const secretArn = (name: string) => `arn:aws:secretsmanager:us-east-1:111122223333:secret:${name}-AbCdEf`;
 const SECRETS = [
-  { Name: 'Hash', ARN: secretArn('Hash'), Description: "notification-retry prod: key of the recipients' hash" },
+  {
+    Name: 'Hash',
+    ARN: secretArn('Hash'),
+    Description: "notification-retry prod: key of the recipients' hash",
+    Tags: [{ Key: 'aws:cloudformation:stack-name', Value: OWN }],
+  },
   { Name: 'Eu', ARN: secretArn('Eu'), Description: 'notification-retry prod-eu: key of the hash' },
+  // Of the same stage, by the construct in the stack of another app.
+  {
+    Name: 'App',
+    ARN: secretArn('App'),
+    Description: 'notification-retry prod: key of the hash',
+    Tags: [{ Key: 'aws:cloudformation:stack-name', Value: 'another-stack' }],
+  },
 ];
 
 let aws: Loopback;
