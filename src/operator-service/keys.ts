@@ -36,9 +36,12 @@ export interface MadeKey {
 export async function createKey(request: NewKey, deps: KeyDeps, decide: Decide): Promise<MadeKey> {
   const { tenant, lifetime_ms, rate_limit, description } = request;
   const scopes = [...new Set(request.scopes)];
-  const { answer } = await decide({ what: 'key.create', on: [tenant], details: { scopes } }, async () => {
+  // Its id is in the audit log before the key works.
+  const made = newApiKey();
+  const decision = { what: 'key.create', on: [made.key_id, tenant], details: { scopes } };
+  const { answer } = await decide(decision, async () => {
     const now = deps.clock();
-    const made = await issue(deps, {
+    const answer = await issue(made, deps, {
       tenant_id: tenant,
       scopes,
       created_at: now.toISOString(),
@@ -46,7 +49,7 @@ export async function createKey(request: NewKey, deps: KeyDeps, decide: Decide):
       ...(rate_limit !== undefined && { rate_limit }),
       ...(description !== undefined && { description }),
     });
-    return { answer: made, stored: { ...made, key: null }, result: { created: 1 } };
+    return { answer, stored: { ...answer, key: null }, result: { created: 1 } };
   });
   return answer;
 }
@@ -78,14 +81,15 @@ export async function rotateKey(
   deps: KeyDeps,
   decide: Decide,
 ): Promise<RotatedKey> {
-  const { answer } = await decide({ what: 'key.rotate', on: [key_id] }, async () => {
-    const rotated = await rotate(key_id, keep_old_ms, deps);
+  const successor = newApiKey();
+  const { answer } = await decide({ what: 'key.rotate', on: [key_id, successor.key_id] }, async () => {
+    const rotated = await rotate(key_id, successor, keep_old_ms, deps);
     return { answer: rotated, stored: { ...rotated, key: null }, result: { rotated: 1 } };
   });
   return answer;
 }
 
-async function rotate(key_id: string, keep_old_ms: number, deps: KeyDeps): Promise<RotatedKey> {
+async function rotate(key_id: string, successor: FreshKey, keep_old_ms: number, deps: KeyDeps): Promise<RotatedKey> {
   const store = storeOf(deps);
   const old = await store.get(key_id);
   if (old === undefined || old.revoked_at !== undefined) throw keyNotFound(key_id);
@@ -95,7 +99,7 @@ async function rotate(key_id: string, keep_old_ms: number, deps: KeyDeps): Promi
   // The new key lives as long as the old key was meant to live.
   const given = expires_at === undefined ? undefined : Date.parse(expires_at) - Date.parse(old.created_at);
   const lifetime = rotated_at === undefined ? given : lifetime_ms;
-  const made = await issue(deps, {
+  const made = await issue(successor, deps, {
     ...same,
     created_at: new Date(now).toISOString(),
     ...(lifetime !== undefined && { expires_at: new Date(now + lifetime).toISOString() }),
@@ -107,8 +111,13 @@ async function rotate(key_id: string, keep_old_ms: number, deps: KeyDeps): Promi
   return { ...made, tenant_id: old.tenant_id, old_ends_at };
 }
 
-async function issue(deps: KeyDeps, rest: Omit<ApiKey, 'key_id' | 'secret_hash'>): Promise<MadeKey> {
-  const { key_id, key, secret_hash } = newApiKey();
+type FreshKey = ReturnType<typeof newApiKey>;
+
+async function issue(
+  { key_id, key, secret_hash }: FreshKey,
+  deps: KeyDeps,
+  rest: Omit<ApiKey, 'key_id' | 'secret_hash'>,
+): Promise<MadeKey> {
   await storeOf(deps).create({ ...rest, key_id, secret_hash });
   return { key_id, key };
 }

@@ -109,6 +109,12 @@ describe('an action', () => {
     const { keys } = await page.ok('GET /api/keys', { query: { tenant: 'T1' } });
     expect(keys).toMatchObject([{ state: 'valid' }, { key_id, state: 'revoked' }]);
     expect(JSON.stringify([keys, page.records])).not.toContain(key?.slice(21));
+    const audited = await page.ok('GET /api/audit', { query: { target: key_id } });
+    expect(audited.entries.map(({ what, on }) => [what, on])).toEqual([
+      ['key.revoke', [key_id]],
+      ['key.rotate', [key_id, keys[0]?.key_id]],
+      ['key.create', [key_id, 'T1']],
+    ]);
   });
 });
 
