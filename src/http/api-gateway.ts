@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { HttpAnswer, HttpRequest } from './kernel.ts';
+import { queryOf } from './paths.ts';
 
 /** An event in payload format 2.0, whatever authorizer there is. */
 type ProxyEvent = Omit<APIGatewayProxyEventV2, 'requestContext'> & {
@@ -8,13 +9,11 @@ type ProxyEvent = Omit<APIGatewayProxyEventV2, 'requestContext'> & {
 
 export function requestOf<C>(event: ProxyEvent, caller: C): HttpRequest<C> {
   const { routeKey, rawPath, rawQueryString, pathParameters = {}, headers, body = '', isBase64Encoded } = event;
-  const query = new URLSearchParams(rawQueryString);
   return {
     method: event.requestContext.http.method,
     path: rawPath,
     matched: { key: routeKey, path: pathParameters },
-    // A name that comes twice keeps both values, so that no schema takes one of them for all there was.
-    query: Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(',')])),
+    query: queryOf(new URLSearchParams(rawQueryString)),
     headers,
     body: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'),
     caller,

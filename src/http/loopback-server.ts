@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type AllowPage, loopbackRefusal } from '../processes/loopback-guard.ts';
 import type { HttpRequest } from './kernel.ts';
+import { queryOf } from './paths.ts';
 
 export type Handle = (request: IncomingMessage, response: ServerResponse, body: Buffer) => Promise<void> | void;
 
@@ -118,7 +119,7 @@ export function requestOf<C>({ method = 'GET', headers }: IncomingMessage, url: 
   return {
     method,
     path: url.pathname,
-    query: Object.fromEntries(url.searchParams),
+    query: queryOf(url.searchParams),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(',')])),
     body,
     caller,

@@ -49,3 +49,8 @@ export function matchRoute(keys: readonly string[], method: string, path: string
 function decodedEntry([name, segment]: [string, string]): [string, string] {
   return [name, decodeURIComponent(segment)];
 }
+
+/** A name that comes twice keeps both values, so that no schema takes one of them for all there was. */
+export function queryOf(query: URLSearchParams): Record<string, string> {
+  return Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(',')]));
+}

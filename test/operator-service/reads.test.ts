@@ -108,6 +108,11 @@ describe('the reads of the console', () => {
     }
   });
 
+  it('refuse a parameter that comes twice, as behind API Gateway', async () => {
+    const { status } = await fetch(`${page.origin}/api/notifications?limit=5&limit=7`);
+    expect(status).toBe(400);
+  });
+
   it('refuse a cursor of another list', async () => {
     const { status, body } = await page.call('GET /api/notifications', { query: { cursor: 'bm9uc2Vuc2U' } });
     expect([status, body]).toEqual([400, expect.objectContaining({ remedy: expect.any(String) })]);
