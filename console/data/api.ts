@@ -69,11 +69,6 @@ export async function write<K extends PostRoute>(route: K, params: Params, body:
   return (await bodyOf(response)) as Answer<K>;
 }
 
-/** One per decision of a person. `crypto.randomUUID` exists on https and loopback only, where the console runs. */
-export function newRequestId(): string {
-  return crypto.randomUUID();
-}
-
 export function problemOf(error: unknown): ProblemBody {
   if (error instanceof ProblemError) return error.problem;
   return { ...UNREACHABLE, title: 'The page has a defect', detail: String(error), remedy: 'Load the page again.' };

@@ -1,7 +1,8 @@
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import type { KeyView } from '../../src/operator-service/contract/keys.ts';
-import { newRequestId, problemOf, write } from '../data/api.ts';
+import { problemOf, write } from '../data/api.ts';
+import { newRequestId } from '../data/request-id.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import type { NotificationDetail } from '../../src/operator-service/contract/notifications.ts';
-import { newRequestId, problemOf, write } from '../data/api.ts';
+import { problemOf, write } from '../data/api.ts';
+import { newRequestId } from '../data/request-id.ts';
 import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf } from '../navigation/router.ts';

@@ -1,7 +1,8 @@
 import { useContext, useState } from 'preact/hooks';
 import type { OperationAction } from '../../src/operator-service/contract/choices.ts';
 import type { OperationView } from '../../src/operator-service/contract/operations.ts';
-import { newRequestId, problemOf, write } from '../data/api.ts';
+import { problemOf, write } from '../data/api.ts';
+import { newRequestId } from '../data/request-id.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { Badge } from '../parts/badge.tsx';

@@ -2,7 +2,8 @@ import { useContext, useRef, useState } from 'preact/hooks';
 import { KEY_SCOPES, quoted } from '../../../src/operator-service/contract/choices.ts';
 import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
 import type { CreatedKey } from '../../../src/operator-service/contract/keys.ts';
-import { newRequestId, problemOf, write } from '../../data/api.ts';
+import { problemOf, write } from '../../data/api.ts';
+import { newRequestId, nextRequestId } from '../../data/request-id.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -61,8 +62,9 @@ function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly on
     try {
       onCreated(await write('POST /api/keys', {}, { request_id: request_id.current, ...wanted }));
     } catch (error) {
-      request_id.current = newRequestId();
-      setProblem(problemOf(error));
+      const failed = problemOf(error);
+      request_id.current = nextRequestId(request_id.current, failed);
+      setProblem(failed);
     }
   };
   return (

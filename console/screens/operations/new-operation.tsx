@@ -6,7 +6,8 @@ import type {
   OperationFilter,
   OperationView,
 } from '../../../src/operator-service/contract/operations.ts';
-import { newRequestId, problemOf, write } from '../../data/api.ts';
+import { problemOf, write } from '../../data/api.ts';
+import { newRequestId, nextRequestId } from '../../data/request-id.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
 import { navigate } from '../../navigation/router.ts';
@@ -45,9 +46,9 @@ export function NewOperation({ filter, kinds = OPERATION_KINDS, onClose }: NewOp
       const body = { request_id: request_id.current, kind, filter, rate, ...(most > 0 && { limit: most }) };
       setOperation(await write('POST /api/operations', {}, body));
     } catch (error) {
-      // Another attempt is another decision: the first id may stand for a refused body.
-      request_id.current = newRequestId();
-      setProblem(problemOf(error));
+      const failed = problemOf(error);
+      request_id.current = nextRequestId(request_id.current, failed);
+      setProblem(failed);
     }
   };
   return (
