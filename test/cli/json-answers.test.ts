@@ -109,7 +109,7 @@ function numbered() {
     text
       .replace(/(?<="sent_at":")[^"]+(?=","state")/g, (found) => number(found, 'queued'))
       .replace(/\b[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\b/g, (found) => number(found, 'id'))
-      .replace(/(?<="key_id":"|"on":\["|keys \w+ )[\da-f]{16}(?=["\s])/g, (found) => number(found, 'key_id'))
+      .replace(/(?<="key_id":"|"on":\["(?:\w+",")?|keys \w+ )[\da-f]{16}(?=["\s])/g, (found) => number(found, 'key_id'))
       .replace(/(?<="key":")[^"]+/g, (found) => number(found, 'key'))
       .replace(/\bop-[\w-]+/g, (found) => number(found, 'operation'))
       .replace(/(?<="who":")(?!ann")[^"]+/g, '<operator>')
