@@ -8,14 +8,15 @@ type ProxyEvent = Omit<APIGatewayProxyEventV2, 'requestContext'> & {
 };
 
 export function requestOf<C>(event: ProxyEvent, caller: C): HttpRequest<C> {
-  const { routeKey, rawPath, rawQueryString, pathParameters = {}, headers, body = '', isBase64Encoded } = event;
+  const { routeKey, rawPath, rawQueryString, pathParameters, headers, body, isBase64Encoded } = event;
   return {
     method: event.requestContext.http.method,
     path: rawPath,
-    matched: { key: routeKey, path: pathParameters },
+    // Gateways that are not AWS's send null for what is not there.
+    matched: { key: routeKey, path: pathParameters ?? {} },
     query: queryOf(new URLSearchParams(rawQueryString)),
     headers,
-    body: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'),
+    body: Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8'),
     caller,
   };
 }
