@@ -80,6 +80,7 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
     };
 
     const ATTEMPTS: Readonly<Record<string, Attempt>> = {
+      preflight: { args: () => ['preflight', '--json'] },
       status: { args: () => ['status'] },
       sweeps: { args: () => ['sweeps'] },
       audit: { args: () => ['audit'] },

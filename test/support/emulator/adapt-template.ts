@@ -9,7 +9,7 @@ export function adaptTemplate(template: JsonObject, issuer: string): JsonObject 
   const resources = objectAt(template['Resources'], 'Resources');
   const mathAlarms = idsOf(resources, isMathAlarm);
   const secrets = idsOf(resources, ({ Type }) => Type === 'AWS::SecretsManager::Secret');
-  const removed = new Set([...mathAlarms, ...idsOf(resources, isPageDeployment)]);
+  const removed = new Set([...mathAlarms, ...idsOf(resources, isByFunctionOfCdk)]);
   const kept = Object.fromEntries(Object.entries(resources).filter(([id]) => !removed.has(id)));
   return objectAt(
     rewrite({ ...template, Resources: kept }, (value) => {
@@ -32,9 +32,12 @@ function isMathAlarm({ Type, Properties }: JsonObject): boolean {
   return Type === 'AWS::CloudWatch::Alarm' && isObject(Properties) && Properties['Metrics'] !== undefined;
 }
 
-/** Gap: CDK's function that copies the console's page needs boto3 and an AWS CLI, which the emulator's Python has not. */
-function isPageDeployment({ Type }: JsonObject): boolean {
-  return Type === 'Custom::CDKBucketDeployment';
+/**
+ * Gap: CDK's function that copies the console's page needs boto3 and an AWS CLI, which the emulator's Python has not. The
+ * one that empties a bucket never answers: its answer goes to a URL of S3 that the emulator does not make.
+ */
+function isByFunctionOfCdk({ Type }: JsonObject): boolean {
+  return Type === 'Custom::CDKBucketDeployment' || Type === 'Custom::S3AutoDeleteObjects';
 }
 
 /** Gap: `{"column":{"S":[{"exists":false}]}}` does not match a record without the column. On AWS it does (test/tools). */

@@ -17,6 +17,12 @@ interface ResourceRow {
 const ANY = /./;
 const ROWS: readonly ResourceRow[] = [
   {
+    documented: 'the actions of `preflight`',
+    commands: /^preflight/,
+    actions: ANY,
+    resources: () => ['*'],
+  },
+  {
     documented: '`dynamodb:…` of `keys`',
     commands: /^keys/,
     actions: /^dynamodb:/,
@@ -26,6 +32,12 @@ const ROWS: readonly ResourceRow[] = [
     documented: '`dynamodb:Query` of `audit`',
     commands: /^audit/,
     actions: /:Query$/,
+    resources: ({ AuditTable }) => [tableOf(AuditTable)],
+  },
+  {
+    documented: '`dynamodb:PutItem` of each command that changes something',
+    commands: ANY,
+    actions: /:PutItem$/,
     resources: ({ AuditTable }) => [tableOf(AuditTable)],
   },
   {
@@ -160,6 +172,7 @@ function besides(command: string, actions: readonly string[], { DataKey = '', ..
     ...(actions.some((action) => WRITES.test(action))
       ? [{ actions: ['kms:Encrypt', 'kms:GenerateDataKey'], resources: [DataKey] }]
       : []),
+    ...(command === 'preflight' ? [{ actions: FIND_STACK.actions, resources: ['*'] }] : []),
     ...(command.startsWith('members')
       ? [
           { actions: ['secretsmanager:GetSecretValue'], resources: [RecipientHashSecret] },
