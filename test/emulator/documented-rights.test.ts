@@ -84,8 +84,9 @@ const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
   'an operator manage API keys': {
     where: 'docs/runbook.md, "Operator commands", keys',
     documented: ['keys create', 'keys list', 'keys rotate', 'keys revoke'].map(rightsOf).join(' ') + OPERATOR_RIGHTS,
-    rights: ({ ApiKeysTable, DataKey = '' }) => [
+    rights: ({ ApiKeysTable, AuditTable, DataKey = '' }) => [
       FIND_STACK,
+      { actions: ['dynamodb:PutItem'], resources: [tableOf(AuditTable)] },
       {
         actions: ['dynamodb:PutItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:Scan'],
         resources: [tableOf(ApiKeysTable)],
