@@ -38,7 +38,12 @@ function bind() {
   const { clock } = shared;
   const deps: Omit<StartDeps, 'remaining_ms'> = {
     ...shared,
-    chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
+    chunks: createChunkStore(client, {
+      table: env.EMAIL_RECIPIENTS_TABLE,
+      sealer,
+      clock,
+      recipient_days: env.RECIPIENT_DAYS,
+    }),
     candidates: createCandidateReader(
       createMemberStore(client, env.MEMBERS_TABLE, clock),
       createMemberSealing(sealer, hashKey),

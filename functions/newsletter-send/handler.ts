@@ -4,10 +4,11 @@ import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-s
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { readAccountLimits } from '../../src/adapters/email/account-limits.ts';
-import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
+import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
@@ -58,18 +59,20 @@ function bind() {
   const shared = bindNewsletter(env, client, observability);
   const { sealer, hashKey, unsubscribeSecret } = createSecretsAndKeys(env, client);
   const { clock } = shared;
+  // Two chunks are looked at together, in each of two batches at once.
+  const sealing = withRecentHashes(createMemberSealing(sealer, hashKey), 4 * CHUNK_SIZE);
   const deps: Omit<SendDeps, 'remaining_ms'> = {
     ...shared,
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     provider: sesOnFirstEmail(env.NEWSLETTER_CONFIGURATION_SET).provider,
     pacing: bindSendPacing(env, client, observability),
-    exclusions: createLateExclusions(
-      createMemberStore(client, env.MEMBERS_TABLE, clock),
-      createMemberSealing(sealer, hashKey),
-    ),
+    exclusions: createLateExclusions(createMemberStore(client, env.MEMBERS_TABLE, clock), sealing),
     renderings: renderingsOnFirstEmail(),
-    unsubscribeUrl: async (place) => `${env.API_URL}/u/${unsubscribeToken(await unsubscribeSecret(), place)}`,
+    async unsubscribeUrl(place, { tenant_id, member_email }) {
+      const email_hash = await sealing.emailHash(tenant_id, member_email);
+      return `${env.API_URL}/u/${unsubscribeToken(await unsubscribeSecret(), { ...place, email_hash })}`;
+    },
   };
   return withObservability(createHandler(deps, observability), observability);
 }

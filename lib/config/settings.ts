@@ -4,8 +4,9 @@ import { BREAKER_SETTINGS } from '../../src/core/breaker/breaker-policy.ts';
 import { INDEX_SHARD_SETTINGS } from '../../src/core/model/index-shards.ts';
 import { RETRY_SETTINGS } from '../../src/core/model/retry-policy.ts';
 import { isTimeZone } from '../../src/core/model/time.ts';
+import { RECIPIENT_DAYS } from '../../src/core/newsletter/model/chunk.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
-import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
+import { UNCERTAIN_MINUTES } from '../../src/core/newsletter/model/job-limits.ts';
 import { JOB_RETRY_SETTINGS } from '../../src/core/newsletter/model/job-retries.ts';
 import { PACING_SETTINGS } from '../../src/core/pacing/pacing-policy.ts';
 import { ALARM_SETTINGS } from './alarm-settings.ts';
@@ -115,13 +116,13 @@ export const SETTINGS = {
        * @ja 結果不明の受信者について SES のイベントを待つ時間（分）。この時間が過ぎるまで
        * [`resolve --resend`](docs/decisions/newsletters/calls-and-outcomes.md#0190) はその受信者に再送しない。0 は待たない
        */
-      uncertainMinutes: {
-        from: 0,
-        to: 1440,
-        unit: 'minutes; 0: at once',
-        whole: true,
-        standard: DEFAULT_JOB_LIMITS.uncertain_ms / 60_000,
-      },
+      uncertainMinutes: { from: 0, to: 1440, unit: 'minutes; 0: at once', whole: true, standard: UNCERTAIN_MINUTES },
+      /**
+       * Days for which an email's [recipients](docs/decisions/newsletters/unsubscribe-and-rates.md#0110) are kept:
+       * afterwards they are neither listed nor sent to again.
+       * @ja メールの[受信者](docs/decisions/newsletters/unsubscribe-and-rates.md#0110)を保持する日数。過ぎると一覧も再送もできない
+       */
+      recipientDays: { from: 14, to: 730, unit: 'days', whole: true, standard: RECIPIENT_DAYS },
       /**
        * When the clock looks for emails whose time has come: EventBridge cron or rate, UTC.
        * @ja 時刻になったメールを探すスケジュール。EventBridge の cron または rate（UTC）

@@ -9,6 +9,8 @@ import { emailContent, emailRow, recipient } from '../support/newsletter/job-row
 
 const SECRET = 'a secret of some length for tests only';
 const PLACE = { email_id: 'email-1', batch_id: '00003', chunk: 2, n: 1 };
+/** Of an address, as suppressions are kept. */
+const HASH = 'AbCdEfGhIjKlMnOpQrStUv';
 const ring = (current: string, keys: readonly string[]) =>
   JSON.stringify({
     current,
@@ -21,10 +23,13 @@ describe('a token', () => {
     expect(readUnsubscribeToken(SECRET, token)).toEqual(PLACE);
     expect(readUnsubscribeToken('another secret', token)).toBeUndefined();
     expect(token).toMatch(/^[\w.-]+$/);
+    const named = { ...PLACE, email_hash: HASH };
+    expect(readUnsubscribeToken(SECRET, unsubscribeToken(SECRET, named))).toEqual(named);
   });
 
   it('is refused when anything of it is changed', () => {
-    const token = unsubscribeToken(SECRET, PLACE);
+    const token = unsubscribeToken(SECRET, { ...PLACE, email_hash: HASH });
+    expect(readUnsubscribeToken(SECRET, token.replace(`.${HASH}`, ''))).toBeUndefined();
     for (let i = 0; i < token.length; i++) {
       const other = `${token.slice(0, i)}${token[i] === '1' ? '2' : '1'}${token.slice(i + 1)}`;
       expect(readUnsubscribeToken(SECRET, other), other).toBeUndefined();
@@ -128,6 +133,15 @@ describe('the unsubscribe link', () => {
     expect((await ask('POST', token)).statusCode).toBe(200);
     expect(new Set(unsubscribed)).toEqual(new Set(['tenant-1 hash-m1@example.com news']));
     expect(await bits()).toBe(1);
+  });
+
+  it('works when the recipients of its chunk have expired, by the hash of the address', async () => {
+    chunks = new MemoryChunks();
+    const token = unsubscribeToken(SECRET, { ...PLACE, email_hash: HASH });
+    expect((await ask('POST', token)).statusCode).toBe(200);
+    expect(unsubscribed).toEqual([`tenant-1 ${HASH} news`]);
+    expect(await bits()).toBe(1);
+    expect((await ask('POST', unsubscribeToken(SECRET, PLACE))).statusCode).toBe(404);
   });
 
   it('answers alike, after as many reads, whatever is wrong with it', async () => {

@@ -66,6 +66,8 @@ export const newsletterPrepareEnv = /* @__PURE__ */ environment(localOnly, newsl
   PIPELINE_STATE_TABLE: name,
   DATA_KEYS_TABLE: name,
   RECIPIENT_KEY_ARN: optionalName,
+  /** Days for which addresses of recipients are kept. */
+  RECIPIENT_DAYS: wholeNumber,
 });
 
 export const newsletterSendEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, {

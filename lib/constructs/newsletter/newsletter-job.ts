@@ -67,6 +67,7 @@ export class NewsletterJob extends Construct {
         ...jobEnvironment(props),
         ...recipientEnvironment(props),
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+        RECIPIENT_DAYS: String(config.newsletter.recipientDays),
       } satisfies NewsletterPrepareEnv,
       permissions: [
         allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),

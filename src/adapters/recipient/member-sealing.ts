@@ -5,6 +5,25 @@ import { mailbox } from '../email/address.ts';
 import type { Sealer, SealOwner } from '../sealing/sealer.ts';
 import { recipientHash } from '../signing/hashed-ids.ts';
 
+/** Remembers the hashes of the last addresses: a sender needs each for the facts of the address, and for its link. */
+export function withRecentHashes<S extends Pick<Sealing, 'emailHash'>>(sealing: S, most: number): S {
+  const recent = new Map<string, Promise<string>>();
+  return {
+    ...sealing,
+    emailHash(tenant_id, email) {
+      const key = `${tenant_id} ${email}`;
+      const known = recent.get(key);
+      if (known !== undefined) return known;
+      const hash = sealing.emailHash(tenant_id, email);
+      recent.set(key, hash);
+      hash.catch(() => recent.delete(key));
+      const [oldest] = recent.keys();
+      if (recent.size > most && oldest !== undefined) recent.delete(oldest);
+      return hash;
+    },
+  };
+}
+
 /** Address and name of members, sealed together; addresses are hashed as those of notifications are. */
 export function createMemberSealing(sealer: Pick<Sealer, 'seal' | 'open'>, hashKey: () => Promise<string>): Sealing {
   const ownerOf = (tenant_id: string, member_id: string): SealOwner => ({

@@ -90,25 +90,30 @@ const USE = 'unsubscribe links';
 const ringOf = createKeyRings(USE);
 
 /**
- * The signed token of a recipient's unsubscribe link (RFC 8058). It says where the recipient is stored, and nothing of whom.
+ * The signed token of a recipient's unsubscribe link (RFC 8058): the recipient's place in its mailing, and the keyed hash
+ * of the address, because the address itself is not kept as long as the link is valid. It says nothing of whom.
  * @param secret one key as text; or `{"current":"b","keys":{"a":"…","b":"…"}}`: `b` signs, and links of `a` stay valid
  */
-export function unsubscribeToken(secret: string, { email_id, batch_id, chunk, n }: RecipientPlace): string {
+export function unsubscribeToken(secret: string, { email_id, batch_id, chunk, n, email_hash }: RecipientPlace): string {
   const ring = ringOf(secret);
-  const place = `${email_id}.${batch_id}.${chunk}.${n}.${ring.current}`;
+  const parts = [email_id, batch_id, chunk, n, ...(email_hash === undefined ? [] : [email_hash]), ring.current];
+  const place = parts.join('.');
   return `${place}.${macOf(signingKey(ring, USE), place)}`;
 }
 
 /** Undefined for every text that was not made by `unsubscribeToken` with a key of the secret. */
 export function readUnsubscribeToken(secret: string, token: string): RecipientPlace | undefined {
-  const [, place, email_id, batch_id, chunk, n, id, mac] =
-    /^(([\w-]{1,64})\.([\w-]{1,20})\.(\d{1,6})\.(\d{1,3})\.([a-z0-9]{1,10}))\.([\w-]+)$/.exec(token) ?? [];
+  // Without a hash in mails that were sent before recipients expired earlier than links.
+  const [, place, email_id, batch_id, chunk, n, email_hash, id, mac] =
+    /^(([\w-]{1,64})\.([\w-]{1,20})\.(\d{1,6})\.(\d{1,3})(?:\.([\w-]{22}))?\.([a-z0-9]{1,10}))\.([\w-]+)$/.exec(
+      token,
+    ) ?? [];
   const key = ringOf(secret).keys.get(id ?? '');
   if (place === undefined || email_id === undefined || batch_id === undefined || mac?.length !== MAC_CHARACTERS) {
     return undefined;
   }
   if (key === undefined || !timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, place)))) return undefined;
-  return { email_id, batch_id, chunk: Number(chunk), n: Number(n) };
+  return { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...(email_hash !== undefined && { email_hash }) };
 }
 
 function macOf(key: KeyObject, place: string): string {

@@ -7,6 +7,7 @@ import {
   type Chunk,
   type ChunkKey,
   type ChunkState,
+  RECIPIENT_DAYS,
   type Recipient,
   UnreadableChunkError,
 } from '../../../core/newsletter/model/chunk.ts';
@@ -22,10 +23,18 @@ const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids'] as const;
 const SINGLE = ['call', 'processed_at', 'uncertain_at'] as const;
 const OPTIONAL = [...MAPS, ...SINGLE] as const;
 
+export interface ChunkStoreOptions {
+  readonly table: string;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  /** Days after which recipients expire that are put; their states and counts are kept longer. */
+  readonly recipient_days?: number;
+}
+
 /** ChunkStore on the table email_recipients: two items per chunk, so that its state changes for little. */
 export function createChunkStore(
   client: DynamoDBClient,
-  { table, sealer, clock }: { readonly table: string; readonly sealer: Sealer; readonly clock: Clock },
+  { table, sealer, clock, recipient_days = RECIPIENT_DAYS }: ChunkStoreOptions,
 ): ChunkStore {
   const chunkItem = async (chunk: Chunk, expires_at: number): Promise<Item> => {
     const { tenant_id } = chunk;
@@ -44,7 +53,7 @@ export function createChunkStore(
         chunks.flatMap(({ chunk, state }) => {
           const { email_id: _, batch_id: __, chunk: ___, ...columns } = state;
           const stored = toItem({ ...storedColumns(columns).set, version: state.version, expires_at });
-          return [chunkItem(chunk, expires_at), { ...stateKeyOf(state), ...stored }];
+          return [chunkItem(chunk, expiresAt(clock(), recipient_days)), { ...stateKeyOf(state), ...stored }];
         }),
       );
       await Promise.all(groups(items, MAX_WRITES).map((group) => putItems(client, table, group)));

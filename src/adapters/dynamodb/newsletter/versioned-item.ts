@@ -8,11 +8,11 @@ import { type Change, isOwnWrite } from '../../../core/newsletter/model/ports.ts
 import type { Item } from '../table/item.ts';
 import { updateExpression } from '../table/single-item.ts';
 
-/** How long newsletters' rows are kept after they were written; unsubscribe links end with them. */
-const KEPT_MS = 2 * 365 * 86_400_000;
+/** How long newsletters' rows are kept after they were written, in days; unsubscribe links end with them. */
+const KEPT_DAYS = 2 * 365;
 
-export function expiresAt(now: Date): number {
-  return Math.floor((now.getTime() + KEPT_MS) / 1000);
+export function expiresAt(now: Date, days = KEPT_DAYS): number {
+  return Math.floor((now.getTime() + days * 86_400_000) / 1000);
 }
 
 export interface VersionedItem<T> {

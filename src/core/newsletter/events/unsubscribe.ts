@@ -1,10 +1,14 @@
 import type { Clock } from '../../model/time.ts';
-import { CHUNK_SIZE, type ChunkKey, type Recipient } from '../model/chunk.ts';
+import { CHUNK_SIZE, type ChunkKey, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { hasBit, withBits } from '../model/recipient-state.ts';
 
-export type RecipientPlace = ChunkKey & { readonly n: number };
+export interface RecipientPlace extends ChunkKey {
+  readonly n: number;
+  /** Keyed hash of tenant and address: outlives the chunk. */
+  readonly email_hash?: string;
+}
 
 export interface UnsubscribeDeps {
   readonly emails: Pick<EmailStore, 'read' | 'content'>;
@@ -31,19 +35,23 @@ export async function emailOf(
 /**
  * Unsubscribes a recipient from the newsletter of an email, and counts it for the email. It is kept by the address, so it
  * holds for a deleted member, too, and outlives imports; a member who has another address since is unsubscribed there,
- * too. May be repeated. False where there is no such recipient.
+ * too, as long as the recipients of the mailing are stored. May be repeated. False where there is no such recipient.
  */
 export async function unsubscribe(place: RecipientPlace | undefined, deps: UnsubscribeDeps): Promise<boolean> {
   const email = await emailOf(place, deps);
   if (place === undefined || email === undefined) return false;
-  const { email_id, batch_id, chunk, n } = place;
-  const stored = await deps.chunks.readChunk({ email_id, batch_id, chunk });
+  const { email_id, batch_id, chunk, n, email_hash } = place;
+  const stored = await deps.chunks.readChunk({ email_id, batch_id, chunk }).catch((error: unknown) => {
+    if (email_hash !== undefined && error instanceof UnreadableChunkError) return undefined;
+    throw error;
+  });
   const recipient = stored?.recipients[n];
-  if (recipient === undefined) return false;
+  if (recipient === undefined && email_hash === undefined) return false;
   const { tenant_id, newsletter_id } = email;
   const at = deps.clock().toISOString();
   const write = (hash: string) => deps.members.unsubscribe(tenant_id, hash, newsletter_id, at);
-  await writeForPerson({ tenant_id, recipient }, write, deps);
+  if (recipient !== undefined) await writeForPerson({ tenant_id, recipient }, write, deps);
+  else if (email_hash !== undefined) await write(email_hash);
   const bit = chunk * CHUNK_SIZE + n;
   for (;;) {
     const found = await deps.events.read(email_id, batch_id);

@@ -1,6 +1,9 @@
 /** Most recipients of a chunk: one call to SES, one item, one checkpoint. */
 export const CHUNK_SIZE = 50;
 
+/** Days for which the addresses of recipients are kept where the stage says nothing else. */
+export const RECIPIENT_DAYS = 90;
+
 /** A recipient as the preparation froze it. `n` of the event tags is its place in the chunk, from 0. */
 export interface Recipient {
   /** `<email_id>-<batch_id>-<chunk>-<n>`, not stored: made when shown. */

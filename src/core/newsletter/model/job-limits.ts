@@ -69,6 +69,9 @@ export interface JobLimits {
 
 const MINUTE = 60_000;
 
+/** How long a recipient has been uncertain before `resend` takes it, where the stage says nothing else. */
+export const UNCERTAIN_MINUTES = 15;
+
 /** The retry numbers are those of batch-sending-service-job.md, リトライ仕様. */
 export const DEFAULT_JOB_LIMITS: JobLimits = {
   storage_before_sending: { tries: 10, first_ms: 2_000, longest_ms: 10 * MINUTE, within_ms: 10 * MINUTE },
@@ -97,7 +100,7 @@ export const DEFAULT_JOB_LIMITS: JobLimits = {
   throttled_ms: 2_000,
   quota_ms: 15 * MINUTE,
   email_check_ms: 3_000,
-  uncertain_ms: 15 * MINUTE,
+  uncertain_ms: UNCERTAIN_MINUTES * MINUTE,
   resolve_ms: 6_000,
   resolve_group: 10,
   suspects: 3,

@@ -62,7 +62,10 @@ export interface SendDeps {
   readonly exclusions: LateExclusions;
   readonly renderings: Renderings;
   /** The signed link of a recipient (RFC 8058). */
-  readonly unsubscribeUrl: (place: ChunkKey & { readonly n: number }) => Promise<string>;
+  readonly unsubscribeUrl: (
+    place: ChunkKey & { readonly n: number },
+    recipient: Pick<Chunk, 'tenant_id'> & Pick<Recipient, 'member_email'>,
+  ) => Promise<string>;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
   /** Does something at an interval in milliseconds until it is told to stop, whether or not it succeeds. */
@@ -80,12 +83,15 @@ export function bulkEntries(
   places: readonly number[],
   unsubscribeUrl: SendDeps['unsubscribeUrl'],
 ): Promise<readonly BulkEntry[]> {
-  const { email_id, batch_id, chunk: number } = chunk;
+  const { email_id, batch_id, chunk: number, tenant_id } = chunk;
   return Promise.all(
     places.map(async (n) => {
       const recipient = chunk.recipients[n];
       if (recipient === undefined) throw new Error(`Chunk ${number} of batch ${batch_id} has no recipient ${n}.`);
-      const unsubscribe_url = await unsubscribeUrl({ email_id, batch_id, chunk: number, n });
+      const unsubscribe_url = await unsubscribeUrl(
+        { email_id, batch_id, chunk: number, n },
+        { tenant_id, member_email: recipient.member_email },
+      );
       return {
         to: recipient.member_email,
         values: { ...mergeValues(recipient), unsubscribe_url },
