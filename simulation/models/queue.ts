@@ -1,3 +1,4 @@
+import { isNoisy } from '../../src/local/stand-ins/fair-groups.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 
 /** A message as the queue keeps it; times in epoch milliseconds. */
@@ -26,9 +27,6 @@ export interface QueueOptions<M> {
 
 /** Received and not deleted: SQS gives out no more messages. */
 const MOST_IN_FLIGHT = 120_000;
-/** A group with more than this share of what is in flight, and this many, waits for the others. */
-const NOISY_SHARE = 0.1;
-const NOISY_COUNT = 30;
 
 /** The messages of one group that can be received, and how many of it are in flight. */
 interface Group<M> {
@@ -174,7 +172,7 @@ export class SimulatedQueue<M> {
     for (const group of this.#groups.values()) {
       const at = group.visible.peek()?.visible_at;
       if (at === undefined) continue;
-      const noisy = group.inFlight >= NOISY_COUNT && group.inFlight > NOISY_SHARE * this.#inFlight.size;
+      const noisy = isNoisy(group.inFlight, this.#inFlight.size);
       if (bestNoisy === noisy ? at < bestAt : bestNoisy) [best, bestNoisy, bestAt] = [group, noisy, at];
     }
     return best;

@@ -149,11 +149,30 @@ export class Dispatcher {
   }
 
   async #send(outgoing: readonly QueuedMessage[]): Promise<void> {
-    const refused = new Set(await this.#deps.lanes.send(outgoing));
+    const refused = new Set(await this.#deps.lanes.send(inTurns(outgoing)));
     const sent = outgoing.filter((message) => !refused.has(message));
     this.#tally.sent(sent);
     this.#tally.refused += refused.size;
     this.#tally.skippedDue([...refused].filter(({ delay_seconds }) => delay_seconds === 0).length);
     this.#deps.onDispatched?.(sent);
   }
+}
+
+/**
+ * The messages of a page with the tenants taking turns in each channel, each tenant's own oldest first. In the order of
+ * the index, twelve urgent rows waited 12 s behind 300 of another tenant; SQS's fair queues see a flood only once 30 of
+ * its messages are in flight.
+ */
+function inTurns(messages: readonly QueuedMessage[]): QueuedMessage[] {
+  const turns = new Map<string, number>();
+  const turnOf = ({ message: { channel, tenant_id } }: QueuedMessage) => {
+    const key = `${channel} ${tenant_id}`;
+    const turn = turns.get(key) ?? 0;
+    turns.set(key, turn + 1);
+    return turn;
+  };
+  return messages
+    .map((message) => ({ message, turn: turnOf(message) }))
+    .sort((a, b) => a.turn - b.turn)
+    .map(({ message }) => message);
 }

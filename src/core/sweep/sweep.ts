@@ -54,7 +54,7 @@ export function isWalked(next: SweepCursor | undefined): boolean {
 const PAGE_SIZE = 250;
 
 /**
- * One run of BATCH-952: finds what is due and sends it to the lanes, urgent first, oldest first. It
+ * One run of BATCH-952: finds what is due, urgent first, oldest first, and sends it to the lanes, page by page. It
  * writes nothing but the reason of a malformed row: a crash loses nothing, and a notification that is sent twice is
  * claimed once.
  * @returns the counts, a cursor when time ran out before the end, and how many messages the lanes refused.

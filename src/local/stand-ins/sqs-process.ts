@@ -2,6 +2,7 @@ import { Server } from 'node:net';
 import type { DatabaseSync } from 'node:sqlite';
 import { startFauxqs } from 'fauxqs';
 import { serveParent } from '../processes/serve-parent.ts';
+import { receiveFairly } from './fair-groups.ts';
 
 /** Runs the SQS stand-in: `sqs-process.ts PORT [DATA_DIRECTORY]`. */
 const [port = '0', dataDir] = process.argv.slice(2);
@@ -9,6 +10,7 @@ const [port = '0', dataDir] = process.argv.slice(2);
 await serveParent(async () => {
   listenOnLoopbackOnly();
   await keepReceiveCountOnReturn();
+  await receiveFairly();
   const server = await startFauxqs({
     port: Number(port),
     logger: false,

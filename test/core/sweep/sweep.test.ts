@@ -41,6 +41,16 @@ const row = (log_id: string, changes: Partial<NotificationRow> = {}) =>
   dueRow({ log_id, work_queue: workQueueOf('due', changes.priority ?? 'normal', log_id), ...changes });
 
 describe('a sweep', () => {
+  it('lets the tenants of a page take turns, each oldest first, in each channel of its own', async () => {
+    const { run, ids } = setUp([
+      ...[9, 8, 7].map((age) => row(`flood-${age}`, { tenant_id: 'B', work_at: at(-age * MINUTE).toISOString() })),
+      row('mail-1', { tenant_id: 'B', channel: 'email', work_at: at(-MINUTE).toISOString() }),
+      ...[3, 2].map((age) => row(`own-${age}`, { tenant_id: 'A', work_at: at(-age * MINUTE).toISOString() })),
+    ]);
+    await run();
+    expect(ids()).toEqual(['flood-9', 'own-3', 'mail-1', 'flood-8', 'own-2', 'flood-7']);
+  });
+
   it('sends what is due, urgent first and oldest first, as small messages without content', async () => {
     const rows = ['info', 'normal', 'urgent', 'important'].flatMap((priority) =>
       [3, 1, 2].map((minutes) =>

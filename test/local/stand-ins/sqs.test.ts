@@ -1,6 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ChangeMessageVisibilityBatchCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import {
+  ChangeMessageVisibilityBatchCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+} from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AwsClients, awsClients } from '../../../src/local/emulator/aws-clients.ts';
 import { createQueues, queueUrl } from '../../../src/local/stand-ins/create-queues.ts';
@@ -93,6 +98,25 @@ describe('the SQS stand-in with a data directory', () => {
     expect(await receive('lane', 0)).toMatchObject([{ body: 'kept' }]);
     await receive('lane', 0);
     expect(await receive('dead')).toMatchObject([{ body: 'kept' }]);
+  });
+
+  it('receives the messages of others before those of a group that has thirty in flight, as fair queues do', async () => {
+    const lane = queueUrl(sqs.endpoint, 'lane');
+    const entry = (MessageBody: string, MessageGroupId: string) => ({ Id: MessageBody, MessageBody, MessageGroupId });
+    const flood = Array.from({ length: 50 }, (_, i) => entry(`flood-${i}`, 'B'));
+    const sent = [...flood, ...['own-0', 'own-1'].map((body) => entry(body, 'A'))];
+    for (let i = 0; i < sent.length; i += 10) {
+      await clients.sqs.send(new SendMessageBatchCommand({ QueueUrl: lane, Entries: sent.slice(i, i + 10) }));
+    }
+    const bodies = async () => (await receive('lane')).map(({ body }) => body);
+    const inOrder = (from: number, count: number) => Array.from({ length: count }, (_, i) => `flood-${from + i}`);
+    for (const from of [0, 10, 20]) expect(await bodies()).toEqual(inOrder(from, 10));
+    expect(await bodies()).toEqual(['own-0', 'own-1', ...inOrder(30, 8)]);
+    // Groups are kept with the messages.
+    await clients.sqs.send(new SendMessageCommand({ QueueUrl: lane, MessageBody: 'own-2', MessageGroupId: 'A' }));
+    await stop();
+    await start();
+    expect(await bodies()).toEqual(['own-2', ...inOrder(38, 9)]);
   });
 
   it('is reached from this machine only', () => {
