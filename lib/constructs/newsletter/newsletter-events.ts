@@ -12,6 +12,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
+import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
 import { allow, openRecipients, readSecrets, useTableKey, useWarming } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
@@ -65,24 +66,32 @@ export class NewsletterEvents extends Construct {
       }),
     );
     const set = newsletterConfigurationSet(config);
-    new ConfigurationSetEventDestination(this, 'Destination', {
-      configurationSet: new ConfigurationSet(this, 'ConfigurationSet', { configurationSetName: set }),
-      configurationSetEventDestinationName: `notification-retry-${config.stage}`,
-      // SES publishes to the default bus only.
-      destination: EventDestination.eventBus(EventBus.fromEventBusName(this, 'Bus', 'default')),
-      events: EVENTS,
-    });
-    for (const rule of RULES) this.addRule(rule, set, config.stage);
+    // SES publishes to the default bus only.
+    const destination = EventDestination.eventBus(EventBus.fromEventBusName(this, 'Bus', 'default'));
+    for (const { suffix, opens, clicks } of CONFIGURATION_SETS) {
+      new ConfigurationSetEventDestination(this, `Destination${suffix}`, {
+        configurationSet: new ConfigurationSet(this, `ConfigurationSet${suffix}`, {
+          configurationSetName: `${set}${suffix}`,
+        }),
+        configurationSetEventDestinationName: `notification-retry-${config.stage}`,
+        destination,
+        events: EVENTS.filter(
+          (event) => (opens || event !== EmailSendingEvent.OPEN) && (clicks || event !== EmailSendingEvent.CLICK),
+        ),
+      });
+    }
+    const sets = CONFIGURATION_SETS.map(({ suffix }) => `${set}${suffix}`);
+    for (const rule of RULES) this.addRule(rule, sets, config.stage);
   }
 
-  private addRule({ id, types, bounce }: NewsletterRule, set: string, stage: string): void {
+  private addRule({ id, types, bounce }: NewsletterRule, sets: readonly string[], stage: string): void {
     const rule = new Rule(this, id, { description: `notification-retry ${stage}: ${id} of a newsletter` });
     const present = [{ exists: true }];
     rule.addEventPattern({
       source: ['aws.ses'],
       detail: {
         eventType: [...types],
-        mail: { tags: { 'ses:configuration-set': [set], email_id: present, chunk: present, n: present } },
+        mail: { tags: { 'ses:configuration-set': [...sets], email_id: present, chunk: present, n: present } },
         ...(bounce && { bounce: { bouncedRecipients: { status: [{ exists: bounce.status }] } } }),
       },
     });

@@ -1,12 +1,16 @@
 import { Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
+import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
 import { allow } from '../function/permissions.ts';
 import { senderAddressOf } from '../lanes/email-provider.ts';
 
-/** The configuration set of newsletters, apart from that of notifications: its events go to other functions. */
+/**
+ * The configuration set of newsletters that tracks opens and clicks, after which the others are named
+ * (CONFIGURATION_SETS). They are apart from that of notifications: their events go to other functions.
+ */
 export function newsletterConfigurationSet({ stage }: Pick<StageConfig, 'stage'>): string {
   return `notification-retry-${stage}-newsletters`;
 }
@@ -27,7 +31,9 @@ export function allowBulk(scope: Construct, config: StageConfig): readonly Wildc
   const arn = (resource: string, resourceName: string) =>
     Stack.of(scope).formatArn({ service: 'ses', resource, resourceName });
   const [identities, templates] = [arn('identity', '*'), arn('template', '*')];
-  const resources = [identities, templates, arn('configuration-set', newsletterConfigurationSet(config))];
+  const set = newsletterConfigurationSet(config);
+  const sets = CONFIGURATION_SETS.map(({ suffix }) => arn('configuration-set', `${set}${suffix}`));
+  const resources = [identities, templates, ...sets];
   return [
     {
       statement: allow(['ses:SendBulkEmail'], resources),

@@ -31,6 +31,19 @@ export const newsletterId = v.pipe(
   v.regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 of A-Z, a-z, 0-9, _ and -'),
 );
 
+const tracked = (what: string) =>
+  v.optional(v.pipe(v.boolean('must be true or false'), v.description(`Whether ${what}`)), true);
+const tracking = v.pipe(
+  v.strictObject(
+    {
+      opens: tracked('SES puts a pixel into mails, which tells that they are opened'),
+      clicks: tracked('SES leads links by way of its own, which tells that they are clicked'),
+    },
+    objectMessage,
+  ),
+  v.description('What is tracked. Both by default'),
+);
+
 export const newsletterSchema = v.strictObject(
   {
     name: line(200),
@@ -45,6 +58,7 @@ export const newsletterSchema = v.strictObject(
         v.description('For recipients beyond the warming of the sending domain. Without it there is none'),
       ),
     ),
+    track: v.optional(tracking),
   },
   objectMessage,
 );
@@ -97,6 +111,7 @@ export const newsletterAnswer = v.object({
   reply_to: v.optional(v.string()),
   sending_domain: v.optional(v.string()),
   fallback_domain: v.optional(v.string()),
+  track: v.optional(v.object({ opens: v.boolean(), clicks: v.boolean() })),
   created_at: time,
   updated_at: time,
 });

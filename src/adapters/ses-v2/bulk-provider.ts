@@ -1,14 +1,15 @@
 import { type BulkEmailEntryResult, type SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
 import { beginning } from '../../core/model/text.ts';
 import { type MergeUse, mergeUses } from '../../core/newsletter/model/merge-fields.ts';
-import type {
-  BulkAnswer,
-  BulkCall,
-  BulkEntry,
-  BulkProvider,
-  EntryAnswer,
-  Refusal,
-  Rendering,
+import {
+  type BulkAnswer,
+  type BulkCall,
+  type BulkEntry,
+  type BulkProvider,
+  configurationSetOf,
+  type EntryAnswer,
+  type Refusal,
+  type Rendering,
 } from '../../core/newsletter/model/provider.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { fromHeader, mailbox } from '../email/address.ts';
@@ -19,6 +20,7 @@ import { CALL_RULES, classOf, ENTRY_RULES } from './refusal-rules.ts';
 export interface BulkProviderOptions {
   /** A client with `maxAttempts: 1`: a repeated call could send twice. */
   readonly client: SESv2Client;
+  /** The one that tracks opens and clicks; the others are named after it. */
   readonly configurationSet: string;
 }
 
@@ -33,7 +35,7 @@ export function createBulkProvider({ client, configurationSet }: BulkProviderOpt
       const command = new SendBulkEmailCommand({
         FromEmailAddress: fromHeader(call.from) ?? call.from,
         ...(call.reply_to !== undefined && { ReplyToAddresses: [call.reply_to] }),
-        ConfigurationSetName: configurationSet,
+        ConfigurationSetName: configurationSetOf(configurationSet, call.track),
         DefaultContent: { Template: { TemplateContent: templateOf(rendering), TemplateData: '{}' } },
         BulkEmailEntries: entries.map((entry) => entryOf(entry, rendering)),
       });

@@ -8,6 +8,7 @@ import { ReceivedLog } from './received-log.ts';
 import { type Answer, type Call, type FormatAnswer, respond } from './respond.ts';
 import { statusOf } from './scripted-answer.ts';
 import type { SesLimits } from './ses/sending-limits.ts';
+import type { ConfigurationSets } from './ses/simulated-bulk.ts';
 import { startSimulatedSes } from './ses/simulated-ses.ts';
 import { slackApiAnswer, slackApiCall, slackWebhookAnswer, slackWebhookCall } from './slack.ts';
 
@@ -19,6 +20,8 @@ export interface ProviderOptions {
   readonly dataDir: string | undefined;
   /** What the local SES allows, in place of generous limits. */
   readonly sesLimits: Partial<SesLimits> | undefined;
+  /** The configuration sets of the stack, with the kinds of events that each publishes. */
+  readonly configurationSets: ConfigurationSets;
   readonly ports: Ports;
   readonly teardown: Teardown;
 }
@@ -34,6 +37,7 @@ export async function startProviders({
   publish,
   dataDir,
   sesLimits,
+  configurationSets,
   ports,
   teardown,
 }: ProviderOptions): Promise<Providers> {
@@ -43,6 +47,7 @@ export async function startProviders({
   const ses = await startSimulatedSes(sesStandIn, received, publish, {
     port: ports.ses,
     limits: sesLimits ?? {},
+    configurationSets,
     bulkFile: dataDir === undefined ? undefined : join(dataDir, 'newsletter-mails.jsonl'),
   });
   teardown.add('simulated SES', () => ses.close());

@@ -108,6 +108,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
     sesStandIn: standIns.ses,
     sesLimits: options.sesLimits,
     publish,
+    configurationSets: plan.configurationSets,
     dataDir,
     ports,
     teardown,

@@ -15,6 +15,7 @@ const newsletter = v.strictObject({
   reply_to: v.exactOptional(v.string()),
   sending_domain: v.exactOptional(v.string()),
   fallback_domain: v.exactOptional(v.string()),
+  track: v.exactOptional(v.strictObject({ opens: v.boolean(), clicks: v.boolean() })),
   created_at: time,
   updated_at: time,
 });

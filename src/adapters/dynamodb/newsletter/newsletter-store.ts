@@ -5,7 +5,12 @@ import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
 import type { Item } from '../table/item.ts';
 import { updateExpression } from '../table/single-item.ts';
 
-const OPTIONAL = ['reply_to', 'sending_domain', 'fallback_domain'] as const satisfies readonly (keyof Newsletter)[];
+const OPTIONAL = [
+  'reply_to',
+  'sending_domain',
+  'fallback_domain',
+  'track',
+] as const satisfies readonly (keyof Newsletter)[];
 
 /** NewsletterStore on the table newsletters. */
 export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {

@@ -11,9 +11,17 @@ export interface Newsletter {
   readonly sending_domain?: string;
   /** Domain for the recipients beyond the warming allowance of the sending domain; absent: there is no warming. */
   readonly fallback_domain?: string;
+  /** What is tracked of its mails; absent: both. */
+  readonly track?: Tracking;
   /** ISO-8601 UTC with milliseconds, like all times. */
   readonly created_at: string;
   readonly updated_at: string;
+}
+
+/** Whether the provider puts a pixel into mails, and leads their links by way of its own. */
+export interface Tracking {
+  readonly opens: boolean;
+  readonly clicks: boolean;
 }
 
 export const EMAIL_STATUSES = ['pending', 'submitting', 'submitted', 'failed', 'cancelled'] as const;

@@ -1,3 +1,22 @@
+import type { Tracking } from './email.ts';
+
+/**
+ * A configuration set for each way to track: SES tracks what an event destination of the set takes, so a set without
+ * opens and clicks leaves mails as they were written.
+ */
+export const CONFIGURATION_SETS = [
+  { suffix: '', opens: true, clicks: true },
+  { suffix: '-opens', opens: true, clicks: false },
+  { suffix: '-clicks', opens: false, clicks: true },
+  { suffix: '-untracked', opens: false, clicks: false },
+] as const;
+
+/** @param set the name of the set that tracks both */
+export function configurationSetOf(set: string, { opens, clicks }: Tracking = { opens: true, clicks: true }): string {
+  const found = CONFIGURATION_SETS.find((one) => one.opens === opens && one.clicks === clicks);
+  return `${set}${found?.suffix ?? ''}`;
+}
+
 /** The provider of newsletter mail, SES v2's SendBulkEmail, as the sender needs it. */
 export interface BulkProvider {
   /** Makes one call with at most 50 entries; never rejects. The call is not repeated by the adapter. */
@@ -8,6 +27,8 @@ export interface BulkProvider {
 export interface BulkCall {
   readonly from: string;
   readonly reply_to?: string;
+  /** Absent: opens and clicks. */
+  readonly track?: Tracking;
   readonly rendering: Rendering;
   readonly entries: readonly BulkEntry[];
   /** Milliseconds until the call counts as unanswered. */

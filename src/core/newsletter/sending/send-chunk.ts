@@ -7,7 +7,7 @@ import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state
 import { BatchLostError, type BatchWork } from './batch-work.ts';
 import { giveSlotAway, isGivenUp, type Judgement, judgeAnswer, noteAnswer } from './judge-answer.ts';
 import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
-import { bulkEntries, fromAddress, type Stop } from './send-deps.ts';
+import { bulkEntries, type Stop, sentAs } from './send-deps.ts';
 
 /**
  * Sends what is pending in a chunk, each recipient at most once; who is refused for the time being waits for the next
@@ -182,10 +182,8 @@ async function claim({ state, entries, excluded }: PlannedCall, work: BatchWork)
 
 async function callContent({ chunk, entries }: PlannedCall, work: BatchWork): Promise<Omit<BulkCall, 'timeout_ms'>> {
   const { email, content, batch, deps } = work;
-  const { newsletter } = content;
   return {
-    from: fromAddress(newsletter, batch),
-    ...(newsletter.reply_to !== undefined && { reply_to: newsletter.reply_to }),
+    ...sentAs(content.newsletter, batch),
     rendering: await deps.renderings.of(email, content, batch),
     entries: await bulkEntries(chunk, entries, deps.unsubscribeUrl),
   };

@@ -102,6 +102,16 @@ export function bulkEntries(
   );
 }
 
+/** How a mail of the newsletter goes out, whoever gets it. */
+export function sentAs(newsletter: Newsletter, batch: Pick<Batch, 'fallback_sending_domain'>) {
+  const { reply_to, track } = newsletter;
+  return {
+    from: fromAddress(newsletter, batch),
+    ...(reply_to !== undefined && { reply_to }),
+    ...(track !== undefined && { track }),
+  };
+}
+
 /** The From address of a batch: that of the newsletter, at the sending domain or the fallback domain. */
 export function fromAddress(
   newsletter: Newsletter,

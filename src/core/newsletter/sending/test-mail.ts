@@ -1,7 +1,7 @@
 import type { Email, EmailContent } from '../model/email.ts';
 import { mergeValues } from '../model/merge-fields.ts';
 import type { BulkAnswer, BulkProvider } from '../model/provider.ts';
-import { fromAddress, type Renderings } from './send-deps.ts';
+import { type Renderings, sentAs } from './send-deps.ts';
 
 /** Batch id in the tags of test mails: there is no such batch, so their events count for nobody. */
 const TEST_BATCH = 'test';
@@ -33,11 +33,9 @@ export async function sendTestMail(
   { provider, renderings }: TestMailDeps,
 ): Promise<readonly TestMailResult[]> {
   const rendering = await renderings.of(email, content, { rendering: ALL_PARTS });
-  const { newsletter } = content;
   const unsubscribe_url = 'https://example.com/unsubscribe';
   const answer = await provider.send({
-    from: fromAddress(newsletter, { fallback_sending_domain: false }),
-    ...(newsletter.reply_to !== undefined && { reply_to: newsletter.reply_to }),
+    ...sentAs(content.newsletter, { fallback_sending_domain: false }),
     rendering: { ...rendering, subject: `[Test] ${rendering.subject}` },
     entries: to.map((address, n) => ({
       to: address,

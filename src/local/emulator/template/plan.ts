@@ -22,6 +22,8 @@ export interface LocalPlan {
   readonly streamMappings: readonly StreamMappingPlan[];
   readonly schedules: readonly SchedulePlan[];
   readonly eventRules: readonly EventRulePlan[];
+  /** The kinds of events that each configuration set of SES publishes, by its name. */
+  readonly configurationSets: Readonly<Record<string, readonly string[]>>;
   readonly httpApi: HttpApiPlan;
   /** The stack's outputs by their logical id. */
   readonly outputs: Readonly<Record<string, string>>;
@@ -86,6 +88,13 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       ...ofType('AWS::Scheduler::Schedule').flatMap((one) => schedulesOfScheduler(one.id, one.properties())),
     ],
     eventRules: ofType('AWS::Events::Rule').flatMap((one) => eventRulesFrom(one.id, one.properties())),
+    configurationSets: Object.fromEntries(
+      ofType('AWS::SES::ConfigurationSetEventDestination').map(({ id, properties }) => {
+        const { ConfigurationSetName: set, EventDestination: destination } = properties();
+        const kinds = objectAt(destination, `${id}.EventDestination`)['MatchingEventTypes'];
+        return [String(set), listAt(kinds, `${id}.MatchingEventTypes`).map(String)];
+      }),
+    ),
     httpApi: httpApiFrom(
       named('AWS::ApiGatewayV2::Route'),
       named('AWS::ApiGatewayV2::Integration'),

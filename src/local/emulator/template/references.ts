@@ -51,6 +51,12 @@ const NAMED_TYPES: Readonly<Record<string, NamedType>> = {
     arn: arn('secretsmanager', 'secret:'),
     ref: arn('secretsmanager', 'secret:'),
   },
+  'AWS::SES::ConfigurationSet': {
+    nameProperty: 'Name',
+    maxLength: 64,
+    arn: arn('ses', 'configuration-set/'),
+    ref: itself,
+  },
   'AWS::KMS::Key': { nameProperty: '-', maxLength: 256, arn: arn('kms', 'key/'), ref: itself },
   'AWS::SNS::Topic': { nameProperty: 'TopicName', maxLength: 256, arn: arn('sns', ''), ref: arn('sns', '') },
   'AWS::Logs::LogGroup': { nameProperty: 'LogGroupName', maxLength: 512, arn: arn('logs', 'log-group:'), ref: itself },

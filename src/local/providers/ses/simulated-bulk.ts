@@ -6,7 +6,8 @@ import type { Answer } from '../respond.ts';
 import { type ScriptedAnswer, scriptedAnswerTo } from '../scripted-answer.ts';
 import type { BulkMails, BulkReceipt } from './bulk-mails.ts';
 import { type BulkMail, type BulkRequest, readBulkRequest, rendered } from './bulk-request.ts';
-import { isOutcome, isUnanswered, outcomeOf } from './mail-outcome.ts';
+import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outcome.ts';
+import { receivedMail } from './received-mail.ts';
 import type { SendingLimits } from './sending-limits.ts';
 import { sesEvent } from './ses-events.ts';
 import { isSender } from './ses-request.ts';
@@ -16,21 +17,32 @@ const EVENT_DELAY_MS = 200;
 /** Events that are published at once. */
 const AT_ONCE = 20;
 
+/** The kinds of events that each configuration set publishes, by its name, as CloudFormation writes them. */
+export type ConfigurationSets = Readonly<Record<string, readonly string[]>>;
+
+/** Mails that are kept as their readers got them. */
+const READABLE = 200;
+
 type EntryResult = { readonly Status: string; readonly MessageId?: string; readonly Error?: string };
 
 /**
  * Answers SES v2's SendBulkEmail itself, with a status for each entry, and GetEmailIdentity; undefined for any other
  * request. The local part of an address decides as for other mails: `missing` is rejected, `malformed` is an invalid
  * parameter, `flaky-2` fails twice for the time being, `unanswered` breaks the connection of the whole call after it
- * was accepted. `GET /_bulk?email_id=` lists what was accepted.
+ * was accepted. `GET /_bulk?email_id=` lists what was accepted, and `GET /_bulk/MESSAGE_ID` shows one of the last mails
+ * as its reader got it.
  */
 export class SimulatedBulk {
   readonly #mails: BulkMails;
   readonly #limits: SendingLimits;
   readonly #publish: Publish;
+  /** Absent: every name is one that publishes all. */
+  readonly #sets: ConfigurationSets | undefined;
+  readonly #readable = new Map<string, () => string>();
   #publishing = false;
 
-  constructor(mails: BulkMails, limits: SendingLimits, publish: Publish) {
+  constructor(mails: BulkMails, limits: SendingLimits, publish: Publish, sets?: ConfigurationSets) {
+    this.#sets = sets;
     this.#mails = mails;
     this.#limits = limits;
     this.#publish = publish;
@@ -44,6 +56,8 @@ export class SimulatedBulk {
     if (method === 'GET' && pathname === '/_bulk') {
       return json(200, this.#mails.list(searchParams.get('email_id') ?? undefined));
     }
+    const mail = method === 'GET' ? this.#readable.get(pathname.slice('/_bulk/'.length)) : undefined;
+    if (mail !== undefined) return { status: 200, headers: { 'content-type': 'message/rfc822' }, body: mail() };
     const [, identity] = /^\/v2\/email\/identities\/([^/]+)$/.exec(pathname) ?? [];
     return method === 'GET' && identity !== undefined ? identityAnswer(decodeURIComponent(identity)) : undefined;
   }
@@ -53,6 +67,11 @@ export class SimulatedBulk {
     if (typeof request === 'string') return problem(400, 'BadRequestException', request);
     if (!isSender(request.from)) return problem(400, 'BadRequestException', "Missing final '@domain'");
     if (!isVerified(request.from)) return problem(400, 'MessageRejected', `Email address is not verified.`);
+    const kinds = this.#kinds(request.configuration_set);
+    if (kinds === undefined) {
+      const missing = { Status: 'CONFIGURATION_SET_NOT_FOUND', Error: 'The configuration set does not exist.' };
+      return json(200, { BulkEmailEntryResults: request.mails.map(() => missing) });
+    }
     const tried = request.mails.map((mail) => this.#tried(mail));
     const wanted = tried.filter((answer) => answer.kind === 'accept').length;
     const exceeded = this.#limits.take(wanted, Date.now());
@@ -64,8 +83,9 @@ export class SimulatedBulk {
       const answer = tried[i] ?? { kind: 'drop' };
       if (answer.kind !== 'accept') return refused(answer);
       if (room-- <= 0) return { Status: 'ACCOUNT_DAILY_QUOTA_EXCEEDED', Error: 'Daily message quota exceeded.' };
-      const receipt = receiptOf(mail, request);
+      const receipt = receiptOf(mail, request, kinds);
       receipts.push(receipt);
+      this.#keepReadable(receipt, mail, request, kinds);
       return { Status: 'SUCCESS', MessageId: receipt.message_id };
     });
     this.#mails.accept(receipts);
@@ -79,6 +99,21 @@ export class SimulatedBulk {
     const attempts = this.#mails.attempt(`${to} ${tags['email_id']}`);
     if (isOutcome(word)) return { kind: 'accept' };
     return scriptedAnswerTo(word, { attempts, sinceFirstMs: attempts * 1_000 }).answer;
+  }
+
+  /** What a configuration set publishes; undefined where there is none of this name. A mail may name none. */
+  #kinds(set: string): readonly string[] | undefined {
+    if (set === '') return [];
+    return this.#sets === undefined ? [...new Set(Object.values(KIND_OF))] : this.#sets[set];
+  }
+
+  #keepReadable(receipt: BulkReceipt, mail: BulkMail, { template }: BulkRequest, kinds: readonly string[]): void {
+    const tracked = { opens: kinds.includes('open'), clicks: kinds.includes('click') };
+    this.#readable.set(receipt.message_id, () =>
+      receivedMail(receipt, rendered(template, mail.values) ?? { subject: '', html: '', text: '' }, tracked),
+    );
+    const [oldest] = this.#readable.keys();
+    if (this.#readable.size > READABLE && oldest !== undefined) this.#readable.delete(oldest);
   }
 
   /** The part of a call that the day's quota still takes. */
@@ -107,8 +142,21 @@ export class SimulatedBulk {
   }
 }
 
-/** SES publishes events only for mails that name a configuration set. */
-function receiptOf(mail: BulkMail, { from, configuration_set, template }: BulkRequest): BulkReceipt {
+/** The names of events in a configuration set's event destination. */
+const KIND_OF: Readonly<Record<Extract<MailEvent, string> | 'bounce', string>> = {
+  send: 'send',
+  'rendering-failure': 'renderingFailure',
+  delivery: 'delivery',
+  open: 'open',
+  click: 'click',
+  complaint: 'complaint',
+  reject: 'reject',
+  bounce: 'bounce',
+};
+
+/** SES publishes the events that the mail's configuration set takes. */
+function receiptOf(mail: BulkMail, request: BulkRequest, kinds: readonly string[]): BulkReceipt {
+  const { from, configuration_set, template } = request;
   const { to, tags, headers, word, values } = mail;
   const content = rendered(template, values);
   const now = new Date();
@@ -122,7 +170,7 @@ function receiptOf(mail: BulkMail, { from, configuration_set, template }: BulkRe
     configuration_set,
     tags,
     headers,
-    events: configuration_set === '' ? [] : outcome,
+    events: outcome.filter((event) => kinds.includes(KIND_OF[typeof event === 'string' ? event : 'bounce'])),
   };
 }
 

@@ -12,7 +12,7 @@ import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outco
 import { type Exceeded, SendingLimits, type SesLimits } from './sending-limits.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
 import { emailCall, isSender, recipientsOf, sendFields, tagsOf } from './ses-request.ts';
-import { SimulatedBulk } from './simulated-bulk.ts';
+import { type ConfigurationSets, SimulatedBulk } from './simulated-bulk.ts';
 
 /** Milliseconds between a mail and its first event, and between two events: shorter than the wait for any retry. */
 const EVENT_DELAY_MS = 200;
@@ -22,6 +22,7 @@ export interface SesOptions {
   readonly limits?: Partial<SesLimits>;
   /** Keeps what SendBulkEmail accepted, and the events that are owed for it. */
   readonly bulkFile?: string | undefined;
+  readonly configurationSets?: ConfigurationSets;
 }
 
 /**
@@ -34,10 +35,10 @@ export function startSimulatedSes(
   upstream: string,
   received: ReceivedLog,
   publish: Publish,
-  { port = 0, limits = {}, bulkFile }: SesOptions = {},
+  { port = 0, limits = {}, bulkFile, configurationSets }: SesOptions = {},
 ): Promise<HttpServer> {
   const sending = new SendingLimits(limits, Date.now());
-  const bulk = new SimulatedBulk(new BulkMails(bulkFile), sending, publish);
+  const bulk = new SimulatedBulk(new BulkMails(bulkFile), sending, publish, configurationSets);
   return serve(
     async (request, response, body) => {
       const account = accountAnswer(request, body, sending);

@@ -31,8 +31,8 @@ describe('delivery events', () => {
   it('come from the sets that the configuration names, which get a destination and are not changed otherwise', () => {
     const named = templateOf({ stage: 'dev', ...NAMED });
 
-    // The set of newsletters is always the stack's own.
-    named.resourceCountIs('AWS::SES::ConfigurationSet', 1);
+    // The sets of newsletters, one per way to track, are always the stack's own.
+    named.resourceCountIs('AWS::SES::ConfigurationSet', 4);
     const destinations = resourcesOf(named, 'AWS::SES::ConfigurationSetEventDestination');
     const names = destinations.map(({ properties }) => properties['ConfigurationSetName']);
     expect(names.filter((name) => typeof name === 'string')).toEqual(['theirs', 'shop']);
