@@ -2,6 +2,7 @@ import type { NotificationRow } from '../model/notification.ts';
 import { originOf, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
+import { traceOf } from '../model/trace.ts';
 import type { Claim, DeliveryOutcome, DeliveryReport } from './attempt.ts';
 import { planClaim, reasonNotToSend } from './claim-plan.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
@@ -125,7 +126,7 @@ async function considerRow(
   let row = found;
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const outcome = await considerOnce(row, received, deps, company);
-    if (outcome !== 'changed') return outcome;
+    if (outcome !== 'changed') return { ...outcome, ...traced(row) };
     row = await deps.rows.read(received.message.log_id);
   }
   return { disposition: { do: 'return', after_seconds: CHANGING_SECONDS } };
@@ -166,7 +167,7 @@ async function makeAttempt(
   received: ReceivedMessage,
   deps: DeliverDeps,
 ): Promise<DeliveryOutcome> {
-  return concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps);
+  return { ...(await concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps)), ...traced(row) };
 }
 
 /** The counters as the row's writer left them: the claim has changed them before anyone saw them. */
@@ -178,6 +179,11 @@ function beforeClaim(row: NotificationRow): NotificationRow {
     attempts_left: attempts_left + 1,
     last_attempt: last_attempt - 1,
   };
+}
+
+function traced(row: NotificationRow | undefined): Pick<DeliveryOutcome, 'trace'> {
+  const trace = row && traceOf(row, Math.max(0, row.last_attempt));
+  return trace === undefined ? {} : { trace };
 }
 
 function left(why: string): DeliveryOutcome {
