@@ -13,9 +13,9 @@ import { Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
-import { plural } from '../parts/words.ts';
 import { EmailActions } from './email/email-actions.tsx';
-import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord } from './email/phase-words.ts';
+import { Counts, Reasons } from './email/email-counts.tsx';
+import { phaseWord, RECIPIENT_WORDS } from './email/phase-words.ts';
 
 /** One e-mail of a newsletter: live progress, and who did not get it and why. */
 export function EmailScreen({ id }: { readonly id: string }) {
@@ -54,7 +54,15 @@ export function EmailScreen({ id }: { readonly id: string }) {
 /** Why it stopped, and what goes on with it. */
 function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail }) {
   const session = useContext(SessionContext);
-  const { email_id, error } = email;
+  const { email_id, error, held } = email;
+  if (held !== undefined) {
+    return (
+      <section class="remedy tone-bad" aria-labelledby="held">
+        <h2 id="held">It holds by itself</h2>
+        <p>{held.message}</p>
+      </section>
+    );
+  }
   if (error === undefined) return null;
   const isOpen = actions.includes('retry');
   return (
@@ -89,85 +97,6 @@ function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }
         </>
       )}
     </>
-  );
-}
-
-const EVENTS = ['delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed'] as const;
-
-function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
-  const { counts, batches } = email;
-  const most = Math.max(1, counts.recipients);
-  return (
-    <section class="panel" aria-labelledby="counts">
-      <header class="panel-head">
-        <h2 id="counts">{plural(counts.recipients, 'recipient')}</h2>
-        <span class="faint">
-          {plural(batches.submitted, 'batch', 'batches')} of{' '}
-          {count(Object.values(batches).reduce((sum, number) => sum + number, 0))} done
-        </span>
-      </header>
-      <div
-        class="stack"
-        role="img"
-        aria-label={RECIPIENT_ORDER.map((state) => `${RECIPIENT_WORDS[state].name}: ${counts[state]}`).join(', ')}
-      >
-        {RECIPIENT_ORDER.map((state) =>
-          counts[state] === 0 ? null : (
-            <span
-              key={state}
-              class={`stack-${RECIPIENT_WORDS[state].tone}`}
-              style={{ width: `${(100 * counts[state]) / most}%` }}
-            />
-          ),
-        )}
-      </div>
-      <dl class="counts">
-        {RECIPIENT_ORDER.map((state) => (
-          <div key={state} class={`tone-${RECIPIENT_WORDS[state].tone}`}>
-            <dt>
-              <span class="dot" aria-hidden="true" />
-              {RECIPIENT_WORDS[state].name}
-            </dt>
-            <dd>{count(counts[state])}</dd>
-          </div>
-        ))}
-      </dl>
-      <dl class="counts is-second">
-        {EVENTS.map((event) => (
-          <div key={event}>
-            <dt>{event.charAt(0).toUpperCase() + event.slice(1)}</dt>
-            <dd>{count(counts[event])}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
-  );
-}
-
-function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
-  const reasons = [
-    ...Object.entries(email.excluded_by_reason).map(([reason, number]) => ({
-      what: 'excluded' as const,
-      reason,
-      number,
-    })),
-    ...Object.entries(email.failed_by_reason).map(([reason, number]) => ({ what: 'failed' as const, reason, number })),
-  ].filter(({ number }) => number > 0);
-  if (reasons.length === 0) return null;
-  return (
-    <section class="panel" aria-labelledby="reasons">
-      <header class="panel-head">
-        <h2 id="reasons">Who does not get it, and why</h2>
-      </header>
-      <ul class="reason-list">
-        {reasons.map(({ what, reason, number }) => (
-          <li key={what + reason}>
-            <strong>{count(number)}</strong> {what}: <code>{reason}</code>
-            <span class="soft"> {reasonWord(what, reason)}</span>
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }
 

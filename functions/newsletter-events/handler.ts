@@ -1,6 +1,7 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { createBatchStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
@@ -8,6 +9,7 @@ import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { type ApplyDeps, applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
+import { jobLog } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb } from '../shared/newsletter/message-function.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
@@ -90,6 +92,8 @@ function bind() {
   const clock = () => new Date();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const deps: ApplyDeps = {
+    emails: createEmailStore(client, env.EMAILS_TABLE, clock),
+    log: jobLog(observability),
     batches: createBatchStore(client, env.EMAIL_BATCHES_TABLE, clock),
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),

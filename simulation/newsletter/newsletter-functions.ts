@@ -88,6 +88,7 @@ function eventsFunction(world: NewsletterWorld): QueueFunction<NewsletterEvent> 
   return {
     start: (worker) => async (batch) => {
       const deps = {
+        emails: through(around, worker, tables.emails),
         batches: through(around, worker, tables.batches),
         chunks: through(around, worker, tables.chunks),
         events: through(around, worker, tables.events),

@@ -67,6 +67,7 @@ describe('the function of newsletter events', () => {
       return metrics;
     });
     const deps = {
+      emails: tables.emails,
       batches: tables.batches,
       chunks: chunks.store,
       events,
@@ -102,7 +103,7 @@ describe('the function of newsletter events', () => {
     ['Click', { machine: true }, { accepted: 1, machine_clicked: 1 }],
     ['Complaint', {}, { accepted: 1, complained: 1 }],
     ['Bounce', bounce('Permanent', 'General', '5.1.1'), { accepted: 1, bounced: 1 }],
-    ['Bounce', bounce('Transient', 'MailboxFull', '4.2.2'), { accepted: 1 }],
+    ['Bounce', bounce('Transient', 'MailboxFull', '4.2.2'), { accepted: 1, soft_bounced: 1 }],
     ['Bounce', bounce('Undetermined', 'Undetermined'), { accepted: 1 }],
     ['Bounce', bounce('Transient', 'General'), { accepted: 1 }],
   ])('counts %s %j once, however often it comes', async (event, more, expected) => {

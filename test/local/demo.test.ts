@@ -158,6 +158,7 @@ describe("the demo's summary", () => {
       clicked: 12,
       machine_clicked: 0,
       bounced: 4,
+      soft_bounced: 0,
       complained: 1,
       unsubscribed: 0,
     },

@@ -8,7 +8,7 @@ const PHASES: Readonly<Record<EmailPhase, { readonly name: string; readonly tone
   preparing: { name: 'Preparing', tone: 'busy', meaning: 'Its recipients are being frozen.' },
   sending: { name: 'Sending', tone: 'busy', meaning: 'It is going out.' },
   waiting: { name: 'Waiting', tone: 'wait', meaning: 'For its delivery window, or for what the provider allows.' },
-  paused: { name: 'Paused', tone: 'wait', meaning: 'An operator paused it.' },
+  paused: { name: 'Paused', tone: 'wait', meaning: 'It is paused: an operator did it, or it holds by itself.' },
   submitted: { name: 'Submitted', tone: 'good', meaning: 'Nothing is left to send.' },
   failed: { name: 'Failed', tone: 'bad', meaning: 'Something was not sent; it can be retried.' },
   cancelling: { name: 'Cancelling', tone: 'busy', meaning: 'Whoever was not sent to is being excluded.' },

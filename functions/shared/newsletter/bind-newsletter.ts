@@ -26,15 +26,18 @@ const METRIC_OF = {
   stalled: 'NewslettersStalled',
 } as const satisfies Readonly<Record<JobEvent, string>>;
 
-/** What all functions of the job share, on the deployed tables and queues. */
-export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { logger, metrics }: Observability) {
-  const clock = () => new Date();
-  const log: JobLog = {
+export function jobLog({ logger, metrics }: Observability): JobLog {
+  return {
     info: (message, fields = {}) => logger.info(message, fields),
     warn: (message, fields = {}) => logger.warn(message, fields),
     error: (message, fields = {}) => logger.error(message, fields),
     count: (what) => count(metrics, METRIC_OF[what]),
   };
+}
+
+/** What all functions of the job share, on the deployed tables and queues. */
+export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, observability: Observability) {
+  const clock = () => new Date();
   return {
     emails: createEmailStore(client, env.EMAILS_TABLE, clock),
     batches: createBatchStore(client, env.EMAIL_BATCHES_TABLE, clock),
@@ -51,6 +54,6 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { log
       return () => clearInterval(timer);
     },
     newId: () => randomUUID(),
-    log,
+    log: jobLog(observability),
   };
 }

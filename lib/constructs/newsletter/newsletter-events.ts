@@ -112,7 +112,8 @@ export class NewsletterEvents extends Construct {
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
       } satisfies NewsletterEventsEnv,
       permissions: [
-        allow(['dynamodb:GetItem'], [emails.tableArn]),
+        // Too many bounces or complaints pause an email.
+        allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
         allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
         useWarming(tables.pipelineState),

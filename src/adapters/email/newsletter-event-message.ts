@@ -69,11 +69,13 @@ function toldBy({ event, bounce, machine }: Message): Told | undefined {
 }
 
 /**
- * A mailbox that is full, and an automatic reply, say nothing of the next mail. A server that refuses the sender or the
+ * A mailbox that is full says nothing of the next mail, and an automatic reply nothing at all. A server that refuses the sender or the
  * content (RFC 3463 §3.8: 5.7.x) says nothing of the address: another newsletter may reach it.
  */
 function bounced(bounce: Bounce): Told {
-  if (errorOfBounce(bounce) !== 'INVALID_RECIPIENT') return { kinds: ['accepted'] };
+  const error = errorOfBounce(bounce);
+  if (error !== 'INVALID_RECIPIENT')
+    return { kinds: error === undefined ? ['accepted'] : ['accepted', 'soft_bounced'] };
   const isPolicy = /^5\.7\./.test(bounce.status ?? '');
   return { kinds: ['accepted', 'bounced'], ...(!isPolicy && { suppress: 'bounced' }) };
 }

@@ -24,7 +24,8 @@ export function describeEmail(view: EmailView, colors: Colors): string {
     ...(view.submitted_at === undefined ? [] : [['submitted', view.submitted_at] as [string, string]]),
   ];
   const shown = entries.filter(([, value]) => value !== '');
-  const error = view.error === undefined ? '' : `\n  ${colors.red(printableValue(view.error))}\n`;
+  const why = view.error ?? (view.held && `It holds. ${view.held.message}`);
+  const error = why === undefined ? '' : `\n  ${colors.red(printableValue(why))}\n`;
   const next =
     counts.uncertain > view.uncertain_left
       ? `\n  Nobody knows whether the uncertain recipients got the mail: npm run ops -- emails resolve ${view.email_id} --resend or --leave\n`
@@ -54,8 +55,11 @@ function recipientsLine({ counts, email_count }: EmailView): string {
 }
 
 function eventsLine({ counts }: EmailView): string {
-  const { delivered, opened, machine_opened, clicked, bounced, complained, unsubscribed } = counts;
-  const told = { delivered, opened, 'opened by machines': machine_opened, clicked, bounced, complained, unsubscribed };
+  const { delivered, opened, machine_opened, clicked, bounced, soft_bounced, complained, unsubscribed } = counts;
+  const told = {
+    ...{ delivered, opened, 'opened by machines': machine_opened, clicked, bounced },
+    ...{ 'bounced for now': soft_bounced, complained, unsubscribed },
+  };
   return Object.entries(told)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${number(count)} ${name}`)

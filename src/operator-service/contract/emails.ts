@@ -23,6 +23,18 @@ const summaryEntries = {
   submitted_at: v.exactOptional(time),
   error: v.exactOptional(v.string()),
   error_code: v.exactOptional(v.string()),
+  held: v.exactOptional(
+    v.pipe(
+      v.strictObject({
+        reason: v.picklist(['bounced', 'complained']),
+        count,
+        sent: count,
+        at: time,
+        message: v.pipe(v.string(), v.description('Why, and what is right')),
+      }),
+      v.description('The email paused itself: too many mails bounced, or were complained about'),
+    ),
+  ),
   created_at: time,
 };
 const stateCounts = v.entriesFromList(SHOWN_STATES, count);
@@ -54,6 +66,7 @@ export const emailState = v.strictObject({
     clicked: count,
     machine_clicked: count,
     bounced: count,
+    soft_bounced: v.pipe(count, v.description('For the time being: the address is kept')),
     complained: count,
     unsubscribed: count,
   }),

@@ -182,6 +182,7 @@ export const EMAIL: EmailDetail = {
       opened: 80,
       clicked: 9,
       bounced: 5,
+      soft_bounced: 2,
       complained: 1,
       unsubscribed: 2,
       machine_opened: 40,

@@ -5,6 +5,7 @@ import { CHUNK_SIZE } from '../model/chunk.ts';
 import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { type BatchEvents, type EventKind, hasBit, RECIPIENT_STATES, withBits } from '../model/recipient-state.ts';
 import type { SharedWarming } from '../warming/domain-warming.ts';
+import { type HoldDeps, holdIfBad } from './hold.ts';
 import { writeForPerson } from './unsubscribe.ts';
 
 /** What an event of the provider tells of one recipient. */
@@ -22,10 +23,10 @@ export interface NewsletterEvent {
   readonly rejected?: string;
 }
 
-export interface ApplyDeps {
-  readonly batches: Pick<BatchStore, 'read' | 'change'>;
+export interface ApplyDeps extends HoldDeps {
+  readonly batches: Pick<BatchStore, 'read' | 'change' | 'list'>;
   readonly chunks: Pick<ChunkStore, 'states' | 'readState' | 'readChunk' | 'change'>;
-  readonly events: Pick<EventStore, 'read' | 'change'>;
+  readonly events: Pick<EventStore, 'read' | 'change' | 'list'>;
   readonly members: Pick<MemberStore, 'suppress' | 'read'>;
   readonly sealing: Pick<Sealing, 'emailHash'>;
   readonly warming: Pick<SharedWarming, 'report'>;
@@ -58,10 +59,13 @@ export async function applyEvents(
   const known = events.filter(({ chunk, n }) => batch !== undefined && chunk < batch.chunks && n < CHUNK_SIZE);
   const ignored = events.length - known.length;
   if (batch === undefined || known.length === 0) return { news: {}, suppressed: 0, reconciled: 0, ignored };
-  const { news } = await setBits(batch, known, deps);
+  const { bits, news } = await setBits(batch, known, deps);
   const reconciled = await moveStates(batch, known, deps);
   const suppressed = await suppress(batch, known, deps);
   await reportDomain(batch, news, deps);
+  // Not only what is new: an earlier try may have ended before this.
+  if (known.some(({ kinds }) => kinds.some((kind) => kind === 'bounced' || kind === 'complained')))
+    await holdIfBad(batch, bits, deps.clock().toISOString(), deps);
   return { news, suppressed, reconciled, ignored };
 }
 
@@ -70,8 +74,8 @@ async function setBits({ email_id, batch_id }: Batch, events: readonly Newslette
   for (;;) {
     const found = await deps.events.read(email_id, batch_id);
     const { bits, news } = nextBits(found, events);
-    if (Object.keys(news).length === 0) return { news };
-    if ((await deps.events.change(found, bits)) !== undefined) return { news };
+    if (Object.keys(news).length === 0) return { bits, news };
+    if ((await deps.events.change(found, bits)) !== undefined) return { bits, news };
   }
 }
 

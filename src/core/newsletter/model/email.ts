@@ -66,6 +66,8 @@ export interface Email {
   readonly cancelled_at?: string;
   /** The provider answers no call; absent while it does. */
   readonly silence?: Silence;
+  /** Why the email paused itself; it does so once. */
+  readonly held?: Held;
   /** Holder of the job while the email is prepared (updateStatusLock). */
   readonly claim_id?: string;
   readonly claim_until?: string;
@@ -99,6 +101,17 @@ export interface Silence {
   readonly until?: string;
   /** Small calls without an answer since then. */
   readonly probes?: number;
+}
+
+/** Too many mails of an email bounced for good, or were complained about. */
+export interface Held {
+  readonly reason: 'bounced' | 'complained';
+  readonly count: number;
+  /** Mails that were sent until then. */
+  readonly sent: number;
+  /** The share that was passed. */
+  readonly limit: number;
+  readonly at: string;
 }
 
 /** A place for a batch in progress. */

@@ -74,6 +74,8 @@ export const EVENT_KINDS = [
   'clicked',
   'machine_clicked',
   'bounced',
+  /** For the time being, after the provider's own tries: a full mailbox, a server that does not answer. */
+  'soft_bounced',
   'complained',
   'unsubscribed',
   'rejected',

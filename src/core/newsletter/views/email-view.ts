@@ -1,7 +1,8 @@
 import { countsOf, reasonsOf, sentBatches } from '../accounting/counts.ts';
+import { heldSentence } from '../events/hold.ts';
 import type { Resolved } from '../lifecycle/resolve.ts';
 import { BATCH_STATUSES, type Batch, type BatchStatus, EXCLUDED_BATCH, type ProgressSample } from '../model/batch.ts';
-import type { Email, EmailStatus } from '../model/email.ts';
+import type { Email, EmailStatus, Held } from '../model/email.ts';
 import type { BatchStore } from '../model/ports.ts';
 import {
   type BatchEvents,
@@ -44,6 +45,8 @@ export interface EmailSummary {
   readonly submitted_at?: string;
   readonly error?: string;
   readonly error_code?: string;
+  /** Why the email paused itself; absent once an operator has resumed it. */
+  readonly held?: Pick<Held, 'reason' | 'count' | 'sent' | 'at'> & { readonly message: string };
   readonly created_at: string;
 }
 
@@ -83,8 +86,14 @@ export function emailSummary(email: Email, now: Date): EmailSummary {
     ...(submitted_at !== undefined && { submitted_at }),
     ...(error !== undefined && { error }),
     ...(error_code !== undefined && { error_code }),
+    ...(email.paused && email.held !== undefined && { held: shownHeld(email.held) }),
     created_at: email.created_at,
   };
+}
+
+function shownHeld(held: Held) {
+  const { reason, count, sent, at } = held;
+  return { reason, count, sent, at, message: heldSentence(held) };
 }
 
 /** The status of an email: its states are sums of the batches' counts, its events are sums of bits. */

@@ -1,0 +1,82 @@
+import { sentBatches } from '../accounting/counts.ts';
+import type { Batch } from '../model/batch.ts';
+import type { Email, Held } from '../model/email.ts';
+import type { BatchStore, EmailStore, EventStore, JobLog } from '../model/ports.ts';
+import { type BatchEvents, countBits } from '../model/recipient-state.ts';
+
+export interface HoldDeps {
+  readonly emails: Pick<EmailStore, 'read' | 'change'>;
+  readonly batches: Pick<BatchStore, 'list'>;
+  readonly events: Pick<EventStore, 'list'>;
+  readonly log?: Pick<JobLog, 'error' | 'count'>;
+}
+
+/**
+ * The share of the sent mails above which an email holds itself. SES reviews accounts from 5 % of bounces on; Gmail and
+ * Yahoo never want more than 0.3 % of complaints.
+ */
+const LIMITS = { bounced: 0.05, complained: 0.003 } as const;
+/** Fewer say too little about a list. */
+const LEAST_SENT = 500;
+
+/**
+ * Pauses an email of which too many mails bounced for good or were complained about, and says why. It does so once: an
+ * operator who resumes it has decided. The sums of all batches are read only where the batch of the events passes half
+ * a limit itself, so that healthy emails pay for one look at their row now and then.
+ */
+export async function holdIfBad(batch: Batch, bits: BatchEvents['bits'], at: string, deps: HoldDeps): Promise<void> {
+  if (reasonIn(batch.counts.submitted, bits, { share: 0.5, least: 0 }) === undefined) return;
+  const { email_id } = batch;
+  const email = await deps.emails.read(email_id);
+  if (email === undefined || !mayHold(email)) return;
+  const [batches, events] = await Promise.all([deps.batches.list(email_id), deps.events.list(email_id)]);
+  const sent = sentBatches(batches).reduce((sum, { counts }) => sum + counts.submitted, 0);
+  const all = { bounced: 0, complained: 0 };
+  for (const { bits: some } of events) {
+    all.bounced += countBits(some.bounced);
+    all.complained += countBits(some.complained);
+  }
+  const reason = passed(sent, all, { share: 1, least: LEAST_SENT });
+  if (reason === undefined) return;
+  const held: Held = { reason, count: all[reason], sent, limit: LIMITS[reason], at };
+  for (let found: Email | undefined = email; found !== undefined && mayHold(found); ) {
+    if ((await deps.emails.change(found, { set: { paused: true, held } })) !== undefined) {
+      deps.log?.count?.('failed');
+      deps.log?.error(`Email ${email_id} holds: ${heldSentence(held)}`, { email_id, ...held });
+      return;
+    }
+    found = await deps.emails.read(email_id);
+  }
+}
+
+function mayHold({ status, paused, held, cancelled_at }: Email): boolean {
+  return status === 'submitting' && !paused && held === undefined && cancelled_at === undefined;
+}
+
+type Counts = Readonly<Record<Held['reason'], number>>;
+interface Measure {
+  readonly share: number;
+  readonly least: number;
+}
+
+function reasonIn(sent: number, bits: BatchEvents['bits'], measure: Measure): Held['reason'] | undefined {
+  return passed(sent, { bounced: countBits(bits.bounced), complained: countBits(bits.complained) }, measure);
+}
+
+function passed(sent: number, counts: Counts, { share, least }: Measure): Held['reason'] | undefined {
+  if (sent < least) return undefined;
+  // A sender's counts may be older than the first events of its mails.
+  const passes = (reason: Held['reason']) => counts[reason] > share * LIMITS[reason] * sent;
+  if (passes('bounced')) return 'bounced';
+  return passes('complained') ? 'complained' : undefined;
+}
+
+/** Why an email holds, and what is right, for people. */
+export function heldSentence({ reason, count, sent, limit }: Held): string {
+  const percent = (share: number) => `${Number((100 * share).toFixed(1))} %`;
+  const what = reason === 'bounced' ? 'bounced for good' : 'were complained about';
+  return (
+    `${count} of ${sent} mails ${what}: ${percent(count / sent)}, and ${percent(limit)} is the limit. ` +
+    'Look where these members come from, then cancel the rest, or resume it: it does not hold again.'
+  );
+}
