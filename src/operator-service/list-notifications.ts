@@ -1,16 +1,31 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 import { type Part, readPage } from '../adapters/dynamodb/operator/index-queries.ts';
+import { type ListPlace, TooManyTenantsError } from '../adapters/dynamodb/operator/merge-runs.ts';
+import { createOrderedSearch, END_OF_DAY, type OrderedQuery } from '../adapters/dynamodb/operator/newest-first.ts';
 import { CrowdedKeyError, readCopies } from '../adapters/dynamodb/operator/notification-copies.ts';
-import { createOperatorSearch, ForeignPositionError } from '../adapters/dynamodb/operator/operator-search.ts';
-import { isGone } from '../core/model/history-index.ts';
+import {
+  createOperatorSearch,
+  ForeignPositionError,
+  type SearchPosition,
+} from '../adapters/dynamodb/operator/operator-search.ts';
+import { historyBucket, isGone } from '../core/model/history-index.ts';
 import type { IndexShards } from '../core/model/index-shards.ts';
 import type { ForeignRow } from '../core/model/notification.ts';
 import type { Clock } from '../core/model/time.ts';
 import { ALWAYS, matches, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
 import { invalid } from '../http/check.ts';
 import { moment, placePart } from './contract/fields.ts';
-import { badCursor, fromCursor, placeOf, toCursor } from './cursor.ts';
+import {
+  badCursor,
+  fromCursor,
+  fromListCursor,
+  type ListCursor,
+  type ListKind,
+  placeOf,
+  toCursor,
+  toListCursor,
+} from './cursor.ts';
 
 export interface ListDeps {
   readonly dynamodb: DynamoDBClient;
@@ -29,7 +44,10 @@ interface PageRequest {
 }
 
 export interface ListRequest extends PageRequest {
-  /** Unfinished or dead notifications of any age, urgent first; or what was created in the period, newest day first. */
+  /**
+   * Dead notifications of any age, the last death first; unfinished ones, with what is due first; or what was created in
+   * the period, newest first.
+   */
   readonly source: 'created' | 'due' | 'dead';
   /** Of the first page; a cursor has its own. */
   readonly period: () => Period;
@@ -50,51 +68,78 @@ export interface NotificationPage {
   readonly rows: readonly ForeignRow[];
   /** Null at the end. */
   readonly next_cursor: string | null;
+  /** So many tenants sent on a day that it is listed tenant by tenant. */
+  readonly by_tenant?: true;
 }
 
 const span = v.strictObject({ from: moment, to: moment });
 /** The period is part of the cursor, because a default period moves with the clock. */
-const listPlace = v.strictObject({
-  source: v.optional(v.picklist(['created', 'due', 'dead']), 'created'),
-  period: span,
-  after: v.strictObject({ partition: placePart, sort: placePart, log_id: placePart }),
-});
 const copiesPlace = v.strictObject({ notification_id: placePart, period: v.optional(span), after: placePart });
 
 const DAY_MS = 86_400_000;
+const KINDS = { created: 'created', due: 'unfinished', dead: 'dead' } as const satisfies Record<string, ListKind>;
 
-/** One page of the notifications that match. @throws Problem for a cursor of another list */
+/**
+ * One page of the notifications that match, in the order of time. Where more tenants sent on a day than can be merged,
+ * they are listed tenant by tenant. @throws Problem for a cursor of another list
+ */
 export async function listNotifications(request: ListRequest, deps: ListDeps): Promise<NotificationPage> {
-  const { source, filter } = request;
-  const place = placeIn(request);
-  const period = place?.period ?? request.period();
+  const { source, filter, limit, cursor, fits = () => true, full = false } = request;
+  const place = cursor === undefined ? undefined : placeIn(request, cursor);
   const { dynamodb, deployment, clock, shards } = deps;
-  const options = { consistent: false, shards };
-  const search = createOperatorSearch(dynamodb, deployment.tables.notification_log, clock, options);
-  const parts =
-    source === 'created'
-      ? search.created(period, filter, place?.after)
-      : search.work(source, ALWAYS, filter, place?.after);
+  const kind = place?.kind ?? KINDS[source];
+  // A list in the order of time goes on from its cursor, so its period ends there.
+  const period = place === undefined ? request.period() : { from: place.from, to: place.to ?? place.place.time };
+  const query = { filter, fits, limit, after: place?.place, full };
+  const search = createOrderedSearch(dynamodb, deployment.tables.notification_log, clock, shards);
   try {
-    const { rows, next } = await readPage(parts, request.limit, request.fits ?? (() => true), request);
-    return { rows, next_cursor: toCursor(next && { source, period, after: next }) };
+    if (kind === 'by_tenant') return await listByTenant(period, query, deps);
+    const { rows, next } = await (source === 'created' ? search.created(period, query) : search.work(source, query));
+    const { from } = source === 'created' ? period : NO_PERIOD;
+    return { rows, next_cursor: next === undefined ? null : toListCursor({ kind, from, place: next }) };
   } catch (error) {
+    if (error instanceof TooManyTenantsError) return listByTenant(period, { ...query, after: undefined }, deps);
     throw error instanceof ForeignPositionError ? badCursor() : error;
   }
 }
 
-/** The place of the cursor, which must lie in the tenant's part of the index: otherwise DynamoDB would refuse it. */
-function placeIn({ source, filter, most_days = Number.POSITIVE_INFINITY, cursor }: ListRequest) {
-  const place = fromCursor(placeOf(listPlace), cursor);
-  if (place === undefined) return undefined;
-  const { period, after } = place;
-  const days = (Date.parse(period.to) - Date.parse(period.from)) / DAY_MS;
-  const { tenant_id } = filter;
-  const isInside =
-    source !== 'created' ||
-    tenant_id === undefined ||
-    (after.sort >= `${tenant_id}#${period.from}` && after.sort <= `${tenant_id}#${period.to}`);
-  if (place.source === source && days >= 0 && days <= most_days && isInside) return place;
+const NO_PERIOD: Period = { from: new Date(0).toISOString(), to: ALWAYS.to };
+
+/** The newest day first, and each of its shards by tenant. */
+async function listByTenant(period: Period, query: OrderedQuery, deps: ListDeps): Promise<NotificationPage> {
+  const { filter, limit, fits, after } = query;
+  const { dynamodb, deployment, clock, shards } = deps;
+  const options = { consistent: false, shards };
+  const search = createOperatorSearch(dynamodb, deployment.tables.notification_log, clock, options);
+  const { rows, next } = await readPage(search.created(period, filter, after && positionOf(after)), limit, fits, query);
+  const cursor = next && { kind: 'by_tenant' as const, ...period, place: placeOfPosition(next) };
+  return { rows, next_cursor: cursor ? toListCursor(cursor) : null, by_tenant: true };
+}
+
+function positionOf({ time, run, log_id }: ListPlace): SearchPosition {
+  const [shard = '', ...tenant] = run.split('.');
+  return { partition: historyBucket(time.slice(0, 10), Number(shard)), sort: `${tenant.join('.')}#${time}`, log_id };
+}
+
+function placeOfPosition({ partition, sort, log_id }: SearchPosition): ListPlace {
+  const at = sort.lastIndexOf('#');
+  const shard = partition.slice(partition.indexOf('#') + 1);
+  return { time: sort.slice(at + 1), run: `${shard}.${sort.slice(0, at)}`, log_id };
+}
+
+/** The place of the cursor, which must lie in this list: otherwise DynamoDB would refuse it. */
+function placeIn({ source, filter, most_days = Number.POSITIVE_INFINITY }: ListRequest, cursor: string): ListCursor {
+  const found = fromListCursor(cursor);
+  const { kind, from, to, place } = found;
+  const days = (Date.parse(to ?? place.time) - Date.parse(from)) / DAY_MS;
+  const isOfTenant = place.run === END_OF_DAY || !place.run.includes('.');
+  const isOurs =
+    source === 'created'
+      ? kind === 'by_tenant'
+        ? filter.tenant_id === undefined
+        : kind === 'created' && isOfTenant === (filter.tenant_id !== undefined)
+      : KINDS[source] === kind;
+  if (isOurs && (source !== 'created' || (days >= 0 && days <= most_days))) return found;
   throw badCursor();
 }
 

@@ -59,8 +59,8 @@ export async function findNotifications(query: NotificationQuery, deps: Operator
   const filter = { ...searchFilter(query), ...more, ...(send_status && { send_status }) };
   const to = query.to ?? now.toISOString();
   const period = () => ({ from: query.from ?? new Date(Date.parse(to) - DAY_MS).toISOString(), to });
-  const { rows, next_cursor } = await listNotifications({ source, period, filter, limit, cursor, full }, deps);
-  return { notifications: rows.map(view), next_cursor };
+  const { rows, ...page } = await listNotifications({ source, period, filter, limit, cursor, full }, deps);
+  return { notifications: rows.map(view), ...page };
 }
 
 /** A notification by its log_id; with a tenant also the copies of a notification_id. */

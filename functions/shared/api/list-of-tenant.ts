@@ -19,7 +19,7 @@ const DEFAULT_DAYS = 7;
 /** Each day of a period costs a few reads, even if nothing happened on it. */
 const MAX_DAYS = 31;
 
-/** A page of a tenant's notifications, newest day first; or of the copies of one of them. @throws Problem */
+/** A page of a tenant's notifications, newest first; or of the copies of one of them. @throws Problem */
 export async function listOfTenant(query: TenantQuery, tenant_id: string, deps: ListDeps): Promise<NotificationPage> {
   const { from, to, limit, cursor, status, channel, priority, notification_id } = query;
   const now = deps.clock();

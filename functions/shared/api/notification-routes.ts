@@ -29,7 +29,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
     route({
       key: 'GET /v1/notifications',
       operation_id: 'listNotifications',
-      summary: "List the tenant's notifications, newest day first. Copies of one notification_id have no order",
+      summary: "List the tenant's notifications, newest first. Copies of one notification_id have no order",
       scope: 'read',
       max_bytes: MAX_BYTES,
       query: querySchema,

@@ -38,7 +38,7 @@ export const filterFields = {
   to: v.optional(moment),
 } as const;
 
-/** Newest first, or urgent first with `due` and `dead`. By default of the last 24 hours. */
+/** Newest first, `dead` by their death; `due` with what is due first. By default of the last 24 hours. */
 export const notificationsQuery = v.strictObject({
   status: v.optional(v.picklist(LIST_STATUSES)),
   ...filterFields,
@@ -49,7 +49,12 @@ export const notificationsQuery = v.strictObject({
 });
 
 /** No recipient and no content. */
-export const notificationList = v.strictObject({ notifications: v.array(notificationView), ...nextPage });
+export const notificationList = v.strictObject({
+  notifications: v.array(notificationView),
+  ...nextPage,
+  /** So many tenants sent on a day that it is not in the order of time. */
+  by_tenant: v.exactOptional(v.literal(true)),
+});
 export type NotificationList = Out<typeof notificationList>;
 
 /** For the filter. */

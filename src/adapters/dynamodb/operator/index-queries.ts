@@ -43,6 +43,30 @@ export function historyQuery(
   );
 }
 
+/** A query of all tenants in a bucket that begins before a key, which is how a reader jumps over a tenant. */
+export function jumpQuery(query: QueryCommandInput, sorted_before: string | undefined): QueryCommandInput {
+  if (sorted_before === undefined) return query;
+  return {
+    ...query,
+    KeyConditionExpression: `${query.KeyConditionExpression} AND tenant_created_at < :sorted_before`,
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':sorted_before': { S: sorted_before } },
+  };
+}
+
+/** Entries per request where the index itself decides which of them match. */
+const FILTERED_PAGE = 500;
+
+/** A query as it is read for a list: only keys, in the order of the list, and no more than a page of it needs. */
+export function pagesOf(query: QueryCommandInput, limit: number, order: 'newest' | 'oldest'): QueryCommandInput {
+  const sortKey = query.IndexName === WORK_INDEX ? 'work_at' : 'tenant_created_at';
+  return {
+    ...query,
+    ProjectionExpression: `log_id, ${sortKey}`,
+    Limit: query.FilterExpression === undefined ? limit + 1 : FILTERED_PAGE,
+    ScanIndexForward: order === 'oldest',
+  };
+}
+
 /** Reads what is due, or died, within the period in one partition of work_index. */
 export function workQuery(
   table: string,
@@ -133,9 +157,9 @@ export function createWorkEntries(client: DynamoDBClient, table: string, shards:
 }
 
 /** Most rows that are read for one page: a rare status must not make a request read a whole month. */
-const MAX_ROWS_READ = 1_000;
+export const MAX_ROWS_READ = 1_000;
 /** Most index pages of 500 entries that are read for one page, so that a rare channel does not read on and on. */
-const MAX_PAGES = 20;
+export const MAX_PAGES = 20;
 
 /** The rows that one query of an index returned. */
 export interface Part<Position> {

@@ -43,8 +43,8 @@ export class ForeignPositionError extends Error {
 }
 
 /**
- * Searches history_index and work_index in the order of the index, and can continue after any row found. With
- * readCopies it answers the table document's seven lookups (his-notification-log-table.md, インデックス定義;
+ * Searches history_index and work_index in the order of the index, for bulk operations, which need no other, and can
+ * continue after any row found. Lists are in the order of time (newest-first.ts). With readCopies they answer the table document's seven lookups (his-notification-log-table.md, インデックス定義;
  * docs/architecture.md, "Lookups"). Every row read costs half a read unit besides the index. The search holds one page
  * of index entries and 100 rows at a time, so its memory is bounded; it gives what it found in parts, for callers that limit
  * how much is read even if little matches.

@@ -42,8 +42,8 @@ export function addList(program: Command, context: CliContext): void {
     .addHelpText(
       'after',
       `
-With --status dead or due the list holds all dead or unfinished notifications, urgent first. Otherwise it holds those
-that were created in the last 24 hours, or between --from and --to, newest day first.
+Newest first: what was created in the last 24 hours, or between --from and --to. With --status dead, all that are dead,
+the last death first; with --status due, all that are unfinished, with what is due first.
 
 Examples:
   npm run ops -- list --status dead --channel slack

@@ -37,9 +37,14 @@ const rows = [
   storedRow('due-1', { channel: 'email', tenant_id: 'T1' }),
   storedRow('due-2', { channel: 'email', work_at: '2026-01-01T00:00:00.000Z' }),
   storedRow('waiting-1', { channel: 'email', priority: 'urgent', work_at: later, send_status: 'RETRY' }),
-  deadRow('dead-1', { channel: 'slack', error_type: 'AUTH_FAILED', failure_reason: 'AUTH_FAILED' }),
-  deadRow('dead-2', { channel: 'slack', priority: 'info' }),
-  deadRow('dead-3', { channel: 'slack', priority: 'important', tenant_id: 'T1' }),
+  deadRow('dead-1', {
+    channel: 'slack',
+    work_at: '2026-01-01T00:00:00.000Z',
+    error_type: 'AUTH_FAILED',
+    failure_reason: 'AUTH_FAILED',
+  }),
+  deadRow('dead-2', { channel: 'slack', work_at: '2026-01-03T00:00:00.000Z', priority: 'info' }),
+  deadRow('dead-3', { channel: 'slack', work_at: '2026-01-02T00:00:00.000Z', priority: 'important', tenant_id: 'T1' }),
   stoppedRow('stopped-1'),
   done,
 ];
@@ -196,9 +201,9 @@ describe('list', () => {
     },
   );
 
-  it('lists the dead urgent first', async () => {
+  it('lists the dead by their death, the last one first', async () => {
     const { notifications } = await ops.json<List>('list', '--status', 'dead');
-    expect(notifications.map(({ log_id }) => log_id)).toEqual(['dead-3', 'dead-1', 'dead-2']);
+    expect(notifications.map(({ log_id }) => log_id)).toEqual(['dead-2', 'dead-3', 'dead-1']);
   });
 
   it('shows no reason of an earlier attempt for a delivered notification', async () => {

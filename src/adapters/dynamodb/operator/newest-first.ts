@@ -1,0 +1,232 @@
+import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import { historyBucket, isGone } from '../../../core/model/history-index.ts';
+import type { IndexShards } from '../../../core/model/index-shards.ts';
+import type { ForeignRow } from '../../../core/model/notification.ts';
+import { type Clock, parseTime } from '../../../core/model/time.ts';
+import { type WorkState, workPartitions } from '../../../core/model/work-index.ts';
+import { ALWAYS, matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
+import { getItems } from '../table/batch.ts';
+import { type Item, toForeignRow } from '../table/item.ts';
+import { daysOf, historyQuery, jumpQuery, pagesOf, workQuery } from './index-queries.ts';
+import {
+  type Entry,
+  type EntryPage,
+  type Group,
+  type ListPlace,
+  type Order,
+  Run,
+  readMerged,
+  TooManyTenantsError,
+} from './merge-runs.ts';
+
+export interface OrderedQuery {
+  readonly filter: SearchFilter;
+  /** What no column says of a row. */
+  readonly fits: (row: ForeignRow) => boolean;
+  readonly limit: number;
+  readonly after?: ListPlace | undefined;
+  /** Reads until the page is full, whatever that costs. */
+  readonly full?: boolean;
+}
+
+/** Most queries that look for the tenants of one day: half a second and 500 read units. */
+const MOST_TENANT_QUERIES = 1_000;
+/** Most days that are read side by side where little was found. */
+const MOST_DAYS = 8;
+
+/**
+ * Lists notifications in the order of time over all partitions of an index: those created in a period and the dead ones
+ * with the newest first (the dead by their death), the unfinished with what is due first. history_index lies by tenant
+ * and time, so the shards of one tenant are merged backwards. Over all tenants, those of the day are found first: a query
+ * jumps over all that a tenant has, so that a shard costs as many queries as it has tenants or pages, whichever is
+ * fewer, and what each has newest comes with it.
+ */
+export function createOrderedSearch(
+  client: DynamoDBClient,
+  table: string,
+  clock: Clock,
+  shards: () => Promise<IndexShards>,
+) {
+  async function ask(
+    query: QueryCommandInput,
+    start?: Item,
+  ): Promise<{ readonly items: Item[]; readonly next?: Item }> {
+    const command = new QueryCommand({ ...query, ...(start && { ExclusiveStartKey: start }) });
+    const { Items: items = [], LastEvaluatedKey: next } = await client.send(command);
+    return { items, ...(next && { next }) };
+  }
+
+  async function pageOf(query: QueryCommandInput, entryOf: (item: Item) => Entry, start?: Item): Promise<EntryPage> {
+    const { items, next } = await ask(query, start);
+    const rest = next && { reached: entryOf(next), more: () => pageOf(query, entryOf, next) };
+    return { entries: items.map(entryOf), ...rest };
+  }
+
+  async function rowsOf(log_ids: readonly string[], filter: SearchFilter): Promise<(ForeignRow | undefined)[]> {
+    const keys = log_ids.map((log_id) => ({ log_id: { S: log_id } }));
+    const items = await getItems(client, table, keys, { consistent: false });
+    const rows = new Map(items.map((item) => [item['log_id']?.S, toForeignRow(item)]));
+    return log_ids.map((log_id) => {
+      const row = rows.get(log_id);
+      return row !== undefined && !isGone(row, clock()) && matches(row, filter) ? row : undefined;
+    });
+  }
+
+  const merge = (groups: AsyncIterable<Group>, { filter, fits, ...page }: OrderedQuery, order: Order) =>
+    readMerged(groups, order, page, async (log_ids) =>
+      (await rowsOf(log_ids, filter)).map((row) => (row !== undefined && fits(row) ? row : undefined)),
+    );
+
+  /** The days of the period, newest first: one, and more side by side while they hold little. */
+  async function* daysInGroups(period: Period, query: OrderedQuery): AsyncGenerator<Group> {
+    const count = (await shards()).history;
+    const { filter, after } = query;
+    const to = after === undefined ? period.to : after.run === END_OF_DAY ? before(after.time) : after.time;
+    const days = [...daysOf({ from: period.from, to }, clock())];
+    for (let start = 0, size = 1; start < days.length; start += size, size = Math.min(2 * size, MOST_DAYS)) {
+      const some = days.slice(start, start + size);
+      const runs = await Promise.all(
+        some.map((day) => {
+          const cost = { queries: 0 };
+          const ofShard = (_: unknown, shard: number) =>
+            filter.tenant_id === undefined
+              ? runsOfAll({ day, shard, period, query, cost })
+              : [runOfTenant({ day, shard, period, query, tenant_id: filter.tenant_id, name: String(shard) })];
+          return Promise.all(Array.from({ length: count }, ofShard));
+        }),
+      );
+      const end = { time: `${some.at(-1)}T00:00:00.000Z`, run: END_OF_DAY, log_id: END_OF_DAY };
+      yield { runs: runs.flat(2), end };
+    }
+  }
+
+  function runOfTenant({ day, shard, period, query, tenant_id, name }: TenantRun, read?: TenantPage): Run {
+    const { after } = query;
+    const to = after === undefined || name >= after.run ? (after?.time ?? period.to) : before(after.time);
+    const range = { from: period.from, to: to < period.to ? to : period.to };
+    if (range.from > range.to) return new Run(name, { entries: [] });
+    const bucket = historyBucket(day, shard);
+    const asked = pagesOf(historyQuery(table, bucket, range, { ...query.filter, tenant_id }), query.limit, 'newest');
+    const isWithin = ({ time }: Entry) => time >= range.from && time <= range.to;
+    const isOwnPlace = after?.run === name && after.time.startsWith(day);
+    const entries = read?.items.map(createdEntry).filter(isWithin) ?? [];
+    // What the search for tenants read is the run's first page, unless the list goes on within it.
+    const next = read?.next;
+    const reached = next && createdEntry(next);
+    const goesOn = reached !== undefined && isWithin(reached);
+    if (read !== undefined && !isOwnPlace && (next === undefined || entries.length > 0 || goesOn)) {
+      return new Run(name, { entries, ...(goesOn && { reached, more: () => pageOf(asked, createdEntry, next) }) });
+    }
+    const start = isOwnPlace && {
+      log_id: { S: after.log_id },
+      history_bucket: { S: bucket },
+      tenant_created_at: { S: `${tenant_id}#${after.time}` },
+    };
+    return new Run(name, { entries: [], more: () => pageOf(asked, createdEntry, start || undefined) });
+  }
+
+  /** A run per tenant of the shard. @throws TooManyTenantsError */
+  async function runsOfAll({
+    day,
+    shard,
+    period,
+    query,
+    cost,
+  }: DayShard & { cost: { queries: number } }): Promise<Run[]> {
+    const runs: Run[] = [];
+    let sorted_before: string | undefined;
+    for (;;) {
+      cost.queries += 1;
+      if (cost.queries > MOST_TENANT_QUERIES && query.full !== true) throw new TooManyTenantsError();
+      const asked = historyQuery(table, historyBucket(day, shard), period, query.filter);
+      const { items, next } = await ask(pagesOf(jumpQuery(asked, sorted_before), query.limit, 'newest'));
+      const last = next && tenantOf(next);
+      const tenants = new Set([...items.map(tenantOf), ...(last === undefined ? [] : [last])]);
+      for (const tenant_id of tenants) {
+        const read = {
+          items: items.filter((item) => tenantOf(item) === tenant_id),
+          ...(tenant_id === last && { next }),
+        };
+        runs.push(runOfTenant({ day, shard, period, query, tenant_id, name: `${shard}.${tenant_id}` }, read));
+      }
+      if (last === undefined) return runs;
+      sorted_before = `${last}#${day}`;
+    }
+  }
+
+  function workRun(partition: string, order: Order, query: OrderedQuery): Run {
+    const { filter, after } = query;
+    const name = partition.slice(partition.indexOf('#') + 1).replace('#', '.');
+    const isOwnPlace = after?.run === name;
+    const time =
+      after && (name >= after.run ? after.time : order === 'newest' ? before(after.time) : `${after.time}\0`);
+    const period =
+      time === undefined ? ALWAYS : order === 'newest' ? { ...ALWAYS, to: time } : { ...ALWAYS, from: time };
+    if (period.from > period.to) return new Run(name, { entries: [] });
+    const asked = workQuery(table, partition, period, filter);
+    const start = isOwnPlace && {
+      log_id: { S: after.log_id },
+      work_queue: { S: partition },
+      work_at: { S: after.time },
+    };
+    const pages = pagesOf(asked, query.limit, order);
+    return new Run(name, { entries: [], more: () => pageOf(pages, workEntry, start || undefined) });
+  }
+
+  return {
+    /** What was created in the period, newest first. @throws TooManyTenantsError for a filter without a tenant */
+    created: (period: Period, query: OrderedQuery) =>
+      merge(daysInGroups(period, query), { ...query, filter: { ...query.filter, created: period } }, 'newest'),
+
+    /** The dead, the last death first; or what is due, the most overdue first. */
+    async work(state: WorkState, query: OrderedQuery) {
+      const order = state === 'dead' ? 'newest' : 'oldest';
+      const partitions = workPartitions(state, (await shards()).work, query.filter.priority);
+      const runs = partitions.map((partition) => workRun(partition, order, query));
+      async function* group() {
+        yield { runs };
+      }
+      return merge(group(), query, order);
+    },
+  };
+}
+
+interface DayShard {
+  readonly day: string;
+  readonly shard: number;
+  readonly period: Period;
+  readonly query: OrderedQuery;
+}
+
+interface TenantRun extends DayShard {
+  readonly tenant_id: string;
+  readonly name: string;
+}
+
+interface TenantPage {
+  readonly items: readonly Item[];
+  readonly next?: Item | undefined;
+}
+
+/** Behind every run, as their names begin with a digit or a lower-case letter. */
+export const END_OF_DAY = '~';
+/** Characters of `2026-11-01T09:00:00.000Z`. */
+const ISO_LENGTH = 24;
+
+function createdEntry(item: Item): Entry {
+  return { time: item['tenant_created_at']?.S?.slice(-ISO_LENGTH) ?? '', log_id: item['log_id']?.S ?? '' };
+}
+
+function workEntry(item: Item): Entry {
+  return { time: item['work_at']?.S ?? '', log_id: item['log_id']?.S ?? '' };
+}
+
+function tenantOf(item: Item): string {
+  return item['tenant_created_at']?.S?.slice(0, -ISO_LENGTH - 1) ?? '';
+}
+
+/** The moment before, as times are compared as texts. One of another form is repeated rather than left out. */
+function before(time: string): string {
+  const at = parseTime(time);
+  return at === undefined ? time : new Date(at.getTime() - 1).toISOString();
+}

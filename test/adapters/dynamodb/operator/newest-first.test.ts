@@ -1,0 +1,144 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ListPlace } from '../../../../src/adapters/dynamodb/operator/merge-runs.ts';
+import { createOrderedSearch, type OrderedQuery } from '../../../../src/adapters/dynamodb/operator/newest-first.ts';
+import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
+import { historyKeys } from '../../../../src/core/model/history-index.ts';
+import { workQueueOf } from '../../../../src/core/model/work-index.ts';
+import type { SearchFilter } from '../../../../src/core/operator/search-filter.ts';
+import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
+import { baseShards } from '../../../support/index-shards.ts';
+import { dueRow } from '../../../support/rows.ts';
+import { createTables } from '../../../support/tables.ts';
+
+const END = Date.parse('2026-11-03T00:00:00.000Z');
+const PERIOD = { from: '2026-10-30T00:00:00.000Z', to: new Date(END - 1).toISOString() };
+
+interface Stored {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly created_at: string;
+  readonly work_at: string;
+  readonly channel: 'slack' | 'email';
+}
+
+let dynamodb: TestDynamoDb;
+let table: string;
+let stored: Stored[];
+/** Entries of an index page, so that few rows make many pages; and the requests made. */
+let pageSize: number | undefined;
+let queries = 0;
+
+beforeAll(async () => {
+  dynamodb = await startTestDynamoDb();
+  table = (await createTables(dynamodb.client, 'newest')).notification_log;
+  dynamodb.client.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        if (commandName !== 'QueryCommand') return next(args);
+        queries += 1;
+        return next({ ...args, input: { ...args.input, ...(pageSize !== undefined && { Limit: pageSize }) } });
+      },
+    { step: 'initialize' },
+  );
+  stored = Array.from({ length: 90 }, (_, i) => {
+    // Bursts of three share a moment; tenants write in turns, one of them on the first day only.
+    const at = new Date(END - 1 - Math.floor(i / 3) * 5_000_017);
+    const tenant_id = ['T1', 'T1#2', 'T10', 'T2', 'T1'][(i * 7) % 5] ?? 'T1';
+    const created_at = at.toISOString();
+    return { log_id: `n-${i}`, tenant_id, created_at, work_at: created_at, channel: i % 9 === 0 ? 'slack' : 'email' };
+  });
+  await Promise.all(stored.map(put));
+});
+afterAll(() => dynamodb?.stop());
+beforeEach(() => {
+  pageSize = undefined;
+  queries = 0;
+});
+
+async function put(row: Stored): Promise<void> {
+  const keys = historyKeys(row, new Date(row.created_at));
+  const dead = { work_queue: workQueueOf('dead', 'normal', row.log_id), work_at: row.work_at };
+  const Item = toItem({ ...dueRow({ ...row, send_status: 'FAILED' }), ...keys, ...dead, created_at: row.created_at });
+  await dynamodb.client.send(new PutItemCommand({ TableName: table, Item }));
+}
+
+const searchWith = () => createOrderedSearch(dynamodb.client, table, () => new Date(END), baseShards);
+
+async function listed(
+  source: 'created' | 'dead',
+  filter: SearchFilter,
+  limit: number,
+  options: Partial<OrderedQuery> = {},
+): Promise<string[]> {
+  const search = searchWith();
+  const ids: string[] = [];
+  let after: ListPlace | undefined;
+  do {
+    const query = { filter, fits: () => true, limit, after, ...options };
+    const period = after === undefined ? PERIOD : { ...PERIOD, to: after.time };
+    const page = source === 'created' ? await search.created(period, query) : await search.work('dead', query);
+    expect(page.rows.length).toBeLessThanOrEqual(limit);
+    ids.push(...page.rows.map(({ log_id }) => String(log_id)));
+    after = page.next;
+  } while (after !== undefined);
+  return ids;
+}
+
+/** Each id once, and none before one that is newer. */
+function expectNewestFirst(ids: readonly string[], rows: readonly Stored[]): void {
+  const times = new Map(rows.map(({ log_id, created_at }) => [log_id, created_at]));
+  expect(ids.toSorted()).toEqual([...times.keys()].toSorted());
+  const order = ids.map((log_id) => times.get(log_id) ?? '');
+  expect(order).toEqual(order.toSorted().reverse());
+}
+
+describe.each(['created', 'dead'] as const)('the list of what is %s', (source) => {
+  it.each([
+    ['of a tenant', { tenant_id: 'T1' }],
+    ['of a tenant whose name begins another', { tenant_id: 'T1#2' }],
+    ['over all tenants', {}],
+    ['of a channel, over all tenants', { channel: 'slack' }],
+    ['of a tenant and a channel', { tenant_id: 'T2', channel: 'email' }],
+  ] as const)('%s is newest first, over all shards, days and pages', async (_, filter) => {
+    const rows = stored.filter(
+      (row) =>
+        (!('tenant_id' in filter) || row.tenant_id === filter.tenant_id) &&
+        (!('channel' in filter) || row.channel === filter.channel),
+    );
+    for (const limit of [4, 30, 200]) expectNewestFirst(await listed(source, filter, limit), rows);
+  });
+
+  it('is so however the index is cut into pages', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 60 }), async (size, limit) => {
+        pageSize = size;
+        expectNewestFirst(await listed(source, {}, limit, { full: true }), stored);
+        const ours = stored.filter(({ tenant_id }) => tenant_id === 'T10');
+        expectNewestFirst(await listed(source, { tenant_id: 'T10' }, limit), ours);
+      }),
+      { numRuns: 3 },
+    );
+  });
+});
+
+describe('what a page reads', () => {
+  it('of one tenant: one query per shard of the newest day', async () => {
+    await searchWith().created(PERIOD, { filter: { tenant_id: 'T1' }, fits: () => true, limit: 3 });
+    expect(queries).toBe(4);
+  });
+
+  it('over all tenants: what finds the four tenants in each shard', async () => {
+    await searchWith().created(PERIOD, { filter: {}, fits: () => true, limit: 3 });
+    expect(queries).toBeLessThanOrEqual(4 * 5);
+  });
+
+  it('ends with what is known so far, and goes on from there, if little matches', async () => {
+    pageSize = 1;
+    const page = await searchWith().created(PERIOD, { filter: { tenant_id: 'T1' }, fits: () => false, limit: 50 });
+    expect(page.rows).toEqual([]);
+    expect(page.next).toBeDefined();
+    expect(queries).toBeLessThanOrEqual(24);
+  });
+});
