@@ -94,7 +94,6 @@ const PLAIN = [
   ['failure_reason', 'Given up because of'],
   ['template_id', 'Template'],
   ['fallback_channel', 'Fallback channel'],
-  ['traceparent', 'Trace'],
 ] as const;
 
 const TIMES = [

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
+import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
-import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { TABLE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';
+import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { channelsIn } from '../../src/core/model/channels.ts';
 import { shardsForReading } from '../../src/core/model/index-shards.ts';
 import { newRunId } from '../../src/core/model/queue-message.ts';
@@ -96,6 +99,7 @@ function bind() {
   const env = parseEnv(dispatcherEnv, process.env);
   const observability = createObservability();
   const dynamodb = createDynamoDb();
+  const clock = () => new Date();
   const state = pipelineState(dynamodb);
   const budgets = createPacingStore(state, env.PIPELINE_STATE_TABLE);
   const shards = shardsForReading(env.INDEX_SHARDS, createShardMark(state, env.PIPELINE_STATE_TABLE));
@@ -106,7 +110,11 @@ function bind() {
       async () => (await shards()).work,
       channelsIn(env.LANE_QUEUES),
     ),
-    malformed: createMalformedEntries(dynamodb, env.NOTIFICATION_LOG_TABLE, () => new Date()),
+    malformed: malformedEntries({
+      rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+      records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
+      clock,
+    }),
     log: createSweepLog(state, env.PIPELINE_STATE_TABLE),
     lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {
       // Unknown, it counts as no: then more rows get a second message, each of which costs a failed claim.
@@ -119,7 +127,7 @@ function bind() {
       onRefused: (reason, count) =>
         observability.logger.error('messages not queued; the next sweep finds them', { reason, count }),
     }),
-    clock: () => new Date(),
+    clock,
     interval_ms: env.SWEEP_INTERVAL_SECONDS * 1000,
     policy: env.RETRY_POLICY,
     short_lanes: { seconds: env.LANE_SECONDS, least: LEAST_PER_LANE, pause: (ms) => setTimeout(ms) },

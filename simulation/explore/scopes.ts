@@ -109,6 +109,14 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     about: 'a death, a redrive, and a writer who corrects the recipient',
     ...{ ...dead, workers: 3, redrives: 1, edits: 1, indexings: 1, everyday: 0 },
   },
+  'channel-removed': {
+    about: 'a channel that the dispatcher has no more, the workers still have, and a row that was due for a day',
+    ...{ given: [{ ...ONE, hours: 25 }], workers: 1, sweeps: 2, channels: ['slack'] },
+  },
+  spoiled: {
+    about: 'workers, the indexer, and a writer who spoils a column',
+    ...{ edits: 1, indexings: 1, workers: 2, sweeps: 1, edited: ['limit', 'minute', 'decimals'], everyday: 0 },
+  },
   'handed-over': {
     about: 'two requests of a producer with one key',
     ...{ given: [], requests: 2, workers: 2, everyday: 0 },

@@ -5,7 +5,7 @@ import type { Stored } from '../audit/promises.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
 import { follow } from '../explore/explorer.ts';
 import { Troupe } from '../world/actor.ts';
-import type { Given, Scope } from '../world/state.ts';
+import { EDITS, type Edit, type Given, type Scope } from '../world/state.ts';
 import { type Choice, World } from '../world/world.ts';
 
 /** A history that was drawn, one line a step. */
@@ -53,6 +53,8 @@ const FEEDBACKS: readonly Feedback[] = [
 /** As far as the clocks of AWS's instances may be from the time, in milliseconds. */
 const CLOCKS = [-2_500, 0, 2_500] as const;
 
+const ALL_EDITS = Object.keys(EDITS) as Edit[];
+
 const BREAKDOWNS = ['records. refuses every call', 'breakers. answers no call'] as const;
 
 /** @param intruders rows that somebody may put into the work index */
@@ -94,7 +96,7 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
     ...{ messages: 1, workers: 40, batch: half() ? 10 : 1, sweeps: 6, redrives: 2, requests: half() ? 3 : 0 },
     ...{ outages: 3, losses: 3, retries: half() ? 1 : 0, cancels: draw() < 0.2 ? 1 : 0 },
     ...{ deletions: draw() < 0.2 ? 1 : 0, lanes: half() },
-    ...(half() && { indexings: 20, edits: half() ? 2 : 0 }),
+    ...(half() && { indexings: 20, edits: half() ? 2 : 0, ...(half() && { edited: ALL_EDITS }) }),
     ...(half() && { feedbacks: FEEDBACKS, reports: 6, tells: 10 }),
     ...(half() && { breakers: true as const }),
     ...(gathering && { gathering }),

@@ -32,12 +32,14 @@ export class Ground {
   readonly given: ReadonlyMap<string, Given>;
   /** Milliseconds between the earliest clock and the latest. */
   readonly apart: number;
-  readonly #stores = new Stores(() => new Date(this.state.now));
-  readonly tables = this.#stores.tables;
+  readonly #stores: Stores;
+  readonly tables: Stores['tables'];
   state: State;
 
   constructor(scope: Scope, state: State) {
     this.scope = scope;
+    this.#stores = new Stores(() => new Date(this.state.now), scope.channels);
+    this.tables = this.#stores.tables;
     this.given = new Map((scope.given ?? [ONE]).map((given, i) => [`n${i + 1}`, given]));
     this.state = state;
     const { clocks = [0] } = scope;

@@ -3,6 +3,7 @@ import type { DispatcherDeps } from '../../functions/dispatcher/handler.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { RecordStore, RetryQueue, RowStore } from '../../src/core/delivery/ports.ts';
+import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
@@ -15,7 +16,6 @@ import type { DueIndex } from '../../src/core/model/work-index.ts';
 import { cancel } from '../../src/core/operator/cancel.ts';
 import { giveUp } from '../../src/core/operator/give-up.ts';
 import { retryNow } from '../../src/core/operator/retry-now.ts';
-import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import type { Env, Program } from './actor.ts';
 import { observed, portOf } from './channel-program.ts';
@@ -27,6 +27,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   AWS_REGION: 'us-east-1',
   NOTIFICATION_LOG_TABLE: 'log',
   NOTIFICATION_CONTENT_TABLE: 'content',
+  NOTIFICATION_RETRY_LOG_TABLE: 'retries',
   DATA_KEYS_TABLE: 'keys',
   PIPELINE_STATE_TABLE: 'state',
   INDEX_SHARDS: '{"work":8,"history":4}',
@@ -79,7 +80,11 @@ export function dispatcher(env: Env, { shards, short_lanes, ...parts }: Dispatch
   return createDispatcher(
     {
       index: { shards: async () => shards, page },
-      malformed: portOf<MalformedEntries>(env, 'malformed', 'setAside'),
+      malformed: malformedEntries({
+        rows: portOf<RowStore>(env, 'operatorRows', 'read', 'change'),
+        records: portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find'),
+        clock: env.clock,
+      }),
       short_lanes: { ...short_lanes, pause: (ms) => env.call('time.pause', ms) },
       newId: () => '',
       ...{ interval_ms: HOUR, clock: env.clock, policy },

@@ -2,7 +2,7 @@ import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { Refused } from '../../src/core/delivery/sender.ts';
 import type { DeliveryEvent, Feedback } from '../../src/core/delivery-events/delivery-event.ts';
-import type { Priority } from '../../src/core/model/channels.ts';
+import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { type Memory, NOTHING_YET, type Stored } from '../audit/promises.ts';
@@ -32,6 +32,15 @@ export const LIMITS = [
 ] as const;
 export type Limit = (typeof LIMITS)[number];
 
+/** What the writer of a row does to it, in words. */
+export const EDITS = {
+  recipient: 'corrects its recipient',
+  limit: 'spoils its limit',
+  minute: 'writes its time without seconds',
+  decimals: 'writes its time with ten decimals',
+} as const;
+export type Edit = keyof typeof EDITS;
+
 /** A notification that is there at the start. */
 export interface Given {
   readonly priority: Priority;
@@ -43,6 +52,8 @@ export interface Given {
   readonly fallback?: boolean;
   /** Written by another program, in the clear and without index keys: the indexer takes it in. */
   readonly foreign?: boolean;
+  /** It was handed over so many hours ago, and not sent since; a minute ago unless given. */
+  readonly hours?: number;
 }
 
 /** A small world: what there is at its start, what may happen in it, and how often. */
@@ -74,6 +85,10 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly clocks?: readonly number[];
   /** The work index may be one write behind its table. */
   readonly stale?: boolean;
+  /** Those of the dispatcher, when the stage's list of channels is being changed; the workers have all. */
+  readonly channels?: readonly Channel[];
+  /** What a row's writer may do to it; corrects its recipient unless given. */
+  readonly edited?: readonly Edit[];
   /** Rows that somebody may put into the table, with index keys of their own. */
   readonly intruders?: readonly Stored[];
 }

@@ -1,9 +1,11 @@
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { memoryDueIndex } from '../../src/adapters/memory/memory-due-index.ts';
 import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { IntakeRecord } from '../../src/core/intake/ports.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
@@ -25,7 +27,8 @@ export class Stores {
   readonly maps: readonly Map<string, unknown>[];
   readonly #rooms: Readonly<Record<string, object>>;
 
-  constructor(clock: Clock) {
+  /** @param channels of the dispatcher; all unless given */
+  constructor(clock: Clock, channels?: readonly Channel[]) {
     const tables = new MemoryTables(clock);
     const { log, retryLog, content } = tables;
     this.tables = tables;
@@ -41,7 +44,7 @@ export class Stores {
         log: sweepLog(this.#sweeps),
       },
       ...{ records: tables.records, contents: tables.contents, successors: tables.successors },
-      ...{ index: this.#index(), malformed: tables.malformed, indexing: tables },
+      ...{ index: indexOf(tables, channels), malformed: tables.malformed, indexing: tables },
       ...{ breakers: this.#breakers.store, intake: createMemoryIntake(tables, this.#requests) },
     };
   }
@@ -52,19 +55,19 @@ export class Stores {
     if (found === undefined) throw new Error(`The world has no ${port}.`);
     return found.apply(this.#rooms[room], [...args]);
   }
+}
 
-  /** One page has the entries of all shards: a small world has few. */
-  #index(): Pick<DueIndex, 'page'> {
-    const { dueIndex } = this.tables;
-    return {
-      page: async (queue, query) => {
-        const shards = Array.from({ length: BASE_SHARDS.work }, (_, shard) => queue.replace(/\d+$/, String(shard)));
-        const pages = await Promise.all(shards.map((one) => dueIndex.page(one, query)));
-        const malformed = pages.flatMap((page) => page.malformed ?? []);
-        return { items: pages.flatMap(({ items }) => items), ...(malformed.length > 0 && { malformed }) };
-      },
-    };
-  }
+/** One page has the entries of all shards: a small world has few. */
+function indexOf({ log, shards }: MemoryTables, channels?: readonly Channel[]): Pick<DueIndex, 'page'> {
+  const index = memoryDueIndex(log, shards, channels);
+  return {
+    page: async (queue, query) => {
+      const all = Array.from({ length: BASE_SHARDS.work }, (_, shard) => queue.replace(/\d+$/, String(shard)));
+      const pages = await Promise.all(all.map((one) => index.page(one, query)));
+      const malformed = pages.flatMap((page) => page.malformed ?? []);
+      return { items: pages.flatMap(({ items }) => items), ...(malformed.length > 0 && { malformed }) };
+    },
+  };
 }
 
 /** What is known of the sweeps before. */

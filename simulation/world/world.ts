@@ -14,7 +14,7 @@ import {
 } from './endings.ts';
 import { Ground } from './ground.ts';
 import { calm } from './quiet.ts';
-import { type Actor, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
+import { type Actor, EDITS, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
 import { edit, forge, give, put, remove } from './writers.ts';
 
 /** Something that may happen next. */
@@ -170,7 +170,8 @@ export class World {
       begin('drops', `an operator gives ${log_id} up`, () => deeds.operate('give_up', log_id));
       begin('forgeries', `somebody queues ${log_id} for another tenant`, () => forge(ground, log_id));
       begin('retries', `an operator retries ${log_id}`, () => deeds.operate('retry', log_id));
-      begin('edits', `${log_id}'s writer corrects its recipient`, () => edit(ground, log_id));
+      for (const how of scope.edited ?? (['recipient'] as const))
+        begin('edits', `${log_id}'s writer ${EDITS[how]}`, () => edit(ground, log_id, how));
       begin('deletions', `${log_id}'s writer deletes it`, () => remove(ground, log_id));
     }
     begin('requests', 'a producer hands over h1', () => deeds.request('h1'));

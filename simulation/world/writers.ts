@@ -2,13 +2,12 @@ import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-polic
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import * as promises from '../audit/promises.ts';
 import type { Ground } from './ground.ts';
-import type { Given } from './state.ts';
-import { START_MS } from './state.ts';
+import { type Edit, type Given, START_MS } from './state.ts';
 
 /** What other programs write into the tables. */
 
-export function give(ground: Ground, log_id: string, { priority, fallback, foreign }: Given): void {
-  const due = new Date(START_MS - 60_000).toISOString();
+export function give(ground: Ground, log_id: string, { priority, fallback, foreign, hours }: Given): void {
+  const due = new Date(START_MS - (hours ?? 1 / 60) * 3_600_000).toISOString();
   const named = fallback ? { fallback_channel: 'slack' } : {};
   if (foreign) {
     const names = { log_id, tenant_id: 'tenant-1', notification_type: 'EMAIL', priority };
@@ -16,11 +15,14 @@ export function give(ground: Ground, log_id: string, { priority, fallback, forei
     return;
   }
   const routing = { log_id, tenant_id: 'tenant-1', channel: 'email', priority } as const;
-  const attempts_left = policy.priorities[priority].max_retries;
+  const { max_retries } = policy.priorities[priority];
+  const state =
+    hours === undefined
+      ? { send_status: 'FAILED', send_attempts: 1, attempts_left: max_retries, last_attempt: 0, first_attempt_at: due }
+      : { send_status: 'PENDING', send_attempts: 0, attempts_left: max_retries + 1, last_attempt: -1, ...FROM_API };
   ground.tables.log.set(log_id, {
     ...{ ...routing, ...named },
-    ...{ send_attempts: 1, attempts_left, retry_count: 0, last_attempt: 0, first_attempt_at: due },
-    ...{ send_status: 'FAILED', work_queue: workQueueOf('due', priority, log_id, 1), work_at: due },
+    ...{ ...state, retry_count: 0, work_queue: workQueueOf('due', priority, log_id, 1), work_at: due },
     ...{ history_bucket: 'tenant-1#0', updated_by: 'notification-retry' },
   });
   ground.tables.content.set(log_id, {
@@ -32,9 +34,21 @@ export function give(ground: Ground, log_id: string, { priority, fallback, forei
     ground.send({ version: 1, ...routing, due, run_id: `sweep-${i}` }, 0);
 }
 
-/** The writer of a row corrects its recipient and its body, and nothing else. */
-export function edit(ground: Ground, log_id: string): void {
+const FROM_API = { created_by: 'intake-api' };
+
+/** By the kind of edit: what it changes beside the recipient and the body, which one that corrects them changes alone. */
+const SPOILED: Readonly<Record<Exclude<Edit, 'recipient'>, (row: promises.Stored) => promises.Stored>> = {
+  limit: () => ({ max_retry_count: 'many' }),
+  minute: ({ work_at }) => ({ work_at: `${promises.textOf(work_at).slice(0, 16)}Z` }),
+  decimals: ({ work_at }) => ({ work_at: promises.textOf(work_at).replace('Z', '0000000Z') }),
+};
+
+export function edit(ground: Ground, log_id: string, how: Edit): void {
   const was = ground.tables.log.get(log_id) ?? {};
+  if (how !== 'recipient') {
+    put(ground, { ...was, ...SPOILED[how](was), updated_by: 'BATCH-951' });
+    return;
+  }
   ground.set({ memory: promises.corrected(ground.state.memory, was) });
   const fallback = was['fallback_channel'] !== undefined && { fallback_recipient: `${log_id}-fallback@example.com` };
   put(ground, { ...was, ...fallback, ...contentOf(`new-${log_id}@example.com`) });

@@ -19,6 +19,8 @@ const recordOf = (row: NotificationRow, attempt: number): RetryRecord => ({
   run_id: 'sweep-1',
 });
 
+const DELIVERED = { retry_status: 'SUCCESS', claim_id: 'claim-1' } as const;
+
 /** What every ClaimStore and RecordStore must do. `store` is called when a test runs. */
 export function claimSuite(store: () => StoreUnderTest): void {
   const put = (changes?: Partial<NotificationRow>) => putFresh(store(), changes);
@@ -85,10 +87,12 @@ export function claimSuite(store: () => StoreUnderTest): void {
       const { log_id } = fresh();
       await store().put({ ...rest, ...entry, log_id, send_status });
       expect(await store().malformed.setAside({ log_id, ...entry, work_at: 'ever', faults } as never)).toBeUndefined();
-      expect(await store().malformed.setAside({ log_id, ...entry, faults } as never)).toMatch(/a time/);
+      const delivered = send_status === 'SUCCESS';
+      const why = await store().malformed.setAside({ log_id, ...entry, faults } as never);
+      expect(why).toMatch(delivered ? /delivered already/ : /a time/);
       const aside = { failure_reason: 'FORMAT_ERROR', error_type: 'FORMAT_ERROR', error_message: expect.any(String) };
-      const ours = { ...aside, updated_at: expect.any(String), updated_by: 'notification-retry' };
-      const left = { ...rest, log_id, send_status, ...(send_status === 'FAILED' && ours) };
+      const ours = { updated_at: expect.any(String), updated_by: 'notification-retry' };
+      const left = { ...rest, log_id, send_status, ...ours, ...(delivered ? { work_at: 'never' } : aside) };
       expect(await store().get(log_id)).toEqual(left);
     }
   });
@@ -100,9 +104,22 @@ export function claimSuite(store: () => StoreUnderTest): void {
   ])('sets a malformed entry aside only where no worker may still settle it: its claim %s', async (_, until, aside) => {
     const row = await put({ send_status: 'SENDING', claim_until: until() });
     const { log_id, work_queue, work_at } = row as Required<NotificationRow>;
-    const why = await store().malformed.setAside({ log_id, work_queue, work_at, faults: [] });
+    const faults = [{ column: 'channel', rule: 'a rule', expected: 'another channel' }];
+    const why = await store().malformed.setAside({ log_id, work_queue, work_at, faults });
     expect(why !== undefined).toBe(aside);
     expect(await store().get(log_id)).toMatchObject(aside ? { send_status: 'FAILED' } : row);
+    const record = await store().records.find(log_id, row.last_attempt);
+    expect(record?.failure_reason).toBe(aside ? 'FORMAT_ERROR' : undefined);
+  });
+
+  it('takes a malformed entry out of the index as delivered, where the worker that crashed has recorded that', async () => {
+    const row = await put({ send_status: 'SENDING', claim_until: T0.toISOString(), claim_id: 'claim-1' });
+    const { log_id, work_queue, work_at } = row as Required<NotificationRow>;
+    await store().records.putIfAbsent({ ...recordOf(row, row.last_attempt), ...DELIVERED });
+    const faults = [{ column: 'channel', rule: 'a rule', expected: 'another channel' }];
+    expect(await store().malformed.setAside({ log_id, work_queue, work_at, faults })).toMatch(/delivered/);
+    expect(await store().get(log_id)).toMatchObject({ send_status: 'SUCCESS', sent_at: T0.toISOString() });
+    expect((await store().get(log_id))?.['work_queue']).toBeUndefined();
   });
 
   it('claims a due row in whichever shard it is', async () => {

@@ -5,9 +5,10 @@ import { createContentStore } from '../../src/adapters/dynamodb/delivery/content
 import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore, createRowScan } from '../../src/adapters/dynamodb/indexing/index-store.ts';
-import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { claimSuite } from './claim-suite.ts';
 import { contentSuite } from './content-suite.ts';
@@ -74,7 +75,11 @@ describeOnDynamoDb<StoreUnderTest>(
     rows: createClaimStore(client, tables.notification_log, now),
     eventRows: createEventRows(client, tables.notification_log, now),
     operatorRows: createOperatorRows(client, tables.notification_log, now),
-    malformed: createMalformedEntries(client, tables.notification_log, now),
+    malformed: malformedEntries({
+      rows: createOperatorRows(client, tables.notification_log, now),
+      records: createRecordStore(client, tables.notification_retry_log),
+      clock: now,
+    }),
     records: createRecordStore(client, tables.notification_retry_log),
     contents: createContentStore(client, tables.notification_content, sealer),
     dueIndex: createDueIndex(client, tables.notification_log, async () => BASE_SHARDS.work),

@@ -26,6 +26,7 @@ const TOLD = [
   /^somebody puts/,
   /'s writer deletes it$/,
   /'s writer corrects its recipient$/,
+  /'s writer spoils its limit$/,
   /^indexer .* takes in/,
   /^the provider reports .*: failed/,
   /calls breakers.takeSlot$/,

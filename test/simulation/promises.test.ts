@@ -126,22 +126,28 @@ describe('a record', () => {
 
 describe('the end', () => {
   const DONE = { log_id: 'n1', send_status: 'SUCCESS', last_attempt: 1 };
+  const REFUSED = { records: [{ ...RECORD, retry_status: 'FAILED' }] };
   const judge = (row: object, more: Partial<ends.End> = {}) =>
     ends.ended(accepted(), { rows: [{ ...DONE, ...row }], records: [RECORD], letters: [], ...more });
 
   it.each([
     [{}, {}, []],
-    [{ send_status: 'RETRY' }, {}, ['1: lost: RETRY   at the end']],
+    [{ send_status: 'RETRY' }, REFUSED, ['1: lost: RETRY   at the end']],
+    [{ send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' }, {}, ['5: recorded as delivered, and FAILED']],
     [{ work_queue: 'due#info#0' }, {}, ['1: lost: SUCCESS  due#info#0 at the end']],
     [{ record_due: '{}' }, {}, ['6: it owes its record at the end']],
     [{ recipient_address: 'n1@example.com' }, {}, ['14: content is left in the clear']],
     [{ last_attempt: 2 }, {}, ['6: an attempt has no record']],
     [
       { send_status: 'FAILED', failure_reason: 'AUTH_FAILED', work_queue: 'dead#info#0' },
-      {},
+      REFUSED,
       ['11: a dead row without a letter'],
     ],
-    [{ send_status: 'FAILED', failure_reason: 'AUTH_FAILED', work_queue: 'dead#info#0' }, { letters: ['n1'] }, []],
+    [
+      { send_status: 'FAILED', failure_reason: 'AUTH_FAILED', work_queue: 'dead#info#0' },
+      { ...REFUSED, letters: ['n1'] },
+      [],
+    ],
   ])('of %o with %o', (row, more, violations) => {
     expect(judge(row, more)).toEqual(violations);
   });

@@ -8,9 +8,11 @@ import { createContentStore } from '../../src/adapters/dynamodb/delivery/content
 import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
-import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { type Item, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
+import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { ForeignRow } from '../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../src/core/model/queue-message.ts';
@@ -139,7 +141,11 @@ export class HostileWorld {
       { run_id },
       {
         index: createDueIndex(this.#client, this.#tables.notification_log, async () => BASE_SHARDS.work),
-        malformed: createMalformedEntries(this.#client, this.#tables.notification_log, clock),
+        malformed: malformedEntries({
+          rows: createOperatorRows(this.#client, this.#tables.notification_log, clock),
+          records: createRecordStore(this.#client, this.#tables.notification_retry_log),
+          clock,
+        }),
         sweeps: {
           lastCompleted: async () => undefined,
           lastExpress: async () => undefined,

@@ -28,6 +28,7 @@ import {
 
 export const dispatcherEnv = /* @__PURE__ */ environment({
   NOTIFICATION_LOG_TABLE: name,
+  NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: allQueueUrls,
   /** Seconds between two scheduled sweeps: a lane with a backlog gets only what became due in this time. */

@@ -79,6 +79,7 @@ export class Sweep extends Construct {
       reservedConcurrency: dispatcherReservation(config),
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
+        NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         SWEEP_INTERVAL_SECONDS: String(sweepIntervalSeconds(config.schedule)),
@@ -88,8 +89,9 @@ export class Sweep extends Construct {
       } satisfies DispatcherEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),
-        // A malformed row leaves the work index.
-        allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
+        // A malformed row leaves the work index, and the attempt of a worker that crashed on it has its record.
+        allow(['dynamodb:BatchGetItem', 'dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
         // Each sweep records itself, and looks for the last one that was completed.
         allow(['dynamodb:UpdateItem', 'dynamodb:Query'], [tables.pipelineState.tableArn]),
         readBudgetsAndShards(tables.pipelineState),

@@ -10,14 +10,11 @@ const SCOPE = 'POST /v1/notifications';
  */
 const KEY_SEPARATOR = ' ';
 
-/**
- * What identifies a request for idempotency: its hash, and the log_ids that its key stands for. Each try may have a
- * traceparent of its own.
- */
+/** What identifies a request for idempotency: its hash, and the log_ids that its key stands for. */
 export function identify(
   tenant_id: string,
   idempotency_key: string,
-  { traceparent: _, ...request }: { readonly traceparent?: unknown },
+  request: unknown,
 ): Pick<IntakeRequest, 'request_hash' | 'logId'> {
   return { request_hash: requestHash(request), logId: logIdsOf(tenant_id, idempotency_key) };
 }

@@ -1,10 +1,10 @@
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/conduct-attempt.ts';
 import type { ClaimStore, RecordStore, RowStore } from '../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD, retryLogId } from '../../core/delivery/retry-record.ts';
+import { malformedEntries } from '../../core/delivery/take-over.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
 import type { RowScan } from '../../core/indexing/reconcile.ts';
-import { setAside } from '../../core/model/column-rules.ts';
 import {
   type ForeignRow,
   hasContent,
@@ -15,7 +15,6 @@ import {
 } from '../../core/model/notification.ts';
 import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-change.ts';
 import type { Clock } from '../../core/model/time.ts';
-import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
 import * as guards from '../dynamodb/table/guards.ts';
 import { memoryDueIndex } from './memory-due-index.ts';
 import { MemoryShards } from './memory-pipeline-state.ts';
@@ -115,18 +114,11 @@ export class MemoryTables implements IndexStore {
   readonly dueIndex = memoryDueIndex(this.log, this.shards);
   readonly scan = memoryRowScan(this.log, this.content);
 
-  readonly malformed: MalformedEntries = {
-    setAside: async ({ log_id, work_queue, work_at, faults }) => {
-      const entry = guards.asRead({ work_queue, work_at }, ['work_queue', 'work_at']);
-      const now = this.#clock();
-      const { set, why } = setAside(faults, now);
-      const remove = ['work_queue', 'work_at'] as const;
-      const isOut =
-        guards.unheld(now).some((guard) => this.#write(log_id, { set, remove }, [...entry, ...guard])) ||
-        this.#write(log_id, { set: {}, remove }, [...entry, ...guards.DELIVERED]);
-      return isOut ? why : undefined;
-    },
-  };
+  readonly malformed = malformedEntries({
+    rows: this.operatorRows,
+    records: this.records,
+    clock: () => this.#clock(),
+  });
 
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
     return this.#write(String(image['log_id']), { set, remove }, guards.asRead(image, guards.IMAGE_COLUMNS));

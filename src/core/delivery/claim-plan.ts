@@ -89,7 +89,7 @@ const CLAIMED_SECONDS = 5;
  * which is queued before its attempt is settled. The second wait lasts until the claim ends, so that the message keeps
  * receives: SQS moves it to the DLQ after five, and its notification may not be dead by then.
  */
-function meetClaim({ receive_count }: ReceivedMessage, left_ms: number): ClaimPlan {
+export function meetClaim({ receive_count }: ReceivedMessage, left_ms: number): Extract<ClaimPlan, { do: 'wait' }> {
   const left = Math.ceil(left_ms / 1000);
   return { do: 'wait', after_seconds: receive_count === 1 ? Math.min(CLAIMED_SECONDS, left) : left };
 }

@@ -2,17 +2,15 @@ import type { NotificationRow } from '../model/notification.ts';
 import { originOf, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
-import { traceOf } from '../model/trace.ts';
+import { workFaults } from '../model/work-rules.ts';
 import type { Claim, DeliveryOutcome, DeliveryReport } from './attempt.ts';
-import { planClaim, reasonNotToSend } from './claim-plan.ts';
+import { meetClaim, planClaim, reasonNotToSend } from './claim-plan.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import { TIME_TO_BEGIN_MS } from './policy/attempt-times.ts';
-import { CHANGE_TRIES, type ClaimStore, type RecordStore } from './ports.ts';
-import { owedRecord } from './retry-record.ts';
-import { type Company, takeOver } from './take-over.ts';
-import { RECORD_WRITTEN } from './transitions/settlements.ts';
-import { removalOfMisindexed } from './transitions/without-attempt.ts';
+import { CHANGE_TRIES } from './ports.ts';
+import { type Company, leaveIndex, owesRecord, repairRecord, takeOver } from './take-over.ts';
+import { removalOfClaimed } from './transitions/without-attempt.ts';
 
 /**
  * Delivers a batch: all messages side by side, except those whose last attempt crashed its worker. These follow alone
@@ -87,7 +85,7 @@ async function claimAndAttempt(
     return { claimed: true, row: await claimedBy(by, message.log_id, deps, error) };
   });
   if (!claimed || row === undefined) return considerRow(row, received, deps, company);
-  const malformed = removalOfMisindexed(beforeClaim(row), deps.clock());
+  const malformed = removalOfClaimed(row, deps.clock());
   if (malformed) {
     return (await deps.rows.settle(row, malformed.change))
       ? left(malformed.why)
@@ -126,7 +124,7 @@ async function considerRow(
   let row = found;
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const outcome = await considerOnce(row, received, deps, company);
-    if (outcome !== 'changed') return { ...outcome, ...traced(row) };
+    if (outcome !== 'changed') return outcome;
     row = await deps.rows.read(received.message.log_id);
   }
   return { disposition: { do: 'return', after_seconds: CHANGING_SECONDS } };
@@ -138,9 +136,11 @@ async function considerOnce(
   deps: DeliverDeps,
   company: Company,
 ): Promise<DeliveryOutcome | 'changed'> {
-  if (row?.send_status === 'SUCCESS' && row.record_due !== undefined) return repairRecord(row, deps);
-  const malformed = row && removalOfMisindexed(row, deps.clock());
-  if (row && malformed) return (await deps.rows.change(row, malformed.change)) ? left(malformed.why) : 'changed';
+  if (row && owesRecord(row)) return repairRecord(row, deps);
+  const departure = row && (await leaveIndex(row, workFaults({ ...row }), deps));
+  if (departure === 'changed') return departure;
+  if (departure && 'held_ms' in departure) return asReturn(meetClaim(received, departure.held_ms));
+  if (departure) return left(departure.why);
   const by = randomToken(deps.random);
   const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps), by }, deps.policy);
   if (plan.do === 'drop' || row === undefined) {
@@ -150,7 +150,7 @@ async function considerOnce(
     if (plan.change !== undefined && !(await deps.rows.change(row, plan.change))) return 'changed';
     return { disposition: { do: 'dead_letter' } };
   }
-  if (plan.do === 'wait') return { disposition: { do: 'return', after_seconds: plan.after_seconds } };
+  if (plan.do === 'wait') return asReturn(plan);
   if (plan.do === 'take_over') {
     const takeover = await takeOver(row, received, deps, company);
     return takeover === 'changed' ? takeover : takeover.outcome;
@@ -167,23 +167,11 @@ async function makeAttempt(
   received: ReceivedMessage,
   deps: DeliverDeps,
 ): Promise<DeliveryOutcome> {
-  return { ...(await concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps)), ...traced(row) };
+  return concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps);
 }
 
-/** The counters as the row's writer left them: the claim has changed them before anyone saw them. */
-function beforeClaim(row: NotificationRow): NotificationRow {
-  const { send_attempts, attempts_left, last_attempt } = row;
-  return {
-    ...row,
-    send_attempts: send_attempts - 1,
-    attempts_left: attempts_left + 1,
-    last_attempt: last_attempt - 1,
-  };
-}
-
-function traced(row: NotificationRow | undefined): Pick<DeliveryOutcome, 'trace'> {
-  const trace = row && traceOf(row, Math.max(0, row.last_attempt));
-  return trace === undefined ? {} : { trace };
+function asReturn({ after_seconds }: { readonly after_seconds: number }): DeliveryOutcome {
+  return { disposition: { do: 'return', after_seconds } };
 }
 
 function left(why: string): DeliveryOutcome {
@@ -196,23 +184,4 @@ function dropped(because: string): DeliveryOutcome {
 
 function claimUntil(deps: DeliverDeps): string {
   return new Date(deps.clock().getTime() + deps.claim_ms).toISOString();
-}
-
-/**
- * Writes the record that a delivered row owes, then takes the row out of the work index. A record that is there already
- * stays: a delivery event may have corrected it. If RetryLog still refuses, the row stays for the next sweep.
- */
-export async function repairRecord(
-  row: NotificationRow,
-  { rows, records }: { readonly rows: Pick<ClaimStore, 'change'>; readonly records: RecordStore },
-): Promise<DeliveryOutcome> {
-  const disposition = { do: 'done' } as const;
-  const record = owedRecord(row);
-  try {
-    if (record !== undefined) await records.putIfAbsent(record);
-    await rows.change(row, RECORD_WRITTEN);
-    return { disposition, dropped: 'it is delivered already; the record that its row owed is written' };
-  } catch (record_error) {
-    return { disposition, dropped: 'it is delivered already, and its row still owes its record', record_error };
-  }
 }

@@ -1,11 +1,17 @@
+import { CHANNELS } from '../model/channels.ts';
+import type { RowFault } from '../model/column-rules.ts';
 import { arrived, type NotificationRow, type RetryRecord } from '../model/notification.ts';
 import { originOf, type ReceivedMessage } from '../model/queue-message.ts';
-import { epochMs } from '../model/time.ts';
+import { type Clock, epochMs } from '../model/time.ts';
+import type { MalformedEntry } from '../model/work-index.ts';
+import { fitsMessage } from '../model/work-rules.ts';
 import type { DeliveryOutcome } from './attempt.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';
-import type { RecordStore } from './ports.ts';
-import { recordedAttempt, recordOfCrash } from './retry-record.ts';
-import { CRASHED, returnedToDead } from './transitions/settlements.ts';
+import { CLAIM_MS, CLOCK_ERROR_MS } from './policy/attempt-times.ts';
+import type { RecordStore, RowStore } from './ports.ts';
+import { owedRecord, recordedAttempt, recordOfCrash } from './retry-record.ts';
+import { CRASHED, RECORD_WRITTEN, returnedToDead } from './transitions/settlements.ts';
+import { removalOfMisindexed, shownDelivered } from './transitions/without-attempt.ts';
 
 export interface TakeOverDeps extends SettleDeps {
   readonly records: RecordStore;
@@ -43,7 +49,7 @@ export async function takeOver(
  * A writer that replaces the row starts its attempts anew: an older record says nothing about this claim. Records of an
  * earlier version name no claim, and their times decide, by the present length of a claim.
  */
-function isOfClaim(record: RetryRecord, row: NotificationRow, { claim_ms }: TakeOverDeps): boolean {
+function isOfClaim(record: RetryRecord, row: NotificationRow, { claim_ms }: Pick<TakeOverDeps, 'claim_ms'>): boolean {
   if (record.claim_id !== undefined && row.claim_id) return record.claim_id === row.claim_id;
   return epochMs(record.retry_at) >= epochMs(row.claim_until ?? '') - claim_ms;
 }
@@ -109,4 +115,108 @@ async function settleAfterCrash(
   if (isForcedAttemptOnDead(row, crashed)) return returnToDead(row, received, deps);
   await rows.change(row, CRASHED);
   return 'changed';
+}
+
+interface LeaveDeps {
+  readonly rows: Pick<RowStore, 'change'>;
+  readonly records: RecordStore;
+  readonly clock: Clock;
+  /** Milliseconds that a claim lasts. */
+  readonly claim_ms: number;
+}
+
+/** `held_ms`: not yet, because for so long a worker may settle the row, whose attempt would count for nothing. */
+export type Departure = { readonly why: string } | { readonly held_ms: number } | 'changed';
+
+/**
+ * Whoever may write to the table may have put the row into the work index, or spoilt it since; or its channel is gone.
+ * Nothing is taken from under a claim, and an attempt whose worker crashed is concluded by its record, as when another
+ * worker takes it over: one that was recorded as delivered stays delivered.
+ * @param faults the rules that the row breaks @returns undefined where the row may stay
+ */
+export async function leaveIndex(
+  row: NotificationRow,
+  faults: readonly RowFault[],
+  deps: LeaveDeps,
+): Promise<Departure | undefined> {
+  const now = deps.clock();
+  const removal = removalOfMisindexed(row, faults, now);
+  if (removal === undefined) return undefined;
+  const held_ms = heldMs(row, now, deps.claim_ms);
+  if (held_ms > 0) return { held_ms };
+  const { change, why } = (await concluded(row, now, deps)) ?? removal;
+  return (await deps.rows.change(row, change)) ? { why } : 'changed';
+}
+
+/** Milliseconds until the holder of a claim can settle no more, by whichever clock. A claim of ours lasts no longer. */
+function heldMs({ send_status, claim_until = '' }: NotificationRow, now: Date, claim_ms: number): number {
+  const left = send_status === 'SENDING' ? epochMs(claim_until) + CLOCK_ERROR_MS - now.getTime() : 0;
+  return left <= claim_ms + 2 * CLOCK_ERROR_MS ? left : 0;
+}
+
+/** Of records that no message's run wrote. */
+const RUN_ID = 'sweep-set-aside';
+
+/** Ends the attempt of a worker that crashed. @returns the change where it is known to have arrived */
+async function concluded(row: NotificationRow, now: Date, { records, claim_ms }: LeaveDeps) {
+  if (row.send_status !== 'SENDING' || !isRecordable(row)) return undefined;
+  const record = await records.find(row.log_id, row.last_attempt);
+  if (record !== undefined && isOfClaim(record, row, { claim_ms })) {
+    if (record.retry_status !== 'SUCCESS') return undefined;
+    return { change: shownDelivered(row, {}, record.retry_at), why: 'it is delivered already' };
+  }
+  const crashed = recordOfCrash(row, {
+    ...{ run_id: RUN_ID, requested_by: 'schedule', now },
+    verdict: { status: 'FAILED', error_type: 'UNKNOWN', failure_reason: 'FORMAT_ERROR', dead_letter: false },
+    remark: 'the provider may or may not have taken the message, and the row was set aside',
+  });
+  await (record ? records.replace(crashed, record) : records.putIfAbsent(crashed));
+  return undefined;
+}
+
+/** Whoever spoilt the row may have spoilt what its record says. */
+function isRecordable({ log_id, tenant_id, channel, last_attempt }: NotificationRow): boolean {
+  const numbered = Number.isSafeInteger(last_attempt) && last_attempt >= 0 && CHANNELS.includes(channel);
+  return numbered && fitsMessage('log_id', log_id) && fitsMessage('tenant_id', tenant_id);
+}
+
+/** The rows behind entries of the work index that no lane takes. */
+export function malformedEntries(deps: Omit<LeaveDeps, 'claim_ms'> & { readonly rows: RowStore }) {
+  return {
+    /** @returns why it left the index; undefined where the row has changed since, or a worker has it */
+    setAside: async ({ log_id, work_queue, work_at, faults }: MalformedEntry): Promise<string | undefined> => {
+      const row = await deps.rows.read(log_id);
+      if (row?.work_queue !== work_queue || row.work_at !== work_at) return undefined;
+      if (owesRecord(row)) {
+        const { dropped, record_error } = await repairRecord(row, deps);
+        if (record_error !== undefined) throw record_error;
+        return dropped;
+      }
+      const left = await leaveIndex(row, faults, { ...deps, claim_ms: CLAIM_MS });
+      return typeof left === 'object' && 'why' in left ? left.why : undefined;
+    },
+  };
+}
+
+export function owesRecord({ send_status, record_due }: NotificationRow): boolean {
+  return send_status === 'SUCCESS' && record_due !== undefined;
+}
+
+/**
+ * Writes the record that a delivered row owes, then takes the row out of the work index. A record that is there already
+ * stays: a delivery event may have corrected it. If RetryLog still refuses, the row stays for the next sweep.
+ */
+export async function repairRecord(
+  row: NotificationRow,
+  { rows, records }: Pick<LeaveDeps, 'rows' | 'records'>,
+): Promise<DeliveryOutcome> {
+  const disposition = { do: 'done' } as const;
+  const record = owedRecord(row);
+  try {
+    if (record !== undefined) await records.putIfAbsent(record);
+    await rows.change(row, RECORD_WRITTEN);
+    return { disposition, dropped: 'it is delivered already; the record that its row owed is written' };
+  } catch (record_error) {
+    return { disposition, dropped: 'it is delivered already, and its row still owes its record', record_error };
+  }
 }

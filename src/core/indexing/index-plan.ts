@@ -1,4 +1,4 @@
-import type { Channel } from '../model/channels.ts';
+import { type Channel, PRIORITIES } from '../model/channels.ts';
 import { isAbsent, setAside } from '../model/column-rules.ts';
 import { ERROR_TYPES } from '../model/error-types.ts';
 import { type HistoryKeys, historyKeys } from '../model/history-index.ts';
@@ -186,16 +186,31 @@ function isSetAside({ failure_reason, work_at }: ForeignRow): boolean {
 
 /**
  * A row without content that is in the work index: ours as a rule, changed by another writer since. If it is
- * malformed, it leaves the index; if its writer's keys lie where no sweep looks yet, it moves to where one does.
+ * malformed, it leaves the index; if its writer's keys lie where no sweep looks yet, it moves to where one does. What a
+ * worker has, or had when it crashed, is left to the worker that finds it (src/core/delivery/take-over.ts), which
+ * knows whether the attempt is over and has arrived.
  */
 function planIndexed(row: ForeignRow, now: Date, shards: IndexShards): IndexPlan {
   if (row['send_status'] === 'SUCCESS') return { do: 'ignore' };
   const faults = workFaults(row);
+  if (row['send_status'] === 'SENDING' && faults.length > 0) return planFound(row, now, shards);
   if (faults.length > 0) return { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   const queue = parseWorkQueue(String(row['work_queue']));
   if (queue === undefined || queue.shard < shards.work) return { do: 'ignore' };
   const { log_id, priority } = row as unknown as NotificationRow;
   return { do: 'index', set: { work_queue: workQueueOf(queue.state, priority, log_id, shards.work) }, remove: [] };
+}
+
+/** In a place where a sweep meets it, also one whose keys its writer has spoilt. */
+function planFound(row: ForeignRow, now: Date, shards: IndexShards): IndexPlan {
+  const { work_queue, work_at, priority, log_id } = row;
+  const queue = typeof work_queue === 'string' ? parseWorkQueue(work_queue) : undefined;
+  const read = queue?.state === 'due' && queue.shard < shards.work;
+  const met = read && typeof work_at === 'string' && work_at <= now.toISOString();
+  if (met) return { do: 'ignore' };
+  const known = PRIORITIES.find((one) => one === priority) ?? 'info';
+  const place = { work_queue: workQueueOf('due', known, String(log_id), shards.work), work_at: now.toISOString() };
+  return { do: 'index', set: place, remove: [] };
 }
 
 /** NULL means absent, and takes bytes of the kilobyte that a write unit covers. */

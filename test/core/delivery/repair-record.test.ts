@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { repairRecord } from '../../../src/core/delivery/deliver.ts';
 import { owedRecord, recordDue } from '../../../src/core/delivery/retry-record.ts';
+import { repairRecord } from '../../../src/core/delivery/take-over.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 

@@ -29,7 +29,6 @@ const RECORD = [
   'accepted_status',
   'accepted_by',
   'latest_generation',
-  'traceparent',
   'expires_at',
 ] as const satisfies readonly (keyof IntakeRecord)[];
 

@@ -1,14 +1,8 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import type { Channel } from '../../../core/model/channels.ts';
-import { setAside } from '../../../core/model/column-rules.ts';
-import type { NotificationRow } from '../../../core/model/notification.ts';
-import type { Clock } from '../../../core/model/time.ts';
 import type { DueIndex } from '../../../core/model/work-index.ts';
 import { readEntries } from '../../../core/model/work-rules.ts';
-import type { MalformedEntries } from '../../../core/sweep/malformed-entries.ts';
 import { WORK_INDEX } from '../schema.ts';
-import { updateItem } from '../table/guarded-update.ts';
-import { asRead, DELIVERED, type Guard, unheld } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 
 /**
@@ -58,23 +52,5 @@ function toEntry(item: Item): Record<string, string | undefined> {
     priority: item['priority']?.S,
     work_at: item['work_at']?.S,
     ...(item['queued_for']?.S !== undefined && { queued_for: item['queued_for'].S }),
-  };
-}
-
-/** MalformedEntries on NotificationLog. A row that has changed since its entry was read, or that a worker sends, stays as it is. */
-export function createMalformedEntries(client: DynamoDBClient, table: string, clock: Clock): MalformedEntries {
-  return {
-    async setAside({ log_id, work_queue, work_at, faults }) {
-      const now = clock();
-      const { set, why } = setAside(faults, now);
-      const entry = asRead({ work_queue, work_at }, ['work_queue', 'work_at']);
-      const takeOut = async (change: Partial<NotificationRow>, guards: readonly Guard[]) => {
-        const taken = { set: change, remove: ['work_queue', 'work_at'] };
-        const asFound = guards.map((guard) => [...entry, ...guard]);
-        return (await updateItem(client, table, { log_id: { S: log_id } }, taken, asFound)).applied;
-      };
-      // SUCCESS is final: a delivered row only leaves the index.
-      return (await takeOut(set, unheld(now))) || (await takeOut({}, [DELIVERED])) ? why : undefined;
-    },
   };
 }

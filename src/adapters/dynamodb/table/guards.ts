@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { NumberValueImpl } from '@aws-sdk/util-dynamodb';
-import { CLOCK_ERROR_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type NotificationRow } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
-import { isoAfter } from '../../../core/model/time.ts';
 import { workQueuePrefix } from '../../../core/model/work-index.ts';
 
 type Comparison = '=' | '<>' | '<' | '<=' | '>' | 'begins_with';
@@ -126,23 +124,6 @@ export function ofGeneration(log_id: string, latest: number): Guard {
 export function nextVersion(key: string, version: number): readonly Guard[] {
   return [[[key, '=', undefined]], [['version', '=', version - 1]]];
 }
-
-/** Not delivered, and under no claim that its holder may still settle. */
-export function unheld(now: Date): readonly Guard[] {
-  const over = isoAfter(now, -CLOCK_ERROR_MS);
-  return [
-    [
-      ['send_status', '<>', 'SUCCESS'],
-      ['send_status', '<>', 'SENDING'],
-    ],
-    [
-      ['send_status', '=', 'SENDING'],
-      ['claim_until', 'absent or <', over],
-    ],
-  ];
-}
-
-export const DELIVERED: Guard = [['send_status', '=', 'SUCCESS']];
 
 /** DynamoDB's numbers have up to 38 digits, sequence numbers of a stream up to 40: these are texts of one length. */
 const NUMBER_DIGITS = 38;

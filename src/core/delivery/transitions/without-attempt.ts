@@ -1,4 +1,4 @@
-import { setAside } from '../../model/column-rules.ts';
+import { type RowFault, setAside } from '../../model/column-rules.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { queuedFor } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
@@ -141,15 +141,32 @@ export interface Removal {
 }
 
 /**
- * Whoever may write to the table may have put the row into the work index. One that breaks a rule is set aside, and
- * stops no other; a delivered one only leaves the index, because SUCCESS is final.
+ * A row that breaks a rule of the work index is set aside, and stops no other; a delivered one only leaves the index,
+ * because SUCCESS is final.
+ * @param faults the rules that it breaks
  */
-export function removalOfMisindexed(row: NotificationRow, now: Date): Removal | undefined {
+export function removalOfMisindexed(row: NotificationRow, faults: readonly RowFault[], now: Date): Removal | undefined {
   if (row.work_queue === undefined) return undefined;
   if (row.send_status === 'SUCCESS')
     return { change: { set: {}, remove: ['work_queue'] }, why: 'it is delivered already' };
-  const faults = workFaults({ ...row });
   if (faults.length === 0) return undefined;
   const { set, why } = setAside(faults, now);
-  return { change: { set, remove: ['work_queue', 'work_at'] }, why };
+  // A recipient that bounced may be the one that its writer corrects next.
+  return { change: { set, remove: ['work_queue', 'work_at', ...present(row, ['give_up'])] }, why };
 }
+
+/**
+ * The same for a row whose claim has shown what it breaks. The counters are again as its writer left them: the claim
+ * changed them before anyone saw them, and no attempt was made. One that no double holds stays as it is.
+ */
+export function removalOfClaimed(row: NotificationRow, now: Date): Removal | undefined {
+  const counted = Object.entries(BY_A_CLAIM).filter(([name]) => typeof row[name as keyof NotificationRow] === 'number');
+  const counters = Object.fromEntries(
+    counted.map(([name, by]) => [name, Number(row[name as keyof NotificationRow]) - by]),
+  );
+  const before = { ...row, ...counters };
+  const removal = removalOfMisindexed(before, workFaults({ ...before }), now);
+  return removal && { ...removal, change: { ...removal.change, set: { ...removal.change.set, ...counters } } };
+}
+
+const BY_A_CLAIM = { send_attempts: 1, attempts_left: -1, last_attempt: 1 } as const;

@@ -78,11 +78,15 @@ describe('no role', () => {
 });
 
 describe('the dispatcher', () => {
-  it('reads the work index, fills lanes, invokes itself, takes malformed rows out of the index and records itself', () => {
+  it('reads the work index, fills lanes, invokes itself, ends malformed rows with the attempts of crashed workers, and records itself', () => {
     const permissions = permissionsOf('DispatcherRole');
 
     expect([...permissions.keys()].sort()).toEqual([
+      'dynamodb:BatchGetItem',
       'dynamodb:GetItem',
+      'dynamodb:PartiQLInsert',
+      'dynamodb:PartiQLUpdate',
+      'dynamodb:PutItem',
       'dynamodb:Query',
       'dynamodb:UpdateItem',
       'kms:Decrypt',
@@ -96,7 +100,9 @@ describe('the dispatcher', () => {
       'sqs:SendMessage',
     ]);
     expect(permissions.get('dynamodb:Query')).toContain('/index/work_index');
-    expect(permissions.get('dynamodb:GetItem')).toMatch(/TablesPipelineState/);
+    expect(permissions.get('dynamodb:GetItem')).toMatch(/^[^/]*Tables(PipelineState|RetryLog)[^/]*$/);
+    expect(permissions.get('dynamodb:PartiQLInsert')).toMatch(/^[^/]*TablesRetryLog[^/]*$/);
+    expect(permissions.get('dynamodb:PartiQLUpdate')).toMatch(/^[^/]*TablesLog[^/]*$/);
     expect(permissions.get('dynamodb:UpdateItem')).toMatch(/^[^/]*Tables(PipelineState|Log)[^/]*$/);
     expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
     expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
