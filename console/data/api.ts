@@ -1,3 +1,4 @@
+import { pathSegment } from '../../src/operator-service/contract/choices.ts';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import type { ConsoleRoutes, RouteKey } from '../../src/operator-service/routes.ts';
 import { accessToken, sessionEnded } from './sign-in/sign-in.ts';
@@ -75,9 +76,7 @@ export function problemOf(error: unknown): ProblemBody {
 }
 
 function urlOf(route: string, params: Params, query: object): string {
-  const path = route
-    .replace(/^\w+ /, '')
-    .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const path = route.replace(/^\w+ /, '').replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(params[name] ?? ''));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') search.set(name, value);
   return search.size === 0 ? path : `${path}?${search}`;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Channel } from '../core/model/channels.ts';
 import type { ApiRequest } from './handover/api-request.ts';
 
 /** What a token may do, and for how long: 1 to 3,600 seconds, 900 unless given. */
 export type TokenRequest = { readonly ttl_seconds?: number } & (
-  | { readonly send: true }
+  | { readonly send: true; readonly channel?: Channel; readonly recipient?: string }
   | { readonly log_ids: readonly string[] }
 );
 

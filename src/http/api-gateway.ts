@@ -11,7 +11,8 @@ export function requestOf<C>(event: ProxyEvent, caller: C): HttpRequest<C> {
   const { routeKey, rawPath, rawQueryString, pathParameters, headers, body, isBase64Encoded } = event;
   return {
     method: event.requestContext.http.method,
-    path: rawPath,
+    // It comes decoded, and the kernel decodes what it matches.
+    path: encodeURI(rawPath.toWellFormed()).replaceAll('#', '%23').replaceAll('?', '%3F'),
     // Gateways that are not AWS's send null for what is not there.
     matched: { key: routeKey, path: pathParameters ?? {} },
     query: queryOf(new URLSearchParams(rawQueryString)),

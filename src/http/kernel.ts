@@ -3,7 +3,7 @@ import type * as v from 'valibot';
 import { PROBLEMS, Problem, problemDocument, problemType, unavailable } from '../core/model/problem.ts';
 import type { Clock } from '../core/model/time.ts';
 import { check } from './check.ts';
-import { type Match, matchRoute } from './paths.ts';
+import { inPath, type Match, matchRoute } from './paths.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -100,7 +100,9 @@ export function createKernel<C, A, R extends Route<A>>(routes: readonly R[], opt
   const keys = [...byKey.keys()];
 
   function find({ matched, method, path }: HttpRequest<C>): Match | undefined {
-    if (matched !== undefined && byKey.has(matched.key)) return matched as Match;
+    if (matched !== undefined && byKey.has(matched.key)) {
+      return { key: matched.key, path: inPath(matched.path, (segment) => segment) };
+    }
     return matchRoute(keys, method, path);
   }
 

@@ -25,11 +25,15 @@ export function pathsOf<R extends { readonly key: string }>(routes: readonly R[]
   return paths;
 }
 
+const AS_SEGMENT =
+  'If it has one of / \\ ? # % + ; ~ or control characters: `~` and its UTF-8 in base64url without padding';
+
 /** @param schemas by name; a parameter without one is as `other` says */
 export function pathParameters(key: string, other: Json, schemas: Readonly<Record<string, v.GenericSchema>> = {}) {
   return [...key.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Json => {
     const schema = schemas[name];
-    return { name, in: 'path', required: true, schema: schema === undefined ? other : schemaOf(schema) };
+    const shape = schema === undefined ? other : schemaOf(schema);
+    return { name, in: 'path', required: true, description: AS_SEGMENT, schema: shape };
   });
 }
 

@@ -39,15 +39,25 @@ export function matchRoute(keys: readonly string[], method: string, path: string
   });
   const [first] = matches.sort((a, b) => byFewerParameters(a.path, b.path));
   try {
-    return first && { key: first.key, path: Object.fromEntries(Object.entries(first.path).map(decodedEntry)) };
+    return first && { key: first.key, path: inPath(first.path, decodeURIComponent) };
   } catch {
     return undefined;
   }
 }
 
-/** @throws URIError for an escape that is none */
-function decodedEntry([name, segment]: [string, string]): [string, string] {
-  return [name, decodeURIComponent(segment)];
+/** @param decode what the front has not decoded yet. @throws as it does */
+export function inPath(
+  found: Readonly<Record<string, string | undefined>>,
+  decode: (segment: string) => string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(found).map(([name, segment = '']) => [name, textOf(decode(segment))]));
+}
+
+/** What a client has written into a segment: `~` and the base64url of an id whose escapes API Gateway does not pass on. */
+function textOf(segment: string): string {
+  if (!segment.startsWith('~')) return segment;
+  const text = Buffer.from(segment.slice(1), 'base64url').toString();
+  return `~${Buffer.from(text).toString('base64url')}` === segment ? text : segment;
 }
 
 /** A name that comes twice keeps both values, so that no schema takes one of them for all there was. */

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { byFewerParameters, pathParameters } from '../../src/http/paths.ts';
+import * as client from '../../src/client/handover/retry-rules.ts';
+import { byFewerParameters, matchRoute, pathParameters } from '../../src/http/paths.ts';
+import { pathSegment } from '../../src/operator-service/contract/choices.ts';
 
 it.each([
   ['/v1/emails/{email_id}', '/v1/emails/a%20b', { email_id: 'a%20b' }],
@@ -14,4 +16,18 @@ it.each([
 
 it('prefers a literal segment', () => {
   expect([{ id: 'new' }, {}].sort(byFewerParameters)).toEqual([{}, { id: 'new' }]);
+});
+
+const IDS = ['NL001', 'a b', 'a/b', 'a?b#c', '50%', '%2F', '~YQ', '~', '..', 'a+b;c', '通知', 'a@b:c', 'a\\b'];
+
+it.each(IDS)('an id %j comes back from a path', (id) => {
+  const path = `/v1/emails/${pathSegment(id)}`;
+  expect(new URL(path, 'http://localhost').pathname).toBe(path);
+  expect(matchRoute(['GET /v1/emails/{email_id}'], 'GET', path)?.path).toEqual({ email_id: id });
+  expect(client.pathSegment(id)).toBe(pathSegment(id));
+});
+
+it('an id that only looks like a coded one stays as it is', () => {
+  for (const id of ['~a', '~Y Q', '~wyg', '~YQ=='])
+    expect(matchRoute(['GET /{id}'], 'GET', `/${encodeURIComponent(id)}`)?.path).toEqual({ id });
 });

@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
-import { type PageToken, scopesFor } from '../../../src/adapters/api-keys/page-token.ts';
+import { hashInToken, type PageToken, scopesFor } from '../../../src/adapters/api-keys/page-token.ts';
+import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
+import { CHANNELS } from '../../../src/core/model/channels.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 
 /** The owner and rights of the API key of a request, as the authorizer passes them to the other functions. */
@@ -52,7 +54,14 @@ const keyCaller = v.object({
 const token = v.object({
   token_id: text,
   expires_at: v.pipe(v.string(), v.isoTimestamp()),
-  rights: v.union([v.strictObject({ send: v.literal(true) }), v.strictObject({ log_ids: v.array(text) })]),
+  rights: v.union([
+    v.strictObject({
+      send: v.literal(true),
+      channel: v.optional(v.picklist(CHANNELS)),
+      recipient: v.optional(text),
+    }),
+    v.strictObject({ log_ids: v.array(text) }),
+  ]),
 });
 const tokenCaller = v.object({ ...ofBoth, token: v.pipe(text, v.parseJson(), token) });
 
@@ -107,4 +116,18 @@ export function checkRights(caller: Caller | undefined, route: RouteRights, { lo
 function covers({ rights }: Required<Caller>['token'], { tokens }: RouteRights, log_id: string | undefined): boolean {
   if ('send' in rights) return tokens === 'send';
   return tokens === 'log_id' && log_id !== undefined && rights.log_ids.includes(log_id);
+}
+
+/**
+ * Checks what a page hands over. A fallback goes elsewhere than the token says.
+ * @throws Problem forbidden
+ */
+export function checkSend({ token_id, rights }: Required<Caller>['token'], asked: NotificationRequest): void {
+  if (!('send' in rights)) return;
+  const { channel, recipient } = rights;
+  const fits =
+    (channel === undefined || channel === asked.channel) &&
+    (recipient === undefined || recipient === hashInToken(token_id, asked.recipient)) &&
+    (asked.fallback === undefined || (channel === undefined && recipient === undefined));
+  if (!fits) throw new Problem('forbidden', 'This token is for another channel or recipient, and for no fallback.');
 }

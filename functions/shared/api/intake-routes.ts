@@ -11,6 +11,7 @@ import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
 import { count, countBy } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { type ApiRequest, type ApiRoute, REPLAYED, RETRY_AFTER_SOME, route } from './api-function.ts';
+import { checkSend } from './caller.ts';
 import { createLaneSender, type SendMessages } from './lane-sender.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
@@ -32,14 +33,14 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     const raw = json();
     const notification = readNotification(raw, deps.clock(), deps.policy);
     countRequests(metrics, 1);
-    const { tenant_id } = caller;
+    const { tenant_id, token } = caller;
     const { channel } = notification;
-    const acceptance = await accept({ tenant_id, notification, ...identify(tenant_id, key, raw) }, deps).catch(
-      (error: unknown) => {
-        if (error instanceof Problem) countOutcomes(metrics, [{ channel, outcome: error }]);
-        throw error;
-      },
-    );
+    if (token !== undefined) checkSend(token, notification);
+    const identity = identify(tenant_id, key, raw, token === undefined ? 'servers' : 'pages');
+    const acceptance = await accept({ tenant_id, notification, ...identity }, deps).catch((error: unknown) => {
+      if (error instanceof Problem) countOutcomes(metrics, [{ channel, outcome: error }]);
+      throw error;
+    });
     countOutcomes(metrics, [{ channel, outcome: acceptance }]);
     if (acceptance.message !== undefined) await sendAll([acceptance.message]);
     return answerOf(acceptance);

@@ -1,9 +1,10 @@
 import { notFound } from '../../../src/core/intake/public-state.ts';
+import { pathSegment } from '../../../src/operator-service/contract/choices.ts';
 import type { ApiRequest } from './api-function.ts';
 
 /** The path of a notification's status, relative to the API. */
 export function statusUrl(log_id: string): string {
-  return `/v1/notifications/${encodeURIComponent(log_id)}`;
+  return `/v1/notifications/${pathSegment(log_id)}`;
 }
 
 /** A text that cannot be a log_id is answered like an unknown log_id. @throws Problem not-found */

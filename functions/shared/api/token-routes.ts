@@ -1,6 +1,9 @@
+import type * as v from 'valibot';
 import { tokenAnswer, tokenSchema } from '../../../src/adapters/api/token-schemas.ts';
 import {
+  hashInToken,
   MAX_TOKEN_CHARACTERS,
+  newTokenId,
   type PageRights,
   scopesFor,
   signPageToken,
@@ -38,8 +41,10 @@ export function tokenRoutes({ secret, clock }: TokenRouteDeps): ApiRoute[] {
         schema: tokenAnswer,
       },
       async handle({ caller, body }) {
-        const { log_ids, send, ttl_seconds } = body();
-        const rights = rightsOf(log_ids, send);
+        const asked = body();
+        const { log_ids, ttl_seconds } = asked;
+        const token_id = newTokenId();
+        const rights = rightsOf(asked, token_id);
         const missing = scopesFor(rights).filter((scope) => !caller.scopes.includes(scope));
         if (missing.length > 0) {
           throw new Problem(
@@ -48,7 +53,7 @@ export function tokenRoutes({ secret, clock }: TokenRouteDeps): ApiRoute[] {
           );
         }
         const expires_at = new Date(clock().getTime() + ttl_seconds * 1000).toISOString();
-        const token = signPageToken(await secret(), { key_id: caller.key_id, expires_at, rights });
+        const token = signPageToken(await secret(), { key_id: caller.key_id, expires_at, rights }, token_id);
         if (token.length > MAX_TOKEN_CHARACTERS) {
           const message = 'are too long together for one token: ask for several tokens';
           throw invalid([{ path: 'log_ids', rule: 'token_length', message }]);
@@ -59,9 +64,15 @@ export function tokenRoutes({ secret, clock }: TokenRouteDeps): ApiRoute[] {
   ];
 }
 
-/** @throws Problem unless exactly one of the two is given */
-function rightsOf(log_ids: readonly string[] | undefined, send: boolean | undefined): PageRights {
-  if (log_ids !== undefined && send === undefined) return { log_ids: [...new Set(log_ids)] };
-  if (send === true && log_ids === undefined) return { send };
+/** @throws Problem unless exactly one of the two is given, and what narrows it with `send` alone */
+function rightsOf(
+  { log_ids, send, channel, recipient }: v.InferOutput<typeof tokenSchema>,
+  token_id: string,
+): PageRights {
+  const narrowed = channel !== undefined || recipient !== undefined;
+  if (log_ids !== undefined && send === undefined && !narrowed) return { log_ids: [...new Set(log_ids)] };
+  if (send === true && log_ids === undefined) {
+    return { send, channel, ...(recipient !== undefined && { recipient: hashInToken(token_id, recipient) }) };
+  }
   throw invalid([{ path: '', rule: 'one_right', message: 'must have either log_ids, or send: true' }]);
 }

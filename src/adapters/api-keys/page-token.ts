@@ -1,10 +1,25 @@
-import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
+import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { createKeyRings, signingKey } from '../signing/key-ring.ts';
 import type { Scope } from './api-key.ts';
 
 /** What a page may do with its token: hand over notifications, or see and retry these and no others. */
-export type PageRights = { readonly send: true } | { readonly log_ids: readonly string[] };
+export type PageRights = SendRights | { readonly log_ids: readonly string[] };
+
+/** Absent: to any channel or recipient. */
+interface SendRights {
+  readonly send: true;
+  readonly channel?: Channel | undefined;
+  /** A hash with the token's id, so that no address is in a token. */
+  readonly recipient?: string | undefined;
+}
+
+export function hashInToken(token_id: string, recipient: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([token_id, recipient]))
+    .digest('base64url');
+}
 
 /** What the signature of a token covers. The tenant is that of the key, which the authorizer reads. */
 export interface PageToken {
@@ -33,11 +48,18 @@ const payloadShape = v.strictObject({
   e: v.pipe(v.number(), v.integer(), v.maxValue(8.64e15)),
   /** Absent: the right to send. */
   l: v.exactOptional(logIds),
+  /** Channel and recipient of the right to send. */
+  c: v.exactOptional(v.picklist(CHANNELS)),
+  r: v.exactOptional(v.pipe(v.string(), v.length(43))),
 });
 
 /** The scopes that a key must have so that a token of it may have these rights. */
 export function scopesFor(rights: PageRights): readonly Scope[] {
   return 'send' in rights ? ['send'] : ['read', 'operate'];
+}
+
+export function newTokenId(): string {
+  return randomBytes(6).toString('base64url');
 }
 
 /**
@@ -47,14 +69,16 @@ export function scopesFor(rights: PageRights): readonly Scope[] {
 export function signPageToken(
   secret: string,
   { key_id, expires_at, rights }: Omit<PageToken, 'token_id'>,
-  token_id: string = randomBytes(6).toString('base64url'),
+  token_id: string = newTokenId(),
 ): string {
   const ring = ringOf(secret);
   const payload: v.InferInput<typeof payloadShape> = {
     i: token_id,
     k: key_id,
     e: Date.parse(expires_at),
-    ...('log_ids' in rights && { l: [...rights.log_ids] }),
+    ...('log_ids' in rights
+      ? { l: [...rights.log_ids] }
+      : { ...(rights.channel && { c: rights.channel }), ...(rights.recipient && { r: rights.recipient }) }),
   };
   const signed = `nrt_${Buffer.from(JSON.stringify(payload)).toString('base64url')}.${ring.current}`;
   return `${signed}.${macOf(signingKey(ring, USE), signed)}`;
@@ -77,8 +101,9 @@ export function readPageToken(secret: string, token: string): PageToken | undefi
     Buffer.from(payload, 'base64url').toString(),
   );
   if (!parsed.success) return undefined;
-  const { i: token_id, k: key_id, e, l } = parsed.output;
-  const rights: PageRights = l === undefined ? { send: true } : { log_ids: l };
+  const { i: token_id, k: key_id, e, l, c, r } = parsed.output;
+  const rights: PageRights =
+    l === undefined ? { send: true, ...(c && { channel: c }), ...(r && { recipient: r }) } : { log_ids: l };
   return { token_id, key_id, expires_at: new Date(e).toISOString(), rights };
 }
 

@@ -67,11 +67,12 @@ function toRequest(checked: v.InferOutput<typeof notificationSchema>): Notificat
 
 /** The answers of providers may quote addresses. What is stored must not (docs/architecture.md, invariant 9). */
 function toFailure(
-  { attempted_at, response_message, ...rest }: v.InferOutput<typeof failureSchema>,
+  { attempted_at, response_code, response_message, ...rest }: v.InferOutput<typeof failureSchema>,
   personal: readonly (string | undefined)[],
 ): FailedAttempt {
   return defined({
     ...rest,
+    response_code: response_code && answerExcerpt(response_code, []),
     response_message: response_message && answerExcerpt(response_message, personal),
     attempted_at: attempted_at && iso(attempted_at),
   }) as FailedAttempt;

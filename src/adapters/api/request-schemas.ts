@@ -38,7 +38,7 @@ const printable = v.regex<string, string>(new RegExp(`^[^${UNPRINTABLE}]*$`), 'm
 export const line = (longest: number) => v.pipe(text(longest), printable);
 /** Ids are VARCHAR(50) in the table document. */
 export const id = line(50);
-const channel = v.picklist(CHANNELS, `must be one of ${CHANNELS.join(', ')}`);
+export const channel = v.picklist(CHANNELS, `must be one of ${CHANNELS.join(', ')}`);
 const priority = v.picklist(PRIORITIES, `must be one of ${PRIORITIES.join(', ')}`);
 export const moment = v.pipe(
   v.string('must be text'),
@@ -48,15 +48,21 @@ export const moment = v.pipe(
     if (unreadable) addIssue({ message: 'must be a time that exists' });
   }),
 );
-const recipient = v.pipe(
+export const recipient = v.pipe(
   text(500),
   v.regex(/\S/, 'must not be blank'),
   v.description('Address, channel or URL. It is stored encrypted and never shown again'),
 );
 
+/** It is shown to everybody who sees the attempt, so it has no room for an address: `550 5.1.1`, `channel_not_found`. */
+const responseCode = v.pipe(
+  text(20),
+  v.regex(/^[A-Za-z0-9 ._:/-]+$/, 'must be a code: letters, digits, spaces and . _ : / -'),
+);
+
 const failureEntries = {
   error_type: v.picklist(PROVIDER_ERROR_TYPES, `must be one of ${PROVIDER_ERROR_TYPES.join(', ')}`),
-  response_code: v.optional(text(20)),
+  response_code: v.optional(responseCode),
   response_message: v.optional(text(2_000)),
   attempted_at: v.optional(moment),
 };

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { MAX_TOKEN_LOG_IDS } from '../api-keys/page-token.ts';
-import { objectMessage, text } from './request-schemas.ts';
+import { channel, objectMessage, recipient, text } from './request-schemas.ts';
 
 /** What `POST /v1/tokens` accepts and answers. */
 
@@ -23,6 +23,10 @@ const tokenEntries = {
       v.boolean('must be true'),
       v.description('true: the token may hand over notifications. Needs the scope send'),
     ),
+  ),
+  channel: v.optional(v.pipe(channel, v.description('With send: the only channel to which the token may send'))),
+  recipient: v.optional(
+    v.pipe(recipient, v.description('With send: the only recipient to whom the token may send, as the page names it')),
   ),
   ttl_seconds: v.optional(
     v.pipe(

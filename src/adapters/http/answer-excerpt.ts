@@ -1,3 +1,5 @@
+import { ADDRESS_LIKE } from '../../core/model/text.ts';
+
 /** About what a retry record has room for beside its other columns (retry-record.ts). */
 const MAX_EXCERPT = 450;
 /** Characters of an answer that are examined. They exceed the excerpt because masking shortens the text. */
@@ -9,7 +11,7 @@ const RUN = 8;
 /** The same in scripts that need few characters for a name. */
 const DENSE_RUN = 3;
 const MASK = '…';
-const ADDRESS_LIKE = /[^\s"'<>(),;:]+@[^\s"'<>(),;:]+|https?:\/\/[^\s"'<>]+|xox[a-z]-[\w-]+|whsec_[\w+/=]+/gi;
+const CREDENTIAL = /xox[a-z]-[\w-]+|whsec_[\w+/=]+/gi;
 const ESCAPED = /\\u([0-9a-f]{4})/gi;
 const ACCENTED_WORD = /(?=[\p{L}\p{M}]*(?!\p{ASCII})[\p{L}\p{M}])[\p{L}\p{M}]{3,}/gu;
 
@@ -22,7 +24,7 @@ const ACCENTED_WORD = /(?=[\p{L}\p{M}]*(?!\p{ASCII})[\p{L}\p{M}])[\p{L}\p{M}]{3,
  */
 export function answerExcerpt(text: string, sent: readonly (string | undefined)[]): string {
   const values = sent.filter((one) => one !== undefined && one !== '').map(String);
-  const start = text.slice(0, WINDOW).replace(ESCAPED, unescaped).replace(ADDRESS_LIKE, MASK);
+  const start = text.slice(0, WINDOW).replace(ESCAPED, unescaped).replace(ADDRESS_LIKE, MASK).replace(CREDENTIAL, MASK);
   const known = [...values, ...values.map((one) => JSON.stringify(one)).filter((json, i) => json !== `"${values[i]}"`)];
   const masked = new Uint8Array(start.length);
   markRuns(start, known, RUN, (run) => run.trim() !== '', masked);
@@ -32,10 +34,10 @@ export function answerExcerpt(text: string, sent: readonly (string | undefined)[
   return wellFormed(withMasks(start.slice(0, shown), masked).slice(0, MAX_EXCERPT));
 }
 
-/** Escaped letters outside ASCII become letters, so that an escaped echo is recognised. */
+/** Escaped letters outside ASCII and `@` become themselves, so that an escaped echo is recognised. */
 function unescaped(sequence: string, code: string): string {
   const unit = Number.parseInt(code, 16);
-  return unit < 0x80 ? sequence : String.fromCharCode(unit);
+  return unit < 0x80 && unit !== 0x40 ? sequence : String.fromCharCode(unit);
 }
 
 /** Only letters outside ASCII. Half a surrogate pair counts as a letter. */

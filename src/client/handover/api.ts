@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Answer, type ApiOptions, createRequest } from './api-request.ts';
 import type { Item } from './item.ts';
-import { type HandoverOutcome, isApiDown, noAnswer, outcomeOfAnswer } from './retry-rules.ts';
+import { type HandoverOutcome, isApiDown, noAnswer, outcomeOfAnswer, pathSegment } from './retry-rules.ts';
 
 /**
  * Sends each item to the API once.
@@ -39,7 +39,7 @@ export function createApi(options: ApiOptions): PostItems {
 
   async function postOne(item: Item, signal?: AbortSignal): Promise<HandoverOutcome> {
     const path =
-      item.kind === 'failure' ? `/v1/notifications/${encodeURIComponent(item.log_id)}/failures` : '/v1/notifications';
+      item.kind === 'failure' ? `/v1/notifications/${pathSegment(item.log_id)}/failures` : '/v1/notifications';
     const answer = await request(path, item.body, item.idempotency_key, signal);
     if (typeof answer === 'string') return noAnswer(answer);
     const log_id = item.kind === 'failure' ? item.log_id : textAt(answer.json, 'log_id');

@@ -13,7 +13,11 @@ export function clip(text: string, length: number): string {
   return (text.length <= length ? text : `${beginning(text, length - 1)}…`).toWellFormed();
 }
 
-const ADDRESS_LIKE = /[^\s"'<>(),;:]+@[^\s"'<>(),;:]+|https?:\/\/[^\s"'<>]+/gi;
+/** Also as URLs, HTML and keyboards for Japanese write the sign. */
+const AT = '(?:@|%(?:25)*40|&#(?:0*64|x0*40);|&commat;|\\uff20|\\ufe6b)';
+const PART = '[^\\s"\'<>(),;:]+';
+/** What looks like an address or a URL. */
+export const ADDRESS_LIKE = new RegExp(`${PART}${AT}${PART}|https?://[^\\s"'<>]+`, 'gi');
 
 /** A text of another system, in which addresses are masked. JSON stays JSON. */
 export function withoutAddresses(text: string): string {

@@ -7,6 +7,12 @@ describe('the excerpt of an answer', () => {
 
   it.each([
     ['an e-mail address', 'not verified: a.b@example.com', 'not verified: …'],
+    ['one of a URL', 'no mailbox a.b%40example.com', 'no mailbox …'],
+    ['one of a URL in a URL', 'no mailbox a.b%2540example.com', 'no mailbox …'],
+    ['one with a full-width sign', '宛先 a.b＠example.com は不明', '宛先 … は不明'],
+    ['one with a small sign', 'no a.b﹫example.com', 'no …'],
+    ['one of HTML', 'no a.b&#64;example.com or a.b&#x40;example.com', 'no … or …'],
+    ['one that JSON has escaped', '{"to":"a.b\\u0040example.com"}', '{"to":"…"}'],
     ['a URL', 'see https://hooks.example.com/T0/secret for more', 'see … for more'],
     ['a Slack token', 'bad token xoxb-12-ab', 'bad token …'],
     ['an echo of the body', `refused <<${body}>>`, 'refused <<…>>'],

@@ -47,7 +47,7 @@ function event(claims: object | undefined, more: Partial<APIGatewayProxyEventV2>
   return {
     version: '2.0',
     routeKey: 'POST /api/{proxy+}',
-    rawPath: '/api/notifications/a%2Fb',
+    rawPath: '/api/notifications/50% off',
     rawQueryString: 'tenant=%E6%9D%B1&limit=5',
     headers: { 'if-none-match': 'W/"1"' },
     isBase64Encoded: false,
@@ -86,7 +86,7 @@ describe('the function behind the deployed console', () => {
     expect(asked).toEqual([
       {
         method: 'POST',
-        path: '/api/notifications/a%2Fb',
+        path: '/api/notifications/50%25%20off',
         matched: { key: 'POST /api/{proxy+}', path: {} },
         query: { tenant: '東', limit: '5' },
         body: Buffer.from('{"a":1}'),

@@ -7,6 +7,7 @@ import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-en
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
 import { staticFile } from '../../../src/console-server/static-files.ts';
 import type { RetryPolicyConfig } from '../../../src/core/model/retry-policy.ts';
+import { pathsOf } from '../../../src/local/emulator/http-api/http-api.ts';
 import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
 import { type Operations, startOperations } from '../cli/operations.ts';
 import { CLIENT_ID, closed, type Issuer, startIssuer } from './issuer.ts';
@@ -125,14 +126,16 @@ async function apiOf(issuer: Issuer, ops: Operations) {
       return { status: 401, headers: { 'content-type': 'application/json' }, body: '{"message":"Unauthorized"}' };
     }
     const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
+    const path = pathsOf(pathname);
+    if (path === undefined) return { status: 400, headers: { 'content-type': 'application/json' }, body: '{}' };
     const event = {
       version: '2.0',
       routeKey: `${request.method} /api/{proxy+}`,
-      rawPath: pathname,
+      rawPath: path.raw,
       rawQueryString: search.slice(1),
       headers: { 'if-none-match': request.headers['if-none-match'] },
       requestContext: {
-        http: { method: request.method, path: pathname },
+        http: { method: request.method, path: path.raw },
         authorizer: { jwt: { claims: asApiGateway(verified.payload), scopes: null } },
       },
       body,

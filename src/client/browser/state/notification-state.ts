@@ -1,3 +1,4 @@
+import { pathSegment } from '../../handover/retry-rules.ts';
 import type { PageRequest } from '../api/request.ts';
 import { LONGEST_TIMER_MS } from '../queue/run-queue.ts';
 import { isEnd, pollDelay, type Shown, shownAfter } from './poll-delay.ts';
@@ -81,7 +82,7 @@ export class NotificationStateElement extends HTMLElement {
 
   async #ask(log_id: string): Promise<void> {
     const asked = ++this.#asked;
-    const answer = await this.#settings.request({ log_id }, `/v1/notifications/${encodeURIComponent(log_id)}`);
+    const answer = await this.#settings.request({ log_id }, `/v1/notifications/${pathSegment(log_id)}`);
     if (asked !== this.#asked) return;
     const found = typeof answer === 'object' && answer.status === 200 ? (answer.json as NotificationAnswer) : undefined;
     const before = JSON.stringify(this.#shown);
@@ -118,7 +119,7 @@ export class NotificationStateElement extends HTMLElement {
     clearTimeout(this.#timer);
     this.#button.ariaDisabled = 'true';
     const asked = ++this.#asked;
-    const path = `/v1/notifications/${encodeURIComponent(log_id)}/retry`;
+    const path = `/v1/notifications/${pathSegment(log_id)}/retry`;
     const answer = await this.#settings.request({ log_id }, path, { method: 'POST' });
     this.#button.ariaDisabled = null;
     if (asked !== this.#asked) return;

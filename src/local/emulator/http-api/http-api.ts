@@ -13,6 +13,7 @@ const MAX_BODY = 10 * 1024 * 1024;
 
 /** API Gateway's own answers. An HTTP API cannot be configured to give others. */
 const OWN_ANSWERS = {
+  400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',
@@ -31,10 +32,12 @@ export function createHttpApi(plan: HttpApiPlan, invoke: InvokeByName, now: () =
       response.setHeader(name, value);
     }
     const url = new URL(request.url ?? '/', 'http://localhost');
-    const match = matchRoute(plan.routes, request.method ?? 'GET', url.pathname);
+    const path = pathsOf(url.pathname);
+    if (path === undefined) return own(400);
+    const match = matchRoute(plan.routes, request.method ?? 'GET', path.routed);
     if (match === undefined) return own(404);
     if (body.length > MAX_BODY) return own(413);
-    const event = eventOf(request, url, match, body, now());
+    const event = eventOf(request, { url, path: path.raw }, match, body, now());
     const { authorizer } = match.route;
     if (authorizer === undefined) return pass(match, event, response, own);
     const identity = request.headers[authorizer.header];
@@ -61,8 +64,27 @@ export function createHttpApi(plan: HttpApiPlan, invoke: InvokeByName, now: () =
   }
 }
 
+/**
+ * A path as API Gateway reads it, measured on AWS: it decodes once, cuts at a `?` that this shows, finds the route, and
+ * decodes again. `a%2Fb` is two segments, `a%252Fb` one; `%25` alone is refused.
+ */
+export function pathsOf(pathname: string): { readonly routed: string; readonly raw: string } | undefined {
+  try {
+    const routed = decodeURIComponent(pathname).replace(/\?.*$/s, '');
+    return { routed, raw: decodeURIComponent(routed) };
+  } catch {
+    return undefined;
+  }
+}
+
 /** An event of payload format 2.0. */
-function eventOf(request: IncomingMessage, url: URL, match: RouteMatch, body: Buffer, at: number): JsonObject {
+function eventOf(
+  request: IncomingMessage,
+  { url, path }: { readonly url: URL; readonly path: string },
+  match: RouteMatch,
+  body: Buffer,
+  at: number,
+): JsonObject {
   const headers = Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(',')] as const);
   const query = [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]);
   const type = request.headers['content-type'] ?? '';
@@ -72,7 +94,7 @@ function eventOf(request: IncomingMessage, url: URL, match: RouteMatch, body: Bu
   return {
     version: '2.0',
     routeKey: match.route.routeKey,
-    rawPath: url.pathname,
+    rawPath: path,
     rawQueryString: url.search.slice(1),
     headers: Object.fromEntries(headers),
     ...(query.length > 0 && { queryStringParameters: Object.fromEntries(query) }),
@@ -83,7 +105,7 @@ function eventOf(request: IncomingMessage, url: URL, match: RouteMatch, body: Bu
       domainName: request.headers.host ?? 'localhost',
       http: {
         method: request.method ?? 'GET',
-        path: url.pathname,
+        path,
         protocol: `HTTP/${request.httpVersion}`,
         sourceIp: request.socket.remoteAddress ?? '127.0.0.1',
         userAgent: request.headers['user-agent'] ?? '',
@@ -112,19 +134,14 @@ export function matchRoute(routes: readonly HttpRoutePlan[], method: string, pat
   });
   const [match] = matches.sort((a, b) => byFewerParameters(a.pathParameters, b.pathParameters));
   if (match !== undefined) {
-    const parameters = Object.entries(match.pathParameters).map(([name, segment]) => [name, decoded(segment)]);
+    const parameters = Object.entries(match.pathParameters).map(([name, segment]) => [
+      name,
+      decodeURIComponent(segment),
+    ]);
     return { route: match.route, pathParameters: Object.fromEntries(parameters) };
   }
   const rest = routes.find(({ routeKey }) => routeKey === '$default');
   return rest && { route: rest, pathParameters: {} };
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 type Authorization =

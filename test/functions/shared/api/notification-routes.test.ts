@@ -221,6 +221,19 @@ describe('GET /v1/notifications', () => {
 });
 
 describe('POST /v1/notifications/{log_id}/failures', () => {
+  it.each([
+    ['a@b.example', 400],
+    ['a%40b.example', 400],
+    ['山田太郎', 400],
+    ['550 5.1.1', 202],
+    ['xoxb-12-abcdef', 202],
+  ])('takes %j as a code only if it is one', async (response_code, status) => {
+    const log_id = fresh();
+    await world.put(foreign(log_id));
+    expect((await report(log_id, { error_type: 'UNKNOWN', response_code })).status).toBe(status);
+    expect(await world.stored()).not.toMatch(/b\.example|山田|abcdef/);
+  });
+
   it('takes a row that its writer was sending: attempt 0 recorded, recipient encrypted, retried by the policy', async () => {
     const log_id = fresh();
     await world.put(foreign(log_id, { recipient_address: 'https://example.com/moved-secret' }));

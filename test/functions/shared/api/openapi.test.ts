@@ -12,6 +12,7 @@ import { newsletterRoutes } from '../../../../functions/shared/api/newsletter-ro
 import { notificationRoutes, OPEN_API } from '../../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../../functions/shared/api/token-routes.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/model/problem.ts';
+import { pathSegment } from '../../../../src/operator-service/contract/choices.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 import { fromSchema, type JsonSchema, nearlyFromSchema } from '../../../support/api/json-schema-arbitrary.ts';
 import { deadRow, storedRow } from '../../../support/cli/operations.ts';
@@ -214,9 +215,19 @@ describe('whatever is asked', () => {
   };
 
   it('is answered as the document says, and never with 5xx', async () => {
+    const requests = fc.oneof(...operations.map(requestTo));
+    type Drawn = typeof requests extends fc.Arbitrary<infer R> ? R : never;
     const seen = new Map<string, number>();
+    // Bodies whose fields agree are rarely drawn.
+    const aToken = {
+      ...operations.find(({ operation }) => operation.operationId === 'createToken'),
+      parameters: [],
+      key: 0,
+      body: { send: true, channel: 'email' },
+      values: {},
+    } as unknown as Drawn;
     await fc.assert(
-      fc.asyncProperty(fc.oneof(...operations.map(requestTo)), async (request) => {
+      fc.asyncProperty(requests, async (request) => {
         const { method, parameters, operation, values, body } = request;
         let path = request.path;
         const query = new URLSearchParams();
@@ -224,12 +235,7 @@ describe('whatever is asked', () => {
         for (const { name, in: place } of parameters) {
           const value = values[name];
           if (value === undefined) continue;
-          // `.` and `..` are folded away by every client.
-          if (place === 'path')
-            path = path.replace(
-              `{${name}}`,
-              encodeURIComponent(String(value).toWellFormed()).replaceAll('.', '%2E') || 'x',
-            );
+          if (place === 'path') path = path.replace(`{${name}}`, pathSegment(String(value).toWellFormed() || 'x'));
           else if (place === 'query') query.set(name, String(value).toWellFormed());
           else headers[name] = String(value);
         }
@@ -243,7 +249,11 @@ describe('whatever is asked', () => {
         expect(check?.(answer.body), `${operation.operationId}: ${ajv.errorsText(check?.errors)}`).toBe(true);
         seen.set(`${operation.operationId} ${answer.status}`, 1);
       }),
-      { numRuns: Number(process.env['FUZZ_RUNS'] ?? 450), ...(!process.env['FUZZ_RUNS'] && { seed: 954 }) },
+      {
+        examples: [[aToken]],
+        numRuns: Number(process.env['FUZZ_RUNS'] ?? 450),
+        ...(!process.env['FUZZ_RUNS'] && { seed: 954 }),
+      },
     );
     // The ordinary run draws the same requests each time; FUZZ_RUNS draws so many others.
     // It would prove nothing if everything were refused at the door.

@@ -70,6 +70,9 @@ describe('POST /v1/tokens', () => {
     [{ send: true, ttl_seconds: 0 }, 'ttl_seconds'],
     [{ send: true, ttl_seconds: 1.5 }, 'ttl_seconds'],
     [{ send: true, scope: 'all' }, 'scope'],
+    [{ log_ids: ['NL1'], channel: 'email' }, ''],
+    [{ log_ids: ['NL1'], recipient: 'a@b.example' }, ''],
+    [{ send: true, channel: 'fax' }, 'channel'],
   ])('refuses %j', async (body, path) => {
     const { key } = await producer();
     const answer = await world.call('POST', '/v1/tokens', { key, body });
@@ -137,6 +140,35 @@ describe('a token to send', () => {
     const batch = { key: token, headers: { 'idempotency-key': 'k2' }, body: { notifications: [EMAIL] } };
     expect((await world.call('POST', '/v1/notifications/batch', batch)).status).toBe(403);
     expect((await world.call('POST', '/v1/tokens', { key: token, body: { send: true } })).status).toBe(403);
+  });
+
+  it('shares its idempotency keys with the other pages of its tenant, and with no server', async () => {
+    const { tokenFor, key, tenant_id } = await producer();
+    const page = await world.post(await tokenFor({ send: true }), 'k1', EMAIL);
+    const server = await world.post(key, 'k1', { ...EMAIL, body: 'Another text' });
+    expect([page.status, server.status]).toEqual([202, 202]);
+    expect(server.body.log_id).not.toBe(page.body.log_id);
+
+    const renewed = await world.post(await tokenFor({ send: true, ttl_seconds: 60 }), 'k1', EMAIL);
+    expect(renewed.headers.get('idempotent-replayed')).toBe('true');
+    const rotated = await world.key(tenant_id, ['send']);
+    const token = (await world.call('POST', '/v1/tokens', { key: rotated.key, body: { send: true } })).body.token;
+    expect((await world.post(token, 'k1', EMAIL)).body.log_id).toBe(page.body.log_id);
+    expect((await world.post(token, 'k1', { ...EMAIL, body: 'Another text' })).status).toBe(409);
+  });
+
+  it.each([
+    [{ channel: 'email' }, EMAIL, 202],
+    [{ channel: 'slack' }, EMAIL, 403],
+    [{ recipient: EMAIL.recipient }, EMAIL, 202],
+    [{ recipient: 'c@d.example' }, EMAIL, 403],
+    [{ channel: 'email', recipient: 'c@d.example' }, EMAIL, 403],
+    [{ channel: 'email' }, { ...EMAIL, fallback: { channel: 'slack', recipient: '#ops' } }, 403],
+  ])('for %j sends %j with %i', async (narrowed, notification, status) => {
+    const { tokenFor } = await producer();
+    const token = await tokenFor({ send: true, ...narrowed });
+    expect(Buffer.from(token.split('.')[0]?.slice(4) ?? '', 'base64url').toString()).not.toContain('@');
+    expect((await world.post(token, 'k', notification)).status).toBe(status);
   });
 });
 

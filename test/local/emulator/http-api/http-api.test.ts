@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type HttpServer, serve } from '../../../../src/http/loopback-server.ts';
-import { createHttpApi, matchRoute } from '../../../../src/local/emulator/http-api/http-api.ts';
+import { createHttpApi, matchRoute, pathsOf } from '../../../../src/local/emulator/http-api/http-api.ts';
 import { httpApiFrom, withOrigins } from '../../../../src/local/emulator/template/http-apis.ts';
 import type { JsonObject } from '../../../../src/local/support/json.ts';
 
@@ -147,6 +147,20 @@ describe('a request', () => {
       isBase64Encoded: false,
       requestContext: { authorizer: { lambda: { tenant: 'T1' } }, http: { method: 'POST' } },
     });
+  });
+
+  it.each([
+    ['/v1/space%20value', '/v1/space value'],
+    ['/v1/question%3Fvalue', '/v1/question'],
+    ['/v1/slash%2Fvalue', '/v1/slash/value'],
+    ['/v1/hash%23value', '/v1/hash#value'],
+    ['/v1/unicode-%CE%BB', '/v1/unicode-λ'],
+    ['/v1/literal%252Fvalue', '/v1/literal/value'],
+    ['/v1/literal%253Fvalue', '/v1/literal?value'],
+    ['/v1/literal%2525value', '/v1/literal%value'],
+    ['/v1/percent%25done', undefined],
+  ])('has the path %s as AWS was seen to pass it on', (path, raw) => {
+    expect(pathsOf(path)?.raw).toBe(raw);
   });
 
   it('has a body that is not text in base64', async () => {
