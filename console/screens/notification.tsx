@@ -94,6 +94,7 @@ const PLAIN = [
   ['failure_reason', 'Given up because of'],
   ['template_id', 'Template'],
   ['fallback_channel', 'Fallback channel'],
+  ['traceparent', 'Trace'],
 ] as const;
 
 const TIMES = [

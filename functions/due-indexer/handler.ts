@@ -4,6 +4,7 @@ import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/indexing/index-row.ts';
 import { type IndexShards, shardsForWriting } from '../../src/core/model/index-shards.ts';
+import { traceIdOf } from '../../src/core/model/trace.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
@@ -58,7 +59,7 @@ async function indexRecord(
     if (dynamodb?.NewImage === undefined) return { outcome: 'ignored', sequence };
     const row = toForeignRow(streamImage(dynamodb.NewImage));
     const { outcome, why } = await indexRow({ row, sequence }, deps);
-    const line = { log_id, tenant_id: row['tenant_id'], outcome, ...(why !== undefined && { why }) };
+    const line = { log_id, tenant_id: row['tenant_id'], ...traceIdOf(row), outcome, ...(why !== undefined && { why }) };
     if (why !== undefined) logger.warn('row set aside', line);
     else if (outcome === 'outdated') logger.info('row has changed since; its later image counts', line);
     return { outcome, sequence };

@@ -58,6 +58,36 @@ describe('a notification from the API', () => {
     });
     expect((await send('api-1', body)).replayed).toBe(true);
     expect(await flow.received(`log_id=${log_id}`)).toHaveLength(1);
+  });
+
+  it('keeps the trace of its producer: each attempt is a span, for its receiver, in its record and in the log', async () => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const body = { channel: 'webhook', recipient: hook('flaky-1/trace-1'), body: 'x', priority: 'urgent' };
+    const { body: taken } = await send('trace-1', { ...body, traceparent: `00-${trace}-00f067aa0ba902b7-01` });
+    await until(taken.log_id, 'done');
+    const received = await flow.received(`log_id=${taken.log_id}`);
+    const told = received.map(({ headers }) => headers['traceparent']?.split('-'));
+    expect(told.map((parts) => parts?.[1])).toEqual([trace, trace]);
+    const { notification, attempts } = await flow.opsJson<{
+      notification: object;
+      attempts: { traceparent: string }[];
+    }>('show', taken.log_id);
+    expect(notification).toMatchObject({ traceparent: `00-${trace}-00f067aa0ba902b7-01` });
+    expect(attempts.map(({ traceparent }) => traceparent.split('-')).sort()).toEqual([...told].sort());
+    const spans = await eventually(async () => {
+      const lines = flow.logs().split('\n');
+      const found = lines
+        .filter((line) => line.includes(trace) && line.includes('"span_id"'))
+        .map((line) => JSON.parse(line));
+      return found.length >= 2 ? found : undefined;
+    });
+    const first = spans.find(({ attempt }) => attempt === 0);
+    expect(spans.find(({ attempt }) => attempt === 1)).toMatchObject({
+      trace_id: trace,
+      parent_span_id: '00f067aa0ba902b7',
+      first_span_id: first.span_id,
+      outcome: 'SUCCESS',
+    });
     expect(flow.logs()).not.toMatch(/本文|ok\/api-1|nrk_/);
   });
 

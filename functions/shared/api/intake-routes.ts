@@ -3,10 +3,12 @@ import { readBatchItem, readFailure, readNotification } from '../../../src/adapt
 import { batchSchema, failureSchema, notificationSchema } from '../../../src/adapters/api/request-schemas.ts';
 import { accepted as acceptedSchema, batchResults } from '../../../src/adapters/api/response-schemas.ts';
 import { type Acceptance, accept, acceptBatch, type BatchItem } from '../../../src/core/intake/accept.ts';
+import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import { Problem, type ProblemName, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
+import { readTraceparent, traceIdOf } from '../../../src/core/model/trace.ts';
 import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
 import { count, countBy } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
@@ -29,28 +31,31 @@ const MAX_REPORT_BYTES = 32 * 1024;
 export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observability): ApiRoute[] {
   const { sendAll, sendSoon } = createLaneSender(deps.send, logger);
 
-  async function single({ caller, idempotency_key: key, json }: ApiRequest): Promise<Reply> {
+  async function single({ caller, idempotency_key: key, headers, json }: ApiRequest): Promise<Reply> {
     const raw = json();
-    const notification = readNotification(raw, deps.clock(), deps.policy);
+    const notification = traced(readNotification(raw, deps.clock(), deps.policy), headers);
     countRequests(metrics, 1);
     const { tenant_id, token } = caller;
     const { channel } = notification;
     if (token !== undefined) checkSend(token, notification);
-    const identity = identify(tenant_id, key, raw, token === undefined ? 'servers' : 'pages');
+    const identity = identify(tenant_id, key, raw as object, token === undefined ? 'servers' : 'pages');
     const acceptance = await accept({ tenant_id, notification, ...identity }, deps).catch((error: unknown) => {
       if (error instanceof Problem) countOutcomes(metrics, [{ channel, outcome: error }]);
       throw error;
     });
     countOutcomes(metrics, [{ channel, outcome: acceptance }]);
     if (acceptance.message !== undefined) await sendAll([acceptance.message]);
-    return answerOf(acceptance);
+    return answerOf(acceptance, notification);
   }
 
   async function batch(
-    { caller, idempotency_key: key }: ApiRequest,
+    { caller, idempotency_key: key, headers }: ApiRequest,
     notifications: readonly unknown[],
   ): Promise<Reply> {
-    const items = notifications.map((raw, index) => readItem(raw, caller.tenant_id, batchItemKey(key, index), deps));
+    const items = notifications.map((raw, index) => {
+      const item = readItem(raw, caller.tenant_id, batchItemKey(key, index), deps);
+      return item instanceof Error ? item : { ...item, notification: traced(item.notification, headers) };
+    });
     countRequests(metrics, items.filter((item) => !(item instanceof Error)).length);
     const outcomes = await acceptBatch(items, {
       ...deps,
@@ -136,11 +141,18 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
   ];
 }
 
-function answerOf(acceptance: Acceptance): Reply {
+/** With its own traceparent or else that of the request's header. One that is malformed is no reason to refuse it. */
+function traced(notification: NotificationRequest, headers: ApiRequest['headers']): NotificationRequest {
+  const { traceparent: own, ...rest } = notification;
+  const traceparent = readTraceparent(own) ?? readTraceparent(headers['traceparent']);
+  return traceparent === undefined ? rest : { ...rest, traceparent };
+}
+
+function answerOf(acceptance: Acceptance, traced: Pick<NotificationRequest, 'traceparent'> = {}): Reply {
   const { log_id, repeat } = acceptance;
   return {
     body: acceptedBody(acceptance),
-    log: { log_id, repeat },
+    log: { log_id, repeat, ...traceIdOf(traced) },
     ...(repeat && { headers: { 'idempotent-replayed': 'true' } }),
   };
 }

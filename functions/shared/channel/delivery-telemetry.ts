@@ -117,6 +117,7 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
     run_id,
     disposition: disposition.do,
     ...(attempt !== undefined && { attempt }),
+    ...spanOf(report),
     ...(dropped !== undefined && { dropped }),
     ...(report.held_by && { held_by: holderName(report.held_by) }),
     ...(verdict && { outcome: verdict.status, ...verdict }),
@@ -131,6 +132,13 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
     logger.error('attempt failed on our side; the message comes back', { ...line, error: error as Error });
   else if (verdict?.status === 'FAILED') logger.warn('attempt', line);
   else logger.info(verdict ? 'attempt' : 'message', line);
+}
+
+/** For a trace made of log lines (docs/reference/tracing.md): who has the producer's trace finds every attempt. */
+function spanOf({ trace }: DeliveryReport) {
+  if (trace === undefined) return {};
+  const { traceparent: _, ...ids } = trace;
+  return ids;
 }
 
 function holderName(holder: Holder): string {

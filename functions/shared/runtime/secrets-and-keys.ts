@@ -7,6 +7,7 @@ import type { SecretNames } from '../../../src/adapters/secrets/integration-cred
 import type { SecretSource } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsFileSource, FILE_INTEGRATION_PREFIX } from '../../../src/adapters/secrets/secrets-file.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
+import { limits } from './clients/lean.ts';
 
 interface KeyEnv {
   readonly DATA_KEYS_TABLE: string;
@@ -56,7 +57,9 @@ function awsKeys(env: KeyEnv): Source {
 function kmsOnFirstUse(keyArn: string): KeyWrap {
   let loading: Promise<KeyWrap> | undefined;
   const kms = () => {
-    loading ??= import('./clients/kms.ts').then(({ createKmsAccess }) => createKmsAccess(keyArn));
+    loading ??= import('../../../src/adapters/kms/kms-key-wrap.ts').then(({ createKmsAccess }) =>
+      createKmsAccess(keyArn, { maxAttempts: 3, requestHandler: limits(2_000) }),
+    );
     return loading;
   };
   return {

@@ -15,11 +15,14 @@ export type KeyScope = keyof typeof SCOPES;
  */
 const KEY_SEPARATOR = ' ';
 
-/** What identifies a request for idempotency: its hash, and the log_ids of its key, one per generation of 72 hours. */
+/**
+ * What identifies a request for idempotency: its hash, and the log_ids of its key, one per generation of 72 hours. Each
+ * try may have a traceparent of its own.
+ */
 export function identify(
   tenant_id: string,
   idempotency_key: string,
-  request: unknown,
+  { traceparent: _, ...request }: { readonly traceparent?: unknown },
   scope: KeyScope = 'servers',
 ): Pick<IntakeRequest, 'request_hash' | 'logId'> {
   const parts = [tenant_id, SCOPES[scope], idempotency_key];

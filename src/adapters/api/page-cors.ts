@@ -4,7 +4,7 @@
  */
 export const PAGE_CORS = {
   methods: ['GET', 'POST'],
-  headers: ['authorization', 'content-type', 'idempotency-key'],
+  headers: ['authorization', 'content-type', 'idempotency-key', 'traceparent'],
   exposed: ['idempotent-replayed', 'retry-after'],
   max_age_seconds: 3_600,
 } as const;

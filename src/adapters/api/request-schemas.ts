@@ -90,6 +90,14 @@ const notificationEntries = {
   ),
   setting_id: v.optional(id),
   template_id: v.optional(id),
+  traceparent: v.optional(
+    v.pipe(
+      v.string('must be text'),
+      v.description(
+        'W3C Trace Context: kept with the notification, in its log lines and records, and sent on to webhooks. Default: the header of this name. Repeats may have another one. One that is malformed is ignored',
+      ),
+    ),
+  ),
   scheduled_at: v.optional(
     v.pipe(moment, v.description('When to send it, to the second. Default: at once. At most a year ahead')),
   ),

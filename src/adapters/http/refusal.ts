@@ -12,14 +12,14 @@ interface AnswerContext {
   readonly rules: readonly ClassificationRule[];
   /** The error code of the provider, if the answer has one. */
   readonly code?: string | undefined;
-  /** The credential or URL that was used; an echo of it is not recorded. */
-  readonly secret?: string | undefined;
+  /** The credentials and the URL that were used; an echo of them is not recorded. */
+  readonly secrets?: readonly (string | undefined)[];
 }
 
 /** Classifies an answer that is not an acceptance. `Retry-After` counts from the time of the attempt. */
-export function refusalOf(answer: HttpAnswer, { who, delivery, rules, code, secret }: AnswerContext): Refused {
+export function refusalOf(answer: HttpAnswer, { who, delivery, rules, code, secrets = [] }: AnswerContext): Refused {
   const { subject, body, recipient } = delivery.content;
-  const text = answerExcerpt(answer.text, [secret, recipient, subject, body]);
+  const text = answerExcerpt(answer.text, [...secrets, recipient, subject, body]);
   const retryAfter = parseRetryAfter(answer.headers['retry-after'], delivery.at);
   return {
     ok: false,

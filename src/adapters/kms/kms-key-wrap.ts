@@ -1,5 +1,10 @@
-import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
+import { DecryptCommand, GenerateDataKeyCommand, KMSClient, type KMSClientConfig } from '@aws-sdk/client-kms';
 import type { KeyContext, KeyWrap } from '../sealing/data-keys.ts';
+
+/** KMS for a function, whose client is made when the first key is needed. */
+export function createKmsAccess(keyArn: string, config: KMSClientConfig): KeyWrap {
+  return createKmsKeyWrap(new KMSClient(config), keyArn);
+}
 
 /**
  * Wraps data keys with a KMS key. The encryption context binds a wrapped key to its tenant, purpose and month: KMS

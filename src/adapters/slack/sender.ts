@@ -96,7 +96,7 @@ async function byToken(posting: Posting & { api: SlackApi; token: string }): Pro
   const answer = await api.postMessage({ token, channel: delivery.content.recipient.trim(), ...message }, signal);
   const { http, error, needed } = answer;
   if (answer.ok) return accepted(http, answer.ts);
-  const refused = refusalOf(http, { who: 'Slack', delivery, rules: SLACK_RULES, code: error, secret: token });
+  const refused = refusalOf(http, { who: 'Slack', delivery, rules: SLACK_RULES, code: error, secrets: [token] });
   const code = (error ?? String(http.status)).slice(0, 20);
   const scope = needed === undefined ? '' : `; the app needs the scope ${needed}`;
   return { ...refused, response_code: code, message: `${refused.message}${scope}` };
@@ -114,7 +114,7 @@ async function byWebhook(posting: WebhookPosting): Promise<SendResult> {
   const answer = await poster.post(target, { headers, body: JSON.stringify(message), ports }, signal);
   if (answer.status >= 200 && answer.status < 300) return accepted(answer);
   const code = /^[a-z_]{1,80}$/.exec(answer.text.trim())?.[0];
-  return refusalOf(answer, { who: 'the Slack webhook', delivery, rules: SLACK_RULES, code, secret: target });
+  return refusalOf(answer, { who: 'the Slack webhook', delivery, rules: SLACK_RULES, code, secrets: [target] });
 }
 
 function accepted({ status }: HttpAnswer, ts?: string): Accepted {

@@ -64,7 +64,7 @@ async function post({ poster, delivery, target, ports, signal }: Posting): Promi
     const answer = await poster.post(target, { headers, body, ports }, signal);
     if (isAccepted(answer)) return { ok: true, response_code: String(answer.status) };
     const code = workflowError(answer.text);
-    return refusalOf(answer, { who: 'the Teams webhook', delivery, rules: TEAMS_RULES, code, secret: target });
+    return refusalOf(answer, { who: 'the Teams webhook', delivery, rules: TEAMS_RULES, code, secrets: [target] });
   } catch (error) {
     return faultRefusal(error, TEAMS_RULES);
   }

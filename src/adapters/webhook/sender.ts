@@ -29,8 +29,8 @@ export function createWebhookSender({ credentials, ...http }: WebhookSenderOptio
       if (!loaded.ok) return loaded;
       const target = loaded.credential?.url ?? delivery.content.recipient;
       if (!looksLikeUrl(target)) return NO_TARGET;
-      const { secrets = [], ports } = loaded.credential ?? {};
-      return post({ poster, signer, delivery, target, secrets, ports, signal });
+      const { secrets = [], headers = {}, ports } = loaded.credential ?? {};
+      return post({ poster, signer, delivery, target, secrets, headers, ports, signal });
     },
     refreshCredential: credentials.refresh,
   };
@@ -48,24 +48,41 @@ interface Posting {
   readonly delivery: Delivery;
   readonly target: string;
   readonly secrets: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
   readonly ports: readonly number[] | undefined;
   readonly signal: AbortSignal;
 }
 
-async function post({ poster, signer, delivery, target, secrets, ports, signal }: Posting): Promise<SendResult> {
+async function post({
+  poster,
+  signer,
+  delivery,
+  target,
+  secrets,
+  ports,
+  signal,
+  ...own
+}: Posting): Promise<SendResult> {
   const body = webhookPayload(delivery);
   const id = providerSafeId(delivery.log_id);
   const headers: Record<string, string> = {
+    ...own.headers,
     'content-type': 'application/json',
     'user-agent': 'notification-retry/1 (Standard-Webhooks)',
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(delivery.at.getTime() / 1000)),
   };
+  if (delivery.traceparent) headers['traceparent'] = delivery.traceparent;
   if (secrets.length > 0) headers['webhook-signature'] = signer.sign(secrets, id, delivery.at, body);
   try {
     const answer = await poster.post(target, { headers, body, ports }, signal);
     if (answer.status >= 200 && answer.status < 300) return { ok: true, response_code: String(answer.status) };
-    return refusalOf(answer, { who: 'the endpoint', delivery, rules: WEBHOOK_RULES, secret: target });
+    return refusalOf(answer, {
+      who: 'the endpoint',
+      delivery,
+      rules: WEBHOOK_RULES,
+      secrets: [target, ...Object.values(own.headers)],
+    });
   } catch (error) {
     return faultRefusal(error, WEBHOOK_RULES);
   }
@@ -77,19 +94,55 @@ const secret = v.pipe(
   v.check(isWebhookSecret, 'must be "whsec_" followed by the base64 of 24 to 64 bytes'),
 );
 
+/** What the request sets itself, or what would change where it ends. */
+const OWN_HEADERS =
+  /^(host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|user-agent|webhook-.*|traceparent|tracestate)$/i;
+/** Servers take about 8 KB of headers. */
+const MAX_HEADERS = 4_096;
+
+/** Credentials beside the signature, such as Authorization. A fault names no header: what is wrong may be a secret. */
+const headers = v.pipe(
+  v.record(v.string(), v.string()),
+  v.check(
+    (all) => Object.keys(all).every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name)),
+    'has a name that is none of a header',
+  ),
+  v.check(
+    (all) => Object.values(all).every((value) => /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)),
+    'has a value that is not visible ASCII',
+  ),
+  v.check(
+    (all) => !Object.keys(all).some((name) => OWN_HEADERS.test(name)),
+    'has a header that the request itself sets',
+  ),
+  v.check(
+    (all) => new Set(Object.keys(all).map((name) => name.toLowerCase())).size === Object.keys(all).length,
+    'has a header twice',
+  ),
+  v.check((all) => JSON.stringify(all).length <= MAX_HEADERS, `must have at most ${MAX_HEADERS} characters`),
+);
+
 /**
  * `url` replaces the recipient of the notification. `ports` are allowed beside 443. Each of `secrets` signs, so that a receiver can change from one
  * secret to the next without losing a message. Unknown fields are refused, because with a misspelt `secrets` messages
  * would be unsigned.
  */
-export const webhookCredential = v.strictObject({
-  tenant_id: v.optional(v.string()),
-  url: v.optional(v.string()),
-  ports: targetPorts,
-  secrets: v.optional(v.array(secret), []),
-  /** Messages a second that the receiver takes; no limit unless given. */
-  rate_per_second: v.optional(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000))),
-});
+export const webhookCredential = v.pipe(
+  v.strictObject({
+    tenant_id: v.optional(v.string()),
+    url: v.optional(v.string()),
+    ports: targetPorts,
+    secrets: v.optional(v.array(secret), []),
+    headers: v.optional(headers),
+    /** Messages a second that the receiver takes; no limit unless given. */
+    rate_per_second: v.optional(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000))),
+  }),
+  // Whoever addresses a notification would learn them otherwise.
+  v.check(
+    ({ headers: own, url }) => own === undefined || url !== undefined,
+    'has headers, which need a url beside them',
+  ),
+);
 
 function isWebhookSecret(text: string): boolean {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];

@@ -19,8 +19,8 @@ export type Item = {
 export function notificationItem(given: BatchNotification, idempotencyKey?: string): Item {
   const { idempotency_key, ...content } = given;
   const body: Notification = JSON.parse(canonical(content));
-  // The producer's own failed attempt differs from run to run, but the notification is the same.
-  const { failed_attempt: _, ...identifying } = body;
+  // The producer's own failed attempt and its trace differ from run to run, but the notification is the same.
+  const { failed_attempt: _, traceparent: __, ...identifying } = body;
   const key = idempotencyKey ?? idempotency_key;
   return { idempotency_key: key === undefined ? keyOf(identifying) : checkedKey(key), kind: 'notification', body };
 }

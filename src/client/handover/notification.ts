@@ -17,6 +17,8 @@ export interface Notification {
   readonly notification_id?: string;
   readonly setting_id?: string;
   readonly template_id?: string;
+  /** W3C Trace Context. It is kept with the notification, and sent on to webhooks. */
+  readonly traceparent?: string;
   /** ISO-8601 with a zone; at once by default. */
   readonly scheduled_at?: string;
   readonly max_retry_count?: number;

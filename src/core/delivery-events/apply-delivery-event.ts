@@ -8,6 +8,7 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import { type Clock, epochMs } from '../model/time.ts';
+import { traceIdOf } from '../model/trace.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
 import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event-plan.ts';
 
@@ -36,6 +37,7 @@ export interface DeliveryEventReport {
   readonly because?: string;
   readonly error_type?: string;
   readonly tenant_id?: string;
+  readonly trace_id?: string;
   /** An attempt is under way: when the event has to come back, in seconds. */
   readonly again_after_seconds?: number;
   /** The retry could not be queued; a sweep finds it. */
@@ -59,10 +61,10 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const subject = await read(event, deps);
     if (subject === undefined) return { ...report, outcome: 'ignore', because: 'there is no such notification' };
-    const { tenant_id } = subject.row;
+    const known = { tenant_id: subject.row.tenant_id, ...traceIdOf(subject.row) };
     const now = deps.clock();
     const plan = planDeliveryEvent(event, subject, { now, policy: deps.policy, random: deps.random });
-    if (plan.do === 'ignore') return { ...report, tenant_id, outcome: plan.do, because: plan.because };
+    if (plan.do === 'ignore') return { ...report, ...known, outcome: plan.do, because: plan.because };
     const { record } = plan;
     // A row that rests on an attempt has its record.
     if (record && !subject.stored && !(await deps.records.putIfAbsent(record))) continue;
@@ -76,7 +78,7 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     const again_at = plan.again_at === undefined ? undefined : epochMs(plan.again_at) - now.getTime();
     return {
       ...report,
-      tenant_id,
+      ...known,
       outcome: plan.do,
       ...(again_at !== undefined && { again_after_seconds: Math.max(1, Math.ceil(again_at / 1000)) }),
       ...queued,

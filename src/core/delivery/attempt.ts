@@ -1,6 +1,7 @@
 import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { Origin, ReceivedMessage } from '../model/queue-message.ts';
+import type { AttemptTrace } from '../model/trace.ts';
 import type { Held, Holder } from './ports.ts';
 import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
@@ -86,6 +87,8 @@ export interface DeliveryOutcome {
   readonly attempt?: number;
   readonly verdict?: Verdict;
   readonly record?: RetryRecord;
+  /** The attempt, or the place where one would be, in the trace of its notification. */
+  readonly trace?: AttemptTrace;
   /** Why nothing was sent. */
   readonly dropped?: string;
   /** What held the attempt. */

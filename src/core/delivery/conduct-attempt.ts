@@ -7,6 +7,7 @@ import {
   type NotificationRow,
 } from '../model/notification.ts';
 import { type Clock, isoAfter, whenAborted } from '../model/time.ts';
+import { traceOf } from '../model/trace.ts';
 import type { Attempt, AttemptOutcome } from './attempt.ts';
 import { TIME_TO_SEND_MS } from './policy/attempt-times.ts';
 import { OUT_OF_TIME, type ProviderGate } from './ports.ts';
@@ -92,6 +93,7 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
   const signal = deps.sendTimeout();
   try {
     const content = await deps.contents.read(row);
+    const trace = traceOf(row, row.last_attempt);
     const delivery: Delivery = {
       log_id: row.log_id,
       tenant_id: row.tenant_id,
@@ -101,6 +103,7 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
       at,
       ...(row.recipient_type && { recipient_type: row.recipient_type }),
       ...integrationOf(row),
+      ...(trace && { traceparent: trace.traceparent }),
     };
     const first = await sendOnce(delivery, signal, deps);
     const again = !first.ok && (await mayHelp(first, delivery, deps));

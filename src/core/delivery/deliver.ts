@@ -2,6 +2,7 @@ import type { NotificationRow } from '../model/notification.ts';
 import { originOf, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
+import { traceOf } from '../model/trace.ts';
 import { workFaults } from '../model/work-rules.ts';
 import type { Claim, DeliveryOutcome, DeliveryReport } from './attempt.ts';
 import { meetClaim, planClaim, reasonNotToSend } from './claim-plan.ts';
@@ -124,7 +125,7 @@ async function considerRow(
   let row = found;
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const outcome = await considerOnce(row, received, deps, company);
-    if (outcome !== 'changed') return outcome;
+    if (outcome !== 'changed') return { ...outcome, ...traced(row) };
     row = await deps.rows.read(received.message.log_id);
   }
   return { disposition: { do: 'return', after_seconds: CHANGING_SECONDS } };
@@ -167,11 +168,16 @@ async function makeAttempt(
   received: ReceivedMessage,
   deps: DeliverDeps,
 ): Promise<DeliveryOutcome> {
-  return concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps);
+  return { ...(await concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps)), ...traced(row) };
 }
 
 function asReturn({ after_seconds }: { readonly after_seconds: number }): DeliveryOutcome {
   return { disposition: { do: 'return', after_seconds } };
+}
+
+function traced(row: NotificationRow | undefined): Pick<DeliveryOutcome, 'trace'> {
+  const trace = row && traceOf(row, Math.max(0, row.last_attempt));
+  return trace === undefined ? {} : { trace };
 }
 
 function left(why: string): DeliveryOutcome {

@@ -103,6 +103,7 @@ const COPIED = [
   'notification_id',
   'setting_id',
   'template_id',
+  'traceparent',
   'priority_level',
   'max_retry_count',
   'created_by',

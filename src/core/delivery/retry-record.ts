@@ -3,6 +3,7 @@ import { type NotificationRow, REQUESTED_BY, type RetryRecord, type Trigger } fr
 import { originOf, type QueueMessage, type ReceivedMessage, runOf } from '../model/queue-message.ts';
 import { clip, roomLeft, rowBytes, utf8Bytes } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
+import { traceOf } from '../model/trace.ts';
 import type { Attempt } from './attempt.ts';
 import type { RecordStore } from './ports.ts';
 import type { SendResult } from './sender.ts';
@@ -68,6 +69,7 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
     ...(verdict.status === 'RETRY' && !verdict.counted && { uncounted: true }),
     ...(verdict.status === 'FAILED' && { failure_reason: verdict.failure_reason }),
     ...(row.claim_id && { claim_id: row.claim_id }),
+    ...traceOfRecord(row, row.last_attempt),
   };
   return result?.ok === false ? { ...record, error_details: detailsThatFit(record, result.details) } : record;
 }
@@ -89,6 +91,11 @@ export function recordOfCrash(
   const message = `The worker died before it recorded an outcome; ${remark}.`;
   const result = { ok: false, error_type: 'UNKNOWN', message } as const;
   return recordOf({ row, ...originOf(ending), run_id, started: now, ended: now, result, verdict });
+}
+
+function traceOfRecord(row: NotificationRow, attempt: number): Pick<RetryRecord, 'traceparent'> {
+  const trace = traceOf(row, attempt);
+  return trace === undefined ? {} : { traceparent: trace.traceparent };
 }
 
 function remedyOf(verdict: Verdict, cause: ErrorType): string {
@@ -174,6 +181,7 @@ export function owedRecord(row: NotificationRow): RetryRecord | undefined {
     ...(requested_by && { requested_by }),
     run_id,
     ...textsOf(due),
+    ...traceOfRecord(row, Number(retry_attempt)),
   };
 }
 

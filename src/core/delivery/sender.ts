@@ -14,6 +14,8 @@ export interface Delivery {
   readonly integration_config_id?: string;
   /** The tenant chose the integration, so its credential must name this tenant. */
   readonly chosen_by_tenant?: true;
+  /** For the receiver: the attempt's span in the producer's trace. */
+  readonly traceparent?: string;
   /** The attempt's time, for signatures. */
   readonly at: Date;
 }

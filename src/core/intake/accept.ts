@@ -106,12 +106,14 @@ function repeatOf(
  */
 async function complete(
   { tenant_id, notification }: IntakeRequest,
-  { log_id, accepted_at, accepted_status }: IntakeRecord,
+  { log_id, accepted_at, accepted_status, traceparent }: IntakeRecord,
   repeat: boolean,
   { store, records, policy, clock, newId, shards }: IntakeDeps,
 ): Promise<Acceptance> {
   const identity = { log_id, tenant_id, accepted_at: new Date(accepted_at) };
-  const planned = newNotification(identity, notification, policy, await shards());
+  const { traceparent: _, ...same } = notification;
+  const request = { ...same, ...(traceparent && { traceparent }) };
+  const planned = newNotification(identity, request, policy, await shards());
   const { content, failed } = planned;
   const due = dueFromNow(planned.row, clock());
   const sends = failed === undefined || messageDue(failed, due) !== undefined;

@@ -36,6 +36,7 @@ export async function reserveKey(
       accepted_status: failed === undefined ? publicState(row, now) : stateAfter(failed),
       accepted_by,
       expires_at: row.expires_at,
+      ...(notification.traceparent && { traceparent: notification.traceparent }),
     };
     const found = await store.reserve({ record, tenant_id, content }, now);
     return { record: found ?? record, created: found === undefined || found.accepted_by === accepted_by };

@@ -18,6 +18,8 @@ export interface NotificationRequest {
   readonly notification_id?: string;
   readonly setting_id?: string;
   readonly template_id?: string;
+  /** W3C Trace Context, version 00. It does not belong to what a repeat must repeat. */
+  readonly traceparent?: string;
   /** ISO-8601 UTC with milliseconds. */
   readonly scheduled_at?: string;
   readonly max_retry_count?: number;

@@ -20,6 +20,8 @@ export interface IntakeRecord {
   readonly accepted_status: PublicState;
   /** The request that put the item, so that it recognizes its own put when the answer got lost. Old items lack it. */
   readonly accepted_by?: string;
+  /** Of the request that put the item: one that completes it has another. */
+  readonly traceparent?: string;
   /** Only on the first use of a key: how many times the key was used anew, each time after 72 hours. */
   readonly latest_generation?: number;
   /** TTL, epoch seconds. */

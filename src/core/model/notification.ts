@@ -98,6 +98,8 @@ export interface NotificationRow {
   readonly predecessor_log_id?: string;
   readonly recipient_type?: RecipientType;
   readonly notification_id?: string;
+  /** W3C Trace Context, as its producer sent it (trace.ts). */
+  readonly traceparent?: string;
   /** Logically deleted: it is not sent any more. */
   readonly is_deleted?: boolean;
   /** Set by each of our writes. */
@@ -162,6 +164,8 @@ export interface RetryRecord {
   /** What a delivery event has shown of the attempt; absent while the record is what a worker wrote. */
   readonly evidence?: DeliveryEvidence;
   readonly run_id: string;
+  /** The attempt's own span in the trace of its notification (trace.ts). */
+  readonly traceparent?: string;
 }
 
 /** What started an attempt: `sweep` is all that happens by itself, the retries that follow a manual one too. */

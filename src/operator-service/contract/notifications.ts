@@ -85,6 +85,8 @@ const attempt = v.strictObject({
   requested_by: v.exactOptional(v.picklist(REQUESTED_BY)),
   remedy: v.exactOptional(v.string()),
   run_id: v.string(),
+  /** W3C Trace Context: the attempt's span in its producer's trace. */
+  traceparent: v.exactOptional(v.string()),
   /** What held the attempt back, in words; absent: it was made. */
   held: v.exactOptional(v.string()),
 });

@@ -278,6 +278,7 @@ describe('the terms of retry in a secret', () => {
 });
 
 describe('the shape of a credential', () => {
+  const withHeaders = (headers: object) => ({ url: 'https://example.com/hook', headers });
   const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`;
 
   it.each([
@@ -288,6 +289,25 @@ describe('the shape of a credential', () => {
     ['webhook with a secret that is not base64', webhookCredential, { secrets: ['whsec_****'] }, false],
     ['webhook with a secret without prefix', webhookCredential, { secrets: [secretOf(24).slice(6)] }, false],
     ['webhook with a misspelt field', webhookCredential, { secret: secretOf(24) }, false],
+    [
+      'webhook with headers and a url',
+      webhookCredential,
+      withHeaders({ Authorization: 'Bearer a b', 'X-Key': '1' }),
+      true,
+    ],
+    [
+      'webhook with headers for whatever recipient',
+      webhookCredential,
+      { headers: { authorization: 'Bearer a' } },
+      false,
+    ],
+    ['webhook with a header twice', webhookCredential, withHeaders({ 'x-key': '1', 'X-Key': '2' }), false],
+    ['webhook with a header of the request', webhookCredential, withHeaders({ 'Content-Length': '1' }), false],
+    ['webhook with a header of the signature', webhookCredential, withHeaders({ 'webhook-id': '1' }), false],
+    ['webhook with a header that is two', webhookCredential, withHeaders({ 'x-key': '1\r\nx-other: 2' }), false],
+    ['webhook with an empty header', webhookCredential, withHeaders({ 'x-key': '' }), false],
+    ['webhook with a name that is none', webhookCredential, withHeaders({ 'x key': '1' }), false],
+    ['webhook with 5 KB of headers', webhookCredential, withHeaders({ 'x-key': 'k'.repeat(5_000) }), false],
     ['Slack with a token', slackCredential, { token: 'xoxb-1' }, true],
     ['Slack with a webhook', slackCredential, { webhook_url: 'https://hooks.slack.com/services/x' }, true],
     ['Slack with a token that has a line break', slackCredential, { token: 'xoxb-1\n' }, false],

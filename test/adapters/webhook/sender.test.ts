@@ -65,6 +65,25 @@ describe('a webhook', () => {
     },
   );
 
+  it('has the headers of its integration, which no answer brings into a record', async () => {
+    const token = 'Bearer 7f3c9a51e2b84d06';
+    secrets = createMemorySecrets({ guarded: { url: `${server.url}/hook`, headers: { Authorization: token } } });
+    const guarded = toServer({}, { integration_config_id: 'guarded' });
+    await senderWaiting(300).send(guarded, NEVER);
+    expect(server.received[0]?.headers).toMatchObject({ authorization: token, 'content-type': 'application/json' });
+    server.answer = replying(401, `no ${token} here`);
+    const refused = await senderWaiting(300).send(guarded, NEVER);
+    expect(refused).toMatchObject({ ok: false, response_code: '401' });
+    expect(JSON.stringify(refused)).not.toContain('7f3c9a51');
+  });
+
+  it('tells the receiver the span of the attempt', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await sender.send(toServer(), NEVER);
+    await sender.send(toServer({}, { traceparent }), NEVER);
+    expect(server.received.map(({ headers }) => headers['traceparent'])).toEqual([undefined, traceparent]);
+  });
+
   it('is signed with every secret, so that either verifies while they rotate', async () => {
     const at = new Date();
     await sender.send(toServer({ body: 'größer' }, { integration_config_id: 'signed', at }), NEVER);

@@ -48,6 +48,14 @@ describe('a notification with a fallback', () => {
     expect(tables.row('log-1-fallback') !== undefined).toBe(over);
   });
 
+  it('continues in the same trace', async () => {
+    const { tables, deps } = setUp();
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const row = dueRow({ fallback_channel: 'teams', traceparent });
+    await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', deps);
+    expect(tables.row('log-1-fallback')).toMatchObject({ traceparent });
+  });
+
   it('waits for an operator where the stage does not have the channel of the fallback', async () => {
     const { tables, deps } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });

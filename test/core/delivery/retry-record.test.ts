@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { itemSize } from '../../../bench/setup/metered-runs.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
-import { isStored, recordOf } from '../../../src/core/delivery/retry-record.ts';
+import { isStored, owedRecord, recordDue, recordOf } from '../../../src/core/delivery/retry-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { failedBecause, type Verdict } from '../../../src/core/delivery/verdict.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
+import { traceOf } from '../../../src/core/model/trace.ts';
 import { retryRecord } from '../../support/delivering.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
@@ -39,6 +40,16 @@ describe('the record of an attempt', () => {
     const result = { ok: true, response_code: '202', response_message: 'taken', provider_message_id: 'p-1' } as const;
     const { ok: _, ...said } = result;
     expect(recorded({ status: 'SUCCESS' }, result)).toStrictEqual(whole({ retry_status: 'SUCCESS', ...said }));
+  });
+
+  it('has the attempt’s span in the trace of the notification', () => {
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const row = dueRow({ last_attempt: 1, traceparent });
+    const result = { ok: true, response_code: '202' } as const;
+    const record = recorded({ status: 'SUCCESS' }, result, { row });
+    expect(record.traceparent).toBe(traceOf(row, 1)?.traceparent);
+    // Of a record that the row keeps while RetryLog refuses it, too.
+    expect(owedRecord({ ...row, record_due: recordDue(record) })).toEqual(record);
   });
 
   const failed = {

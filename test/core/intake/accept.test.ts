@@ -209,6 +209,18 @@ describe('a request still in flight', () => {
     expect(await accept(intakeRequest(), deps)).toMatchObject({ repeat: true });
   });
 
+  it('and that is completed by another try keeps the trace of the try that died', async () => {
+    const { tables, deps, pass } = memoryIntake();
+    const trace = (digit: string) => ({ traceparent: `00-${digit.repeat(32)}-${digit.repeat(16)}-01` });
+    const store = { ...deps.store, putRow: () => Promise.reject(new Error('died')) };
+    await expect(accept(intakeRequest('k', trace('a')), { ...deps, store })).rejects.toThrow('died');
+    pass(IN_FLIGHT_MS);
+    for (const other of [trace('b'), {}]) {
+      const { log_id } = await accept(intakeRequest('k', other), deps);
+      expect(tables.row(log_id)).toMatchObject(trace('a'));
+    }
+  });
+
   it('is over when storage took so long to tell of it that it must have died', async () => {
     const { deps, pass } = memoryIntake();
     const store = { ...deps.store, putRow: () => Promise.reject(new Error('died')) };

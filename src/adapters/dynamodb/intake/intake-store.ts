@@ -29,6 +29,7 @@ const RECORD = [
   'accepted_status',
   'accepted_by',
   'latest_generation',
+  'traceparent',
   'expires_at',
 ] as const satisfies readonly (keyof IntakeRecord)[];
 

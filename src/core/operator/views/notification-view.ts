@@ -55,6 +55,7 @@ const SHOWN = [
   'work_at',
   'dead_message_id',
   'dead_run_id',
+  'traceparent',
 ] as const;
 
 /** Free text from other systems may quote the recipient. */

@@ -54,6 +54,35 @@ describe('POST /v1/notifications', () => {
     expect(world.sent).toHaveLength(1);
   });
 
+  it('takes the trace of the body before that of the header, and another one with each try', async () => {
+    const trace = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+    const post = (idempotencyKey: string, header: string, traceparent?: string) =>
+      world.call('POST', '/v1/notifications', {
+        key,
+        body: notification(traceparent === undefined ? {} : { traceparent }),
+        headers: { 'idempotency-key': idempotencyKey, traceparent: header },
+      });
+    const idempotencyKey = fresh();
+    const first = await post(idempotencyKey, trace('a'));
+    const again = await post(idempotencyKey, trace('b'), trace('c'));
+    expect([again.status, again.body]).toEqual([202, first.body]);
+    expect(await world.row(first.body.log_id)).toMatchObject({ traceparent: trace('a') });
+    const own = await post(fresh(), trace('b'), trace('c'));
+    expect(await world.row(own.body.log_id)).toMatchObject({ traceparent: trace('c') });
+    const without = await post(fresh(), 'nonsense');
+    expect(await world.row(without.body.log_id)).not.toHaveProperty('traceparent');
+    const malformed = await post(fresh(), trace('a'), 'nonsense');
+    expect(await world.row(malformed.body.log_id)).toMatchObject({ traceparent: trace('a') });
+    const batch = await world.call('POST', '/v1/notifications/batch', {
+      key,
+      body: { notifications: [notification(), notification({ traceparent: trace('d') })] },
+      headers: { 'idempotency-key': fresh(), traceparent: trace('b') },
+    });
+    const [taken, kept] = batch.body.results;
+    expect(await world.row(taken.log_id)).toMatchObject({ traceparent: trace('b') });
+    expect(await world.row(kept.log_id)).toMatchObject({ traceparent: trace('d') });
+  });
+
   it('refuses another body under the same key', async () => {
     const idempotencyKey = fresh();
     await world.post(key, idempotencyKey, notification());
