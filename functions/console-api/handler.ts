@@ -25,7 +25,7 @@ export interface ConsoleApiDeps {
 /** The console's routes behind API Gateway, whose JWT authorizer has checked the token. */
 export function createHandler({ dispatch, rules }: ConsoleApiDeps, { logger }: Pick<Observability, 'logger'>) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
-    const caller = callerOf(claimsOf(event), rules);
+    const caller = callerOf(event.headers['authorization'], claimsOf(event), rules);
     if (caller === undefined) {
       logger.warn('refused: the token gives no role', { claim: rules.claim });
       return resultOf(refuse('forbidden', 'Your token gives you no role here.', false));

@@ -8,7 +8,10 @@ import type { EmailAccess } from './emails.ts';
 
 /** Who asks; the front (loopback, or the authorizer of the deployed API) found it out. */
 export interface Caller {
+  /** For the audit: the user of the machine, or the token's `sub`. */
   readonly who: string;
+  /** What the person calls herself, to show it to her; the issuer may let her change it. */
+  readonly name?: string | undefined;
   readonly role: Role;
 }
 

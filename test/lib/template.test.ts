@@ -394,6 +394,18 @@ describe('the API', () => {
     expect(httpApiFrom([], [], [], [named]).cors).toMatchObject({ origins, methods: ['GET', 'POST'] });
   });
 
+  it('lets each route without a key have a small rate of its own, once the route is there', () => {
+    const open = resourcesOf(template, 'AWS::ApiGatewayV2::Route').filter(
+      ({ properties }) => properties['AuthorizationType'] === 'NONE',
+    );
+    const [stage] = Object.values(template.findResources('AWS::ApiGatewayV2::Stage'));
+    const limits = stage?.['Properties'].RouteSettings as Record<string, { ThrottlingRateLimit: number }>;
+    expect(Object.keys(limits).sort()).toEqual(open.map(({ properties }) => properties['RouteKey']).sort());
+    expect(open.length).toBeGreaterThan(3);
+    for (const { ThrottlingRateLimit } of Object.values(limits)) expect(ThrottlingRateLimit).toBeLessThanOrEqual(100);
+    expect(stage?.['DependsOn']).toEqual(expect.arrayContaining(open.map(({ id }) => id)));
+  });
+
   it('is throttled as configured, and logs the caller but not the request', () => {
     const limited = templateOf({
       stage: 'dev',
@@ -403,6 +415,7 @@ describe('the API', () => {
     limited.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
       StageName: '$default',
       DefaultRouteSettings: { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 9 },
+      RouteSettings: { $default: { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 9 } },
     });
     const [stage] = resourcesOf(template, 'AWS::ApiGatewayV2::Stage');
     const format = JSON.stringify(Object(stage?.properties['AccessLogSettings']).Format);

@@ -10,7 +10,6 @@ interface Tokens {
   readonly access: string;
   readonly endsAt: number;
   readonly refresh: string | undefined;
-  readonly id: string | undefined;
 }
 
 /** A token is renewed this long before it ends, so that none ends on its way. */
@@ -119,7 +118,6 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
       // Without a lifetime the API says when it is over.
       endsAt: given.expires_in === undefined ? Number.POSITIVE_INFINITY : Date.now() + given.expires_in * 1000,
       refresh: given.refresh_token ?? tokens?.refresh,
-      id: given.id_token ?? tokens?.id,
     };
   }
 
@@ -161,7 +159,6 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
     if (as.end_session_endpoint === undefined) return signedOut();
     const url = new URL(as.end_session_endpoint);
     url.searchParams.set('client_id', client_id);
-    if (before?.id !== undefined) url.searchParams.set('id_token_hint', before.id);
     url.searchParams.set('post_logout_redirect_uri', redirectUri);
     // Cognito has its own name for it; issuers ignore what they do not know.
     url.searchParams.set('logout_uri', redirectUri);

@@ -17,7 +17,7 @@ import { metricNamespace, ServiceFunction } from '../function/service-function.t
 import { API_TIMEOUT, type NewsletterStorage } from '../intake/intake-api-props.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import type { ConsoleProps } from './console-props.ts';
-import { useOperations } from './operation-rights.ts';
+import { useAudit, useOperations } from './operation-rights.ts';
 
 /** The function behind the routes of the console. */
 export function consoleApiFunction(
@@ -68,10 +68,7 @@ export function consoleApiFunction(
       ...(withKeys
         ? [allow(['dynamodb:Scan', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.apiKeys.tableArn])]
         : []),
-      allow(
-        ['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
-        [tables.audit.tableArn],
-      ),
+      ...useAudit(tables.audit),
       ...(newsletters?.permissions ?? []),
       useTableKey(encryption.dataKey),
       ...openRecipients(encryption, tables, SEALED.recipients),

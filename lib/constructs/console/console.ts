@@ -61,6 +61,7 @@ export class Console extends Construct {
       methods: [HttpMethod.GET, HttpMethod.POST],
       integration: new HttpLambdaIntegration('Routes', this.api),
       authorizer: new HttpJwtAuthorizer('Token', signIn.issuer, { jwtAudience: [signIn.clientId] }),
+      ...(signIn.required && { authorizationScopes: [...signIn.required] }),
     });
   }
 }

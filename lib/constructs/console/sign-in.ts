@@ -2,6 +2,7 @@ import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import {
   AccountRecovery,
   CfnUserPoolGroup,
+  ClientAttributes,
   FeaturePlan,
   Mfa,
   OAuthScope,
@@ -18,6 +19,8 @@ export interface SignIn {
   readonly issuer: string;
   readonly clientId: string;
   readonly scope: string;
+  /** Scopes of which a token must have one: an ID token has none. Absent where the issuer's names for them are unknown. */
+  readonly required?: readonly string[];
   readonly roleClaim: string;
   /** The origins that the page asks for tokens. */
   readonly origins: readonly string[];
@@ -48,9 +51,12 @@ export function createSignIn(
   const client: UserPoolClient = pool.addClient('Page', {
     generateSecret: false,
     preventUserExistenceErrors: true,
+    // Absent, Cognito would also take passwords without its sign-in page, and let people change their address.
+    authFlows: { userSrp: false },
+    writeAttributes: new ClientAttributes().withStandardAttributes({ locale: true }),
     oAuth: {
       flows: { authorizationCodeGrant: true },
-      scopes: [OAuthScope.OPENID, OAuthScope.EMAIL, OAuthScope.PROFILE],
+      scopes: [OAuthScope.OPENID],
       callbackUrls: [pageUrl],
       logoutUrls: [pageUrl],
     },
@@ -63,7 +69,8 @@ export function createSignIn(
   return {
     issuer,
     clientId: client.userPoolClientId,
-    scope: SCOPE,
+    scope: 'openid',
+    required: ['openid'],
     roleClaim: settings.roleClaim ?? 'cognito:groups',
     // Discovery and token endpoint are at two hosts.
     origins: [

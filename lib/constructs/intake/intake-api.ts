@@ -1,5 +1,7 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import {
+  type CfnRoute,
+  type CfnStage,
   CorsHttpMethod,
   type CorsPreflightOptions,
   DomainName,
@@ -8,7 +10,9 @@ import {
   HttpNoneAuthorizer,
   HttpRoute,
   HttpRouteKey,
+  type HttpStage,
   type IHttpRouteAuthorizer,
+  type ThrottleSettings,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
@@ -46,6 +50,7 @@ export class IntakeApi extends Construct {
   readonly url: string;
   /** What the DNS record of the API's own domain names; absent without one. */
   readonly domainTarget: string | undefined;
+  private readonly keyless: HttpRoute[] = [];
 
   constructor(scope: Construct, id: string, props: IntakeApiProps) {
     super(scope, id);
@@ -63,7 +68,7 @@ export class IntakeApi extends Construct {
       ...(corsOrigins.length > 0 && { corsPreflight: corsOf(corsOrigins) }),
     });
     const named = domain && this.domainOf(domain);
-    this.api.addStage('Stage', {
+    const stage = this.api.addStage('Stage', {
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit, burstLimit },
@@ -74,6 +79,7 @@ export class IntakeApi extends Construct {
     this.url = named === undefined ? this.api.apiEndpoint : `https://${named.name}`;
     const authorizer = this.addRoutes();
     if (props.newsletters) this.addNewsletterRoutes({ ...props, ...props.newsletters }, authorizer);
+    limitKeyless(stage, this.keyless, { rateLimit, burstLimit });
   }
 
   /** The API by a name that outlives it: links in mails lead there for two years. */
@@ -115,18 +121,23 @@ export class IntakeApi extends Construct {
     route(POST, '/v1/tokens', new HttpLambdaIntegration('Tokens', this.tokens));
     const [document] = route(GET, '/v1/openapi.json', notifications, new HttpNoneAuthorizer());
     if (document === undefined) throw new Error('API Gateway made no route for GET /v1/openapi.json');
-    acknowledgeNoKey(document, 'The OpenAPI document tells nothing that needs a key, and tools fetch it without one.');
+    this.withoutKey(document, 'The OpenAPI document tells nothing that needs a key, and tools fetch it without one.');
     const unknownPath = new HttpRoute(this, 'Rest', {
       httpApi: this.api,
       routeKey: HttpRouteKey.DEFAULT,
       integration: notifications,
       authorizer: new HttpNoneAuthorizer(),
     });
-    acknowledgeNoKey(
+    this.withoutKey(
       unknownPath,
       'It only says that there is no such path, as a problem document: API Gateway has words of its own.',
     );
     return authorizer;
+  }
+
+  private withoutKey(route: HttpRoute, reason: string): void {
+    this.keyless.push(route);
+    Validations.of(route).acknowledge({ id: 'AwsSolutions-APIG4', reason });
   }
 
   private addNewsletterRoutes(props: NewsletterApiProps, authorizer: IHttpRouteAuthorizer): void {
@@ -152,7 +163,7 @@ export class IntakeApi extends Construct {
     }
     for (const method of [GET, POST]) {
       for (const link of this.route(method, '/u/{token}', unsubscribe, new HttpNoneAuthorizer())) {
-        acknowledgeNoKey(link, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
+        this.withoutKey(link, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
       }
     }
   }
@@ -169,6 +180,22 @@ function corsOf(origins: readonly string[]): CorsPreflightOptions {
   };
 }
 
-function acknowledgeNoKey(route: HttpRoute, reason: string): void {
-  Validations.of(route).acknowledge({ id: 'AwsSolutions-APIG4', reason });
+/** Requests a second to routes that need no key: whoever floods them takes nothing from those that need one. */
+const KEYLESS: Readonly<Record<string, number>> = { 'GET /u/{token}': 50, 'POST /u/{token}': 100 };
+const OTHER_KEYLESS = 10;
+
+function limitKeyless(stage: HttpStage, routes: readonly HttpRoute[], most: ThrottleSettings): void {
+  const { rateLimit = 0, burstLimit = 0 } = most;
+  const settings = routes.map((route) => {
+    const { routeKey } = route.node.defaultChild as CfnRoute;
+    const rate = KEYLESS[routeKey] ?? OTHER_KEYLESS;
+    const limits = {
+      ThrottlingRateLimit: Math.min(rate, rateLimit),
+      ThrottlingBurstLimit: Math.min(2 * rate, burstLimit),
+    };
+    return [routeKey, limits] as const;
+  });
+  (stage.node.defaultChild as CfnStage).routeSettings = Object.fromEntries(settings);
+  // API Gateway refuses settings of a route that is not there yet.
+  stage.node.addDependency(...routes);
 }

@@ -3,7 +3,7 @@ import { ROLES } from './choices.ts';
 import type { Out } from './fields.ts';
 
 export const session = v.strictObject({
-  /** Who acts, as the audit names them: the user of the machine, or the claim of the token. */
+  /** Who acts: the user of the machine, or the name in the token; the audit log has its `sub`. */
   who: v.string(),
   role: v.picklist(ROLES),
   /** Name of the stack, or `local`. */

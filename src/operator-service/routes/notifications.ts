@@ -42,7 +42,7 @@ export const NOTIFICATION_ROUTES = [
     },
   }),
   decision('POST /api/recipient-hash', recipientHashBody, {
-    role: 'viewer',
+    // A viewer could find out to which addresses something was sent.
     operation_id: 'hashRecipient',
     summary: 'The hash by which a list finds a recipient, so that no URL holds the address',
     answer: v.strictObject({ recipient_hash: v.string() }),

@@ -15,7 +15,14 @@ export const SESSION = show('GET /api/session', {
   summary: 'Who acts, with which role, and where',
   answer: session,
   command: ['status'],
-  handle: async ({ caller }, { stage, region, local }) => ({ ...caller, stage, region, local, poll_ms: POLL_MS }),
+  handle: async ({ caller: { who, name = who, role } }, { stage, region, local }) => ({
+    who: name,
+    role,
+    stage,
+    region,
+    local,
+    poll_ms: POLL_MS,
+  }),
 });
 
 export const OVERVIEW = show('GET /api/overview', {

@@ -5,6 +5,7 @@ import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-en
 import { CHANNELS } from '../../../src/core/model/channels.ts';
 import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
 import type { Caller } from '../../../src/operator-service/route.ts';
+import { asApiGateway, bearer } from '../../support/console-token.ts';
 
 const queue = 'http://localhost/queue';
 const ENV: ConsoleApiEnv = {
@@ -49,9 +50,9 @@ function event(claims: object | undefined, more: Partial<APIGatewayProxyEventV2>
     routeKey: 'POST /api/{proxy+}',
     rawPath: '/api/notifications/50% off',
     rawQueryString: 'tenant=%E6%9D%B1&limit=5',
-    headers: { 'if-none-match': 'W/"1"' },
+    headers: { 'if-none-match': 'W/"1"', ...(claims && { authorization: bearer(claims) }) },
     isBase64Encoded: false,
-    requestContext: { http, ...(claims && { authorizer: { jwt: { claims } } }) },
+    requestContext: { http, ...(claims && { authorizer: { jwt: { claims: asApiGateway({ ...claims }) } } }) },
     ...more,
   } as APIGatewayProxyEventV2;
 }
@@ -77,7 +78,7 @@ describe('the function behind the deployed console', () => {
 
   it('hands the request over with the caller of the token, and the answer back', async () => {
     const { asked, handle } = setUp();
-    const claims = { groups: '[operator]', email: 'mori@example.com' };
+    const claims = { groups: ['operator'], email: 'mori@example.com', sub: 'u1' };
     expect(await handle(event(claims, { body: '{"a":1}' }))).toEqual({
       statusCode: 200,
       headers: ANSWER.headers,
@@ -90,8 +91,8 @@ describe('the function behind the deployed console', () => {
         matched: { key: 'POST /api/{proxy+}', path: {} },
         query: { tenant: '東', limit: '5' },
         body: Buffer.from('{"a":1}'),
-        headers: { 'if-none-match': 'W/"1"' },
-        caller: { who: 'mori@example.com', role: 'operator' },
+        headers: { 'if-none-match': 'W/"1"', authorization: bearer(claims) },
+        caller: { who: 'u1', name: 'mori@example.com', role: 'operator' },
       },
     ]);
   });
@@ -106,8 +107,8 @@ describe('the function behind the deployed console', () => {
   it.each([
     ['no token', undefined],
     ['a token without a group', { sub: 'u1' }],
-    ['a token of another group', { sub: 'u1', groups: '[staff]' }],
-    ['a token of nobody', { groups: '[operator]' }],
+    ['a token of another group', { sub: 'u1', groups: ['staff'] }],
+    ['a token of nobody', { groups: ['operator'] }],
   ])('refuses %s before any route, and says what to do', async (_, claims) => {
     const { asked, handle } = setUp();
     const warned = vi.spyOn(logger, 'warn');

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { createRemoteJWKSet, type JWTPayload, jwtVerify } from 'jose';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
 import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
@@ -10,6 +10,7 @@ import type { RetryPolicyConfig } from '../../../src/core/model/retry-policy.ts'
 import { pathsOf } from '../../../src/local/emulator/http-api/http-api.ts';
 import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
 import { type Operations, startOperations } from '../cli/operations.ts';
+import { asApiGateway } from '../console-token.ts';
 import { CLIENT_ID, closed, type Issuer, startIssuer } from './issuer.ts';
 
 export interface DeployedConsole {
@@ -133,7 +134,10 @@ async function apiOf(issuer: Issuer, ops: Operations) {
       routeKey: `${request.method} /api/{proxy+}`,
       rawPath: path.raw,
       rawQueryString: search.slice(1),
-      headers: { 'if-none-match': request.headers['if-none-match'] },
+      headers: {
+        'if-none-match': request.headers['if-none-match'],
+        authorization: request.headers.authorization,
+      },
       requestContext: {
         http: { method: request.method, path: path.raw },
         authorizer: { jwt: { claims: asApiGateway(verified.payload), scopes: null } },
@@ -146,10 +150,4 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     const texts = Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)]);
     return { status: statusCode, headers: Object.fromEntries(texts), body: text };
   };
-}
-
-/** API Gateway passes every claim on as a text, and a list as `[a b]`. */
-function asApiGateway(claims: JWTPayload): Readonly<Record<string, string>> {
-  const text = (value: unknown) => (Array.isArray(value) ? `[${value.join(' ')}]` : String(value));
-  return Object.fromEntries(Object.entries(claims).map(([name, value]) => [name, text(value)]));
 }

@@ -19,6 +19,12 @@ beforeAll(() => {
   cognito = Template.fromStack(stackOf(byCognito));
 }, 300_000);
 
+interface Statement {
+  readonly Action: unknown;
+  readonly Resource: unknown;
+  readonly Condition?: object;
+}
+
 describe('the console on the web', () => {
   it('leaves nothing in a stage that does not switch it on', () => {
     for (const type of ['AWS::CloudFront::Distribution', 'AWS::S3::Bucket', 'AWS::Cognito::UserPool']) {
@@ -122,7 +128,15 @@ describe('the console on the web', () => {
       GenerateSecret: false,
       AllowedOAuthFlows: ['code'],
       AccessTokenValidity: 15,
+      AllowedOAuthScopes: ['openid'],
+      ExplicitAuthFlows: ['ALLOW_REFRESH_TOKEN_AUTH'],
+      WriteAttributes: ['locale'],
     });
+    // An ID token has no scope.
+    for (const { properties } of resourcesOf(cognito, 'AWS::ApiGatewayV2::Route')) {
+      if (String(properties['RouteKey']).includes('/api/'))
+        expect(properties['AuthorizationScopes']).toEqual(['openid']);
+    }
     const groups = resourcesOf(cognito, 'AWS::Cognito::UserPoolGroup').map(({ properties }) => properties['GroupName']);
     expect(groups.sort()).toEqual(['operator', 'viewer']);
   });
@@ -142,6 +156,18 @@ describe('the console on the web', () => {
   it.each([byIssuer, byCognito])('passes cdk-nag', (context) => {
     const stack = stackOf(context);
     expect(new AwsSolutionsChecks().validateScope(stack.node.root).violations).toEqual([]);
+  });
+
+  it('lets its function delete and change the answers of requests in the audit table, and no record', () => {
+    const [table] = resourcesOf(oidc, 'AWS::DynamoDB::Table').filter(({ id }) => id.includes('Audit'));
+    const statements = resourcesOf(oidc, 'AWS::IAM::Policy')
+      .filter(({ id }) => id.includes('ConsoleApiFunction'))
+      .flatMap(({ properties }) => (properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
+      .filter(({ Resource }) => JSON.stringify(Resource).includes(String(table?.id)));
+    const changing = statements.filter(({ Action }) => /DeleteItem|UpdateItem|BatchWrite|PartiQL/.test(String(Action)));
+    expect(changing.map(({ Condition }) => Condition)).toEqual([
+      { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['request#*'] } },
+    ]);
   });
 
   it('gives the function for bulk operations notifications and its own items, and no content or recipient', () => {
