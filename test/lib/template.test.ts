@@ -385,7 +385,7 @@ describe('the API', () => {
     expect(api?.properties['CorsConfiguration']).toEqual({
       AllowOrigins: origins,
       AllowMethods: ['GET', 'POST'],
-      AllowHeaders: ['authorization', 'content-type', 'idempotency-key'],
+      AllowHeaders: ['authorization', 'content-type', 'idempotency-key', 'traceparent'],
       ExposeHeaders: ['idempotent-replayed', 'retry-after'],
       MaxAge: 3600,
     });
