@@ -1,5 +1,7 @@
+import { parseArgs } from 'node:util';
 import type { SynthesizedStack } from '../src/local/emulator/template/assembly.ts';
-import type { Measurement } from './figure.ts';
+import { type Figure, judge, type Measurement } from './figure.ts';
+import type { Failure } from './report.ts';
 
 export interface BenchContext {
   /** The synthesized stack; the benchmarks measure its bundles. */
@@ -17,7 +19,70 @@ export interface Benchmark {
   /** Name for `--only`. */
   readonly name: string;
   readonly describes: string;
-  /** Work that may run beside earlier benchmarks, as these only count. */
-  readonly prepare?: (context: BenchContext) => Promise<void>;
   readonly run: (context: BenchContext) => Promise<Measurement[]>;
+}
+
+/** Runs the benchmarks one after the other. The others run although one fails. */
+export async function runAll(
+  benchmarks: readonly Benchmark[],
+  context: BenchContext,
+): Promise<{ figures: Figure[]; failures: Failure[] }> {
+  const figures: Figure[] = [];
+  const failures: Failure[] = [];
+  for (const { name, run } of benchmarks) {
+    try {
+      figures.push(...(await run(context)).map(judge));
+    } catch (error) {
+      failures.push({ benchmark: name, error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { figures, failures };
+}
+
+/** An unknown option or benchmark; the message names it and the valid ones. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** @throws UsageError */
+export function parseOptions(args: readonly string[], names: readonly string[]) {
+  const { only, json = false, strict = false, help = false, profile } = parse(args);
+  const unknown = only?.find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new UsageError(`There is no benchmark "${unknown}". --only takes one of: ${names.join(', ')}`);
+  }
+  return { only, json, strict, help, profile };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        only: { type: 'string', multiple: true },
+        json: { type: 'boolean' },
+        strict: { type: 'boolean' },
+        profile: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+export function usage(benchmarks: readonly { readonly name: string; readonly describes: string }[]): string {
+  const width = Math.max(...benchmarks.map(({ name }) => name.length));
+  return `npm run bench -- [--only NAME]… [--json] [--strict] [--profile DIR]
+
+Measures the budgets of docs/architecture.md and prints each beside a plain reading of the specification.
+
+  --only NAME    runs this one only; may be repeated:
+${benchmarks.map(({ name, describes }) => `      ${name.padEnd(width)}  ${describes}\n`).join('')}\
+  --json         prints one object on stdout in place of the table
+  --strict       ends with exit code 1 when a budget is missed
+  --profile DIR  writes CPU profiles of the functions there; this slows them
+
+Exit code 1 also when a benchmark could not be run, 2 for wrong options.
+`;
 }

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 import type { Colors } from '../src/terminal/colors.ts';
-import type { Budget, Figure } from './figure.ts';
+import type { Figure } from './figure.ts';
 
 /** A benchmark that failed. */
 export interface Failure {
@@ -91,7 +91,7 @@ function plainText({ plain, ratio, unit }: Figure): string {
   return `${quantity(plain, unit)}${ratio === undefined ? '' : `, ${number(ratio)} times as much`}`;
 }
 
-function budgetText({ max, min }: Budget, unit: string): string {
+function budgetText({ max, min }: Figure['budget'], unit: string): string {
   return min === undefined ? `≤ ${quantity(max, unit)}` : `${number(min)}–${quantity(max, unit)}`;
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { BATCH, webhookPasses } from '../bench/setup/webhook-passes.ts';
+import { BATCH, webhookPasses } from '../bench/setup/lanes.ts';
 import { startWorld } from '../bench/setup/world.ts';
 import { readAssembly } from '../src/local/emulator/template/assembly.ts';
 import { DEFAULT_WORK_DIR } from '../src/local/runtime/paths.ts';

@@ -4,15 +4,13 @@ import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { PRIORITIES } from '../../src/core/model/channels.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import type { Benchmark } from '../benchmark.ts';
+import { median, REFERENCE_NOTE, toReference } from '../figure.ts';
 import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
-import { REFERENCE_NOTE, toReference } from '../reference-machine.ts';
-import { bodyOf } from '../setup/body.ts';
-import { bundle } from '../setup/bundle.ts';
-import { queueAt } from '../setup/lane-queue.ts';
-import { dueItem, failedRow, putAll } from '../setup/rows.ts';
-import { tableNames } from '../setup/table-names.ts';
-import { startWorld, type World } from '../setup/world.ts';
-import { median } from '../statistics.ts';
+import { tableNames, variableOf } from '../setup/deployed-functions.ts';
+import { bundle } from '../setup/function.ts';
+import { queueAt } from '../setup/lanes.ts';
+import { bodyOf, dueItem, failedRow, putAll } from '../setup/rows.ts';
+import { inWorld, singleCalls, type World } from '../setup/world.ts';
 
 const DUE = 2_000;
 const WARM_UP = 3;
@@ -25,42 +23,35 @@ const shape = { channel: 'webhook', recipient: 'https://example.com/hook', body:
 export const dispatcherCpu: Benchmark = {
   name: 'dispatcher-cpu',
   describes: 'CPU of the dispatcher for a notification',
-  async run(context) {
-    const world = await startWorld(context);
-    try {
+  run: (context) =>
+    inWorld(context, async (world) => {
       context.step(`dispatcher-cpu: ${WARM_UP + SWEEPS} sweeps over ${DUE} due`);
-      const samples = await deployed(world);
+      const samples = await samplesOf(await deployed(world));
       context.step(`dispatcher-cpu: the plain reading over ${PLAIN_DUE} due`);
-      const plain = await plainDispatcher(world);
-      const call = Math.min(...(await singleCall(world)));
-      const scaled = toReference(call);
+      const plain = await samplesOf(await plainDispatcher(world));
       // Other work of the machine can only increase the time, so the least value is the best.
+      const call = Math.min(...(await samplesOf(await singleCalls(world))));
       const [least, leastPlain] = [Math.min(...samples), Math.min(...plain)];
       return [
         {
           id: 'dispatcher_cpu',
           what: 'CPU of the dispatcher for a notification',
-          figure: scaled(least),
+          figure: toReference(call)(least),
           unit: 'µs',
           budget: { max: 100 },
-          plain: scaled(leastPlain),
+          plain: toReference(call)(leastPlain),
           note: `least of ${SWEEPS} sweeps over ${DUE.toLocaleString('en')} due, after ${WARM_UP} to warm up; ${REFERENCE_NOTE}`,
           details: {
-            'µs, least': least,
-            'µs, median': median(samples),
-            'µs, plain reading': leastPlain,
-            'µs, a single GetItem': call,
+            ...{ 'µs, least': least, 'µs, median': median(samples) },
+            ...{ 'µs, plain reading': leastPlain, 'µs, a single GetItem': call },
           },
         },
       ];
-    } finally {
-      await world.stop();
-    }
-  },
+    }),
 };
 
 /** A sweep writes nothing, so the same rows are due in the next sweep, which must find the lanes empty to send them again. */
-async function deployed(world: World): Promise<number[]> {
+async function deployed(world: World): Promise<() => Promise<number>> {
   const now = new Date();
   const items = Array.from({ length: DUE }, (_, i) => {
     const priority = PRIORITIES[i % PRIORITIES.length] ?? 'normal';
@@ -68,40 +59,29 @@ async function deployed(world: World): Promise<number[]> {
   });
   await putAll(world, tableNames(world).notification_log, items);
   const dispatcher = await world.start('dispatcher');
-  const lanes = JSON.parse(world.functionPlan('dispatcher').environment['LANE_QUEUES'] ?? '{}');
+  const lanes = JSON.parse(variableOf(world.planOf('dispatcher'), 'LANE_QUEUES'));
   const urls: string[] = Object.values(lanes.webhook ?? {});
-  const sweep = async () => {
+  return async () => {
     for (const QueueUrl of urls) await world.clients.sqs.send(new PurgeQueueCommand({ QueueUrl }));
     const { cpu_us, results } = await dispatcher.run([{}]);
     const { dispatched } = results[0] as SweepResult;
     if (dispatched !== DUE) throw new Error(`A sweep dispatched ${dispatched} of ${DUE}`);
     return cpu_us / DUE;
   };
-  return samplesOf(sweep);
 }
 
-async function plainDispatcher(world: World): Promise<number[]> {
+async function plainDispatcher(world: World): Promise<() => Promise<number>> {
   const now = new Date();
   const rows = Array.from({ length: PLAIN_DUE }, () => toItem(failedRow(shape, now)));
   await putAll(world, PLAIN_TABLES.log, rows);
-  const dispatcher = await world.start('dispatcher', {
-    bundle: await bundle('bench/plain/plain-dispatcher.ts', world.directory),
-  });
+  const plain = await bundle('bench/plain/plain-dispatcher.ts', world.directory);
+  const dispatcher = await world.start('dispatcher', { bundle: plain });
   const event = { queue_url: queueAt(world, PLAIN_QUEUE).url };
-  return samplesOf(async () => {
+  return async () => {
     const { cpu_us, results } = await dispatcher.run([event]);
     if (results[0] !== PLAIN_DUE) throw new Error(`The plain sweep queued ${results[0]} of ${PLAIN_DUE}`);
     return cpu_us / PLAIN_DUE;
-  });
-}
-
-/** CPU of a single GetItem, which tells how fast the machine is now. */
-async function singleCall(world: World): Promise<number[]> {
-  const fn = await world.start('dispatcher', {
-    bundle: await bundle('bench/variants/get-item.ts', world.directory),
-  });
-  const events = Array.from({ length: PLAIN_DUE }, () => ({ table: PLAIN_TABLES.log, log_id: 'none' }));
-  return samplesOf(async () => (await fn.run(events)).cpu_us / PLAIN_DUE);
+  };
 }
 
 async function samplesOf(run: () => Promise<number>): Promise<number[]> {

@@ -1,9 +1,9 @@
 import type { Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
-import { bodyOf } from '../setup/body.ts';
+import { tableNames } from '../setup/deployed-functions.ts';
 import { startMeter } from '../setup/meter.ts';
-import { tableNames } from '../setup/table-names.ts';
-import { startWorld, type World } from '../setup/world.ts';
+import { bodyOf } from '../setup/rows.ts';
+import { inWorld, type World } from '../setup/world.ts';
 
 const REQUESTS = 200;
 const TIMED = 600;
@@ -13,10 +13,9 @@ const WARM_UP = 100;
 export const intake: Benchmark = {
   name: 'intake',
   describes: 'write units and time of handing a notification over to the API',
-  async run(context) {
-    const world = await startWorld(context);
-    const meter = await startMeter(world.services.dynamodb);
-    try {
+  run: (context) =>
+    inWorld(context, async (world) => {
+      const meter = await startMeter(world, 'dynamodb');
       const metered = await world.start('api-intake', { services: { dynamodb: meter.url } });
       const content = tableNames(world).notification_content;
       const measured: Measurement[] = [];
@@ -54,11 +53,7 @@ export const intake: Benchmark = {
         details: { 'p50 ms': at(0.5), 'CPU ms': cpu_us / TIMED / 1000 },
       });
       return measured;
-    } finally {
-      await meter.close();
-      await world.stop();
-    }
-  },
+    }),
 };
 
 /** Events in the form of API Gateway. */

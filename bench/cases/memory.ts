@@ -1,47 +1,41 @@
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import type { Channel } from '../../src/core/model/channels.ts';
-import { CHANNELS } from '../../src/core/model/channels.ts';
+import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';
-import type { SeriesOutcome } from '../processes/function-process.ts';
-import { bodyOf } from '../setup/body.ts';
-import { bundle } from '../setup/bundle.ts';
-import { eventsFor } from '../setup/lambda-poller.ts';
-import { standardLane } from '../setup/lane-queue.ts';
-import { failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
-import { tableNames } from '../setup/table-names.ts';
-import { startWorld, type World } from '../setup/world.ts';
+import { tableNames } from '../setup/deployed-functions.ts';
+import { bundle } from '../setup/function.ts';
+import { BATCH, eventsFor, standardLane } from '../setup/lanes.ts';
+import { bodyOf, failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
+import { heapOf, inWorld, type World } from '../setup/world.ts';
 
 const MEGABYTE = 1024 * 1024;
-const BODY = 256 * 1024;
 const NOTIFICATIONS = 20;
 const PASSES = 2;
-const BATCH = 10;
 
 /** Budget (docs/architecture.md): the peak of resident memory of a function's process, including Node itself. */
 export const memory: Benchmark = {
   name: 'memory',
   describes: 'memory of the channel functions at batch 10 with bodies of 256 KB',
-  async run(context) {
-    const world = await startWorld(context, { email: true });
-    try {
-      const plain = await plainPeak(world, context);
-      const figures: Measurement[] = [];
-      for (const channel of CHANNELS) figures.push(await peakOf(channel, world, context, plain));
-      return figures;
-    } finally {
-      await world.stop();
-    }
-  },
+  run: (context) =>
+    inWorld(
+      context,
+      async (world) => {
+        const plain = await plainPeak(world, context);
+        const figures: Measurement[] = [];
+        for (const channel of CHANNELS) figures.push(await peakOf(channel, world, context, plain));
+        return figures;
+      },
+      { email: true },
+    ),
 };
 
 async function peakOf(channel: Channel, world: World, { step }: BenchContext, plain: number): Promise<Measurement> {
   step(`memory: ${NOTIFICATIONS} bodies of 256 KB, by send-${channel}`);
   const service = `send-${channel}`;
   const items = await seedDue(world, NOTIFICATIONS, shapeOf(channel, world));
-  const fn = await world.start(service, { nodeOptions: limits(world, service) });
+  const fn = await world.start(service, { nodeOptions: heapOf(world, service) });
   const events = eventsFor(items, standardLane(world, service).arn, BATCH);
   const posts = world.receiver.count();
   let outcome = await fn.run(events);
@@ -50,31 +44,19 @@ async function peakOf(channel: Channel, world: World, { step }: BenchContext, pl
     outcome = await fn.run(events);
   }
   await fn.stop();
+  const [handled, posted] = [NOTIFICATIONS * PASSES, world.receiver.count() - posts];
+  const partly = channel !== 'email' && posted !== handled;
+  const refused = partly ? `, of which ${posted} were posted: the channel takes no message of this size` : '';
   return {
     id: `memory.${channel}`,
     what: `memory of send-${channel}, batch of 10, bodies of 256 KB`,
-    figure: peak(outcome),
+    figure: outcome.peak_rss / MEGABYTE,
     unit: 'MB',
-    budget: { max: world.functionPlan(service).memoryMegabytes },
+    budget: { max: world.planOf(service).memoryMegabytes },
     plain,
-    note: noteOf(channel, world.receiver.count() - posts),
+    note: `${handled} notifications${refused}`,
     details: { 'MB swapped': outcome.swapped / MEGABYTE },
   };
-}
-
-function noteOf(channel: Channel, posts: number): string {
-  const handled = `${NOTIFICATIONS * PASSES} notifications`;
-  if (channel === 'email' || posts === NOTIFICATIONS * PASSES) return handled;
-  return `${handled}, of which ${posts} were posted: the channel takes no message of this size`;
-}
-
-function peak({ peak_rss }: SeriesOutcome): number {
-  return peak_rss / MEGABYTE;
-}
-
-/** Node's heap limit as on Lambda and in the local runtime: a tenth of the memory is not for the heap. */
-function limits(world: World, service: string): string[] {
-  return [`--max-old-space-size=${Math.floor(world.functionPlan(service).memoryMegabytes * 0.9)}`];
 }
 
 function shapeOf(channel: Channel, world: World): RowShape {
@@ -87,7 +69,7 @@ function shapeOf(channel: Channel, world: World): RowShape {
   return {
     channel,
     recipient: recipients[channel],
-    body: bodyOf(BODY),
+    body: bodyOf(256 * 1024),
     // The conversion of a format takes most memory, where there is one.
     format: channel === 'webhook' ? 'PLAIN' : 'MARKDOWN',
     ...(channel === 'slack' && { integration: SAMPLE_INTEGRATIONS.slack }),
@@ -102,9 +84,9 @@ async function plainPeak(world: World, { step, home }: BenchContext): Promise<nu
   await putAll(world, PLAIN_TABLES.log, rows);
   const fn = await world.start('send-webhook', {
     bundle: await bundle('bench/plain/plain-worker.ts', home),
-    nodeOptions: limits(world, 'send-webhook'),
+    nodeOptions: heapOf(world, 'send-webhook'),
   });
-  const outcome = await fn.run(eventsFor(rows, 'arn:aws:sqs:us-east-1:000000000000:plain', 1));
+  const { peak_rss } = await fn.run(eventsFor(rows, standardLane(world, 'send-webhook').arn, 1));
   await fn.stop();
-  return peak(outcome);
+  return peak_rss / MEGABYTE;
 }

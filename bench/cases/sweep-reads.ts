@@ -1,18 +1,14 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { type AttributeValue, ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { PRIORITIES } from '../../src/core/model/channels.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
-import { plainScan } from '../plain/plain-scan.ts';
-import { bodyOf } from '../setup/body.ts';
-import { deployedFunctions } from '../setup/deployed-functions.ts';
+import { plainScan } from '../plain/plain-tables.ts';
+import { deployedFunctions, tableNames } from '../setup/deployed-functions.ts';
 import { importTable } from '../setup/imported-table.ts';
 import { startMeter } from '../setup/meter.ts';
-import { dueItem } from '../setup/rows.ts';
-import { tableNames } from '../setup/table-names.ts';
-import { startWorld, type World } from '../setup/world.ts';
+import { bodyOf, dueItem } from '../setup/rows.ts';
+import { inWorld, type World } from '../setup/world.ts';
 
 const DUE = 1_000;
 const SMALL = 10_000;
@@ -24,9 +20,6 @@ const SCANNED_PAGES = 10;
 export const sweepReads: Benchmark = {
   name: 'sweep-reads',
   describes: 'read units of a sweep over 1,000 due among 10,000 and among 1,000,000 rows',
-  async prepare(context) {
-    for (const rows of [SMALL, LARGE]) await importRows(context, rows);
-  },
   async run(context) {
     const small = await measure(context, SMALL);
     const large = await measure(context, LARGE);
@@ -50,20 +43,6 @@ export const sweepReads: Benchmark = {
   },
 };
 
-function dataDirectory({ home }: BenchContext, rows: number): string {
-  return join(home, `rows-${rows}`);
-}
-
-async function importRows(context: BenchContext, rows: number): Promise<void> {
-  const { plan, planOf } = deployedFunctions(context.stack);
-  const name = tableNames({ functionPlan: planOf }).notification_log;
-  const table = plan.tables.find(({ TableName }) => TableName === name);
-  if (table === undefined) throw new Error(`The stack has no table ${name}`);
-  const directory = dataDirectory(context, rows);
-  mkdirSync(directory, { recursive: true });
-  await importTable(directory, table, tableOf(rows));
-}
-
 /** Rows of which 1,000 are due now. The other rows are delivered and have only the columns that a scan filters by. */
 function* tableOf(rows: number): Generator<Item> {
   const now = new Date();
@@ -80,19 +59,20 @@ function* tableOf(rows: number): Generator<Item> {
 
 async function measure(context: BenchContext, rows: number): Promise<{ sweep: number; scan: number }> {
   context.step(`sweep-reads: a table of ${rows.toLocaleString('en')} rows`);
-  const world = await startWorld(context, { dataDir: dataDirectory(context, rows) });
-  try {
-    const meter = await startMeter(world.services.dynamodb);
-    const dispatcher = await world.start('dispatcher', { services: { dynamodb: meter.url } });
-    const { results } = await dispatcher.run([{}]);
-    const { dispatched } = results[0] as SweepResult;
-    if (dispatched !== DUE) throw new Error(`The sweep dispatched ${dispatched} of ${DUE}`);
-    const { read_units } = meter.read();
-    await meter.close();
-    return { sweep: read_units, scan: await scanUnits(world, rows) };
-  } finally {
-    await world.stop();
-  }
+  const name = tableNames(deployedFunctions(context.stack)).notification_log;
+  const dataDir = await importTable(context, `rows-${rows}`, name, tableOf(rows));
+  return inWorld(
+    context,
+    async (world) => {
+      const meter = await startMeter(world, 'dynamodb');
+      const dispatcher = await world.start('dispatcher', { services: { dynamodb: meter.url } });
+      const { results } = await dispatcher.run([{}]);
+      const { dispatched } = results[0] as SweepResult;
+      if (dispatched !== DUE) throw new Error(`The sweep dispatched ${dispatched} of ${DUE}`);
+      return { sweep: meter.read().read_units, scan: await scanUnits(world, rows) };
+    },
+    { dataDir },
+  );
 }
 
 async function scanUnits(world: World, rows: number): Promise<number> {

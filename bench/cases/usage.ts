@@ -1,13 +1,12 @@
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
-import { bodyOf } from '../setup/body.ts';
+import { BATCH, type Conditions, webhookPasses } from '../setup/lanes.ts';
 import { type Meter, startMeter, totalRequests } from '../setup/meter.ts';
-import { type MeteredRuns, meteredRuns, type RetryCost } from '../setup/metered-runs.ts';
-import { BATCH, type Conditions, webhookPasses } from '../setup/webhook-passes.ts';
-import { startWorld } from '../setup/world.ts';
+import { meteredRuns, type RetryCost } from '../setup/metered-runs.ts';
+import { bodyOf } from '../setup/rows.ts';
+import { inWorld } from '../setup/world.ts';
 
-const KB = 1024;
 /** Enough retries that the fixed cost of a sweep is shared as in a real sweep. */
 const RETRIES = 500;
 const FEW_RETRIES = 50;
@@ -19,20 +18,24 @@ const FEW_RETRIES = 50;
 export const usage: Benchmark = {
   name: 'usage',
   describes: 'write units, read units and SQS requests of a retry',
-  async run(context) {
-    const world = await startWorld(context);
-    try {
+  run: (context) =>
+    inWorld(context, async (world) => {
       const runs = await meteredRuns(world);
-      const target = (outcome: string) => `${world.receiver.url}${outcome}`;
-      const measure = (kilobytes: number, path: string, count: number) =>
-        both(runs, count, { kilobytes, recipient: target(path) }, context.step);
+      const measure = async (kilobytes: number, path: string, count: number): Promise<Costs> => {
+        const recipient = `${world.receiver.url}${path}`;
+        const body = bodyOf(kilobytes * 1024);
+        const shape = { channel: 'webhook', recipient, body, integration: SAMPLE_INTEGRATIONS.webhook } as const;
+        context.step(`usage: ${count} retries answered by ${path}, bodies of ${kilobytes} KB`);
+        const deployed = await runs.deployed(count, shape);
+        context.step('usage: the same by the plain reading');
+        return { deployed, plain: await runs.plain(FEW_RETRIES, shape) };
+      };
       const delivered1 = await measure(1, '/ok', RETRIES);
       const delivered8 = await measure(8, '/ok', RETRIES);
       const delivered100 = await measure(100, '/ok', FEW_RETRIES);
       // Runs last, because failed rows stay in the work index and later sweeps would read them.
       const failed1 = await measure(1, '/status/503', FEW_RETRIES);
       const failed100 = await measure(100, '/status/503', FEW_RETRIES);
-      await runs.stop();
       return [
         writes('success', 1, delivered1, 4),
         writes('success', 100, delivered100, 4),
@@ -50,34 +53,12 @@ export const usage: Benchmark = {
           note: `sent, received and deleted in batches of 10, by one sweep over ${RETRIES} due that looks at all backlogs first`,
         },
       ];
-    } finally {
-      await world.stop();
-    }
-  },
+    }),
 };
 
 interface Costs {
   readonly deployed: RetryCost;
   readonly plain: RetryCost;
-}
-
-async function both(
-  runs: MeteredRuns,
-  count: number,
-  { kilobytes, recipient }: { readonly kilobytes: number; readonly recipient: string },
-  step: (text: string) => void,
-): Promise<Costs> {
-  const shape = {
-    channel: 'webhook',
-    recipient,
-    body: bodyOf(kilobytes * KB),
-    integration: SAMPLE_INTEGRATIONS.webhook,
-  } as const;
-  const outcome = recipient.endsWith('/ok') ? 'succeed' : 'fail';
-  step(`usage: ${count} retries that ${outcome}, bodies of ${kilobytes} KB`);
-  const deployed = await runs.deployed(count, shape);
-  step('usage: the same by the plain reading');
-  return { deployed, plain: await runs.plain(FEW_RETRIES, shape) };
 }
 
 function writes(
@@ -121,10 +102,9 @@ const SLOW: Conditions = { name: 'slow', path: '/slow/ok', tenants: 1 };
 export const storageCalls: Benchmark = {
   name: 'storage-calls',
   describes: 'storage calls of send-webhook per batch of 10, and the time that a batch takes',
-  async run(context) {
-    const world = await startWorld(context);
-    const meter = await startMeter(world.services.dynamodb);
-    try {
+  run: (context) =>
+    inWorld(context, async (world) => {
+      const meter = await startMeter(world, 'dynamodb');
       const fn = await world.start('send-webhook', { services: { dynamodb: meter.url } });
       const measured: Measurement[] = [];
       for (const conditions of [INSTANT, SLOW]) {
@@ -137,11 +117,7 @@ export const storageCalls: Benchmark = {
         measured.push(measurementOf(conditions, meter));
       }
       return measured;
-    } finally {
-      await meter.close();
-      await world.stop();
-    }
-  },
+    }),
 };
 
 function measurementOf({ name }: Conditions, meter: Meter): Measurement {

@@ -3,19 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readAssembly } from '../../src/local/emulator/template/assembly.ts';
+import { startChild } from '../../src/local/processes/start-child.ts';
 import { Teardown } from '../../src/local/processes/teardown.ts';
 import { DEFAULT_WORK_DIR } from '../../src/local/runtime/paths.ts';
 import { synthesize } from '../../src/local/runtime/synthesize.ts';
-import { bodyOf } from '../setup/body.ts';
+import { bodyOf } from '../setup/rows.ts';
 import { startWorld } from '../setup/world.ts';
-import { type Candidate, CONCURRENCY, PATIENCE_SECONDS } from './candidate.ts';
-import { installPeers, TOOLS } from './install.ts';
 import { ourCandidate, webhookSecret } from './our-candidate.ts';
-import { type PeersReport, renderPeers, startPeer } from './peer-candidate.ts';
-import { treeOf } from './process-cpu.ts';
+import type { PeerSettings } from './peer-process.ts';
+import { serverCpu, treeOf } from './process-cpu.ts';
 import { startPeersReceiver } from './receiver.ts';
-import { measure, measureDeaths } from './rounds.ts';
-import { MissingServerError, startPostgres, startRedis } from './servers.ts';
+import { type Candidate, CONCURRENCY, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
+import { installPeers, type Server, startPostgres, startRedis, TOOLS } from './servers.ts';
 
 const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--json]
 
@@ -28,62 +27,44 @@ Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this pr
 `;
 const BODY_BYTES = 1024;
 
-process.exitCode = await main();
-
-async function main(): Promise<number> {
-  const options = optionsOf();
-  if (options === undefined) return 2;
+const options = optionsOf();
+if (options === undefined) {
+  process.stderr.write(USAGE);
+  process.exitCode = 2;
+} else {
   const home = mkdtempSync(join(tmpdir(), 'notification-retry-peers-'));
   const teardown = new Teardown();
-  const step = (text: string) => process.stderr.write(`${text}\n`);
   try {
-    const report = await run(options, home, teardown, step);
-    process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderPeers(report));
-    return 0;
+    await run(options, home, teardown);
   } catch (error) {
-    const expected = error instanceof MissingServerError;
-    process.stderr.write(`${expected ? error.message : error instanceof Error ? error.stack : error}\n`);
-    return 1;
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.exitCode = 1;
   } finally {
     await teardown.run();
     rmSync(home, { recursive: true, force: true });
   }
 }
 
-interface Options {
-  readonly count: number;
-  readonly rounds: number;
-  readonly kills: number;
-  readonly json: boolean;
-}
-
-function optionsOf(): Options | undefined {
+function optionsOf() {
+  const text = (value: string) => ({ type: 'string', default: value }) as const;
   try {
     const { values } = parseArgs({
-      options: {
-        count: { type: 'string', default: '2000' },
-        rounds: { type: 'string', default: '3' },
-        kills: { type: 'string', default: '10' },
-        json: { type: 'boolean', default: false },
-      },
+      options: { count: text('2000'), rounds: text('3'), kills: text('10'), json: { type: 'boolean', default: false } },
     });
-    const [count, rounds, kills] = [values.count, values.rounds, values.kills].map(Number);
-    if (count && rounds && kills !== undefined && [count, rounds, kills].every((n) => Number.isInteger(n) && n >= 0)) {
-      return { count, rounds, kills, json: values.json };
-    }
+    const [count = 0, rounds = 0, kills = 0] = [values.count, values.rounds, values.kills].map(Number);
+    const valid = count > 0 && rounds > 0 && [count, rounds, kills].every((n) => Number.isInteger(n) && n >= 0);
+    return valid ? { count, rounds, kills, json: values.json } : undefined;
   } catch {
-    // The usage says what would be right.
+    return undefined;
   }
-  process.stderr.write(USAGE);
-  return undefined;
 }
 
 async function run(
-  { count, rounds, kills }: Options,
+  { count, rounds, kills, json }: NonNullable<typeof options>,
   home: string,
   teardown: Teardown,
-  step: (text: string) => void,
-): Promise<PeersReport> {
+): Promise<void> {
+  const step = (text: string) => process.stderr.write(`${text}\n`);
   const [redis, postgres] = [await startRedis(home), await startPostgres(home)];
   teardown.add('Redis', () => redis.stop());
   teardown.add('PostgreSQL', () => postgres.stop());
@@ -101,29 +82,63 @@ async function run(
     ...{ tools: TOOLS, url: receiver.url, secret, body },
     ...{ concurrency: CONCURRENCY, patience_seconds: PATIENCE_SECONDS },
   };
-  const peer = (name: string, { port, pid }: { port: number; pid: number }) =>
-    startPeer({ ...settings, peer: name, port }, pid);
+  const peer = (name: string, server: Server) =>
+    peerCandidate({ ...settings, peer: name, port: server.port }, server.pid, join(home, `${name}.log`));
   step(`seeding ${count} notifications`);
-  const candidates: Candidate[] = [
+  const candidates = [
     await ourCandidate(world, { count, url: receiver.url, body, servers }),
-    await peer('bullmq', redis),
-    await peer('pg-boss', postgres),
-    await peer('graphile-worker', postgres),
+    peer('bullmq', redis),
+    peer('pg-boss', postgres),
+    peer('graphile-worker', postgres),
   ];
-  for (const candidate of candidates) teardown.add(candidate.name, () => candidate.stop());
-  const results = candidates.map(({ name }) => ({ name, rounds: [] as PeersReport['results'][number]['rounds'] }));
+  const measured = candidates.map(() => [] as Awaited<ReturnType<typeof measure>>[]);
   for (let round = 0; round < rounds; round++) {
     for (const [i, candidate] of candidates.entries()) {
-      const measured = await measure(candidate, receiver, count);
-      step(`round ${round + 1} of ${rounds}: ${candidate.name}: ${JSON.stringify(measured)}`);
-      results[i]?.rounds.push(measured);
+      const one = await measure(candidate, receiver, count);
+      step(`round ${round + 1} of ${rounds}: ${candidate.name}: ${JSON.stringify(one)}`);
+      measured[i]?.push(one);
     }
   }
-  const deaths: PeersReport['results'][number]['deaths'][] = [];
+  const deaths: Awaited<ReturnType<typeof measureDeaths>>[] = [];
   for (const candidate of kills > 0 ? candidates : []) {
-    const measured = await measureDeaths(candidate, receiver, { count, kills });
-    step(`${kills} deaths: ${candidate.name}: ${JSON.stringify(measured)}`);
-    deaths.push(measured);
+    const one = await measureDeaths(candidate, receiver, { count, kills });
+    step(`${kills} deaths: ${candidate.name}: ${JSON.stringify(one)}`);
+    deaths.push(one);
   }
-  return { count, results: results.map((result, i) => ({ ...result, deaths: deaths[i] })) };
+  const results = candidates.map(({ name }, i) => ({ name, rounds: measured[i] ?? [], deaths: deaths[i] }));
+  const report = { count, results };
+  process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : renderPeers(report));
+}
+
+/** A peer: a process queues, another works, a third counts. @param server its server's process */
+function peerCandidate(settings: PeerSettings, server: number, logFile: string): Candidate {
+  const start = (...action: readonly string[]) =>
+    startChild({
+      name: `${settings.peer}: ${action[0]}`,
+      entry: new URL('peer-process.ts', import.meta.url),
+      args: [JSON.stringify(settings), ...action],
+      logFile,
+      startTimeoutMs: 120_000,
+    });
+  return {
+    name: settings.peer,
+    servers: [server],
+    async enqueue(count) {
+      await (await start('enqueue', String(count))).stop();
+    },
+    async start() {
+      const { pid, exited } = await start('work');
+      const before = serverCpu([pid]);
+      const kill = async () => {
+        process.kill(pid, 'SIGKILL');
+        await exited;
+      };
+      return { cpu: () => serverCpu([pid]) - before, kill, stop: kill };
+    },
+    async records() {
+      const child = await start('records');
+      await child.stop();
+      return Number(child.ready['records']);
+    },
+  };
 }

@@ -14,13 +14,12 @@ import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
 import { LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
+import { tableNames } from '../setup/deployed-functions.ts';
 import type { MeasuredFunction } from '../setup/function.ts';
-import { eventsFor } from '../setup/lambda-poller.ts';
-import { standardLane } from '../setup/lane-queue.ts';
+import { eventsFor, type Queue, standardLane } from '../setup/lanes.ts';
 import { putAll, seedDue } from '../setup/rows.ts';
-import { tableNames } from '../setup/table-names.ts';
 import type { World } from '../setup/world.ts';
-import { type Candidate, CONCURRENCY, PATIENCE_SECONDS, type RunningWorker } from './candidate.ts';
+import { type Candidate, CONCURRENCY, PATIENCE_SECONDS, type RunningWorker } from './rounds.ts';
 
 /** Half a second: an answer of 503 is retried after one to two seconds, as by the peers. */
 const RETRY_POLICY = JSON.stringify({
@@ -81,7 +80,6 @@ export async function ourCandidate(
       } while (next !== undefined);
       return records;
     },
-    stop: async () => {},
   };
 }
 
@@ -97,7 +95,7 @@ const SWEEP_AFTER_MS = 4_000;
 
 function runLane(
   world: World,
-  { url: QueueUrl, arn }: { readonly url: string; readonly arn: string },
+  { url: QueueUrl, arn }: Queue,
   fn: MeasuredFunction,
   sweep: () => Promise<unknown>,
 ): RunningWorker {
@@ -133,7 +131,7 @@ function runLane(
     await loop;
   };
   return {
-    cpu: async () => cpu_us,
+    cpu: () => cpu_us / 1000,
     kill: () => end(() => fn.kill()),
     stop: async () => {
       running = false;

@@ -1,9 +1,37 @@
+import { cpus } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Candidate } from './candidate.ts';
+import { median } from '../figure.ts';
 import { serverCpu } from './process-cpu.ts';
 import type { PeersReceiver } from './receiver.ts';
 
-export interface Round {
+/** A system that sends the webhooks. */
+export interface Candidate {
+  readonly name: string;
+  /** Processes whose CPU counts as the server's; with their children. */
+  readonly servers: readonly number[];
+  /** Queues webhooks, outside the measurement. */
+  enqueue(count: number): Promise<void>;
+  /** Starts a worker with the concurrency of ten. It begins at once. */
+  start(): Promise<RunningWorker>;
+  /** What is kept of attempts after all is delivered. */
+  records(): Promise<number>;
+}
+
+export interface RunningWorker {
+  /** Milliseconds of CPU that the worker has used since it began. */
+  cpu(): number;
+  /** Kills it as the kernel does: SIGKILL. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Webhooks that a worker sends side by side; a batch of ours has as many. */
+export const CONCURRENCY = 10;
+
+/** After a death, a system may find out in its own way, but no later. Its defaults are 30 seconds to four hours. */
+export const PATIENCE_SECONDS = 3;
+
+interface Round {
   /** Milliseconds of CPU per delivered webhook. */
   readonly worker_ms: number;
   readonly server_ms: number;
@@ -13,7 +41,7 @@ export interface Round {
 }
 
 /** What deaths of the worker cost. */
-export interface Deaths {
+interface Deaths {
   readonly killed: number;
   /** Webhooks that were not delivered when nothing moved any more. */
   readonly missing: number;
@@ -34,19 +62,15 @@ export async function measure(candidate: Candidate, receiver: PeersReceiver, cou
   const worker = await candidate.start();
   try {
     await until(() => receiver.delivered() === count, receiver);
-    const worker_us = await worker.cpu();
-    const server_ms = serverCpu(candidate.servers) - before;
+    const worker_ms = worker.cpu() / count;
+    const server_ms = (serverCpu(candidate.servers) - before) / count;
     if (receiver.delivered() !== count) {
       throw new Error(`${candidate.name} delivered ${receiver.delivered()} of ${count}`);
     }
     // The last outcomes are written after the last answer.
     await pause(500);
-    return {
-      worker_ms: worker_us / 1000 / count,
-      server_ms: server_ms / count,
-      seconds: (receiver.lastAt() - started) / 1000,
-      records: await candidate.records(),
-    };
+    const seconds = (receiver.lastAt() - started) / 1000;
+    return { worker_ms, server_ms, seconds, records: await candidate.records() };
   } finally {
     await worker.stop();
   }
@@ -84,4 +108,47 @@ async function until(holds: () => boolean, receiver: PeersReceiver): Promise<voi
     if (Date.now() - Math.max(began, receiver.lastAt()) > STANDSTILL_MS) return;
     await pause(5);
   }
+}
+
+export interface PeersReport {
+  readonly count: number;
+  readonly results: readonly {
+    readonly name: string;
+    readonly rounds: readonly Round[];
+    readonly deaths: Deaths | undefined;
+  }[];
+}
+
+const COLUMNS = 'system;worker CPU, ms;server CPU, ms;seconds;records kept;killed;not delivered;doubled'.split(';');
+
+/** The table of docs/benchmarks.md: medians of the rounds, per delivered webhook. */
+export function renderPeers({ count, results }: PeersReport): string {
+  const rows = results.map(({ name, rounds, deaths }) => {
+    const of = (pick: (round: Round) => number, digits: number) => median(rounds.map(pick)).toFixed(digits);
+    return [
+      name,
+      of(({ worker_ms }) => worker_ms, 2),
+      of(({ server_ms }) => server_ms, 2),
+      of(({ seconds }) => seconds, 1),
+      of(({ records }) => records, 0),
+      ...(deaths ? [deaths.killed, deaths.missing, deaths.doubled] : ['–', '–', '–']),
+    ];
+  });
+  const processors = cpus();
+  const machine = `${count} webhooks per round, on ${processors.length} × ${processors[0]?.model ?? 'unknown'}, Node ${process.version}`;
+  const table = [COLUMNS, COLUMNS.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+  return `${machine}\n\n${table}${againstBullMq(results)}`;
+}
+
+/**
+ * Budget (docs/architecture.md). Of the rounds' ratios the median counts, because what else the machine does changes
+ * from round to round.
+ */
+function againstBullMq(results: PeersReport['results']): string {
+  const cpuOf = (name: string) => results.find((result) => result.name === name)?.rounds.map((one) => one.worker_ms);
+  const [ours, theirs] = [cpuOf('ours'), cpuOf('bullmq')];
+  if (ours === undefined || theirs === undefined) return '';
+  const ratios = ours.map((ms, round) => ms / (theirs[round] ?? Number.NaN));
+  const each = ratios.map((ratio) => ratio.toFixed(2)).join(', ');
+  return `\nworker CPU, ours ÷ bullmq: ${median(ratios).toFixed(2)}, budget ≤ 1.0 (rounds: ${each})\n`;
 }

@@ -1,20 +1,30 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../src/local/processes/free-port.ts';
+
+/** Outside the project's dependencies: only this benchmark uses them. */
+export const TOOLS = join(import.meta.dirname, '..', '..', '.local', 'tools', 'peers');
+
+/** Installs the peers in the versions of tools.json, once. */
+export function installPeers(): void {
+  const wanted = readFileSync(join(import.meta.dirname, 'tools.json'), 'utf8');
+  const installed = join(TOOLS, 'installed.json');
+  if (existsSync(installed) && readFileSync(installed, 'utf8') === wanted) return;
+  mkdirSync(TOOLS, { recursive: true });
+  writeFileSync(join(TOOLS, 'package.json'), wanted);
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: TOOLS, stdio: 'inherit' });
+  writeFileSync(installed, wanted);
+}
 
 /** A server of a peer on loopback, with its data in the benchmark's directory. */
 export interface Server {
   readonly pid: number;
   readonly port: number;
   stop(): Promise<void>;
-}
-
-/** The server is not installed. The message says how to install it. */
-export class MissingServerError extends Error {
-  override readonly name = 'MissingServerError';
 }
 
 /** PostgreSQL refuses to run as root. */
@@ -25,8 +35,7 @@ const identity = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
 /** Redis with an append-only file, written every second: its usual durable setting. */
 export async function startRedis(home: string): Promise<Server> {
   const dir = ownDirectory(home, 'redis');
-  const binary = find('redis-server', [], 'redis-server');
-  return start(binary, (port) => [
+  return start(find('redis-server', 'redis-server'), (port) => [
     ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir],
     ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],
   ]);
@@ -35,16 +44,19 @@ export async function startRedis(home: string): Promise<Server> {
 /** PostgreSQL as it comes, fsync included. */
 export async function startPostgres(home: string): Promise<Server> {
   const dir = ownDirectory(home, 'postgres');
-  const folders = existsSync('/usr/lib/postgresql')
-    ? readdirSync('/usr/lib/postgresql').map((version) => join('/usr/lib/postgresql', version, 'bin'))
-    : [];
-  const binary = (name: string) => find(name, folders, 'postgresql');
   const data = join(dir, 'data');
-  execFileSync(binary('initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], {
-    ...identity,
-    stdio: 'ignore',
-  });
-  return start(binary('postgres'), (port) => ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', dir]);
+  const options = { ...identity, stdio: 'ignore' as const };
+  execFileSync(find('initdb', 'postgresql'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], options);
+  return start(find('postgres', 'postgresql'), (port) => [
+    '-D',
+    data,
+    '-p',
+    String(port),
+    '-h',
+    '127.0.0.1',
+    '-k',
+    dir,
+  ]);
 }
 
 function ownDirectory(home: string, name: string): string {
@@ -58,25 +70,23 @@ function ownDirectory(home: string, name: string): string {
   return dir;
 }
 
-function find(name: string, folders: readonly string[], debian: string): string {
-  const path = [...(process.env['PATH'] ?? '').split(delimiter), ...folders].map((folder) => join(folder, name));
-  const found = path.find((candidate) => existsSync(candidate));
+function find(name: string, debian: string): string {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...globSync('/usr/lib/postgresql/*/bin')];
+  const found = folders.map((folder) => join(folder, name)).find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;
-  throw new MissingServerError(`${name} is not installed: on Debian and Ubuntu, \`apt-get install ${debian}\``);
+  throw new Error(`${name} is not installed: on Debian and Ubuntu, \`apt-get install ${debian}\``);
 }
 
 async function start(binary: string, args: (port: number) => readonly string[]): Promise<Server> {
   const port = await freePort();
   const child = spawn(binary, args(port), { ...identity, stdio: 'ignore' });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const { pid } = child;
-  if (pid === undefined) throw new Error(`${binary} could not be started`);
+  const ended = once(child, 'exit');
   for (let tries = 0; !(await answers(port)); tries++) {
     if (child.exitCode !== null || tries === 100) throw new Error(`${binary} does not listen on port ${port}`);
     await pause(200);
   }
   return {
-    pid,
+    pid: child.pid ?? 0,
     port,
     async stop() {
       // For PostgreSQL a fast shutdown; Redis ends as by SIGTERM.
@@ -86,12 +96,14 @@ async function start(binary: string, args: (port: number) => readonly string[]):
   };
 }
 
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }

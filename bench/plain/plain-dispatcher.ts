@@ -1,7 +1,6 @@
 import { type AttributeValue, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { plainScan } from './plain-scan.ts';
-import { PLAIN_TABLES } from './plain-tables.ts';
+import { PLAIN_TABLES, plainScan } from './plain-tables.ts';
 
 const dynamodb = new DynamoDBClient({});
 const sqs = new SQSClient({ useQueueUrlAsEndpoint: false });

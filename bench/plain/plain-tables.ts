@@ -1,4 +1,4 @@
-import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import type { CreateTableCommandInput, ScanCommandInput } from '@aws-sdk/client-dynamodb';
 
 /**
  * The plain reading of batch-952-notification-retry.md: one table whose rows hold content and state, and one table for
@@ -19,5 +19,19 @@ function tableWithKey(TableName: string, AttributeName: string): CreateTableComm
     BillingMode: 'PAY_PER_REQUEST',
     AttributeDefinitions: [{ AttributeName, AttributeType: 'S' }],
     KeySchema: [{ AttributeName, KeyType: 'HASH' }],
+  };
+}
+
+/** §2 of the job's document, リトライ対象通知取得: every failed or pending row that is due. */
+export function plainScan(TableName: string, now: Date): ScanCommandInput {
+  return {
+    TableName,
+    FilterExpression:
+      'send_status IN (:failed, :pending) AND (attribute_not_exists(next_retry_at) OR next_retry_at <= :now)',
+    ExpressionAttributeValues: {
+      ':failed': { S: 'FAILED' },
+      ':pending': { S: 'PENDING' },
+      ':now': { S: now.toISOString() },
+    },
   };
 }

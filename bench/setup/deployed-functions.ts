@@ -7,7 +7,7 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/r
 export interface DeployedFunctions {
   readonly plan: LocalPlan;
   /** The folders under functions/ of all functions of the stack, sorted. */
-  services(): string[];
+  names(): string[];
   /** @param service folder under functions/ */
   planOf(service: string): FunctionPlan;
   /** Path of the function's bundle. */
@@ -24,11 +24,28 @@ export function deployedFunctions(stack: SynthesizedStack, sqsEndpoint = 'http:/
   };
   return {
     plan,
-    services: () => plan.functions.flatMap(({ environment }) => environment['POWERTOOLS_SERVICE_NAME'] ?? []).sort(),
+    names: () => plan.functions.flatMap(({ environment }) => environment['POWERTOOLS_SERVICE_NAME'] ?? []).sort(),
     planOf,
     bundleOf(service) {
       const { codeDirectory, handler } = planOf(service);
       return join(codeDirectory, `${handler.split('.')[0]}.mjs`);
     },
+  };
+}
+
+/** What a function's environment says. @throws Error where it lacks the variable */
+export function variableOf({ name, environment }: FunctionPlan, variable: string): string {
+  const value = environment[variable];
+  if (value === undefined) throw new Error(`${name} has no ${variable} in its environment`);
+  return value;
+}
+
+/** The deployed tables of notifications, from a channel function's environment. */
+export function tableNames({ planOf }: Pick<DeployedFunctions, 'planOf'>) {
+  const plan = planOf('send-webhook');
+  return {
+    notification_log: variableOf(plan, 'NOTIFICATION_LOG_TABLE'),
+    notification_content: variableOf(plan, 'NOTIFICATION_CONTENT_TABLE'),
+    notification_retry_log: variableOf(plan, 'NOTIFICATION_RETRY_LOG_TABLE'),
   };
 }

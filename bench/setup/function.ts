@@ -1,5 +1,8 @@
 import { fork } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
 import type { Announcement } from '../../src/local/processes/serve-parent.ts';
 import type { Series, SeriesOutcome } from '../processes/function-process.ts';
@@ -77,4 +80,15 @@ export async function startFunction(options: FunctionProcess): Promise<MeasuredF
       await died.catch(() => {});
     },
   };
+}
+
+/**
+ * Bundles a module with the settings of the functions.
+ * @param entry relative to the project's root
+ * @returns path of the bundle's entry; modules that it loads later are in the same directory
+ */
+export async function bundle(entry: string, directory: string): Promise<string> {
+  const outdir = join(directory, entry.replaceAll(/[^\w-]+/g, '-'));
+  await build({ ...BUNDLE_OPTIONS, logLevel: 'silent', entryPoints: { index: entry }, outdir });
+  return join(outdir, 'index.mjs');
 }

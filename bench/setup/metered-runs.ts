@@ -2,12 +2,11 @@ import { type AttributeValue, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
-import { bundle } from './bundle.ts';
-import { drain, type Polled } from './lambda-poller.ts';
-import { queueAt, standardLane } from './lane-queue.ts';
-import { type Meter, type Reading, startMeter, totalRequests } from './meter.ts';
+import { tableNames } from './deployed-functions.ts';
+import { bundle } from './function.ts';
+import { BATCH, drain, queueAt, standardLane } from './lanes.ts';
+import { startMeter, totalRequests } from './meter.ts';
 import { failedRow, putAll, type RowShape, seedDue } from './rows.ts';
-import { tableNames } from './table-names.ts';
 import type { World } from './world.ts';
 
 /** The cost of one retry, from the sweep that finds it to its outcome. */
@@ -29,36 +28,24 @@ export interface MeteredRuns {
   /** Seeds the notifications, sweeps, and handles the queued messages. */
   deployed(count: number, shape: RowShape): Promise<RetryCost>;
   plain(count: number, shape: RowShape): Promise<RetryCost>;
-  stop(): Promise<void>;
 }
 
 export async function meteredRuns(world: World): Promise<MeteredRuns> {
-  const dynamodb = await startMeter(world.services.dynamodb);
-  const sqs = await startMeter(world.services.sqs);
+  const [dynamodb, sqs] = [await startMeter(world, 'dynamodb'), await startMeter(world, 'sqs')];
   const services = { dynamodb: dynamodb.url, sqs: sqs.url };
   const poller = awsClients(dynamodb.url, sqs.url);
-  const [dispatcher, sender] = [
-    await world.start('dispatcher', { services }),
-    await world.start('send-webhook', { services }),
-  ];
+  world.until('poller', async () => poller.destroy());
+  const dispatcher = await world.start('dispatcher', { services });
+  const sender = await world.start('send-webhook', { services });
   // The plain functions need only the endpoints, so they get the environments of the deployed functions.
-  const plainDispatcher = await world.start('dispatcher', {
-    services,
-    bundle: await bundle('bench/plain/plain-dispatcher.ts', world.directory),
-  });
-  const plainWorker = await world.start('send-webhook', {
-    services,
-    bundle: await bundle('bench/plain/plain-worker.ts', world.directory),
-  });
+  const plain = async (service: string, entry: string) =>
+    world.start(service, { services, bundle: await bundle(`bench/plain/${entry}.ts`, world.directory) });
+  const plainDispatcher = await plain('dispatcher', 'plain-dispatcher');
+  const plainWorker = await plain('send-webhook', 'plain-worker');
   const roles = new Map(Object.entries(tableNames(world)).map(([role, name]) => [name, role]));
   const lane = standardLane(world, 'send-webhook');
   const plainLane = queueAt(world, PLAIN_QUEUE);
-  const polled = (queue: typeof lane, batchSize: number): Polled => ({
-    client: poller.sqs,
-    queueUrl: queue.url,
-    queueArn: queue.arn,
-    batchSize,
-  });
+  const read = () => ({ storage: dynamodb.read(), queue: sqs.read() });
   const measured = async (
     items: readonly Item[],
     table: string,
@@ -66,11 +53,11 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
   ): Promise<RetryCost> => {
     const count = items.length;
     const posts = world.receiver.count();
-    readBoth(dynamodb, sqs);
+    read();
     await run.sweep();
-    const [swept, dispatched] = readBoth(dynamodb, sqs);
+    const swept = read();
     const handled = await run.handle();
-    const [storage, queue] = readBoth(dynamodb, sqs);
+    const { storage, queue } = read();
     const sent = world.receiver.count() - posts;
     if (handled !== count || sent !== count) {
       throw new Error(`Of ${count} notifications ${handled} were handled and ${sent} posts received`);
@@ -79,9 +66,9 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
       retries: count,
       // The sweep writes one record of its own, which does not belong to a retry.
       write_units: storage.write_units / count,
-      read_units: (swept.read_units + storage.read_units) / count,
-      sweep_read_units: swept.read_units / count,
-      sqs_requests: (totalRequests(dispatched) + totalRequests(queue)) / count,
+      read_units: (swept.storage.read_units + storage.read_units) / count,
+      sweep_read_units: swept.storage.read_units / count,
+      sqs_requests: (totalRequests(swept.queue) + totalRequests(queue)) / count,
       written: Object.fromEntries(
         Object.entries(storage.written).map(([name, units]) => [roles.get(name) ?? name, units / count]),
       ),
@@ -93,7 +80,7 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
       const items = await seedDue(world, count, shape);
       return measured(items, tableNames(world).notification_log, {
         sweep: () => dispatcher.run([{}]),
-        handle: () => drain(polled(lane, 10), sender),
+        handle: () => drain(poller.sqs, lane, sender, BATCH),
       });
     },
     async plain(count, shape) {
@@ -102,18 +89,10 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
       await putAll(world, PLAIN_TABLES.log, rows);
       return measured(rows, PLAIN_TABLES.log, {
         sweep: () => plainDispatcher.run([{ queue_url: plainLane.url }]),
-        handle: () => drain(polled(plainLane, 1), plainWorker),
+        handle: () => drain(poller.sqs, plainLane, plainWorker),
       });
     },
-    async stop() {
-      poller.destroy();
-      await Promise.all([dynamodb.close(), sqs.close()]);
-    },
   };
-}
-
-function readBoth(dynamodb: Meter, sqs: Meter): [Reading, Reading] {
-  return [dynamodb.read(), sqs.read()];
 }
 
 async function rowSize(world: World, TableName: string, item: Item | undefined): Promise<number> {

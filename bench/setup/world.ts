@@ -6,8 +6,6 @@ import { fnv1a } from '../../src/core/model/work-index.ts';
 import { sendJson, serve } from '../../src/http/loopback-server.ts';
 import { type AwsClients, awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { functionEnvironment, type ServiceEndpoints } from '../../src/local/emulator/lambda/environment.ts';
-import type { FunctionPlan } from '../../src/local/emulator/template/functions.ts';
-import type { LocalPlan } from '../../src/local/emulator/template/plan.ts';
 import { Teardown } from '../../src/local/processes/teardown.ts';
 import { DEFAULT_WORK_DIR } from '../../src/local/runtime/paths.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
@@ -18,23 +16,22 @@ import { startSes } from '../../src/local/stand-ins/ses.ts';
 import { startSqs } from '../../src/local/stand-ins/sqs.ts';
 import type { BenchContext } from '../benchmark.ts';
 import { PLAIN_QUEUE, PLAIN_TABLE_INPUTS } from '../plain/plain-tables.ts';
-import { generator } from './body.ts';
-import { deployedFunctions } from './deployed-functions.ts';
-import { type MeasuredFunction, startFunction } from './function.ts';
+import { type DeployedFunctions, deployedFunctions, tableNames } from './deployed-functions.ts';
+import { bundle, type MeasuredFunction, startFunction } from './function.ts';
+import { generator } from './rows.ts';
 
 /** The tables and queues of the deployed stack and of the plain reading, on stand-ins of their own. */
-export interface World {
+export interface World extends DeployedFunctions {
   readonly directory: string;
-  readonly plan: LocalPlan;
   readonly clients: AwsClients;
   readonly services: ServiceEndpoints;
   readonly receiver: Receiver;
   /** File with the functions' credentials and keys. */
   readonly secretsFile: string;
-  /** @param service folder under functions/ */
-  functionPlan(service: string): FunctionPlan;
   /** Starts a deployed function, or another bundle in its environment. */
   start(service: string, options?: StartOptions): Promise<MeasuredFunction>;
+  /** Adds what must be stopped with the world. */
+  until(name: string, stop: () => Promise<void>): void;
   stop(): Promise<void>;
 }
 
@@ -55,12 +52,45 @@ export interface WorldOptions {
 }
 
 /** An address where nothing listens: calls without a stand-in must fail and not reach AWS. */
-const NOWHERE = 'http://127.0.0.1:9';
+export const NOWHERE = 'http://127.0.0.1:9';
+export const SERVICES_NOWHERE: ServiceEndpoints = {
+  dynamodb: NOWHERE,
+  sqs: NOWHERE,
+  ses: NOWHERE,
+  lambda: NOWHERE,
+  simulator: NOWHERE,
+};
 
 const LEAST_TIMEOUT_SECONDS = 60;
 
 /** Failures in a benchmark are on purpose, so no breaker may open. */
 const NO_BREAKER = { min_samples: 1_000_000 };
+
+/** Runs a benchmark in a world of its own. */
+export async function inWorld<T>(
+  context: BenchContext,
+  run: (world: World) => Promise<T>,
+  options: WorldOptions = {},
+): Promise<T> {
+  const world = await startWorld(context, options);
+  try {
+    return await run(world);
+  } finally {
+    await world.stop();
+  }
+}
+
+/** CPU of a single GetItem in microseconds, which tells how fast the machine is now. */
+export async function singleCalls(world: World, calls = 500): Promise<() => Promise<number>> {
+  const fn = await world.start('send-webhook', { bundle: await bundle('bench/plain/get-item.ts', world.directory) });
+  const events = Array.from({ length: calls }, () => ({ table: tableNames(world).notification_log, log_id: 'none' }));
+  return async () => (await fn.run(events)).cpu_us / calls;
+}
+
+/** Node's heap limit as on Lambda and in the local runtime: a tenth of the memory is not for the heap. */
+export function heapOf({ planOf }: World, service: string): string[] {
+  return [`--max-old-space-size=${Math.floor(planOf(service).memoryMegabytes * 0.9)}`];
+}
 
 export async function startWorld(context: BenchContext, options: WorldOptions = {}): Promise<World> {
   const directory = mkdtempSync(join(context.home, 'world-'));
@@ -89,38 +119,35 @@ async function start(
   const receiver = await startReceiver();
   teardown.add('receiver', () => receiver.close());
 
-  const { plan, planOf, bundleOf } = deployedFunctions(stack, sqs.endpoint);
+  const deployed = deployedFunctions(stack, sqs.endpoint);
   const clients = awsClients(dynamodb.endpoint, sqs.endpoint);
   teardown.add('clients', async () => clients.destroy());
-  await createTables(clients.dynamodb, [...plan.tables.map(withoutStream), ...PLAIN_TABLE_INPUTS]);
-  await createQueues(clients.sqs, sqs.endpoint, [...plan.queues, { name: PLAIN_QUEUE, attributes: {} }]);
+  await createTables(clients.dynamodb, [...deployed.plan.tables.map(withoutStream), ...PLAIN_TABLE_INPUTS]);
+  await createQueues(clients.sqs, sqs.endpoint, [...deployed.plan.queues, { name: PLAIN_QUEUE, attributes: {} }]);
   prepareSecrets(secretsFile, receiver.url);
   const services: ServiceEndpoints = {
-    dynamodb: dynamodb.endpoint,
-    sqs: sqs.endpoint,
-    ses: ses?.endpoint ?? NOWHERE,
-    lambda: NOWHERE,
-    simulator: receiver.url,
+    ...SERVICES_NOWHERE,
+    ...{ dynamodb: dynamodb.endpoint, sqs: sqs.endpoint, simulator: receiver.url },
+    ...(ses && { ses: ses.endpoint }),
   };
   return {
+    ...deployed,
     directory,
-    plan,
     clients,
     services,
     receiver,
     secretsFile,
-    functionPlan: planOf,
     async start(service, { services: changed = {}, bundle, environment = {}, nodeOptions = [] } = {}) {
-      const deployed = planOf(service);
+      const plan = deployed.planOf(service);
       const started = await startFunction({
-        bundle: bundle ?? bundleOf(service),
-        handler: deployed.handler.split('.').at(-1) ?? '',
+        bundle: bundle ?? deployed.bundleOf(service),
+        handler: plan.handler.split('.').at(-1) ?? '',
         environment: {
-          ...functionEnvironment(deployed, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER }),
+          ...functionEnvironment(plan, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER }),
           ...environment,
         },
         // Benchmarks wait for answers on purpose, longer than a function's own time-out.
-        timeoutSeconds: Math.max(LEAST_TIMEOUT_SECONDS, deployed.timeoutSeconds),
+        timeoutSeconds: Math.max(LEAST_TIMEOUT_SECONDS, plan.timeoutSeconds),
         logFile: log(service),
         nodeOptions: [
           ...nodeOptions,
@@ -130,6 +157,7 @@ async function start(
       teardown.add(service, () => started.stop());
       return started;
     },
+    until: (name, stop) => teardown.add(name, stop),
     stop: () => teardown.run(),
   };
 }

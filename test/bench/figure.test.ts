@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge, type Measurement } from '../../bench/figure.ts';
-import { median } from '../../bench/statistics.ts';
+import { judge, type Measurement, median, toReference } from '../../bench/figure.ts';
 
 const measured = (changes: Partial<Measurement>): Measurement => ({
   id: 'id',
@@ -53,4 +52,12 @@ describe('the median', () => {
   it('of no values is an error, so that it cannot pass for a figure', () => {
     expect(() => median([])).toThrow(RangeError);
   });
+});
+
+it.each([
+  ['unchanged on an equally fast machine', 470, 100, 100],
+  ['halved on a machine with half the speed', 940, 100, 50],
+  ['doubled on a machine with twice the speed', 235, 100, 200],
+])('CPU time is %s', (_, call_us, cpu, expected) => {
+  expect(toReference(call_us)(cpu)).toBe(expected);
 });

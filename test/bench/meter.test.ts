@@ -10,10 +10,14 @@ import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Meter, startMeter, totalRequests } from '../../bench/setup/meter.ts';
 import { itemSize } from '../../bench/setup/metered-runs.ts';
+import { SERVICES_NOWHERE } from '../../bench/setup/world.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { createTables, type TableNames } from '../support/tables.ts';
 
 const settings = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+const meters: (() => Promise<void>)[] = [];
+const until = (_: string, stop: () => Promise<void>) => void meters.push(stop);
+const stopMeters = () => Promise.all(meters.splice(0).map((stop) => stop()));
 const due = (log_id: string, body = '') => ({
   log_id: { S: log_id },
   work_queue: { S: 'due#normal#1' },
@@ -31,12 +35,12 @@ describe('the meter in front of DynamoDB', () => {
   beforeAll(async () => {
     db = await startTestDynamoDb();
     tables = await createTables(db.client, 'meter');
-    meter = await startMeter(db.endpoint);
+    meter = await startMeter({ services: { ...SERVICES_NOWHERE, dynamodb: db.endpoint }, until }, 'dynamodb');
     client = new DynamoDBClient({ ...settings, endpoint: meter.url });
   });
   afterAll(async () => {
     client.destroy();
-    await meter.close();
+    await stopMeters();
     await db.stop();
   });
 
@@ -89,7 +93,7 @@ describe('the meter in front of SQS', () => {
   afterAll(() => server.stop());
 
   it('counts requests by operation', async () => {
-    const meter = await startMeter(server.address);
+    const meter = await startMeter({ services: { ...SERVICES_NOWHERE, sqs: server.address }, until }, 'sqs');
     const client = new SQSClient({ ...settings, endpoint: meter.url, useQueueUrlAsEndpoint: false });
     server.createQueue('lane');
     const QueueUrl = `${meter.url}/000000000000/lane`;
@@ -101,7 +105,7 @@ describe('the meter in front of SQS', () => {
     expect(reading.requests).toEqual({ SendMessage: 2, GetQueueAttributes: 1 });
     expect(totalRequests(reading)).toBe(3);
     client.destroy();
-    await meter.close();
+    await stopMeters();
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseOptions, UsageError, usage } from '../../bench/options.ts';
+import { parseOptions, UsageError, usage } from '../../bench/benchmark.ts';
 
 const NAMES = ['usage', 'memory'];
 

@@ -1,8 +1,7 @@
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { bodyOf } from '../../bench/setup/body.ts';
-import { eventsFor, expectNoFailures } from '../../bench/setup/lambda-poller.ts';
-import { dueItem, failedRow } from '../../bench/setup/rows.ts';
+import { eventsFor, expectNoFailures } from '../../bench/setup/lanes.ts';
+import { bodyOf, dueItem, failedRow } from '../../bench/setup/rows.ts';
 import { parseQueueMessage } from '../../src/adapters/sqs/queue-message-schema.ts';
 import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';

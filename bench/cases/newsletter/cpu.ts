@@ -1,17 +1,11 @@
 import type { Benchmark } from '../../benchmark.ts';
-import type { Measurement } from '../../figure.ts';
-import { REFERENCE_NOTE, toReference } from '../../reference-machine.ts';
-import { bundle } from '../../setup/bundle.ts';
-import { POST_NOTE } from '../../setup/newsletter/newsletter-stack.ts';
-import { newsletterWorld, seedMembers } from '../../setup/newsletter/newsletter-world.ts';
-import { tableNames } from '../../setup/table-names.ts';
-import { startWorld } from '../../setup/world.ts';
-import { median } from '../../statistics.ts';
+import { median, REFERENCE_NOTE, toReference } from '../../figure.ts';
+import { newsletterWorld, POST_NOTE, seedMembers } from '../../setup/newsletter.ts';
+import { inWorld, singleCalls } from '../../setup/world.ts';
 
 const MEMBERS = 5_000;
 const WARM_UP = 1;
 const ROUNDS = 3;
-const CALLS = 500;
 /** Nothing waits for the rate: the time of a pause is no work. */
 const PER_SECOND = 1_000_000;
 
@@ -22,22 +16,14 @@ const PER_SECOND = 1_000_000;
 export const newsletterCpu: Benchmark = {
   name: 'newsletter-cpu',
   describes: 'CPU of a recipient of a newsletter, prepared and sent by the SES client',
-  async run(context) {
-    const world = await startWorld(context);
-    const newsletters = await newsletterWorld(world, { per_second: PER_SECOND, per_day: -1 });
-    try {
+  run: (context) =>
+    inWorld(context, async (world) => {
+      const newsletters = await newsletterWorld(world, { per_second: PER_SECOND, per_day: -1 });
       context.step(`newsletter-cpu: ${MEMBERS} members`);
       await seedMembers(world, newsletters.names, MEMBERS);
       const prepare = await newsletters.start('newsletter-prepare');
       const send = await newsletters.start('newsletter-send');
-      const getItem = await world.start('send-webhook', {
-        bundle: await bundle('bench/variants/get-item.ts', world.directory),
-      });
-      const calls = Array.from({ length: CALLS }, () => ({
-        table: tableNames(world).notification_log,
-        log_id: 'none',
-      }));
-      const single = async () => (await getItem.run(calls)).cpu_us / CALLS;
+      const single = await singleCalls(world);
       const samples = { prepare: [] as number[], send: [] as number[], call: [] as number[] };
       for (let round = 0; round < WARM_UP + ROUNDS; round++) {
         context.step(`newsletter-cpu: round ${round + 1} of ${WARM_UP + ROUNDS}, ${MEMBERS} recipients`);
@@ -52,33 +38,27 @@ export const newsletterCpu: Benchmark = {
         samples.prepare.push(prepared);
         samples.send.push(sent);
       }
-      return [measurementOf(samples)];
-    } finally {
-      await newsletters.close();
-      await world.stop();
-    }
-  },
+      // Each round by the GetItems around it, because a machine is not equally fast in all rounds
+      // (docs/decisions/measured/cpu-and-rate.md#0125).
+      const scaled = (values: readonly number[]) =>
+        values.map((value, i) => toReference(samples.call[i] ?? Number.NaN)(value));
+      const [prepared, sent] = [scaled(samples.prepare), scaled(samples.send)];
+      return [
+        {
+          id: 'newsletter.cpu',
+          what: 'CPU of a recipient of a newsletter, prepared and sent',
+          figure: median(prepared.map((value, i) => value + (sent[i] ?? Number.NaN))),
+          unit: 'µs',
+          budget: { max: 150 },
+          note: `median of ${ROUNDS} emails to ${MEMBERS.toLocaleString('en')} members, after ${WARM_UP} to warm up; ${POST_NOTE}; ${REFERENCE_NOTE}`,
+          details: {
+            'µs to prepare, scaled': median(prepared),
+            'µs to send, scaled': median(sent),
+            'µs to prepare, least': Math.min(...samples.prepare),
+            'µs to send, least': Math.min(...samples.send),
+            'µs, a single GetItem': median(samples.call),
+          },
+        },
+      ];
+    }),
 };
-
-function measurementOf({ prepare, send, call }: Readonly<Record<'prepare' | 'send' | 'call', readonly number[]>>) {
-  // Each round by the GetItems around it, because a machine is not equally fast in all rounds
-  // (docs/decisions/measured/cpu-and-rate.md#0125).
-  const scaled = (values: readonly number[]) => values.map((value, i) => toReference(call[i] ?? Number.NaN)(value));
-  const [prepared, sent] = [scaled(prepare), scaled(send)];
-  return {
-    id: 'newsletter.cpu',
-    what: 'CPU of a recipient of a newsletter, prepared and sent',
-    figure: median(prepared.map((value, i) => value + (sent[i] ?? Number.NaN))),
-    unit: 'µs',
-    budget: { max: 150 },
-    note: `median of ${ROUNDS} emails to ${MEMBERS.toLocaleString('en')} members, after ${WARM_UP} to warm up; ${POST_NOTE}; ${REFERENCE_NOTE}`,
-    details: {
-      'µs to prepare, scaled': median(prepared),
-      'µs to send, scaled': median(sent),
-      'µs to prepare, least': Math.min(...prepare),
-      'µs to send, least': Math.min(...send),
-      'µs, a single GetItem': median(call),
-      'µs, a single GetItem, least': Math.min(...call),
-    },
-  } satisfies Measurement;
-}

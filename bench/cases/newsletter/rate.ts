@@ -11,9 +11,7 @@ import { synthesize } from '../../../src/local/runtime/synthesize.ts';
 import type { Benchmark } from '../../benchmark.ts';
 import type { Measurement } from '../../figure.ts';
 import { deployedFunctions } from '../../setup/deployed-functions.ts';
-import { TENANT } from '../../setup/newsletter/audience.ts';
-import { importMembers } from '../../setup/newsletter/imported-members.ts';
-import { newsletterNames, POST_NOTE, publish } from '../../setup/newsletter/newsletter-stack.ts';
+import { importMembers, newsletterNames, POST_NOTE, publish, TENANT } from '../../setup/newsletter.ts';
 
 const MEMBERS = 50_000;
 const PER_SECOND = 500;
@@ -40,7 +38,7 @@ export const newsletterRate: Benchmark = {
     const { dynamodb, sqs } = runtime.endpoints.endpoints;
     const clients = awsClients(dynamodb, sqs);
     try {
-      const names = newsletterNames(deployedFunctions(context.stack, sqs).planOf('newsletter-prepare'));
+      const names = newsletterNames(deployedFunctions(context.stack, sqs));
       await storeKeys(clients.dynamodb, names.data_keys);
       const key = await sendingKey(runtime, clients);
       await publish(EMAIL, names, clients);

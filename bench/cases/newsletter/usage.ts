@@ -1,17 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { SQSEvent } from 'aws-lambda';
-import { sqsEvent } from '../../../src/local/emulator/sources/sqs-event.ts';
-import { LOCAL_REGION } from '../../../src/local/emulator/template/references.ts';
 import type { BulkReceipt } from '../../../src/local/providers/ses/bulk-mails.ts';
 import type { Benchmark } from '../../benchmark.ts';
 import type { Measurement } from '../../figure.ts';
 import type { MeasuredFunction } from '../../setup/function.ts';
-import { expectNoFailures } from '../../setup/lambda-poller.ts';
-import { queueAt } from '../../setup/lane-queue.ts';
+import { eventOf, expectNoFailures, queueAt } from '../../setup/lanes.ts';
 import { type Meter, startMeter } from '../../setup/meter.ts';
-import { POST_NOTE } from '../../setup/newsletter/newsletter-stack.ts';
-import { type NewsletterWorld, newsletterWorld, seedMembers } from '../../setup/newsletter/newsletter-world.ts';
-import { startWorld, type World } from '../../setup/world.ts';
+import { type NewsletterWorld, newsletterWorld, POST_NOTE, seedMembers } from '../../setup/newsletter.ts';
+import { chunks } from '../../setup/rows.ts';
+import { inWorld, type World } from '../../setup/world.ts';
 
 const MEMBERS = 5_000;
 /** SES's rate decides how often the budget is asked, and whether calls are full. */
@@ -25,11 +21,10 @@ const ALONE = 200;
 export const newsletterUsage: Benchmark = {
   name: 'newsletter-usage',
   describes: 'write units of a recipient of a newsletter, and of its events',
-  async run(context) {
-    const world = await startWorld(context);
-    const meter = await startMeter(world.services.dynamodb);
-    const newsletters = await newsletterWorld(world, { per_second: PER_SECOND });
-    try {
+  run: (context) =>
+    inWorld(context, async (world) => {
+      const meter = await startMeter(world, 'dynamodb');
+      const newsletters = await newsletterWorld(world, { per_second: PER_SECOND });
       context.step(`newsletter-usage: ${MEMBERS} members`);
       await seedMembers(world, newsletters.names, MEMBERS);
       const metered = { services: { dynamodb: meter.url } };
@@ -41,12 +36,7 @@ export const newsletterUsage: Benchmark = {
       const events = await newsletters.start('newsletter-events', metered);
       context.step(`newsletter-usage: ${2 * MEMBERS} events`);
       return [...figures, ...(await eventWrites(world, newsletters, meter, events))];
-    } finally {
-      await meter.close();
-      await newsletters.close();
-      await world.stop();
-    }
-  },
+    }),
 };
 
 async function recipientWrites(
@@ -92,7 +82,7 @@ async function eventWrites(
   events: MeasuredFunction,
 ): Promise<Measurement[]> {
   const mails = await receipts(EMAIL);
-  const { arn } = queueAt(world, world.functionPlan('newsletter-events').name);
+  const { arn } = queueAt(world, world.planOf('newsletter-events').name);
   const units = async (groups: readonly MailEvents[]) => {
     meter.read();
     const { results } = await events.run(eventsOf(groups, arn));
@@ -100,9 +90,7 @@ async function eventWrites(
     return meter.read().write_units;
   };
   const byBatch = [...Map.groupBy(mails, ({ tags }) => tags['chunk']?.split('-')[0] ?? '').values()];
-  const groups = byBatch.flatMap((batch) =>
-    Array.from({ length: Math.ceil(batch.length / TOGETHER) }, (_, i) => batch.slice(i * TOGETHER, (i + 1) * TOGETHER)),
-  );
+  const groups = byBatch.flatMap((batch) => chunks(batch, TOGETHER));
   const sends = await units(groups.map((group) => ({ mails: group, event: 'Send' })));
   const deliveries = await units(groups.map((group) => ({ mails: group, event: 'Delivery' })));
   const readers = mails.slice(0, ALONE);
@@ -138,18 +126,8 @@ interface MailEvents {
 /** The invocations of the function of newsletter events, with messages as the rules of EventBridge make them. */
 function eventsOf(groups: readonly MailEvents[], queueArn: string): SQSEvent[] {
   return groups.map(({ mails, event }) => {
-    const messages = mails.map(({ tags }) => ({
-      MessageId: randomUUID(),
-      ReceiptHandle: randomUUID(),
-      Body: JSON.stringify({
-        version: 1,
-        event,
-        at: new Date().toISOString(),
-        email_id: tags['email_id'],
-        chunk: tags['chunk'],
-        n: tags['n'],
-      }),
-    }));
-    return sqsEvent(messages, queueArn, LOCAL_REGION);
+    const at = new Date().toISOString();
+    const bodies = mails.map(({ tags: { email_id, chunk, n } }) => ({ version: 1, event, at, email_id, chunk, n }));
+    return eventOf(bodies, queueArn);
   });
 }

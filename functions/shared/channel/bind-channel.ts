@@ -34,7 +34,7 @@ import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
 
 /** A function is deployed with its channel, and with all that this has. */
-export function ownLanes(channel: Channel, queues: StageLanes<string>): Record<Lane, string> {
+function ownLanes(channel: Channel, queues: StageLanes<string>): Record<Lane, string> {
   const own = queues[channel];
   if (own === undefined) throw new Error(`LANE_QUEUES has no ${channel}, whose function this is`);
   return own;

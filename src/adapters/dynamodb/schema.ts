@@ -129,4 +129,3 @@ export const TABLES = {
   },
 } as const satisfies Readonly<Record<string, TableSchema>>;
 
-export type TableRole = keyof typeof TABLES;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bodyOf } from '../../../bench/setup/body.ts';
 import { itemSize } from '../../../bench/setup/metered-runs.ts';
-import { failedRow } from '../../../bench/setup/rows.ts';
+import { bodyOf, failedRow } from '../../../bench/setup/rows.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { DeleteMessageBatchCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
+import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
+import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
+import { queueUrl } from '../../src/local/stand-ins/create-queues.ts';
+import { tableNames, variableOf } from './deployed-functions.ts';
+import type { MeasuredFunction } from './function.ts';
+import { bodyOf, chunks, putAll, seedDue } from './rows.ts';
+import type { World } from './world.ts';
+
+/** The standard lane of a channel, which takes `normal` notifications. */
+export function standardLane(world: World, service: string): Queue {
+  const lanes: Record<string, { standard?: unknown }> = JSON.parse(variableOf(world.planOf(service), 'LANE_QUEUES'));
+  const url = String(lanes[service.replace('send-', '')]?.standard);
+  return queueAt(world, url.split('/').at(-1) ?? '');
+}
+
+export function queueAt(world: World, name: string) {
+  return {
+    url: queueUrl(world.services.sqs, name),
+    arn: `arn:aws:sqs:${LOCAL_REGION}:${LOCAL_ACCOUNT}:${name}`,
+  };
+}
+
+export type Queue = ReturnType<typeof queueAt>;
+
+/**
+ * Gives a queue's messages to a function until the queue is empty, with the requests that Lambda makes: one receive and
+ * one delete per batch. The last receive finds nothing and is counted, too.
+ * @returns the number of handled messages
+ * @throws Error when the function reports a failed message
+ */
+export async function drain(
+  client: SQSClient,
+  { url: QueueUrl, arn }: Queue,
+  fn: Pick<MeasuredFunction, 'run'>,
+  batchSize = 1,
+): Promise<number> {
+  for (let handled = 0; ; ) {
+    const receive = { QueueUrl, MaxNumberOfMessages: batchSize, MessageSystemAttributeNames: ['All' as const] };
+    const { Messages = [] } = await client.send(new ReceiveMessageCommand({ ...receive, WaitTimeSeconds: 0 }));
+    if (Messages.length === 0) return handled;
+    const { results } = await fn.run([sqsEvent(Messages, arn, LOCAL_REGION)]);
+    expectNoFailures(results);
+    const Entries = Messages.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
+    await client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
+    handled += Messages.length;
+  }
+}
+
+/** @throws Error when the handler reported a message as failed, because a delivery was to be measured */
+export function expectNoFailures(results: readonly unknown[]): void {
+  const failed = results.flatMap((result) => (result as SQSBatchResponse | null)?.batchItemFailures ?? []);
+  if (failed.length > 0) throw new Error(`${failed.length} messages came back; the function's log says why`);
+}
+
+/** Events for due rows as the sweep would queue them, for benchmarks that measure the function without a queue. */
+export function eventsFor(items: readonly Item[], queueArn: string, batchSize: number): SQSEvent[] {
+  const messages = items.map((item) => {
+    const text = (name: string) => item[name]?.S ?? '';
+    const named = { log_id: text('log_id'), tenant_id: text('tenant_id') };
+    const routed = { channel: text('channel'), priority: text('priority'), due: text('work_at') };
+    return { version: 1, ...named, ...routed, run_id: 'sweep-bench' };
+  });
+  return chunks(messages, batchSize).map((some) => eventOf(some, queueArn));
+}
+
+/** Lambda's event for messages that are received for the first time. */
+export function eventOf(bodies: readonly object[], queueArn: string): SQSEvent {
+  const now = String(Date.now());
+  const messages = bodies.map((body) => ({
+    ...{ MessageId: randomUUID(), ReceiptHandle: randomUUID(), Body: JSON.stringify(body) },
+    Attributes: {
+      ...{ ApproximateReceiveCount: '1', SenderId: 'bench' },
+      ...{ SentTimestamp: now, ApproximateFirstReceiveTimestamp: now },
+    },
+  }));
+  return sqsEvent(messages, queueArn, LOCAL_REGION);
+}
+
+/** Size of the function's batches. */
+export const BATCH = 10;
+
+/** Conditions under which webhooks are delivered. */
+export interface Conditions {
+  readonly name: string;
+  /** The receiver's path. */
+  readonly path: '/ok' | '/slow/ok' | '/flaky/ok';
+  readonly tenants: number;
+}
+
+/** Due notifications that can be delivered again and again. */
+interface WebhookPasses {
+  /**
+   * Makes the rows due again and delivers them. What the receiver refused is made due, and delivered, once more.
+   * @returns milliseconds of CPU per delivered notification
+   * @throws Error when the receiver did not get what it should
+   */
+  run(fn: MeasuredFunction): Promise<number>;
+}
+
+export async function webhookPasses(world: World, count: number, conditions: Conditions): Promise<WebhookPasses> {
+  const items = await seedDue(world, count, {
+    channel: 'webhook',
+    recipient: `${world.receiver.url}${conditions.path}`,
+    body: bodyOf(1024),
+    integration: SAMPLE_INTEGRATIONS.webhook,
+    tenants: conditions.tenants,
+  });
+  const { arn } = standardLane(world, 'send-webhook');
+  const deliver = async (fn: MeasuredFunction, due: readonly Item[]) => {
+    await putAll(world, tableNames(world).notification_log, due);
+    const before = world.receiver.count();
+    const { results, cpu_us } = await fn.run(eventsFor(due, arn, BATCH));
+    expectNoFailures(results);
+    const sent = world.receiver.count() - before;
+    if (sent !== due.length) throw new Error(`${conditions.name}: ${sent} posts were received, ${due.length} expected`);
+    return cpu_us;
+  };
+  return {
+    async run(fn) {
+      const first = await deliver(fn, items);
+      const refused = world.receiver.takeRefused();
+      const due = items.filter(({ log_id }) => refused.has(log_id?.S ?? ''));
+      const again = await deliver(fn, due);
+      const twice = world.receiver.takeRefused().size;
+      if (twice > 0) throw new Error(`${conditions.name}: ${twice} were refused at their second try, too`);
+      return (first + again) / 1000 / items.length;
+    },
+  };
+}
