@@ -62,8 +62,10 @@ function requests({ receiver }: World, name: string, count: number, kilobytes: n
   return Array.from({ length: count }, (_, i) => ({
     version: '2.0',
     routeKey: 'POST /v1/notifications',
+    rawPath: '/v1/notifications',
+    rawQueryString: '',
     headers: { 'idempotency-key': `${name}-${i}` },
-    requestContext: { authorizer: { lambda } },
+    requestContext: { http: { method: 'POST' }, authorizer: { lambda } },
     isBase64Encoded: false,
     body: JSON.stringify({
       channel: 'webhook',

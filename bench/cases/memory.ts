@@ -7,7 +7,7 @@ import { PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { tableNames } from '../setup/deployed-functions.ts';
 import { bundle } from '../setup/function.ts';
 import { BATCH, eventsFor, standardLane } from '../setup/lanes.ts';
-import { bodyOf, failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
+import { bodyOf, dueAgain, failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
 import { heapOf, inWorld, type World } from '../setup/world.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -40,7 +40,7 @@ async function peakOf(channel: Channel, world: World, { step }: BenchContext, pl
   const posts = world.receiver.count();
   let outcome = await fn.run(events);
   for (let pass = 1; pass < PASSES; pass++) {
-    await putAll(world, tableNames(world).notification_log, items);
+    await putAll(world, tableNames(world).notification_log, dueAgain(items, pass));
     outcome = await fn.run(events);
   }
   await fn.stop();

@@ -28,11 +28,11 @@ export const STAGES_AT_REST = {
 
 const HOURS = 730;
 const SECONDS = HOURS * 3_600;
-/** Lambda polls an idle queue so often for each event source. */
+/** Polls of an idle queue by Lambda, per event source and month. */
 const RECEIVES = 15 * 60 * HOURS;
 /**
- * DynamoDB asks KMS for the key of a table again after so many seconds without a call, for each role. A run between two
- * others that are so far apart leaves no such pause.
+ * Seconds without a call after which DynamoDB asks KMS for the key of a table again, for each role. Runs that are closer
+ * together leave no such pause.
  */
 const KEY_CACHE_SECONDS = 300;
 /** A run that finds nothing: billed seconds of a warm function, gigabytes of its lines and Lambda's, tables that it reads. */

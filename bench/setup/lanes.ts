@@ -8,7 +8,7 @@ import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { queueUrl } from '../../src/local/stand-ins/create-queues.ts';
 import { tableNames, variableOf } from './deployed-functions.ts';
 import type { MeasuredFunction } from './function.ts';
-import { bodyOf, chunks, putAll, seedDue } from './rows.ts';
+import { bodyOf, chunks, dueAgain, putAll, seedDue } from './rows.ts';
 import type { World } from './world.ts';
 
 /** The standard lane of a channel, which takes `normal` notifications. */
@@ -111,8 +111,9 @@ export async function webhookPasses(world: World, count: number, conditions: Con
     tenants: conditions.tenants,
   });
   const { arn } = standardLane(world, 'send-webhook');
+  let pass = 0;
   const deliver = async (fn: MeasuredFunction, due: readonly Item[]) => {
-    await putAll(world, tableNames(world).notification_log, due);
+    await putAll(world, tableNames(world).notification_log, dueAgain(due, pass++));
     const before = world.receiver.count();
     const { results, cpu_us } = await fn.run(eventsFor(due, arn, BATCH));
     expectNoFailures(results);

@@ -152,6 +152,16 @@ export function chunks<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
+/**
+ * The rows, due for attempts that have no records yet. Over the records of an earlier pass, writing costs two reads and
+ * a put more for each of them, which no delivery pays.
+ * @param pass number of the pass, from 0
+ */
+export function dueAgain(items: readonly Item[], pass: number): Item[] {
+  const attempted = (item: Item) => Number(item['last_attempt']?.N ?? 0) + 100 * pass;
+  return items.map((item) => ({ ...item, last_attempt: { N: String(attempted(item)) } }));
+}
+
 /** Puts items and replaces existing ones. A dozen bodies of 256 KB are within what a call takes. */
 export async function putAll({ clients }: World, table: string, items: readonly Item[]): Promise<void> {
   for (const some of chunks(items, 12)) await putItems(clients.dynamodb, table, some);

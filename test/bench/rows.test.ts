@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { eventsFor, expectNoFailures } from '../../bench/setup/lanes.ts';
-import { bodyOf, dueItem, failedRow } from '../../bench/setup/rows.ts';
+import { bodyOf, dueAgain, dueItem, failedRow } from '../../bench/setup/rows.ts';
 import { parseQueueMessage } from '../../src/adapters/sqs/queue-message-schema.ts';
 import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
@@ -45,6 +45,13 @@ describe("the benchmarks' notifications", () => {
       due: NOW.toISOString(),
       channel: 'webhook',
     });
+  });
+
+  it('come again for attempts that have no records yet', () => {
+    const item = { ...dueItem(SHAPE, NOW, 'log-1'), last_attempt: { N: '2' } };
+    const [first, second] = [0, 1].map((pass) => Number(dueAgain([item], pass)[0]?.['last_attempt']?.N));
+    expect(first).toBe(2);
+    expect(second).toBeGreaterThan(50);
   });
 
   it('count as delivered only when the function reports none as failed', () => {
