@@ -3,7 +3,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { sweepIntervalSeconds } from '../../lib/config/schedule-expression.ts';
 import { parseStageConfig, type StageConfigInput } from '../../lib/config/stage-config.ts';
 import { NotificationRetryStack } from '../../lib/notification-retry-stack.ts';
-import { definitionOf, METRICS, type MetricName } from '../../src/core/model/metrics.ts';
+import { METRICS, type MetricName } from '../../src/core/model/metrics.ts';
 import { UNIT_PRICES as PRICE } from './unit-prices.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
@@ -174,7 +174,7 @@ function customMetrics(resources: Resources, runs: readonly Run[]): number {
   );
   channels.delete('');
   return (Object.keys(METRICS) as MetricName[]).reduce((sum, name) => {
-    const { idle, from, by, only } = definitionOf(name);
+    const { idle, from, by, only } = METRICS[name];
     const run = runs.find(({ service, asked }) => service === from && asked === '');
     if (idle === undefined || run === undefined || run.environment['POWERTOOLS_METRICS_DISABLED']) return sum;
     if (idle === 'full' && run.environment['MONITORING'] === 'critical') return sum;

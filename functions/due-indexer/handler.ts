@@ -7,8 +7,7 @@ import { type IndexShards, shardsForWriting } from '../../src/core/model/index-s
 import { traceIdOf } from '../../src/core/model/trace.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 export interface DueIndexerDeps extends Omit<IndexDeps, 'shards'> {

@@ -13,8 +13,13 @@ import { type BudgetStatus, budgetStatus } from '../../src/core/pacing/budget-st
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { STORAGE_LIMITS } from '../shared/runtime/clients/lean.ts';
 import { monitorEnv, parseEnv } from '../shared/runtime/env.ts';
-import { count, countBy } from '../shared/runtime/metrics.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import {
+  count,
+  countBy,
+  createObservability,
+  type Observability,
+  withObservability,
+} from '../shared/runtime/observability.ts';
 
 export interface MonitorDeps extends ReportDeathsDeps {
   readonly openBreakers: (now: Date) => Promise<Record<Channel, number>>;

@@ -12,9 +12,8 @@ import { createWarming } from '../../src/core/newsletter/warming/domain-warming.
 import { jobLog } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb } from '../shared/newsletter/message-function.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Batches of emails that are applied at once. */

@@ -19,9 +19,8 @@ import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
 import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createPacer, type PacerEnv } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

@@ -21,8 +21,7 @@ import {
 import { type IndexShards, shardsForWriting } from '../../src/core/model/index-shards.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv, reconcilerEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 export interface ReconcilerDeps

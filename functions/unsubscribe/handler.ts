@@ -14,9 +14,8 @@ import {
 import { emailOf, type UnsubscribeDeps, unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
 import { unsubscribeEnv } from '../shared/runtime/newsletter-env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 export interface UnsubscribeFunctionDeps extends UnsubscribeDeps {

@@ -30,7 +30,7 @@ interface TimedTest {
 const switches: Switches = {};
 Object.assign(globalThis, { __stryker__: switches });
 
-/** A mutant that is met so much more often than the original is in an endless loop. */
+/** A mutant that is met this many times as often as the original is in an endless loop. */
 const HIT_FACTOR = 100;
 /** Beyond this, a test is waiting for something that does not come. Other work on the machine makes a test slow, too. */
 const TEST_MS = 10_000;

@@ -1,31 +1,19 @@
+import { ExplainedError } from '../core/model/explained-error.ts';
 /** Exit code: the command could not be carried out. */
 export const EXIT_FAILED = 1;
 /** Exit code: an argument, an option or a setting is wrong. */
 export const EXIT_USAGE = 2;
 
 /** An error whose message tells the operator what to do. */
-export class OperatorError extends Error {
+export class OperatorError extends ExplainedError {
   override readonly name = 'OperatorError';
-  readonly exitCode: number;
+  override readonly exitCode: number;
 
   constructor(message: string, exitCode: number = EXIT_FAILED) {
     super(message);
     this.exitCode = exitCode;
   }
 }
-
-/**
- * Errors of other modules whose message tells the operator what to do. They are known by name, because the package of
- * the spool's commands does not contain most of these modules.
- */
-const SELF_EXPLANATORY_ERRORS = new Set([
-  'DeploymentNotFoundError',
-  'Problem',
-  'SecretUnavailableError',
-  'RedriveFailedError',
-  'RedriveRunningError',
-  'SpoolLockedError',
-]);
 
 export interface DescribedError {
   /** One line: what is wrong, and what the operator can do. */
@@ -40,7 +28,9 @@ export function describeError(error: unknown): DescribedError {
   // First, because it may be the cause of an error that explains itself: a stack or a secret that cannot be read.
   const denial = denialIn(error);
   if (denial !== undefined) return failed(describeDenial(denial));
-  if (SELF_EXPLANATORY_ERRORS.has(error.name)) return failed(error.message);
+  // The client stands alone: its error is known by name.
+  if (error.name === 'SpoolLockedError') return failed(error.message);
+  if (error instanceof ExplainedError) return { message: error.message, exitCode: error.exitCode };
   if (/CredentialsProvider|ExpiredToken|UnrecognizedClient|InvalidClientTokenId/i.test(error.name)) {
     return failed(`AWS does not know you (${error.message}): sign in to the deployment's account, or add --local.`);
   }

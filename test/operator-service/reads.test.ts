@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { count } from '../../functions/shared/runtime/metrics.ts';
+import { count } from '../../functions/shared/runtime/observability.ts';
 import { recipientHash } from '../../src/adapters/signing/hashed-ids.ts';
 import { HistoryUnavailableError } from '../../src/core/operator/views/outcome-series.ts';
 import { deadRow, HASH_KEY, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';

@@ -29,7 +29,7 @@ interface Letters {
   readonly dead_letters: readonly { readonly log_id: string; readonly state: string }[];
 }
 
-/** Waits until every notification is dead after so many attempts, each with its letter in the DLQ, and only that. */
+/** Waits until every notification is dead after this number of attempts, each with one letter in the DLQ. */
 async function allDead(last_attempt: number): Promise<void> {
   const isDead = (row: Record<string, unknown>) =>
     row['last_attempt'] === last_attempt && String(row['work_queue']).startsWith('dead');

@@ -85,7 +85,7 @@ export const UNCOUNTED = { send_attempts: 1, attempts_left: 5, retry_count: 0 } 
 /** The run of each message that a worker of setUp() queues itself: it can pass for no redrive of another one. */
 export const NEXT_RUN = 'sweep-1#000000';
 
-/** What a settlement writes about a next attempt. A message is queued at once if SQS can delay it so long. */
+/** What a settlement writes about a next attempt. A message is queued at once if SQS can delay it until then. */
 export function dueAgain(ms: number): Partial<NotificationRow> {
   const next_retry_at = new Date(NOW.getTime() + ms).toISOString();
   const queued_for = ms <= 15 * MINUTE ? { queued_for: next_retry_at.slice(11, 19) } : {};

@@ -30,7 +30,7 @@ const quiet = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics
 const clock = () => T0;
 const PATTERNS: readonly JsonObject[] = FOREIGN_ROWS.map(({ pattern }) => JSON.parse(pattern));
 const URL = 'http://localhost/000000000000/lane';
-/** SQS moves a message to the DLQ after so many receives. */
+/** Receives after which SQS moves a message to the DLQ. */
 const RECEIVES = 5;
 
 type IndexerFactory = typeof import('../../functions/due-indexer/handler.ts')['createHandler'];

@@ -26,8 +26,7 @@ import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.t
 import { type ReceiverAsk, ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import { createDynamoDb, pipelineState } from '../runtime/clients/dynamodb.ts';
 import type { parseEnv, senderEnv } from '../runtime/env.ts';
-import { count } from '../runtime/metrics.ts';
-import { createObservability, type Observability, withObservability } from '../runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../runtime/observability.ts';
 import type { PacerEnv } from '../runtime/pacer.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { createHandler } from './channel-function.ts';

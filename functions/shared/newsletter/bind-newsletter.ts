@@ -6,8 +6,8 @@ import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/emai
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
 import { type JobRetries, withRetries } from '../../../src/core/newsletter/model/job-retries.ts';
 import type { JobEvent, JobLog } from '../../../src/core/newsletter/model/ports.ts';
-import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
+import { count } from '../runtime/observability.ts';
 import { queuesOnFirstMessage } from './on-first-email.ts';
 
 interface NewsletterEnv {

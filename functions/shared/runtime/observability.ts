@@ -3,6 +3,7 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
+import { METRICS, type MetricDefinition, type MetricName } from '../../../src/core/model/metrics.ts';
 
 /** The outputs of every function: structured logs and embedded metrics. Neither contains personal data. */
 export interface Observability {
@@ -34,4 +35,27 @@ export function withObservability<Event, Result>(
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .use(publishing(metrics))
     .handler(handler);
+}
+
+/** Adds to a metric of the catalogue, in the metric's unit. */
+export function count(metrics: Observability['metrics'], name: MetricName, value = 1): void {
+  if (isWanted(name)) metrics.addMetric(name, METRICS[name].unit, value);
+}
+
+/** Adds to a metric that needs dimensions beyond the function's defaults. */
+export function countBy(
+  metrics: Observability['metrics'],
+  name: MetricName,
+  dimensions: Readonly<Partial<Record<MetricDefinition['by'][number], string>>>,
+  value = 1,
+): void {
+  if (!isWanted(name)) return;
+  const single = metrics.singleMetric();
+  single.addDimensions({ ...dimensions });
+  single.addMetric(name, METRICS[name].unit, value);
+}
+
+/** With the stage's monitoring off, Powertools itself writes none. */
+function isWanted(name: MetricName): boolean {
+  return process.env['MONITORING'] !== 'critical' || METRICS[name].idle !== 'full';
 }

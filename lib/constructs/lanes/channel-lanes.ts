@@ -79,7 +79,7 @@ export class ChannelLanes extends Construct {
     this.sender.addEventSource(
       new SqsEventSource(this[lane], {
         batchSize: config.batchSize[channel][lane],
-        // Batches become cheap, and an urgent notification comes so much later at worst.
+        // Batches become cheap; an urgent notification comes later by this window at worst.
         maxBatchingWindow: Duration.seconds(config.batchWindowSeconds[channel][lane]),
         maxConcurrency: config.concurrency[channel][lane],
         reportBatchItemFailures: true,

@@ -1,10 +1,11 @@
 import type { Context, Script } from 'node:vm';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 
 /** Wall-clock time, well below the timeout of the send: a conversion keeps the rest of its batch waiting. */
 const CONVERSION_MS = 5_000;
 
 /** The conversion took too long. The machine may have been slow, so the content is not refused for good. */
-export class ConversionTooSlowError extends Error {
+export class ConversionTooSlowError extends ExplainedError {
   override readonly name = 'ConversionTooSlowError';
 }
 

@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Channel, StageLanes } from '../../core/model/channels.ts';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import type { MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import type { Sealer } from '../sealing/sealer.ts';
@@ -71,6 +72,6 @@ interface ClientOptions {
 }
 
 /** The deployment was not found. The message says what to do. */
-export class DeploymentNotFoundError extends Error {
+export class DeploymentNotFoundError extends ExplainedError {
   override readonly name = 'DeploymentNotFoundError';
 }

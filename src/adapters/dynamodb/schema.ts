@@ -128,4 +128,3 @@ export const TABLES = {
     indexes: {},
   },
 } as const satisfies Readonly<Record<string, TableSchema>>;
-

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 import { bareHost, createTargetGuard, type TargetGuardOptions } from './target-guard.ts';
 
 /**
@@ -33,7 +34,7 @@ export interface HttpAnswer {
 }
 
 /** No answer came. The message never names the target, because it may go into logs and records. */
-export class NetworkFault extends Error {
+export class NetworkFault extends ExplainedError {
   override readonly name = 'NetworkFault';
   /** `TIMEOUT`, `TARGET_REFUSED`, or Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, …). */
   readonly code: string;

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import * as v from 'valibot';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 
 /** Ports to which an integration may post beside 443 and those of the stage. */
 export const targetPorts = v.optional(
@@ -36,7 +37,7 @@ export interface TargetGuardOptions {
 }
 
 /** Says what is wrong with a target without naming it, because the URL of a webhook is a credential. */
-export class TargetRefusedError extends Error {
+export class TargetRefusedError extends ExplainedError {
   override readonly name = 'TargetRefusedError';
   readonly code = 'TARGET_REFUSED';
 }

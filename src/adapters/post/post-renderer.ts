@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import type { EmailContent } from '../../core/newsletter/model/email.ts';
 import { MERGE_USE, mergeUses } from '../../core/newsletter/model/merge-fields.ts';
@@ -14,7 +15,7 @@ import { parseSegment } from '../nql/parse-segment.ts';
 const MAX_PARTS = 30;
 
 /** A post that cannot be rendered; the message says what would be right. */
-export class PostError extends Error {
+export class PostError extends ExplainedError {
   override readonly name = 'PostError';
 }
 

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 import type { DataKeys, SealPurpose } from './data-keys.ts';
 
 /** What a sealed text belongs to. It opens for this owner only. */
@@ -21,7 +22,7 @@ export interface Sealer {
 }
 
 /** The sealed text will never open for this owner. The message says where and why, and quotes nothing of the text. */
-export class SealRefusedError extends Error {
+export class SealRefusedError extends ExplainedError {
   override readonly name = 'SealRefusedError';
   readonly reason: SealFault;
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 
 /** Gives credentials and local keys by name, as text. */
 export interface SecretSource {
@@ -14,7 +15,7 @@ export interface SecretSource {
 export type SecretFault = 'denied' | 'malformed' | 'temporary';
 
 /** A secret could not be read. The message names the secret and the reason, never the value. */
-export class SecretUnavailableError extends Error {
+export class SecretUnavailableError extends ExplainedError {
   override readonly name = 'SecretUnavailableError';
   readonly fault: SecretFault;
 

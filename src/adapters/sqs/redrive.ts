@@ -6,6 +6,7 @@ import {
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
 import type { StageLanes } from '../../core/model/channels.ts';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
 import { createRetryQueue, returnToQueue } from './lanes.ts';
@@ -34,12 +35,12 @@ export interface RedriveResult {
 }
 
 /** Another redrive of the queue is running. SQS allows one at a time. */
-export class RedriveRunningError extends Error {
+export class RedriveRunningError extends ExplainedError {
   override readonly name = 'RedriveRunningError';
 }
 
 /** The redrive ended early. All messages that it did not move are still in the dead-letter queue. */
-class RedriveFailedError extends Error {
+class RedriveFailedError extends ExplainedError {
   override readonly name = 'RedriveFailedError';
 }
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 import type { SweepRequest } from '../../core/sweep/sweep-run.ts';
 
 export interface RetryJobOptions {
@@ -10,8 +11,9 @@ export interface RetryJobOptions {
 }
 
 /** Unknown or wrong arguments. The message names each of them. */
-export class JobUsageError extends Error {
+export class JobUsageError extends ExplainedError {
   override readonly name = 'JobUsageError';
+  override readonly exitCode = 2;
 }
 
 export const USAGE = `Usage: npm run batch:notification-retry -- [options]

@@ -59,7 +59,10 @@ export interface Settled {
  */
 export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps): Promise<Settled> {
   const { row, run_id } = attempt;
-  const { verdict, message: successor } = await failOver(row, attempt.verdict, run_id, deps);
+  const final = attempt.verdict.status === 'FAILED';
+  const { verdict, message: successor } = final
+    ? await failOver(row, attempt.verdict, run_id, deps)
+    : { verdict: attempt.verdict };
   const next = successor ?? nearRetry(attempt, verdict, deps);
   const queued = next ? await queueAt(next, deps) : {};
   const change = settlementOf({ ...attempt, verdict }, { queued: !('requeue_error' in queued) });

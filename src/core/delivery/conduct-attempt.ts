@@ -1,4 +1,5 @@
 import type { ProviderErrorType } from '../model/error-types.ts';
+import { ExplainedError } from '../model/explained-error.ts';
 import {
   arrived,
   hasContent,
@@ -73,7 +74,7 @@ export interface ContentStore {
 }
 
 /** The content will never become readable. The message says why, without quoting the content. */
-export class ContentUnreadableError extends Error {
+export class ContentUnreadableError extends ExplainedError {
   override readonly name = 'ContentUnreadableError';
 }
 

@@ -1,5 +1,6 @@
 import type { Channel } from '../model/channels.ts';
 import { setAside } from '../model/column-rules.ts';
+import { ExplainedError } from '../model/explained-error.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import { type ForeignRow, hasContent, type NotificationContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
@@ -41,7 +42,7 @@ export interface ContentOwner {
 }
 
 /** The storage will never accept this, for instance an item beyond its size limit. The message names the rule. */
-export class RowUnstorableError extends Error {
+export class RowUnstorableError extends ExplainedError {
   override readonly name = 'RowUnstorableError';
 }
 

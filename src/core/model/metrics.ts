@@ -25,7 +25,6 @@ export interface MetricDefinition {
     | 'unsubscribe';
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
-  readonly meaning: string;
   /**
    * Written also while nothing happens, and thus paid for the whole month: with full monitoring only, or also with
    * critical, whose alarms read it.
@@ -46,120 +45,83 @@ const newsletterEvents = { from: 'newsletter-events', by: [], unit: 'Count' } as
 const newsletterJob = { from: 'newsletter-job', by: [], unit: 'Count' } as const;
 const intake = { from: 'api-intake', by: [], unit: 'Count' } as const;
 
-export const METRICS = {
+const CATALOGUE = {
   // Channel functions
-  Attempts: { ...send, meaning: 'calls to the provider' },
-  Delivered: { ...send, meaning: 'attempts that the provider accepted' },
-  Retries: { ...send, meaning: 'attempts that were no first send, and that nobody asked for' },
-  RetriesDelivered: { ...send, meaning: 'retries among these that the provider accepted' },
-  ManualRetries: { ...send, meaning: 'retries that end users asked for, through the API' },
-  Retried: { ...send, meaning: 'attempts after which another one is planned' },
-  Stopped: { ...send, meaning: 'given up without a dead letter' },
-  DeadLettered: { ...send, meaning: 'given up, and waiting for an operator in the DLQ; unreadable messages too' },
-  FailedAttempts: { ...sendByError, meaning: 'attempts that the provider refused' },
-  GivenUp: { ...sendByError, meaning: 'given up, by failure_reason' },
-  SendDuration: { ...send, unit: 'Milliseconds', meaning: 'from the call to the provider to its answer' },
-  ProcessingDelay: { ...send, unit: 'Seconds', meaning: 'from the time an attempt was due to its start' },
-  LaneDelay: { ...send, unit: 'Seconds', meaning: 'the part of ProcessingDelay after the message was queued' },
-  Faults: { ...send, meaning: 'messages that came back because of a fault of ours, not of a provider' },
-  Held: { ...send, meaning: 'attempts held because a breaker is open' },
-  Paced: { ...send, meaning: 'messages postponed because the provider allows no more now' },
-  PacingWait: { ...send, unit: 'Seconds', meaning: 'time that attempts of a batch waited for their turn' },
-  BreakersOpened: { ...send, meaning: 'breakers that opened' },
-  BreakersClosed: { ...send, meaning: 'breakers that closed' },
-  FailedOver: { ...send, meaning: 'notifications continued on their fallback channel' },
+  Attempts: send, // calls to the provider
+  Delivered: send, // attempts that the provider accepted
+  Retries: send, // attempts that were no first send, and that nobody asked for
+  RetriesDelivered: send, // retries among these that the provider accepted
+  ManualRetries: send, // retries that end users asked for, through the API
+  Retried: send, // attempts after which another one is planned
+  Stopped: send, // given up without a dead letter
+  DeadLettered: send, // given up, and waiting for an operator in the DLQ; unreadable messages too
+  FailedAttempts: sendByError, // attempts that the provider refused
+  GivenUp: sendByError, // given up, by failure_reason
+  SendDuration: { ...send, unit: 'Milliseconds' }, // from the call to the provider to its answer
+  ProcessingDelay: { ...send, unit: 'Seconds' }, // from the time an attempt was due to its start
+  LaneDelay: { ...send, unit: 'Seconds' }, // the part of ProcessingDelay after the message was queued
+  Faults: send, // messages that came back because of a fault of ours, not of a provider
+  Held: send, // attempts held because a breaker is open
+  Paced: send, // messages postponed because the provider allows no more now
+  PacingWait: { ...send, unit: 'Seconds' }, // time that attempts of a batch waited for their turn
+  BreakersOpened: send, // breakers that opened
+  BreakersClosed: send, // breakers that closed
+  FailedOver: send, // notifications continued on their fallback channel
   // Dispatcher; dry runs are not counted
-  Sweeps: { ...sweep, idle: 'critical', meaning: 'scheduled sweeps that reached the end of the work index' },
-  SweepDue: { ...sweep, idle: 'full', meaning: 'notifications that a sweep found due' },
-  SweepDispatched: { ...sweep, idle: 'full', meaning: 'notifications that a sweep queued' },
-  SweepSkipped: {
-    ...sweep,
-    idle: 'full',
-    meaning: 'due notifications that a sweep did not queue, as their lane has a backlog',
-  },
-  SweepDuration: { ...sweep, idle: 'full', unit: 'Milliseconds', meaning: 'one invocation of the dispatcher' },
-  EntriesSetAside: { ...sweep, meaning: 'malformed rows that a sweep took out of the work index' },
+  Sweeps: { ...sweep, idle: 'critical' }, // scheduled sweeps that reached the end of the work index
+  SweepDue: { ...sweep, idle: 'full' }, // notifications that a sweep found due
+  SweepDispatched: { ...sweep, idle: 'full' }, // notifications that a sweep queued
+  SweepSkipped: { ...sweep, idle: 'full' }, // due notifications that a sweep did not queue, as their lane has a backlog
+  SweepDuration: { ...sweep, idle: 'full', unit: 'Milliseconds' }, // one invocation of the dispatcher
+  EntriesSetAside: sweep, // malformed rows that a sweep took out of the work index
   // Due-indexer
-  RowsIndexed: { ...indexer, meaning: 'rows of other writers that entered the work index' },
-  RowsSetAside: { ...indexer, meaning: 'rows of other writers that break a rule' },
-  RowsOutdated: { ...indexer, meaning: 'rows of other writers that have changed since; the later image counts' },
-  RowsFailed: { ...indexer, meaning: 'rows of other writers that storage refused for the moment; they are read again' },
+  RowsIndexed: indexer, // rows of other writers that entered the work index
+  RowsSetAside: indexer, // rows of other writers that break a rule
+  RowsOutdated: indexer, // rows of other writers that have changed since; the later image counts
+  RowsFailed: indexer, // rows of other writers that storage refused for the moment; they are read again
   // Reconciler; dry runs are not counted
-  RowsScanned: { ...reconciler, idle: 'critical', meaning: 'rows of NotificationLog that the reconciler looked at' },
-  RowsMissed: { ...reconciler, idle: 'critical', meaning: 'rows among these that the due-indexer never took in' },
+  RowsScanned: { ...reconciler, idle: 'critical' }, // rows of NotificationLog that the reconciler looked at
+  RowsMissed: { ...reconciler, idle: 'critical' }, // rows among these that the due-indexer never took in
   // Monitor
-  OldestDueAge: {
-    ...monitor,
-    idle: 'critical',
-    unit: 'Seconds',
-    meaning: 'how long the oldest due notification has been due',
-  },
-  DeadNotifications: { ...monitor, idle: 'full', meaning: 'notifications that wait for an operator' },
-  OpenBreakers: { ...monitor, idle: 'full', meaning: 'breakers that are open' },
-  SendRate: {
-    ...monitor,
-    idle: 'full',
-    only: 'email',
-    meaning: 'sends per second that the budget plans now; e-mail only',
-  },
-  DailyQuota: { ...monitor, idle: 'full', only: 'email', meaning: 'recipients that SES allows in 24 hours' },
-  DailyQuotaUsed: { ...monitor, idle: 'full', only: 'email', meaning: 'recipients of the last 24 hours' },
-  PausedUses: {
-    ...monitor,
-    idle: 'full',
-    only: 'email',
-    meaning: 'uses of the budget that get nothing now: newsletter, info, standard, express',
-  },
-  DeadNotificationsReported: {
-    ...monitor,
-    idle: 'full',
-    by: [],
-    meaning: 'dead notifications that a notice reported to operators',
-  },
+  OldestDueAge: { ...monitor, idle: 'critical', unit: 'Seconds' }, // how long the oldest due notification has been due
+  DeadNotifications: { ...monitor, idle: 'full' }, // notifications that wait for an operator
+  OpenBreakers: { ...monitor, idle: 'full' }, // breakers that are open
+  SendRate: { ...monitor, idle: 'full', only: 'email' }, // sends per second that the budget plans now; e-mail only
+  DailyQuota: { ...monitor, idle: 'full', only: 'email' }, // recipients that SES allows in 24 hours
+  DailyQuotaUsed: { ...monitor, idle: 'full', only: 'email' }, // recipients of the last 24 hours
+  /** Uses of the budget that get nothing now: newsletter, info, standard, express. */
+  PausedUses: { ...monitor, idle: 'full', only: 'email' },
+  /** Dead notifications that a notice reported to operators. */
+  DeadNotificationsReported: { ...monitor, idle: 'full', by: [] },
   // Delivery events
-  DeliveryEvents: { ...events, meaning: 'delivery events that found their notification' },
-  IgnoredEvents: { ...events, meaning: 'delivery events that belong to none of our attempts' },
-  Bounced: { ...events, meaning: 'notifications that bounced, or that their recipient complained about' },
-  Reconciled: { ...events, meaning: 'uncertain attempts that an event showed to be delivered' },
+  DeliveryEvents: events, // delivery events that found their notification
+  IgnoredEvents: events, // delivery events that belong to none of our attempts
+  Bounced: events, // notifications that bounced, or that their recipient complained about
+  Reconciled: events, // uncertain attempts that an event showed to be delivered
   // Newsletters
-  NewslettersFailed: {
-    ...newsletterJob,
-    meaning: 'emails that failed: not, or only partially sent, or with recipients that were refused',
-  },
-  NewsletterCountsOff: { ...newsletterJob, meaning: 'emails whose count was off by 1 % or more' },
-  NewslettersStalled: {
-    ...newsletterJob,
-    meaning: 'deaths of senders and preparations of emails, and their work that nobody took for 20 minutes',
-  },
-  NewsletterUncertain: {
-    from: 'newsletter-send',
-    by: [],
-    unit: 'Count',
-    meaning: 'uncertain recipients of batches that were sent',
-  },
-  NewsletterEvents: { ...newsletterEvents, meaning: 'events of newsletters that found their recipient' },
-  IgnoredNewsletterEvents: { ...newsletterEvents, meaning: 'events of test mails and of recipients that do not exist' },
-  NewsletterDelivered: { ...newsletterEvents, meaning: 'recipients whose server took a newsletter' },
-  NewsletterBounced: { ...newsletterEvents, meaning: 'recipients of newsletters that bounced for good' },
-  NewsletterComplained: { ...newsletterEvents, meaning: 'recipients who marked a newsletter as spam' },
-  NewsletterReconciled: { ...newsletterEvents, meaning: 'uncertain recipients that events showed to be accepted' },
-  Unsubscriptions: {
-    from: 'unsubscribe',
-    by: [],
-    unit: 'Count',
-    meaning: 'uses of unsubscribe links, repeated ones too',
-  },
+  /** Emails that failed: not, or only partially sent, or with recipients that were refused. */
+  NewslettersFailed: newsletterJob,
+  NewsletterCountsOff: newsletterJob, // emails whose count was off by 1 % or more
+  /** Deaths of senders and preparations of emails, and their work that nobody took for 20 minutes. */
+  NewslettersStalled: newsletterJob,
+  /** Uncertain recipients of batches that were sent. */
+  NewsletterUncertain: { from: 'newsletter-send', by: [], unit: 'Count' },
+  NewsletterEvents: newsletterEvents, // events of newsletters that found their recipient
+  IgnoredNewsletterEvents: newsletterEvents, // events of test mails and of recipients that do not exist
+  NewsletterDelivered: newsletterEvents, // recipients whose server took a newsletter
+  NewsletterBounced: newsletterEvents, // recipients of newsletters that bounced for good
+  NewsletterComplained: newsletterEvents, // recipients who marked a newsletter as spam
+  NewsletterReconciled: newsletterEvents, // uncertain recipients that events showed to be accepted
+  Unsubscriptions: { from: 'unsubscribe', by: [], unit: 'Count' }, // uses of unsubscribe links, repeated ones too
   // Intake API
-  Accepted: { ...intake, by: ['channel'], meaning: 'notifications accepted' },
-  IdempotentRequests: { ...intake, meaning: 'requests with an idempotency key' },
-  IdempotentRepeats: { ...intake, meaning: 'requests among these whose key an earlier one has, refused ones too' },
+  Accepted: { ...intake, by: ['channel'] }, // notifications accepted
+  IdempotentRequests: intake, // requests with an idempotency key
+  IdempotentRepeats: intake, // requests among these whose key an earlier one has, refused ones too
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
-export type MetricName = keyof typeof METRICS;
+export type MetricName = keyof typeof CATALOGUE;
 
-export function definitionOf(name: MetricName): MetricDefinition {
-  return METRICS[name];
-}
+export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = CATALOGUE;
 
 const NEWSLETTER_SERVICES = ['newsletter-prepare', 'newsletter-send', 'newsletter-clock', 'api-emails'] as const;
 

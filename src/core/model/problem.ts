@@ -1,3 +1,4 @@
+import { ExplainedError } from './explained-error.ts';
 /**
  * Every refusal of the API is an RFC 9457 problem. Its type never changes: clients decide by `type`, people read
  * `detail`.
@@ -35,7 +36,7 @@ export interface ProblemExtras {
 }
 
 /** A use case throws it to refuse a request. The API function turns it into the answer. */
-export class Problem extends Error {
+export class Problem extends ExplainedError {
   override readonly name = 'Problem';
   readonly problem: ProblemName;
   readonly extras: ProblemExtras;

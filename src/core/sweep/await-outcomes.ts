@@ -1,3 +1,4 @@
+import { ExplainedError } from '../model/explained-error.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
 import { whenAborted } from '../model/time.ts';
@@ -18,7 +19,7 @@ export interface AwaitOutcomesDeps {
 }
 
 /** No read of storage worked for `patience_ms`. `outcomes` holds what was known by then. */
-export class OutcomesUnreadableError extends Error {
+export class OutcomesUnreadableError extends ExplainedError {
   override readonly name = 'OutcomesUnreadableError';
   readonly outcomes: Outcomes;
 

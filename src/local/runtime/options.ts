@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../adapters/api/page-cors.ts';
+import { ExplainedError } from '../../core/model/explained-error.ts';
 import { parseSchedule } from '../emulator/events/schedule.ts';
 import type { LocalRuntimeOptions } from './runtime.ts';
 import { LOCAL_PARTS, type LocalParts } from './synthesize.ts';
@@ -15,8 +16,9 @@ export interface LocalCommand
 }
 
 /** An invalid command line; exit code 2. */
-export class UsageError extends Error {
+export class UsageError extends ExplainedError {
   override readonly name = 'UsageError';
+  override readonly exitCode = 2;
 }
 
 export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-interval SECONDS] [--schedule EXPR|off] [--port N]

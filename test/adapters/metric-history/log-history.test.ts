@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { describe, expect, it } from 'vitest';
-import { count } from '../../../functions/shared/runtime/metrics.ts';
+import { count } from '../../../functions/shared/runtime/observability.ts';
 import { createLogHistory } from '../../../src/adapters/metric-history/log-history.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
 import type { MetricReading } from '../../../src/core/operator/views/outcome-series.ts';

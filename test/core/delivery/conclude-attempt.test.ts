@@ -21,7 +21,7 @@ import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 const ACCEPTED = { ok: true, response_code: '200' } as const;
 const later = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
 
-/** A RetryLog that refuses so many times, and what the worker does meanwhile. */
+/** A RetryLog that refuses this number of times, and what the worker does meanwhile. */
 function refusing(
   times: number,
   answer: SendResult,

@@ -50,7 +50,7 @@ describe('an attempt', () => {
     expect(records).toEqual([retryRecord({ ...said.record, next_retry_at: next })]);
   });
 
-  it('leaves a retry to a sweep when SQS cannot delay its message so long', async () => {
+  it('leaves a retry to a sweep when SQS cannot delay its message until then', async () => {
     const { deliverOne, queued } = setUp(() => refused('SERVER_OVERLOAD'));
     const { row } = await deliverOne();
     const next = new Date(NOW.getTime() + 20 * MINUTE).toISOString();

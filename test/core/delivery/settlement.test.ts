@@ -158,7 +158,7 @@ describe('the settlement of an attempt that is retried', () => {
   it.each([
     ['with a note of the message that waits for a near retry', 10 * MINUTE, true, { queued_for: '10:40:00' }],
     ['without one if SQS refused the message', 10 * MINUTE, false, {}],
-    ['without one if SQS cannot delay the message so long', 16 * MINUTE, true, {}],
+    ['without one if SQS cannot delay the message until then', 16 * MINUTE, true, {}],
   ])('moves the row to its next time, %s', (_, ms, queued, note) => {
     expect(settlementOf(ended(retryAt(ms), refused), { queued })).toEqual({
       set: { ...RELEASED, ...SAID, ...due(ms), ...note },

@@ -221,7 +221,7 @@ describe('a request still in flight', () => {
     }
   });
 
-  it('is over when storage took so long to tell of it that it must have died', async () => {
+  it('counts as dead when storage tells of it after its longest time', async () => {
     const { deps, pass } = memoryIntake();
     const store = { ...deps.store, putRow: () => Promise.reject(new Error('died')) };
     await expect(accept(intakeRequest(), { ...deps, store })).rejects.toThrow('died');

@@ -9,7 +9,7 @@ import { pacerAt } from '../../support/pacing.ts';
 const START = Date.parse('2026-03-01T10:30:00.000Z');
 const HEALTHY: AccountLimits = { per_second: 14, sent_24h: 0, sending: true, enforcement: 'HEALTHY', production: true };
 
-/** A request of one worker: after so many milliseconds, and by a clock that may be wrong. */
+/** A request of one worker: milliseconds after the previous one, and the error of its clock. */
 const request = fc.record({
   after_ms: fc.integer({ min: 0, max: 400 }),
   worker: fc.nat({ max: 3 }),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LaneRooms } from '../../../src/core/sweep/lane-room.ts';
 
 const BOUND = { seconds: 60, least: 100 };
-/** A lane that holds so many messages at a time. */
+/** A lane, by the number of messages that it holds at a time. */
 const roomsOf = (messages: number, now = 0) => {
   const rooms = new LaneRooms(BOUND);
   rooms.begin('lane', messages, now);

@@ -15,7 +15,7 @@ const row = (log_id: string, changes: Partial<NotificationRow> = {}) =>
 const rows = (name: string, count: number, changes: Partial<NotificationRow> = {}) =>
   Array.from({ length: count }, (_, i) => row(`${name}-${i}`, { ...changes, work_at: at(-count + i).toISOString() }));
 
-/** Lanes whose workers take so many messages per second; a row that is taken leaves the index. */
+/** Lanes whose workers take this number of messages per second; a row that is taken leaves the index. */
 function setUp(all: readonly NotificationRow[], per_second: number, more: Partial<SweepDeps> = {}) {
   let now = T0.getTime();
   const tables = new MemoryTables(() => new Date(now));

@@ -104,7 +104,7 @@ const BESIDE = 3;
 /**
  * Whether an alarm rings, as CloudWatch evaluates it ("Evaluating an alarm", missing data): of the points in a range that
  * is longer than the evaluation periods, the newest real ones count; only where these are too few, missing ones do.
- * @param pointsOf the metrics by their ids, so many periods ago; a metric without a value is left out
+ * @param pointsOf the metrics by their ids, this number of periods ago; a metric without a value is left out
  */
 export function isRinging(
   { Metrics = [], EvaluationPeriods, Threshold, ComparisonOperator, TreatMissingData }: AlarmJson,

@@ -1,4 +1,5 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { ExplainedError } from '../../../core/model/explained-error.ts';
 import { notificationKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
@@ -15,7 +16,7 @@ export interface Copy {
 const MAX_FOREIGN_PAGES = 50;
 
 /** Too many rows of other notifications share the index key: no copy was found among them. */
-export class CrowdedKeyError extends Error {
+export class CrowdedKeyError extends ExplainedError {
   override readonly name = 'CrowdedKeyError';
 }
 

@@ -1,4 +1,5 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import { ExplainedError } from '../../../core/model/explained-error.ts';
 import { historyBucket, isGone } from '../../../core/model/history-index.ts';
 import type { IndexShards } from '../../../core/model/index-shards.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
@@ -37,7 +38,7 @@ interface FoundPart {
 }
 
 /** The position belongs to another search: its partition is not part of this one. */
-export class ForeignPositionError extends Error {
+export class ForeignPositionError extends ExplainedError {
   override readonly name = 'ForeignPositionError';
   override readonly message = 'The position belongs to another search.';
 }

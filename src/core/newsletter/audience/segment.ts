@@ -1,3 +1,4 @@
+import { ExplainedError } from '../../model/explained-error.ts';
 import { parseTime } from '../../model/time.ts';
 import { MEMBER_STATUSES, type SegmentSubject } from '../model/member.ts';
 
@@ -101,7 +102,7 @@ function isoOf(time: SegmentTime, at: Date): string {
 }
 
 /** A segment was refused. The message says what is wrong and what would be right. */
-export class SegmentError extends Error {
+export class SegmentError extends ExplainedError {
   override readonly name = 'SegmentError';
 }
 

@@ -1,3 +1,4 @@
+import { ExplainedError } from '../../model/explained-error.ts';
 /** Most recipients of a chunk: one call to SES, one item, one checkpoint. */
 export const CHUNK_SIZE = 50;
 
@@ -27,7 +28,7 @@ export interface Chunk extends ChunkKey {
 }
 
 /** The recipients of a chunk can never be read: they were altered, sealed for another place, or are gone. */
-export class UnreadableChunkError extends Error {
+export class UnreadableChunkError extends ExplainedError {
   override readonly name = 'UnreadableChunkError';
 }
 

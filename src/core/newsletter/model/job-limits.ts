@@ -1,3 +1,4 @@
+import { ExplainedError } from '../../model/explained-error.ts';
 import type { Clock } from '../../model/time.ts';
 import { BATCH_SIZE } from './batch.ts';
 import { CHUNK_SIZE } from './chunk.ts';
@@ -118,7 +119,7 @@ export interface StorageRetryDeps {
 }
 
 /** Storage did not recover within the tries, or before the invocation's time ends. */
-export class StorageUnavailableError extends Error {
+export class StorageUnavailableError extends ExplainedError {
   override readonly name = 'StorageUnavailableError';
 }
 

@@ -1,3 +1,4 @@
+import { ExplainedError } from '../../model/explained-error.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
 import { retryStorage, StopRetrying } from '../model/job-limits.ts';
@@ -5,7 +6,7 @@ import type { Change } from '../model/ports.ts';
 import type { PrepareDeps } from './ports.ts';
 
 /** Another invocation took the preparation over, or the email was changed under it. */
-export class LeaseLostError extends Error {
+export class LeaseLostError extends ExplainedError {
   override readonly name = 'LeaseLostError';
 }
 

@@ -1,3 +1,4 @@
+import { ExplainedError } from '../../model/explained-error.ts';
 import { isoAfter } from '../../model/time.ts';
 import { countChunks } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
@@ -11,7 +12,7 @@ import { ExclusionChecks, RecipientReader } from './exclusion-checks.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** Another sender took the batch over. */
-export class BatchLostError extends Error {
+export class BatchLostError extends ExplainedError {
   override readonly name = 'BatchLostError';
 }
 

@@ -188,7 +188,7 @@ export async function listBatches(
   return { batches: [...found, ...(excluded ? [excluded] : [])].map(batchView) };
 }
 
-/** Seconds between two samples; the newest one moves until it is so far from the one before it. */
+/** Seconds between two samples; the newest one moves until it has this distance from the one before it. */
 const STEP_S = 10;
 /** Enough for the last minute. */
 const MOST = 8;

@@ -1,4 +1,5 @@
 import type { RowStore } from '../../delivery/ports.ts';
+import { ExplainedError } from '../../model/explained-error.ts';
 import type { ForeignRow, NotificationRow } from '../../model/notification.ts';
 import { messageFor, type QueuedMessage, withToken } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
@@ -56,7 +57,7 @@ export async function takePage(
 const LATE_MS = 5_000;
 
 /** Another process may go on from here, or may have counted the page for a cancel: what is taken now nobody counts. */
-export class ClaimEndedError extends Error {
+export class ClaimEndedError extends ExplainedError {
   override readonly name = 'ClaimEndedError';
 }
 

@@ -1,4 +1,5 @@
 import { CHANNELS, type Channel } from '../../model/channels.ts';
+import { ExplainedError } from '../../model/explained-error.ts';
 import type { MetricName } from '../../model/metrics.ts';
 
 /**
@@ -53,7 +54,7 @@ export interface Buckets {
 }
 
 /** The history cannot be read. The message says why, the remedy what a person does about it. */
-export class HistoryUnavailableError extends Error {
+export class HistoryUnavailableError extends ExplainedError {
   override readonly name = 'HistoryUnavailableError';
   readonly remedy: string;
 

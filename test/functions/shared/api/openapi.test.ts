@@ -255,7 +255,7 @@ describe('whatever is asked', () => {
         ...(!process.env['FUZZ_RUNS'] && { seed: 954 }),
       },
     );
-    // The ordinary run draws the same requests each time; FUZZ_RUNS draws so many others.
+    // The ordinary run draws the same requests each time; FUZZ_RUNS is the number of others to draw.
     // It would prove nothing if everything were refused at the door.
     for (const interesting of [
       'sendNotification 202',
