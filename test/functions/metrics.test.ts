@@ -48,6 +48,7 @@ beforeAll(async () => {
   const urls = { express: 'http://q/1', standard: 'http://q/2' };
   Object.assign(process.env, {
     NOTIFICATION_LOG_TABLE: 'log',
+    NOTIFICATION_RETRY_LOG_TABLE: 'records',
     NOTIFICATION_CONTENT_TABLE: 'content',
     DATA_KEYS_TABLE: 'data-keys',
     PIPELINE_STATE_TABLE: 'state',
