@@ -22,6 +22,7 @@ const CORE_ROOMS = {
   intake: ['indexing', 'delivery', 'model'],
   monitor: ['breaker', 'delivery', 'model'],
   newsletter: ['pacing', 'model'],
+  verify: ['model'],
 };
 
 const coreRooms = Object.entries(CORE_ROOMS).map(([room, below]) =>
@@ -150,10 +151,17 @@ module.exports = {
     ),
     {
       name: 'auditor-stands-alone',
-      comment: 'It checks what the pipeline does, so it shares no code with it.',
+      comment: 'It checks what the pipeline does, so it shares no code with it; its rules are those of `ops verify`.',
       severity: 'error',
-      from: { path: '^simulation/audit/' },
-      to: { pathNot: '^simulation/audit/' },
+      from: { path: '^(simulation/audit|src/core/verify/rules)/' },
+      to: { pathNot: '^(simulation/audit|src/core/verify/rules)/' },
+    },
+    {
+      name: 'rules-stand-alone',
+      comment: 'The rules of `ops verify` are in the product.',
+      severity: 'error',
+      from: { path: '^src/core/verify/rules/' },
+      to: { pathNot: '^src/core/verify/rules/' },
     },
     onlyTo('bin-knows-lib', '^bin/', '^lib/'),
     {

@@ -1,3 +1,10 @@
+import {
+  accountOf,
+  arrivalFaults,
+  firstAttempt,
+  hasContentInTheClear,
+  recordFaults,
+} from '../../src/core/verify/rules/row-rules.ts';
 import { isIntruder, type Memory, type Stored, textOf } from './promises.ts';
 
 /** A world in which nothing is left to do. */
@@ -13,36 +20,29 @@ export function ended(memory: Memory, end: End): readonly string[] {
   return [...missing.map(() => '1: accepted from its producer, and no row'), ...rowsEnded(memory, end)];
 }
 
-/** What the table's document has in a row, and must leave it. */
-const CONTENT = ['recipient_address', 'subject', 'message_body', 'fallback_recipient'];
 /** Ends that another channel may avoid: a notification that names a fallback goes on there, once. */
 const FAILED_OVER: ReadonlySet<unknown> = new Set(['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT']);
 
 function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly string[] {
   return rows.flatMap((row) => {
-    const { log_id, send_status, failure_reason, work_queue = '', last_attempt } = row;
+    const { log_id, send_status, failure_reason, work_queue = '' } = row;
     if (isIntruder(row)) return intruder(row, memory);
     const [violations, queue] = [[] as string[], textOf(work_queue)];
     // Who deletes a row while it is sent, and edits it, has its end: nobody sends it any more.
-    const deleted = row['is_deleted'] === true && send_status !== 'SENDING';
-    const given_up = send_status === 'FAILED' && failure_reason !== undefined;
-    const finished = send_status === 'SUCCESS' || given_up || deleted;
-    if (!finished || queue.startsWith('due'))
+    const account = accountOf(row) ?? 'in_flight';
+    if (account === 'waiting' || account === 'in_flight' || queue.startsWith('due'))
       violations.push(`1: lost: ${send_status} ${failure_reason ?? ''} ${queue} at the end`);
     if (row['record_due'] !== undefined) violations.push('6: it owes its record at the end');
-    if (CONTENT.some((column) => (row[column] ?? null) !== null)) violations.push('14: content is left in the clear');
+    if (hasContentInTheClear(row)) violations.push('14: content is left in the clear');
     const its = records.filter(({ original_log_id }) => original_log_id === log_id);
     const told = its.some(({ retry_status }) => retry_status === 'SUCCESS') && memory.accepted[String(log_id)];
     if (send_status === 'SUCCESS' && !told) violations.push('1: SUCCESS without an acceptance and its record');
     // The first send was its writer's, unless the row began here.
-    const first = row['predecessor_log_id'] !== undefined || row['created_by'] === 'intake-api' ? 0 : 1;
-    const numbers = its.map(({ retry_attempt }) => Number(retry_attempt)).filter((number) => number >= first);
-    if (numbers.length !== Number(last_attempt) + 1 - first) violations.push('6: an attempt has no record');
+    violations.push(...recordFaults(row, its, firstAttempt(row) ?? 1));
     if (queue.startsWith('dead') && !letters.includes(log_id)) violations.push('11: a dead row without a letter');
-    const [last] = its.sort((a, b) => Number(b['retry_attempt']) - Number(a['retry_attempt']));
-    if (last?.['retry_status'] === 'SUCCESS' && send_status !== 'SUCCESS')
-      violations.push(`5: recorded as delivered, and ${send_status}`);
-    violations.push(...evidence(row, its));
+    violations.push(...arrivalFaults(row));
+    if (row['give_up'] !== undefined && row['is_deleted'] !== true)
+      violations.push('1: it is still to be given up at the end');
     const goesOn = row['fallback_channel'] !== undefined && FAILED_OVER.has(failure_reason);
     const successors = rows.filter(({ predecessor_log_id }) => predecessor_log_id === log_id);
     // One that has arrived after all may have one, which an event has withdrawn.
@@ -101,24 +101,6 @@ export function waitingForNothing(
 /** A time that the pipeline wrote: that of another form is its writer's, whom no message follows. */
 function isOurs(time: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time);
-}
-
-/** What events have shown decides the row, and its records say no other. */
-function evidence(row: Stored, records: readonly Stored[]): string[] {
-  const shown = Object.entries((row['delivery_by_attempt'] ?? {}) as Readonly<Record<string, string>>);
-  const arrived = shown.some(([, what]) => what === 'delivered' || what === 'seen');
-  const violations: string[] = [];
-  if (arrived && row['send_status'] !== 'SUCCESS') violations.push('5: it has arrived, and is not SUCCESS');
-  if (arrived !== (row['delivered_at'] !== undefined)) violations.push('5: delivered_at contradicts its events');
-  if (row['give_up'] !== undefined && row['is_deleted'] !== true)
-    violations.push('1: it is still to be given up at the end');
-  for (const [attempt, what] of shown) {
-    const status = records.find(({ retry_attempt }) => retry_attempt === Number(attempt))?.['retry_status'];
-    const expected = what.endsWith('bounced') ? 'FAILED' : 'SUCCESS';
-    if (status !== undefined && status !== expected)
-      violations.push(`6: attempt ${attempt} is ${status}, and was ${what}`);
-  }
-  return violations;
 }
 
 /** @param dead the rows that were dead when all letters were redriven @param rows as they are after that */

@@ -15,6 +15,7 @@ import { addCancel, addRetry, addShow } from './commands/notifications/notificat
 import { addReplay } from './commands/replay/replay.ts';
 import { addPreflight } from './commands/status/preflight.ts';
 import { addStatus, addSweeps } from './commands/status/status.ts';
+import { addVerify } from './commands/verify/verify.ts';
 import type { CliContext } from './session/session.ts';
 
 /**
@@ -53,6 +54,7 @@ Examples:
   addCancel(program, context);
   addReplay(program, context);
   addReconcile(program, context);
+  addVerify(program, context);
   const dlq = program.command('dlq').description('the dead-letter queues').usage('<command> [options]');
   addDlqList(dlq, context);
   addDlqShow(dlq, context);

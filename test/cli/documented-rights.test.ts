@@ -40,22 +40,22 @@ const importOf = async (name: string, ...lines: readonly string[]): Promise<Comm
 type CommandLine = readonly string[];
 
 /** An email with one uncertain and one failed recipient, in the state that a command needs. */
-async function email(set: Partial<Email> = {}): Promise<string> {
+async function email({ tenant_id = 'T1', ...set }: Partial<Email> = {}): Promise<string> {
   const { deployment, dynamodb, sqs } = ops;
   let serial = 0;
   const access = emailAccess({ deployment, dynamodb, sqs, clock: () => new Date(), newId: () => `rights-${++serial}` });
   const email_id = `rights-${randomUUID()}`;
   const at = new Date().toISOString();
-  const common = { tenant_id: 'T1', name: 'Weekly', from: 'n@example.com', created_at: at, updated_at: at };
+  const common = { tenant_id, name: 'Weekly', from: 'n@example.com', created_at: at, updated_at: at };
   await access.newsletters.put({ ...common, newsletter_id: 'weekly' });
   const prepared = { recipients: 2, excluded: 0, excluded_by_reason: {}, batches: 1, at };
-  const row = emailRow({ email_id, tenant_id: 'T1', newsletter_id: 'weekly', prepared, created_at: at, ...set });
+  const row = emailRow({ email_id, tenant_id, newsletter_id: 'weekly', prepared, created_at: at, ...set });
   await access.emails.create(row, emailContent());
   const counts = { pending: 0, submitted: 0, excluded: 0, failed: 1, uncertain: 1 };
-  await access.batches.put(batchRow({ email_id, tenant_id: 'T1', status: 'failed', counts }));
+  await access.batches.put(batchRow({ email_id, tenant_id, status: 'failed', counts }));
   const place = { email_id, batch_id: '00000', chunk: 0 };
   const state = { ...place, version: 1, states: 'uf', reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
-  const chunk = { ...place, tenant_id: 'T1', recipients: [recipient(0), recipient(1)] };
+  const chunk = { ...place, tenant_id, recipients: [recipient(0), recipient(1)] };
   await access.chunks.put([{ chunk, state }]);
   return email_id;
 }
@@ -93,6 +93,14 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     return [['replay', '--include-stopped', '--yes']];
   },
   reconcile: async () => [['reconcile', '--dry-run'], ['reconcile']],
+  verify: async () => {
+    await ops.put(storedRow('verified', { tenant_id: 'T9' }));
+    await email({ tenant_id: 'T9', status: 'submitted' });
+    return [
+      ['verify', '--tenant', 'T9'],
+      ['verify', '--tenant', 'T9', '--letters'],
+    ];
+  },
   'emails send': async () => {
     await email();
     const post = join(ops.directory, 'post.md');

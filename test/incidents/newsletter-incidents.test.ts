@@ -144,3 +144,10 @@ describe('members who must not get it any more, decided while it is sent,', () =
     expect(await mailed(id)).toEqual(members.filter((email) => email !== suppressed && email !== unsubscribed));
   }, 120_000);
 });
+
+it('the sums of all newsletters hold, recounted from their chunks', async () => {
+  const verified = await flow.opsJson<{ emails: number; recipients: { total: number } }>('verify');
+  expect(verified).toMatchObject({ holds: true, violations: [] });
+  expect(verified.emails).toBeGreaterThan(5);
+  expect(verified.recipients.total).toBeGreaterThan(500);
+}, 120_000);

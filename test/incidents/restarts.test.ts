@@ -59,5 +59,10 @@ describe('a runtime that is killed', () => {
       );
       expect(Number(send_attempts)).toBeLessThanOrEqual(6);
     }
+    const { code, stdout } = await flow.ops('verify', '--letters', '--json');
+    const { equation, records_checked } = JSON.parse(stdout);
+    expect({ code, equation, records_checked }).toEqual({
+      ...{ code: 0, equation: '61 accepted = 61 delivered', records_checked: 61 },
+    });
   }, 240_000);
 });

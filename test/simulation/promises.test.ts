@@ -137,7 +137,7 @@ describe('the end', () => {
     [{ work_queue: 'due#info#0' }, {}, ['1: lost: SUCCESS  due#info#0 at the end']],
     [{ record_due: '{}' }, {}, ['6: it owes its record at the end']],
     [{ recipient_address: 'n1@example.com' }, {}, ['14: content is left in the clear']],
-    [{ last_attempt: 2 }, {}, ['6: an attempt has no record']],
+    [{ last_attempt: 2 }, {}, ['6: attempt 2 has no record']],
     [
       { send_status: 'FAILED', failure_reason: 'AUTH_FAILED', work_queue: 'dead#info#0' },
       REFUSED,

@@ -110,8 +110,8 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
   },
   {
-    documented: '`dynamodb:GetItem` of `status`, `list`, `replay`',
-    commands: /^(status|list|replay)/,
+    documented: '`dynamodb:GetItem` of `status`, `list`, `replay`, `verify`',
+    commands: /^(status|list|replay|verify)/,
     actions: /:GetItem$/,
     resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
   },
@@ -128,6 +128,22 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ NotificationRetryLogTable }) => [tableOf(NotificationRetryLogTable)],
   },
   {
+    documented: '`dynamodb:Scan` of `verify`',
+    commands: /^verify/,
+    actions: /:Scan$/,
+    resources: ({ NotificationContentTable, EmailsTable }) => [
+      tableOf(NotificationContentTable),
+      `${tableOf(EmailsTable)}/index/tenant_index`,
+    ],
+  },
+  {
+    documented: '`dynamodb:Query` of `verify`',
+    commands: /^verify/,
+    actions: /:Query$/,
+    resources: ({ NotificationRetryLogTable, EmailsTable, EmailBatchesTable, EmailRecipientsTable }) =>
+      [NotificationRetryLogTable, EmailsTable, EmailBatchesTable, EmailRecipientsTable].map(tableOf),
+  },
+  {
     documented: 'the other `dynamodb:…`',
     commands: /^(?!audit|keys|members|emails)/,
     actions: /^dynamodb:(?!Query)/,
@@ -141,7 +157,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: '`sqs:GetQueueAttributes`',
-    commands: /^status/,
+    commands: /^(status|verify)/,
     actions: /^sqs:GetQueueAttributes$/,
     resources: ({ LaneQueues }) => queuesIn(LaneQueues),
   },
@@ -155,7 +171,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: 'the other `sqs:…`',
-    commands: /^dlq/,
+    commands: /^(dlq|verify)/,
     actions: /^sqs:(?!SendMessage)/,
     resources: ({ DeadLetterQueues }) => queuesIn(DeadLetterQueues),
   },

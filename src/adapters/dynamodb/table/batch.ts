@@ -93,20 +93,28 @@ export async function putItems(client: DynamoDBClient, table: string, items: rea
   }
 }
 
-/** Gets items of one table by key, in no order; a missing item is left out. */
+/**
+ * Gets items of one table by key, in no order; a missing item is left out.
+ * @param options.onUnits takes the read units of each call
+ */
 export async function getItems(
   client: DynamoDBClient,
   table: string,
   keys: readonly Item[],
-  options: { readonly consistent: boolean },
+  options: { readonly consistent: boolean; readonly onUnits?: (units: number) => void },
 ): Promise<Item[]> {
+  const { consistent, onUnits } = options;
   const found: Item[] = [];
   let open = [...keys];
   for (let round = 1; open.length > 0; round++) {
-    const { Responses, UnprocessedKeys } = await client.send(
-      new BatchGetItemCommand({ RequestItems: { [table]: { Keys: open, ConsistentRead: options.consistent } } }),
+    const { Responses, UnprocessedKeys, ConsumedCapacity } = await client.send(
+      new BatchGetItemCommand({
+        RequestItems: { [table]: { Keys: open, ConsistentRead: consistent } },
+        ...(onUnits && { ReturnConsumedCapacity: 'TOTAL' }),
+      }),
     );
     found.push(...(Responses?.[table] ?? []));
+    onUnits?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
     open = UnprocessedKeys?.[table]?.Keys ?? [];
     if (open.length > 0 && round >= ROUNDS) throw unprocessed('get', open.length, table);
     if (open.length > 0) await pause(round);

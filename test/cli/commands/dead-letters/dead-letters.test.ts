@@ -49,7 +49,7 @@ describe('dlq list', () => {
     ]);
     const QueueUrl = ops.deployment.dead_letter_queues.webhook;
     const counts = await queueCounts(ops.sqs, QueueUrl);
-    expect(counts).toEqual({ visible: 3, in_flight: 0 });
+    expect(counts).toEqual({ visible: 3, in_flight: 0, delayed: 0 });
   });
 
   it('gives for each dead one what a table of failed jobs holds', async () => {

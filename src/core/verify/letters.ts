@@ -1,0 +1,104 @@
+import { accountOf, isLetterOf, type Letter, needsLetter, type Stored, textOf } from './rules/row-rules.ts';
+import { GRACE_MS, type Run, suspect, type Violation, found as violations } from './verification.ts';
+
+interface Fault extends Omit<Violation, 'rule' | 'says'> {
+  readonly fault: string;
+  readonly channel: string;
+}
+
+interface Compared {
+  readonly faults: readonly Fault[];
+  readonly letters: Run['state']['letters'];
+}
+
+/** Compares the letters of all channels, and suspects those with too few. */
+export async function suspectLetters(run: Run): Promise<void> {
+  const { faults, letters } = await compare(run, run.deps.ports.letters.channels);
+  Object.assign(run.state.letters, letters);
+  for (const channel of new Set(faults.map((one) => one.channel))) suspect(run, 'letters', channel);
+}
+
+/** @returns what counts the result */
+export async function verifyLetters(run: Run, channels: readonly string[]): Promise<() => void> {
+  const { faults, letters } = await compare(run, channels);
+  return () => {
+    Object.assign(run.state.letters, letters);
+    for (const { fault, ...whose } of faults) violations(run.state, [fault], whose);
+  };
+}
+
+const compare = (run: Run, channels: readonly string[]): Promise<Compared> =>
+  run.state.asked.letters ? oneByOne(run, channels) : byCounts(run, channels);
+
+/**
+ * Every dead row has a letter, so a queue never holds fewer. It may hold more: stragglers of rows that moved on. What
+ * died in the last minute may be on its way there, and what is in the lanes on its way there or back.
+ */
+async function byCounts(run: Run, channels: readonly string[]): Promise<Compared> {
+  const { deps, state, pace } = run;
+  const now = deps.clock().getTime();
+  const dead: Record<string, number> = {};
+  for await (const page of deps.ports.letters.dead()) {
+    for (const entry of page.items) {
+      const channel = textOf(entry['channel']);
+      // The index says neither when the letter was queued: so early may it have been that SQS has dropped it.
+      if (hasSettled(entry, now) && needsLetter(entry, now)) dead[channel] = (dead[channel] ?? 0) + 1;
+    }
+    await pace.spend(state, page);
+  }
+  const faults: Fault[] = [];
+  const letters: Compared['letters'] = {};
+  for (const channel of channels) {
+    const counts = { dead: dead[channel] ?? 0, ...(await deps.ports.letters.counts(channel)) };
+    letters[channel] = counts;
+    const missing = counts.dead - counts.letters - counts.on_the_way;
+    if (missing > 0) faults.push({ fault: `11: ${counts.dead} dead, and ${counts.letters} letters`, channel });
+  }
+  return { faults, letters };
+}
+
+function hasSettled(dead: Stored, now: number): boolean {
+  return Date.parse(textOf(dead['work_at'])) <= now - GRACE_MS;
+}
+
+const MOST_READS = 100;
+
+async function oneByOne(run: Run, channels: readonly string[]): Promise<Compared> {
+  const { deps, state, pace } = run;
+  const began = deps.clock().getTime();
+  const found = new Map<string, readonly Letter[]>();
+  const letters: Compared['letters'] = {};
+  const walk = async (channel: string) => {
+    // Before the letters are hidden.
+    const { on_the_way } = await deps.ports.letters.counts(channel);
+    let count = 0;
+    for await (const some of deps.ports.letters.walk(channel)) {
+      count += some.length;
+      for (const letter of some) found.set(letter.log_id, [...(found.get(letter.log_id) ?? []), letter]);
+    }
+    letters[channel] = { dead: 0, letters: count, on_the_way };
+  };
+  await Promise.all(channels.map(walk));
+  const missing: { readonly channel: string; readonly log_id: string }[] = [];
+  for await (const page of deps.ports.letters.dead()) {
+    await pace.spend(state, page);
+    const own = page.items.filter((one) => channels.includes(textOf(one['channel'])) && hasSettled(one, began));
+    for (let first = 0; first < own.length; first += MOST_READS) {
+      const read = await deps.ports.rows.read(own.slice(first, first + MOST_READS).map(({ log_id }) => String(log_id)));
+      await pace.spend(state, read);
+      for (const row of read.items) {
+        const [log_id, channel] = [String(row['log_id']), textOf(row['channel'])];
+        const counted = letters[channel];
+        // Redriven meanwhile, or given up.
+        if (accountOf(row) !== 'dead' || !hasSettled(row, began) || !needsLetter(row, began) || !counted) continue;
+        counted.dead += 1;
+        const has = found.get(log_id)?.some((letter) => isLetterOf(row, letter)) ?? false;
+        if (!has) missing.push({ channel, log_id });
+      }
+    }
+  }
+  const countOf = (channel: string) => missing.filter((one) => one.channel === channel).length;
+  const certain = new Set(channels.filter((channel) => countOf(channel) > (letters[channel]?.on_the_way ?? 0)));
+  const faults = missing.filter(({ channel }) => certain.has(channel));
+  return { faults: faults.map((one) => ({ fault: '11: dead, without a letter', ...one })), letters };
+}

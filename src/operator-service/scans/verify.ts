@@ -1,0 +1,107 @@
+import { createNewsletterReads, createVerifyReads } from '../../adapters/dynamodb/operator/verify-reads.ts';
+import { peekLetters } from '../../adapters/sqs/dead-letters.ts';
+import { queueCounts } from '../../adapters/sqs/queue-counts.ts';
+import { type Channel, channelsIn } from '../../core/model/channels.ts';
+import { SUMMANDS } from '../../core/verify/rules/newsletter-sums.ts';
+import { ACCOUNTS } from '../../core/verify/rules/row-rules.ts';
+import type { Verification, VerifyDeps, VerifyPorts } from '../../core/verify/verification.ts';
+import { verify } from '../../core/verify/verify.ts';
+import type { OperatorDeps } from '../deps.ts';
+
+type PortDeps = Pick<OperatorDeps, 'deployment' | 'dynamodb' | 'sqs' | 'shards'>;
+
+/** Read units per second unless an operator says otherwise: less than a sixth of what one partition gives. */
+export const VERIFY_RATE = 500;
+export const VERIFY_SAMPLE = 1_000;
+
+/** Verifies the deployment, from where the state is until its end or until somebody stops it. Reads only. */
+export async function runVerification(
+  state: Verification,
+  deps: PortDeps & Pick<OperatorDeps, 'clock'> & Omit<VerifyDeps, 'ports' | 'terms' | 'random'>,
+): Promise<void> {
+  const shards = (await deps.shards()).work;
+  const { priorities } = deps.deployment.retry_policy;
+  const retries = Object.fromEntries(Object.entries(priorities).map(([name, { max_retries }]) => [name, max_retries]));
+  const ports = verifyPorts(deps);
+  await verify(state, { ...deps, ports, terms: { shards, retries }, random: Math.random });
+}
+
+function verifyPorts({ deployment, dynamodb, sqs, shards }: PortDeps): VerifyPorts {
+  const { tables, lane_queues, dead_letter_queues } = deployment;
+  const { dead, ...reads } = createVerifyReads(dynamodb, tables, async () => (await shards()).work);
+  const channels = channelsIn(lane_queues);
+  const held = async (url: string) => {
+    const { visible, in_flight, delayed } = await queueCounts(sqs, url);
+    return visible + in_flight + delayed;
+  };
+  const has = Object.keys(tables).includes('emails');
+  return {
+    ...reads,
+    ...(has && { newsletters: createNewsletterReads(dynamodb, tables) }),
+    letters: {
+      channels,
+      dead,
+      async counts(channel) {
+        const lanes = Object.values(lane_queues[channel as Channel] ?? {});
+        const on_the_way = (await Promise.all(lanes.map(held))).reduce((sum, count) => sum + count, 0);
+        return { letters: await held(dead_letter_queues[channel as Channel]), on_the_way };
+      },
+      async *walk(channel) {
+        for await (const letters of peekLetters(sqs, dead_letter_queues[channel as Channel])) {
+          yield letters.map(({ message_id, message }) => {
+            return { message_id, log_id: message?.log_id ?? '', run_id: message?.run_id ?? '' };
+          });
+        }
+      },
+    },
+  };
+}
+
+/** What a verification has found. */
+export interface Verified {
+  /** No violation. */
+  readonly holds: boolean;
+  /** `accepted = delivered + …`: what of the sum stands for nothing is left out. */
+  readonly equation: string;
+  readonly accepted: number;
+  readonly accounts: Verification['accounts'];
+  /** In none of them. */
+  readonly lost: number;
+  readonly erased: number;
+  readonly recipients: { readonly total: number } & Verification['recipients'];
+  readonly emails: number;
+  readonly letters: Verification['letters'];
+  readonly records_checked: number;
+  readonly contents: number;
+  readonly contents_without_row: number;
+  readonly violated: number;
+  /** The first 1,000. */
+  readonly violations: Verification['violations'];
+  readonly started_at: string;
+  readonly read_units: number;
+}
+
+export function verified(state: Verification): Verified {
+  const { accounts, lost, recipients, violated } = state;
+  const parts = ACCOUNTS.map((name) => [name.replace('_', ' '), accounts[name]] as const);
+  const accepted = parts.reduce((sum, [, count]) => sum + count, lost);
+  const total = SUMMANDS.reduce((sum, name) => sum + recipients[name], 0);
+  return {
+    holds: violated === 0,
+    equation: equation('accepted', accepted, [...parts, ['in none of these', lost]]),
+    ...{ accepted, accounts, lost, erased: state.erased },
+    recipients: { total, ...recipients },
+    ...{ emails: state.emails, letters: state.letters, records_checked: state.records_checked },
+    ...{ contents: state.contents, contents_without_row: state.contents_without_row },
+    ...{ violated, violations: state.violations, started_at: state.started_at },
+    read_units: Math.round(state.read_units),
+  };
+}
+
+/** `3 accepted = 2 delivered + 1 dead` */
+export function equation(what: string, sum: number, parts: readonly (readonly [string, number])[]): string {
+  const counted = parts
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count.toLocaleString('en')} ${name}`);
+  return `${sum.toLocaleString('en')} ${what} = ${counted.join(' + ') || '0'}`;
+}

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import type { Stored } from '../../../src/core/verify/rules/row-rules.ts';
+import {
+  type Asked,
+  newVerification,
+  type Verification,
+  type VerifyDeps,
+  type VerifyPorts,
+} from '../../../src/core/verify/verification.ts';
+import { verify } from '../../../src/core/verify/verify.ts';
+import { at, dueRow, T0 } from '../../support/rows.ts';
+
+const ASKED: Asked = { sample: 10, letters: false };
+const PAGE = 2;
+
+/** A table in four segments, whose clock only pauses advance; `onRead` is what happens meanwhile. */
+class Tables {
+  readonly rows = new Map<string, Stored>();
+  readonly contents: Stored[] = [];
+  readonly records = new Map<string, Stored[]>();
+  now = 0;
+  reads = 0;
+  onRead = () => {};
+
+  put(...rows: readonly Stored[]): void {
+    for (const row of rows) this.rows.set(String(row['log_id']), row);
+  }
+
+  #page(all: readonly Stored[], segment: number, after: unknown) {
+    this.reads += 1;
+    const own = all.filter((_, i) => i % 4 === segment);
+    const from = Number((after as { from?: number } | null)?.from ?? 0);
+    const items = own.slice(from, from + PAGE);
+    this.onRead();
+    return { items, read_units: 1, ...(from + PAGE < own.length && { next: { from: from + PAGE } }) };
+  }
+
+  deps(changes: Partial<VerifyDeps> = {}): VerifyDeps {
+    const ports: VerifyPorts = {
+      rows: {
+        page: async (segment, after) => this.#page([...this.rows.values()], segment, after),
+        read: async (log_ids) => {
+          const items = log_ids.map((log_id) => this.rows.get(log_id)).filter((one) => one !== undefined);
+          return { items, read_units: log_ids.length };
+        },
+      },
+      contents: { page: async (segment, after) => this.#page(this.contents, segment, after) },
+      records: async (log_id) => ({ items: this.records.get(log_id) ?? [], read_units: 1 }),
+      letters: {
+        channels: [],
+        counts: async () => ({ letters: 0, on_the_way: 0 }),
+        async *dead() {},
+        async *walk() {},
+      },
+    };
+    return {
+      ports,
+      terms: { shards: 8, retries: { normal: 5 } },
+      clock: () => at(this.now),
+      pause: async (ms) => {
+        this.now += ms;
+      },
+      random: () => 0.5,
+      rate: 1_000,
+      isStopping: () => false,
+      ...changes,
+    };
+  }
+}
+
+const row = (i: number, changes: Stored = {}): Stored => ({ ...dueRow({ log_id: `n-${i}` }), ...changes });
+const lost = (i: number) => row(i, { work_queue: undefined });
+const some = (count: number, make = row) => Array.from({ length: count }, (_, i) => make(i));
+
+describe('what looks wrong while it changes', () => {
+  it('is read again after a minute, and breaks no rule if it is right then', async () => {
+    const tables = new Tables();
+    tables.put(lost(1), row(2));
+    tables.onRead = () => {
+      if (tables.reads === 4) tables.put(row(1));
+    };
+    const state = newVerification(ASKED, T0);
+    await verify(state, tables.deps());
+    expect(state).toMatchObject({ violated: 0, lost: 0, accounts: { waiting: 2 } });
+    expect(tables.now).toBeGreaterThanOrEqual(60_000);
+  });
+
+  it('is counted where it is then', async () => {
+    const tables = new Tables();
+    tables.put(lost(1));
+    tables.onRead = () => {
+      if (tables.reads === 4) tables.put({ ...row(1), send_status: 'SUCCESS' });
+    };
+    const state = newVerification(ASKED, T0);
+    await verify(state, tables.deps());
+    expect(state).toMatchObject({ violated: 0, accounts: { waiting: 0, delivered: 1 } });
+  });
+
+  it('is not waited for when nothing looks wrong', async () => {
+    const tables = new Tables();
+    tables.put(...some(50));
+    await verify(newVerification(ASKED, T0), tables.deps());
+    expect(tables.now).toBeLessThan(1_000);
+  });
+});
+
+it('bounds what it suspects: reading waits while 5,000 rows are to be looked at again', async () => {
+  const tables = new Tables();
+  tables.put(...some(6_000, lost));
+  let most = 0;
+  const onProgress = ({ suspects }: Verification) => {
+    most = Math.max(most, suspects.length);
+  };
+  const state = newVerification({ ...ASKED, sample: 1 }, T0);
+  await verify(state, tables.deps({ rate: 1e9, onProgress }));
+  expect(state).toMatchObject({ lost: 6_000, violated: 6_000 });
+  expect(state.violations).toHaveLength(1_000);
+  expect(most).toBeGreaterThan(4_990);
+  expect(most).toBeLessThanOrEqual(5_000 + 4 * PAGE);
+});
+
+it('spends no more read units per second than it may', async () => {
+  const tables = new Tables();
+  tables.put(...some(400));
+  const state = newVerification(ASKED, T0);
+  await verify(state, tables.deps({ rate: 10 }));
+  expect(tables.now).toBeGreaterThanOrEqual((state.read_units / 10) * 1000 - 1000);
+});
+
+it('checks the records of a sample, all of them if there are fewer', async () => {
+  const tables = new Tables();
+  const tried = (i: number) => row(i, { last_attempt: 1, claim_id: 'c', send_attempts: 2 });
+  tables.put(...some(30, tried));
+  for (let i = 0; i < 30; i += 1) tables.records.set(`n-${i}`, [{ retry_attempt: 1, retry_status: 'FAILED' }]);
+  tables.records.delete('n-7');
+  const all = newVerification({ ...ASKED, sample: 30 }, T0);
+  await verify(all, tables.deps());
+  expect(all).toMatchObject({ records_checked: 30, violated: 1 });
+  expect(all.violations).toEqual([{ rule: '6', says: 'attempt 1 has no record', log_id: 'n-7' }]);
+  const few = newVerification({ ...ASKED, sample: 5 }, T0);
+  await verify(few, tables.deps());
+  expect(few.records_checked).toBe(5);
+});
+
+it('counts each row once, though its process dies after any page and another one goes on', async () => {
+  for (let died = 1; died < 30; died += 1) {
+    const tables = new Tables();
+    tables.put(...some(21), ...some(3, (i) => lost(100 + i)));
+    tables.contents.push(...some(9), { log_id: 'gone', tenant_id: 'tenant-1' });
+    let kept = JSON.stringify(newVerification({ ...ASKED, sample: 100 }, T0));
+    let pages = 0;
+    const dying = tables.deps({
+      onProgress: (state) => {
+        kept = JSON.stringify(state);
+        pages += 1;
+        if (pages === died) throw new Error('killed');
+      },
+    });
+    await verify(JSON.parse(kept), dying).catch(() => {});
+    const state: Verification = JSON.parse(kept);
+    await verify(state, tables.deps());
+    expect(state, `died after page ${died}`).toMatchObject({
+      ...{ scanned: 24, lost: 3, violated: 3, contents: 10, contents_without_row: 1, records_checked: 24 },
+      accounts: { waiting: 21 },
+    });
+  }
+});
