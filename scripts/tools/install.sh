@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the tools of `npm run test:emulator`, `test:tools`, `test:clients` and `test:browser` into .local/tools; nothing outside of it
-# changes. Needs Python 3.10 or newer with venv. Needs Maven and a JDK 17 or newer for event-ruler, and Go 1.25 or newer
+# changes. Needs Python 3.11 or newer with venv. Needs Maven and a JDK 17 or newer for event-ruler, and Go 1.25 or newer
 # for oapi-codegen; both are left out without them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -8,7 +8,7 @@ tools=.local/tools
 mkdir -p "$tools"
 
 python3 -m venv "$tools/python"
-"$tools/python/bin/pip" install --quiet --disable-pip-version-check -r scripts/tools/requirements.txt
+"$tools/python/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r scripts/tools/requirements.txt
 
 if command -v mvn >/dev/null && command -v javac >/dev/null; then
   mvn --batch-mode --quiet -f scripts/tools/event-ruler/pom.xml dependency:copy-dependencies \

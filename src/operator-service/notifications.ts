@@ -9,7 +9,12 @@ import { heldBy } from '../core/operator/views/held-attempt.ts';
 import { datedView, type NotificationView, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
 import { type Action, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
 import type { ShellCommand } from './contract/fields.ts';
-import type { ActionCheck, NotificationDetail, NotificationList } from './contract/notifications.ts';
+import {
+  type ActionCheck,
+  ATTEMPT_FIELDS,
+  type NotificationDetail,
+  type NotificationList,
+} from './contract/notifications.ts';
 import type { OperationFilter } from './contract/operations.ts';
 import type { OperatorDeps } from './deps.ts';
 import { listCopies, listNotifications } from './list-notifications.ts';
@@ -101,8 +106,9 @@ export async function notificationDetail(log_id: string, deps: OperatorDeps): Pr
     attempts: attempts.map((record) => {
       const held = heldBy(record);
       const { response_message } = record;
+      const shown = Object.entries(record).filter(([name]) => ATTEMPT_FIELDS.has(name));
       return {
-        ...record,
+        ...(Object.fromEntries(shown) as typeof record),
         ...(response_message !== undefined && { response_message: withoutAddresses(response_message) }),
         ...(held !== undefined && { held }),
       };

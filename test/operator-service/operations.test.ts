@@ -40,6 +40,11 @@ const wordsOf = (line: string) =>
 const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
 describe('a bulk operation', () => {
+  it.each([{ max_age_hours: 4.98e16 }, { limit: 1.7e19 }])('refuse bounds beyond all rows: %j', async (bounds) => {
+    const body = { request_id: request_id(), kind: 'give_up', filter: {}, ...bounds };
+    expect(await page.call('POST /api/operations', { body })).toMatchObject({ status: 400 });
+  });
+
   it('shows what it would do, does exactly that, and leaves alone what came later', async () => {
     const tenant_id = 'T-REDRIVE';
     await ops.put(...many(30, (i) => deadRow(`B${i}`, { tenant_id })), stoppedRow('B-STOPPED'));

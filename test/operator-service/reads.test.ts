@@ -1,6 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Metrics } from '@aws-lambda-powertools/metrics';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { count } from '../../functions/shared/runtime/observability.ts';
 import { recipientHash } from '../../src/adapters/signing/hashed-ids.ts';
@@ -139,6 +141,27 @@ describe('the reads of the console', () => {
     expect(detail.actions).toMatchObject({ retry: { possible: true }, give_up: { possible: true } });
     expect(detail.remedy).toContain('credential');
     expect(detail.commands.map(({ command }) => command)).toContain(`npm run ops -- retry 'N'\\''1; rm -rf' --local`);
+  });
+
+  it('show an attempt as the document says it, without who claimed it and when its record expires', async () => {
+    await ops.put(storedRow('A1'));
+    const attempt = { original_log_id: 'A1', retry_attempt: 1, retry_log_id: 'A1#1', tenant_id: 'T', run_id: 'R' };
+    const outcome = {
+      channel: 'webhook',
+      retry_status: 'SUCCESS',
+      retry_at: '2026-11-01T10:30:00.000Z',
+      trigger: 'sweep',
+    };
+    const stored = { ...attempt, ...outcome, duration_ms: 34, claim_id: 'C', expires_at: 1_858_501_945 };
+    const TableName = ops.tables.notification_retry_log;
+    await ops.dynamodb.send(new PutItemCommand({ TableName, Item: marshall(stored) }));
+    const { attempts } = await page.ok('GET /api/notifications/{log_id}', { path: { log_id: 'A1' } });
+    expect(attempts).toEqual([{ ...attempt, ...outcome, duration_ms: 34 }]);
+  });
+
+  it.each(['\u{59a2f}', 'not a cursor'])('refuse letters that no cursor has: %s', async (cursor) => {
+    const query = { tenant: 'T', cursor };
+    expect(await page.call('GET /api/emails', { query })).toMatchObject({ status: 400 });
   });
 
   it.each([

@@ -55,7 +55,9 @@ export const resolveSchema = v.strictObject(
   objectMessage,
 );
 
-const cursor = v.optional(v.pipe(v.string(), v.minLength(1), v.description('next_cursor of the page before')));
+const cursor = v.optional(
+  v.pipe(v.string(), v.minLength(1), v.maxLength(1_000), v.description('next_cursor of the page before')),
+);
 const limit = v.optional(
   v.pipe(v.string(), v.regex(/^([1-9]\d?|[1-4]\d\d|500)$/, 'must be 1 to 500'), v.description('1 to 500')),
   '100',

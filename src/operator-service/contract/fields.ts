@@ -57,7 +57,17 @@ export const limit = v.optional(
   '50',
 );
 
-export const cursor = v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2_000)));
+/** Of a query: visible ASCII. Other letters take up to twelve bytes each in a URL, and servers cut a long one off. */
+export const cursor = v.optional(
+  v.pipe(
+    v.string(),
+    v.maxLength(2_000),
+    v.regex(
+      /^[\x21-\x7e]+$/,
+      'is not a cursor of this list: use next_cursor of its answer with the same filters, or omit it',
+    ),
+  ),
+);
 
 /** ISO-8601 UTC. Rows of other writers may hold other texts, so the form is not checked. */
 export const time = v.string();

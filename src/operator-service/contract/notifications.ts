@@ -91,6 +91,8 @@ const attempt = v.strictObject({
   held: v.exactOptional(v.string()),
 });
 export type AttemptView = Out<typeof attempt>;
+/** What an answer shows of a stored record, which also says who claimed the attempt and when it expires. */
+export const ATTEMPT_FIELDS: ReadonlySet<string> = new Set(Object.keys(attempt.entries));
 
 /** Whether an action is possible now, and why not. `give_up` takes a dead notification off the list for good. */
 const actionCheck = v.variant('possible', [

@@ -14,9 +14,9 @@ export const createOperationBody = v.strictObject({
   /** Notifications a second. */
   rate: v.optional(v.pipe(v.number(), v.minValue(0.1), v.maxValue(500)), 100),
   /** The most rows. */
-  limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
-  /** Redrive: leave out what was created longer ago. */
-  max_age_hours: v.optional(v.pipe(v.number(), v.minValue(0))),
+  limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000_000))),
+  /** Redrive: leave out what was created longer ago. No row is older than ten years: it expires after two. */
+  max_age_hours: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(87_600))),
   /** Redrive: include wrong recipients, cancelled ones, and those taken off the list. */
   include_stopped: v.optional(v.boolean(), false),
 });
