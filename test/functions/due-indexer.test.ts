@@ -6,6 +6,7 @@ import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { RowUnstorableError } from '../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { baseShards } from '../support/index-shards.ts';
+import { INDEXER_ENVIRONMENT } from '../support/indexer-environment.ts';
 import { T0 } from '../support/rows.ts';
 
 const text = (S: string) => ({ S });
@@ -30,19 +31,7 @@ describe('the due-indexer', () => {
 
   beforeAll(async () => {
     // The module binds itself to its environment on import, as Lambda loads it.
-    Object.assign(process.env, {
-      NOTIFICATION_LOG_TABLE: 'log',
-      NOTIFICATION_CONTENT_TABLE: 'content',
-      DATA_KEYS_TABLE: 'data-keys',
-      PIPELINE_STATE_TABLE: 'pipeline-state',
-      INDEX_SHARDS: '{"work":8,"history":4}',
-      LOCAL_SECRETS_FILE: '/none',
-      RETRY_POLICY: JSON.stringify({
-        base_interval_seconds: 300,
-        max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
-        retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
-      }),
-    });
+    Object.assign(process.env, INDEXER_ENVIRONMENT);
     ({ createHandler } = await import('../../functions/due-indexer/handler.ts'));
   });
 

@@ -6,6 +6,7 @@ import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { HARMLESS, HOSTILE_VALUES, type HostileValue } from '../support/hostile-values.ts';
 import { HostileWorld } from '../support/hostile-world.ts';
+import { INDEXER_ENVIRONMENT } from '../support/indexer-environment.ts';
 import { T0 } from '../support/rows.ts';
 
 /** A row of another writer, due now. */
@@ -92,19 +93,7 @@ describe.each(availableEngines().slice(0, 1))('hostile rows among good ones, on 
   const sweeps: { due: number; dead: number }[] = [];
 
   beforeAll(async () => {
-    Object.assign(process.env, {
-      NOTIFICATION_LOG_TABLE: 'log',
-      NOTIFICATION_CONTENT_TABLE: 'content',
-      DATA_KEYS_TABLE: 'data-keys',
-      PIPELINE_STATE_TABLE: 'pipeline-state',
-      INDEX_SHARDS: '{"work":8,"history":4}',
-      LOCAL_SECRETS_FILE: '/none',
-      RETRY_POLICY: JSON.stringify({
-        base_interval_seconds: 300,
-        max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
-        retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
-      }),
-    });
+    Object.assign(process.env, INDEXER_ENVIRONMENT);
     const { createHandler } = await import('../../functions/due-indexer/handler.ts');
     dynamodb = await startTestDynamoDb(engine);
     world = await HostileWorld.create(dynamodb, createHandler);

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { CHANNELS, type Channel, type Lane } from '../../core/model/channels.ts';
 import { LOCAL_REGION } from '../emulator/template/references.ts';
 import { isObject, type Json, objectAt, textAt } from '../support/json.ts';
@@ -20,20 +21,7 @@ export interface Endpoints {
     readonly console: string;
     readonly simulator: string;
   };
-  readonly tables: {
-    readonly notification_log: string;
-    readonly notification_content: string;
-    readonly notification_retry_log: string;
-    readonly pipeline_state: string;
-    readonly api_keys: string;
-    readonly newsletters: string;
-    readonly members: string;
-    readonly emails: string;
-    readonly email_batches: string;
-    readonly email_recipients: string;
-    readonly data_keys: string;
-    readonly audit: string;
-  };
+  readonly tables: Deployment['tables'] & { readonly data_keys: string };
   /** Queue URLs. */
   readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
   /** Function names by service: `dispatcher`, `due-indexer`, `send-email`, … */
