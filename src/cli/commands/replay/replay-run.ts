@@ -72,7 +72,7 @@ export function replayRun(session: Session, unstored?: OperationStore): ReplayRu
 
   /** @param of the operation as the act makes it */
   async function audited<A>(
-    act: 'create' | OperationAct,
+    act: 'create' | 'rate' | OperationAct,
     of: NewOperation & { readonly operation_id: string },
     run: () => Promise<A>,
   ): Promise<A> {
@@ -94,11 +94,13 @@ export function replayRun(session: Session, unstored?: OperationStore): ReplayRu
 
     async begin(operation_id, rate) {
       const found = await current(operation_id);
-      if (isOver(found)) return found;
-      const act = found.status === 'ready' ? 'start' : 'resume';
-      return audited(act, { ...found, ...(rate !== undefined && { rate }) }, async () => {
-        if (rate !== undefined && rate !== found.rate) await operations.change(found, { set: { rate } });
-        return possibleActs(found).includes(act) ? operate(operation_id, act, operating) : current(operation_id);
+      const act = possibleActs(found).find((one) => one === 'start' || one === 'resume');
+      const rated = { ...found, rate: rate ?? found.rate };
+      // What a process that died left running is gone on with: that is no act.
+      if (isOver(found) || (act === undefined && rated.rate === found.rate)) return found;
+      return audited(act ?? 'rate', rated, async () => {
+        if (rated.rate !== found.rate) await operations.change(found, { set: { rate: rated.rate } });
+        return act === undefined ? current(operation_id) : operate(operation_id, act, operating);
       });
     },
 

@@ -281,8 +281,26 @@ describe('a replay that is interrupted', () => {
     });
     expect({ code, waits }).toEqual({ code: 0, waits: expect.arrayContaining([1_000, 1_000, 1_000]) });
     expect(await ops.row('W-3')).toMatchObject({ redrive_count: 1 });
+    expect(await acts(operation.operation_id)).toEqual(['start', 'create']);
+  });
+
+  it('says in the audit log that the rate of one that runs is another one, and never that it was resumed', async () => {
+    await put('WR', 4);
+    await ops.run(['replay', '--tenant', 'WR', '--rate', '2', '--yes'], dying(1));
+    const operation = await newest('WR');
+    if (operation === undefined) throw new Error('nothing is listed');
+    await store().change(operation, { set: { status: 'running' } });
+    await run('WR', '--rate', '400', '--yes');
+    expect(await store().read(operation.operation_id)).toMatchObject({ status: 'done', rate: 400 });
+    expect(await acts(operation.operation_id)).toEqual(['rate', 'start', 'create']);
   });
 });
+
+/** What was done to an operation by the audit log, newest first. */
+async function acts(operation_id: string): Promise<string[]> {
+  const { entries } = await ops.json<{ entries: AuditRecord[] }>('audit', '--target', operation_id);
+  return entries.map(({ what }) => what.replace('operation.', ''));
+}
 
 describe('an id or a command that means something else', () => {
   const deps = () => ({
