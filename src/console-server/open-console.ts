@@ -8,15 +8,17 @@ export interface OpenOptions extends ConsoleOptions {
   readonly page: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Who acts; the user of this machine unless given. */
+  readonly who?: string;
   /** Whether a browser needs the token of the URL's fragment. */
   readonly token: boolean;
 }
 
 /** Serves page and routes on loopback for the user of this machine, and goes on with the bulk operations of others that stopped. */
-export async function openConsole({ page, port, token, ...options }: OpenOptions) {
+export async function openConsole({ page, port, token, who = userOfMachine(), ...options }: OpenOptions) {
   const own = createOwnConsole(options);
   const { local } = options;
-  const caller = { who: userOfMachine(), role: 'operator' } as const;
+  const caller = { who, role: 'operator' } as const;
   const served = await serveConsole({ dispatch: own.dispatch, page, port, caller, token, local });
   return {
     url: served.url,

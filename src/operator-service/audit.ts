@@ -15,6 +15,8 @@ interface Decision {
   readonly on: readonly string[];
   /** Never an address or a credential. */
   readonly details?: object;
+  /** It shows somebody something and changes nothing: a repeated request is shown it again, and that is written, too. */
+  readonly shows?: true;
 }
 
 /** Runs a decision of a person, written to the audit log before it begins and with its result afterwards. */
@@ -41,7 +43,11 @@ export function decideOnce(route: string, request: RepeatableRequest, deps: Audi
   const { request_id } = input;
   const asked = JSON.stringify([who, route, path, input]);
   const fingerprint = createHash('sha256').update(asked).digest('base64url');
-  return (decision, run) => audited({ who, role, ...stored(decision), request_id, fingerprint }, deps, run);
+  return async (decision, run) => {
+    const action = { who, role, ...stored(decision), request_id };
+    if (!decision.shows) return audited({ ...action, fingerprint }, deps, run);
+    return { answer: (await recorded(action, deps, run)).answer, repeated: false };
+  };
 }
 
 /** For a command: each run of it is a decision of its own, and nobody repeats it. */
@@ -53,7 +59,7 @@ export function decideNow(decider: () => Promise<Decider>, deps: AuditDeps): Dec
   };
 }
 
-function stored({ details, ...rest }: Decision) {
+function stored({ details, shows: _, ...rest }: Decision) {
   return { ...rest, ...(details !== undefined && { details: JSON.stringify(details) }) };
 }
 

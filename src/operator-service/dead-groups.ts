@@ -41,7 +41,7 @@ function viewOf(group: DeadGroup, tenant: string | undefined, deps: OperatorDeps
       ...(tenant !== undefined && { tenant }),
     },
     commands: [
-      { label: 'See why', command: shellCommand('show', local, sample.slice(0, 1)) },
+      { label: 'See why', command: shellCommand('show', local, [], sample.slice(0, 1)) },
       { label: 'Preview', command: shellCommand('replay', local, [...chosen, '--dry-run']) },
       { label: 'Redrive', command: shellCommand('replay', local, chosen) },
       { label: 'Redrive the whole queue', command: shellCommand('dlq redrive', local, ['--channel', channel]) },

@@ -15,6 +15,7 @@ import { type Resolved, resolveEmail } from '../core/newsletter/lifecycle/resolv
 import type { Email } from '../core/newsletter/model/email.ts';
 import type { Resolution } from '../core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../core/newsletter/model/job-limits.ts';
+import type { ShownState } from '../core/newsletter/model/recipient-state.ts';
 import {
   type EmailPhase,
   type EmailView,
@@ -22,6 +23,7 @@ import {
   emailView,
   shownResolved,
 } from '../core/newsletter/views/email-view.ts';
+import { listRecipients, type RecipientPlace, type RecipientView } from '../core/newsletter/views/list-recipients.ts';
 import { budgetStatus } from '../core/pacing/budget-status.ts';
 import type { Decide } from './audit.ts';
 import { type EmailAction, shellCommand } from './contract/choices.ts';
@@ -92,7 +94,7 @@ export async function emailDetail(email_id: string, access: EmailAccess, local: 
   const { email, view } = await showEmail(email_id, access);
   const content = await access.emails.content(email_id);
   const actions = actionsIn(view.phase);
-  const command = (what: string) => shellCommand(`emails ${what}`, local, [email_id]);
+  const command = (what: string) => shellCommand(`emails ${what}`, local, [], [email_id]);
   return {
     tenant_id: email.tenant_id,
     subject: content?.subject ?? null,
@@ -162,4 +164,39 @@ function actionsIn(phase: EmailPhase): EmailAction[] {
     default:
       return [];
   }
+}
+
+interface RecipientsWanted {
+  readonly state?: ShownState;
+  readonly limit: number;
+  readonly addresses: boolean;
+}
+
+const PAGE = 500;
+
+/** The recipients of an email. The audit log keeps who was shown addresses. @throws Problem not-found */
+export async function recipientsOf(
+  id: string,
+  { state, limit, addresses: identities }: RecipientsWanted,
+  access: EmailAccess,
+  decide: Decide,
+): Promise<readonly RecipientView[]> {
+  const { email_id } = await requireEmail(id, access);
+  const read = async () => {
+    const found: RecipientView[] = [];
+    let from: RecipientPlace | undefined;
+    do {
+      const request = { email_id, limit: Math.min(limit, PAGE), identities };
+      const page = await listRecipients({ ...request, ...(state && { state }), ...(from && { from }) }, access);
+      found.push(...page.recipients);
+      from = page.next && { batch_id: page.next.batch_id, chunk: page.next.chunk };
+    } while (from !== undefined && found.length < limit);
+    return found.slice(0, limit);
+  };
+  if (!identities) return read();
+  const { answer } = await decide({ what: 'email.recipients', on: [email_id], shows: true }, async () => {
+    const answer = await read();
+    return { answer, result: { shown: answer.length } };
+  });
+  return answer;
 }

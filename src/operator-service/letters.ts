@@ -7,6 +7,7 @@ import { type DeadLetterView, deadLetterView } from '../core/operator/dead-lette
 import { dropDeadLetter } from '../core/operator/give-up.ts';
 import { remedyFor } from '../core/operator/views/notification-view.ts';
 import type { Decide } from './audit.ts';
+import { shellCommand } from './contract/choices.ts';
 import type { OperatorDeps } from './deps.ts';
 import { requireNotification } from './notifications.ts';
 
@@ -15,7 +16,7 @@ export interface ChannelLetter extends DeadLetterView {
   readonly channel: Channel;
 }
 
-type LetterDeps = Pick<OperatorDeps, 'rows' | 'clock' | 'deployment' | 'sqs'>;
+type LetterDeps = Pick<OperatorDeps, 'rows' | 'clock' | 'deployment' | 'sqs' | 'local'>;
 
 /** The letters of a channel, up to the limit. SQS counts each look as a receive. */
 export async function listLetters(channel: Channel, limit: number, deps: LetterDeps): Promise<ChannelLetter[]> {
@@ -46,7 +47,7 @@ export async function lettersOf(log_id: string, deps: LetterDeps) {
   if (dead_letters.length === 0) {
     throw new Problem(
       'not-found',
-      `${log_id} has no dead letter in the queue of ${channel}: see where it stands with \`npm run ops -- show ${log_id}\`.`,
+      `${log_id} has no dead letter in the queue of ${channel}: see where it stands with \`${shellCommand('show', deps.local, [], [log_id])}\`.`,
     );
   }
   return { dead_letters, remedy: remedyFor({ ...row }) };
@@ -133,7 +134,7 @@ export async function countLetters(channel: Channel, { sqs, deployment }: Letter
 export async function redriveLetters(
   channel: Channel,
   { lock, ...options }: RedriveOptions & { readonly lock: () => () => void },
-  deps: LetterDeps & Pick<OperatorDeps, 'local'>,
+  deps: LetterDeps,
   decide: Decide,
 ): Promise<RedriveResult> {
   const { sqs, deployment, local } = deps;

@@ -43,10 +43,26 @@ async function hashOf(named: NamedAddress, { members, sealing }: MemberAccess): 
   throw invalid([{ path: 'email', rule: 'address', message: 'must be one address, such as name@example.com' }]);
 }
 
-/** The members of an address, and what is known of the address. @throws Problem */
-export async function showMembers(named: NamedAddress, access: MemberAccess) {
+/** The members of an address, and what is known of the address. The audit log keeps who was shown it. @throws Problem */
+export async function showMembers(named: NamedAddress, access: MemberAccess, decide: Decide) {
   const { tenant } = named;
-  const entry = await access.members.address(tenant, await hashOf(named, access));
+  const hash = await hashOf(named, access);
+  const decision = { what: 'member.show', on: [nameOf(named, hash)], details: { tenant }, shows: true } as const;
+  const { answer } = await decide(decision, async () => {
+    const answer = await membersOf(named, hash, access);
+    return { answer, result: { shown: answer.members.length } };
+  });
+  return answer;
+}
+
+/** For the audit log: never the address. */
+function nameOf(named: NamedAddress, hash: string): string {
+  return 'member_id' in named ? named.member_id : hash;
+}
+
+async function membersOf(named: NamedAddress, hash: string, access: MemberAccess) {
+  const { tenant } = named;
+  const entry = await access.members.address(tenant, hash);
   if (entry === undefined) throw new Problem('not-found', `${tenant} knows nothing of this address.`);
   const chosen = entry.members.filter(({ member_id }) => !('member_id' in named) || member_id === named.member_id);
   const members = await Promise.all(
@@ -68,7 +84,7 @@ export async function suppressAddress(
 ) {
   const { tenant } = named;
   const hash = await hashOf(named, access);
-  const on = ['member_id' in named ? named.member_id : hash];
+  const on = [nameOf(named, hash)];
   const { answer } = await decide({ what: `member.${action}`, on, details: { tenant } }, async () => {
     const at = access.clock().toISOString();
     if (action === 'suppress') await access.members.suppress(tenant, hash, { reason: 'operator', at });

@@ -151,10 +151,10 @@ function commandsFor(row: NotificationRow, { local, clock }: OperatorDeps): Shel
   const { log_id, channel } = row;
   const isDead = stateOf(row, clock()) === 'dead';
   return [
-    { label: 'Show', command: shellCommand('show', local, [log_id]) },
-    { label: 'Retry', command: shellCommand('retry', local, [log_id]) },
-    { label: 'Cancel', command: shellCommand('cancel', local, [log_id]) },
-    ...(isDead ? [{ label: 'Give up', command: shellCommand('dlq drop', local, [log_id]) }] : []),
+    { label: 'Show', command: shellCommand('show', local, [], [log_id]) },
+    { label: 'Retry', command: shellCommand('retry', local, [], [log_id]) },
+    { label: 'Cancel', command: shellCommand('cancel', local, [], [log_id]) },
+    ...(isDead ? [{ label: 'Give up', command: shellCommand('dlq drop', local, [], [log_id]) }] : []),
     ...(isDead
       ? [{ label: 'Redrive the channel', command: shellCommand('dlq redrive', local, ['--channel', channel]) }]
       : []),

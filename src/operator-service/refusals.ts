@@ -45,7 +45,7 @@ export function problemBody(
     ...document,
     title: TITLES[problem.problem] ?? document.title,
     remedy: REMEDIES[problem.problem],
-    command: shellCommand(command, local, args),
+    command: shellCommand(command, local, [], args),
   };
 }
 

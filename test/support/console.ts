@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { serveConsole } from '../../src/console-server/serve-console.ts';
 import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
-import type { Role } from '../../src/operator-service/contract/choices.ts';
+import { pathSegment, type Role } from '../../src/operator-service/contract/choices.ts';
 import { createOwnConsole } from '../../src/operator-service/operation-runner.ts';
 import { type AnswerOf, CONSOLE_ROUTES, type RouteKey } from '../../src/operator-service/routes.ts';
 import type { Operations } from './cli/operations.ts';
@@ -46,7 +46,7 @@ export async function startTestConsole(ops: Operations, settings: ConsoleSetting
 
   async function call<K extends RouteKey>(route: K, given: CallOptions = {}): Promise<Called<AnswerOf<K>>> {
     const [method = 'GET', pattern = ''] = route.split(' ');
-    const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given.path?.[name] ?? ''));
+    const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(given.path?.[name] ?? ''));
     const url = new URL(path, origin);
     for (const [name, value] of Object.entries(given.query ?? {})) url.searchParams.set(name, value);
     const response = await fetch(url, {

@@ -6,6 +6,7 @@ import {
   membersSchema,
   resubscribeSchema,
 } from '../../../src/adapters/api/newsletter-schemas.ts';
+import type { Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
 import {
   type GivenMember,
@@ -69,14 +70,13 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
     return found;
   }
 
-  async function shown(member: StoredMember) {
+  /** @param scopes who may only read lists no audience: members without their addresses */
+  async function shown(member: StoredMember, scopes: readonly Scope[]) {
     const { tenant_id, email_hash, sealed_identity: _, ...rest } = member;
     const facts = (await members.facts(tenant_id, [email_hash])).get(email_hash);
-    const { email, name } = await sealing.openMember(member);
     return {
       ...rest,
-      email,
-      ...(name !== undefined && { name }),
+      ...(scopes.includes('newsletters:write') && (await sealing.openMember(member))),
       unsubscribed: facts?.unsubscribed ?? {},
       ...(facts?.suppressed && { suppressed: facts.suppressed }),
     };
@@ -102,14 +102,14 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
     route({
       key: 'GET /v1/members/{member_id}',
       operation_id: 'getMember',
-      summary: 'Show a member',
+      summary: 'Show a member; address and name to keys with newsletters:write only',
       scope: 'newsletters:read',
       max_bytes: MAX_BYTES,
       answer: { status: 200, description: 'The member', schema: memberAnswer },
       problems: ['not-found'],
       async handle({ caller, path }) {
         const member = await find(caller.tenant_id, path);
-        return { body: await shown(member), log: { member_id: member.member_id } };
+        return { body: await shown(member, caller.scopes), log: { member_id: member.member_id } };
       },
     }),
     route({
@@ -135,13 +135,13 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       body: resubscribeSchema,
       answer: { status: 200, description: 'The member', schema: memberAnswer },
       problems: ['not-found'],
-      async handle({ caller: { tenant_id }, path, body }) {
+      async handle({ caller: { tenant_id, scopes }, path, body }) {
         const { newsletter_id } = body();
         const member = await find(tenant_id, path);
         if ((await newsletters.read(tenant_id, newsletter_id)) === undefined)
           throw invalid([noNewsletter('newsletter_id')]);
         const subscribed = await resubscribe(member, newsletter_id, deps);
-        return { body: await shown(subscribed), log: { member_id: member.member_id, newsletter_id } };
+        return { body: await shown(subscribed, scopes), log: { member_id: member.member_id, newsletter_id } };
       },
     }),
   ];

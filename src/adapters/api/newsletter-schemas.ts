@@ -120,7 +120,7 @@ export const newsletterList = v.object({ newsletters: v.array(newsletterAnswer) 
 export const memberAnswer = v.object({
   member_id: v.string(),
   member_uuid: v.string(),
-  email: v.string(),
+  email: v.optional(v.string()),
   name: v.optional(v.string()),
   status: v.picklist(MEMBER_STATUSES),
   labels: v.array(v.string()),

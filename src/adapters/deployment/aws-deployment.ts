@@ -81,6 +81,7 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
     retry_policy: rest.RetryPolicy,
     uncertain_minutes: rest.UncertainMinutes,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
+    operator: async () => (await import('./caller-identity.ts')).callerIdentity(env),
     ...(rest.ReconcilerFunction !== undefined && { reconciler: rest.ReconcilerFunction }),
     metricHistory: () => openHistory(stack, rest.MetricNamespace),
     sealer: openSealer(operatorsKms(rest.RecipientKey), rest.DataKeysTable),

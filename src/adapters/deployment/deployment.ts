@@ -45,6 +45,8 @@ export interface Deployment {
    * second, and the next sweep finds what this one missed.
    */
   readonly caughtUp?: () => Promise<boolean>;
+  /** Who works on it, by the account's own word; absent at the local runtime, where it is the user of the machine. */
+  readonly operator?: () => Promise<string>;
   /** Name of the function that `ops reconcile` invokes; absent from a stack that was deployed before it. */
   readonly reconciler?: string;
   /** File with the credentials of the integrations; absent on AWS, where Secrets Manager has them. */

@@ -90,7 +90,11 @@ async function openSession(
     onRefused: (reason, count) =>
       say(`SQS refused ${count} messages (${reason}): the notifications are due, and the next sweep sends them.\n`),
   });
-  const operator = async () => userOfMachine();
+  let known: Promise<string> | undefined;
+  const operator = () => {
+    known ??= deployment.operator?.() ?? Promise.resolve(userOfMachine());
+    return known;
+  };
   const onUnwritten = (error: unknown) =>
     say(`Warning: the audit log lacks the result: ${error instanceof Error ? error.message : error}\n`);
   const decide = decideNow(async () => ({ who: await operator(), role: 'operator' }), { ...deps, onUnwritten });

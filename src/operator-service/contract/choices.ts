@@ -38,14 +38,40 @@ export type EmailAction = (typeof EMAIL_ACTIONS)[number];
 
 export const KEY_SCOPES = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'] as const;
 
-/** The full line for the shell; arguments that the shell would read otherwise are quoted. */
-export function shellCommand(command: string, local: boolean, args: readonly string[] = []): string {
-  return [`npm run ops -- ${command}`, ...args.map(quoted), ...(local ? ['--local'] : [])].join(' ');
+/**
+ * The full line for the shell. Ids come from other systems: whoever copies the line must not run what an id says, and an
+ * id must not be read as an option.
+ * @param options flags and their values
+ * @param ids what is no option, last
+ */
+export function shellCommand(
+  command: string,
+  local: boolean,
+  options: readonly string[] = [],
+  ids: readonly string[] = [],
+): string {
+  const before = [...options.map(quoted), ...(local ? ['--local'] : [])];
+  const plain = ids.map(quoted);
+  const rest = ids.some((id) => id.startsWith('-')) ? [...before, '--', ...plain] : [...plain, ...before];
+  return [`npm run ops -- ${command}`, ...rest].join(' ');
 }
 
-/** Ids come from other systems: whoever copies the line must not run what an id says. */
+/** What a terminal would obey when the line is pasted, and what shows another line than it pastes. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** A text as bash and zsh read it as one word. */
 export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (text.search(UNSEEN) < 0) return `'${text.replaceAll("'", `'\\''`)}'`;
+  const escaped = text.replace(/[\\']/g, '\\$&').replace(UNSEEN, (one) => {
+    const code = one.codePointAt(0) ?? 0;
+    return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`;
+  });
+  return `$'${escaped}'`;
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, '0');
 }
 
 /**

@@ -58,7 +58,7 @@ export const NOTIFICATION_ROUTES = [
     command: ['list'],
     async handle({ input, decide }, deps) {
       const { action, log_ids, dry_run, request_id } = input;
-      const command = shellCommand(COMMANDS[action], deps.local, log_ids);
+      const command = shellCommand(COMMANDS[action], deps.local, [], log_ids);
       const { results, repeated } = dry_run
         ? { results: await tryAction({ action, log_ids }, deps), repeated: false }
         : await act({ action, log_ids }, deps, decide);

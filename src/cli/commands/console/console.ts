@@ -15,7 +15,8 @@ export function addConsole(program: Command, context: CliContext): void {
       'after',
       `
 Open the printed address: it holds a token in its fragment, which the page exchanges for a cookie once. Who has neither
-gets nothing but the page's files. What is done here is written to the audit log under the name of your user.
+gets nothing but the page's files. What is done here is written to the audit log under your AWS identity, or
+with --local under the name of your user.
 
 Examples:
   npm run ops -- console

@@ -12,6 +12,7 @@ export async function runConsole(session: Session, port: number): Promise<number
     page: CONSOLE_PAGE,
     port,
     token: true,
+    who: await session.operator(),
   });
   terminal.print(json ? `${JSON.stringify({ url: opened.url })}\n` : `${opened.url}\n`);
   if (!json)

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type RedriveProgress, RedriveRunningError } from '../../../adapters/sqs/redrive.ts';
 import { type Channel, channelsIn } from '../../../core/model/channels.ts';
+import { shellCommand } from '../../../operator-service/contract/choices.ts';
 import {
   type ChannelLetter,
   channelsOf,
@@ -225,7 +226,9 @@ async function drop(session: Session, options: DropOptions, log_ids: readonly st
   if (!(await confirm(`Drop ${what}? Their rows and records stay.`, options.yes, session))) return 0;
   const { dropped, missing } = await dropLetters(choice, session, session.decide);
   printResult(session, { dropped }, () => `${letterCount(dropped)} dropped.\n`);
-  for (const log_id of missing) terminal.say(`${log_id} has no dead letter: see \`npm run ops -- show ${log_id}\`.\n`);
+  for (const log_id of missing) {
+    terminal.say(`${log_id} has no dead letter: see \`${shellCommand('show', session.local, [], [log_id])}\`.\n`);
+  }
   return missing.length > 0 ? EXIT_FAILED : 0;
 }
 

@@ -2,17 +2,13 @@ import { type Command, Option } from 'commander';
 import { describeEmail, doneOf, isOver, summaryOf } from '../../../batch/sending-job/email-report.ts';
 import { SHOWN_STATES, type ShownState } from '../../../core/newsletter/model/recipient-state.ts';
 import type { EmailSummary } from '../../../core/newsletter/views/email-view.ts';
-import {
-  listRecipients,
-  type RecipientPlace,
-  type RecipientView,
-} from '../../../core/newsletter/views/list-recipients.ts';
+import type { RecipientView } from '../../../core/newsletter/views/list-recipients.ts';
 import type { EmailAction } from '../../../operator-service/contract/choices.ts';
 import {
   decideEmail,
   emailAccess,
   listEmails,
-  requireEmail,
+  recipientsOf,
   resolveUncertain,
   showEmail,
 } from '../../../operator-service/emails.ts';
@@ -112,8 +108,6 @@ interface RecipientsOptions {
   readonly addresses?: boolean;
 }
 
-const PAGE = 500;
-
 export function addEmailsRecipients(emails: Command, context: CliContext): void {
   const command = emails
     .command('recipients')
@@ -128,20 +122,11 @@ export function addEmailsRecipients(emails: Command, context: CliContext): void 
 
 async function recipients(
   session: Session,
-  { state, limit, addresses = false }: RecipientsOptions,
+  options: RecipientsOptions,
   [email_id = '']: readonly string[],
 ): Promise<number> {
-  const access = emailAccess(session);
-  await requireEmail(email_id, access);
-  const found: RecipientView[] = [];
-  let from: RecipientPlace | undefined;
-  do {
-    const request = { email_id, limit: Math.min(limit, PAGE), identities: addresses };
-    const page = await listRecipients({ ...request, ...(state && { state }), ...(from && { from }) }, access);
-    found.push(...page.recipients);
-    from = page.next && { batch_id: page.next.batch_id, chunk: page.next.chunk };
-  } while (from !== undefined && found.length < limit);
-  const shown = found.slice(0, limit);
+  const { addresses = false } = options;
+  const shown = await recipientsOf(email_id, { ...options, addresses }, emailAccess(session), session.decide);
   printResult(session, shown, () =>
     shown.length === 0
       ? 'No recipients.\n'

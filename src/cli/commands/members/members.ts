@@ -37,7 +37,9 @@ export function addMembersShow(members: Command, context: CliContext): void {
 }
 
 async function show(session: Session, id: string | undefined, options: MemberOptions): Promise<number> {
-  const shown = await showMembers(await named(session, id, options), memberAccess(session)).catch(inOptions);
+  const shown = await showMembers(await named(session, id, options), memberAccess(session), session.decide).catch(
+    inOptions,
+  );
   const { members: found, suppressed, unsubscribed } = shown;
   printResult(session, shown, () =>
     [

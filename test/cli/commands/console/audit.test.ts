@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuditLog } from '../../../../src/adapters/dynamodb/console/audit-log.ts';
 import type { AuditRecord } from '../../../../src/core/operator/audit/audit.ts';
+import { userOfMachine } from '../../../../src/processes/process-identity.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';
 
 const NOW = new Date('2026-03-05T12:00:00.000Z');
@@ -73,6 +74,45 @@ describe('ops audit', () => {
   });
 });
 
+describe('who a command names in the audit log', () => {
+  const ARN = 'arn:aws:sts::123456789012:assumed-role/Operators/mori';
+  let operations: Operations;
+  beforeAll(async () => {
+    operations = await startOperations();
+    await operations.put(storedRow('due'));
+  });
+  afterAll(() => operations.stop());
+  const by = (operator: () => Promise<string>) => ({
+    findDeployment: async () => ({ ...operations.deployment, operator }),
+  });
+  const whoDid = async (what: string) =>
+    (await operations.json<{ entries: AuditRecord[] }>('audit', '--what', what)).entries.map(({ who }) => who);
+
+  it('is whom AWS names, asked once', async () => {
+    let asked = 0;
+    const operator = async () => {
+      asked += 1;
+      return ARN;
+    };
+    expect((await operations.run(['replay', '--yes'], by(operator))).code).toBe(0);
+    expect((await operations.run(['retry', 'due'], by(operator))).code).toBe(0);
+    expect([await whoDid('retry'), await whoDid('operation.create'), asked]).toEqual([[ARN], [ARN], 2]);
+  });
+
+  it('is nobody where AWS does not say: then it does nothing', async () => {
+    const before = await operations.row('due');
+    const operator = () => Promise.reject(new Error('AWS does not say whose credentials these are'));
+    const { code, err } = await operations.run(['cancel', 'due'], by(operator));
+    expect([code, err]).toEqual([1, expect.stringContaining('AWS does not say')]);
+    expect(await operations.row('due')).toEqual(before);
+  });
+
+  it('is the user of the machine at the local runtime', async () => {
+    await operations.run(['cancel', 'due', '--local']);
+    expect(await whoDid('cancel')).toEqual([userOfMachine()]);
+  });
+});
+
 describe('a command that cannot write the audit log', () => {
   let operations: Operations;
   beforeAll(async () => {
@@ -91,6 +131,7 @@ describe('a command that cannot write the audit log', () => {
     [['dlq', 'redrive', '--channel', 'webhook', '--yes']],
     [['keys', 'create', '--tenant', 'T1', '--scope', 'send']],
     [['members', 'suppress', '--email', 'm@example.com', '--tenant', 'T1']],
+    [['members', 'show', '--email', 'm@example.com', '--tenant', 'T1']],
   ])('does nothing: %j', async (args) => {
     const { deployment } = operations;
     const findDeployment = async () => ({ ...deployment, tables: { ...deployment.tables, audit: 'no-such-table' } });
