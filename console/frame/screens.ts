@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact';
+import type { SessionView } from '../../src/operator-service/contract/session.ts';
 import type { IconName } from '../parts/icon.tsx';
 import { AuditScreen } from '../screens/audit.tsx';
 import { DeadLettersScreen } from '../screens/dead-letters.tsx';
@@ -17,21 +18,35 @@ export interface Screen {
   readonly show: ComponentType<{ readonly id: string }>;
   /** Present: it is an entry of the navigation. */
   readonly icon?: IconName;
+  /** What the stage must have for it to be offered; a deep link says in one sentence that it is not there. */
+  readonly needs?: NonNullable<SessionView['lacks']>[number];
   /** The second key of its shortcut, after `g`. */
   readonly key?: string;
 }
 
-export const SCREENS: readonly Screen[] = [
+const SCREENS: readonly Screen[] = [
   { path: '/', title: 'Overview', show: OverviewScreen, icon: 'overview', key: 'o' },
   { path: '/notifications', title: 'Notifications', show: NotificationsScreen, icon: 'notifications', key: 'n' },
   { path: '/notifications/:id', title: 'Notification', show: NotificationScreen },
   { path: '/dead-letters', title: 'Dead letters', show: DeadLettersScreen, icon: 'dead', key: 'd' },
   { path: '/operations', title: 'Operations', show: OperationsScreen, icon: 'operations', key: 'b' },
-  { path: '/newsletters', title: 'Newsletters', show: NewslettersScreen, icon: 'newsletters', key: 'e' },
+  {
+    path: '/newsletters',
+    title: 'Newsletters',
+    show: NewslettersScreen,
+    icon: 'newsletters',
+    needs: 'newsletters',
+    key: 'e',
+  },
   { path: '/newsletters/emails/:id', title: 'E-mail', show: EmailScreen },
-  { path: '/keys', title: 'Keys', show: KeysScreen, icon: 'keys', key: 'k' },
+  { path: '/keys', title: 'Keys', show: KeysScreen, icon: 'keys', needs: 'keys', key: 'k' },
   { path: '/audit', title: 'Audit log', show: AuditScreen, icon: 'audit', key: 'a' },
 ];
+
+/** The screens that a stage has. */
+export function offered({ lacks = [] }: Pick<SessionView, 'lacks'>): readonly Screen[] {
+  return SCREENS.filter(({ needs }) => needs === undefined || !lacks.includes(needs));
+}
 
 /** The screen of a path, and the id in it. */
 export function screenOf(path: string): { readonly screen: Screen; readonly id: string } | undefined {

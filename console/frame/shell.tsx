@@ -11,7 +11,7 @@ import { Icon } from '../parts/icon.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Problem } from '../parts/states.tsx';
 import { Toasts } from '../parts/toasts.tsx';
-import { SCREENS, screenOf } from './screens.ts';
+import { offered, screenOf } from './screens.ts';
 
 const THEMES = {
   system: { icon: 'system', name: 'Theme: as the system' },
@@ -25,6 +25,8 @@ export function AppShell() {
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
   const [theme, nextTheme] = useTheme();
+  const session = useContext(SessionContext);
+  const screens = useMemo(() => offered(session), [session]);
   const found = screenOf(path);
   const leave = signOut();
 
@@ -39,10 +41,10 @@ export function AppShell() {
         t: nextTheme,
         '/': focusSearch,
         ...Object.fromEntries(
-          SCREENS.flatMap((screen) => (screen.key ? [[`g ${screen.key}`, () => navigate(screen.path)]] : [])),
+          screens.flatMap((screen) => (screen.key ? [[`g ${screen.key}`, () => navigate(screen.path)]] : [])),
         ),
       }),
-      [nextTheme],
+      [nextTheme, screens],
     ),
   );
   const Show = found?.screen.show;
@@ -66,7 +68,7 @@ export function AppShell() {
         <div id="navigation" class="sidebar-body">
           <nav aria-label="Screens">
             <ul>
-              {SCREENS.flatMap(({ path: to, title, icon }) =>
+              {screens.flatMap(({ path: to, title, icon }) =>
                 icon === undefined
                   ? []
                   : [

@@ -3,13 +3,16 @@ import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-up
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
 import { listOfTenant } from '../shared/api/list-of-tenant.ts';
-import { type NotificationRouteDeps, notificationRoutes, OPEN_API } from '../shared/api/notification-routes.ts';
+import { type NotificationRouteDeps, notificationRoutes, openApi } from '../shared/api/notification-routes.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 /** Shows the state of notifications and retries them. */
-export function createHandler(deps: NotificationRouteDeps & ApiDeps, observability: Observability) {
-  return createApi([...notificationRoutes(deps), OPEN_API], deps, observability);
+export function createHandler(
+  deps: NotificationRouteDeps & ApiDeps & { readonly newsletters?: boolean },
+  observability: Observability,
+) {
+  return createApi([...notificationRoutes(deps), openApi(deps)], deps, observability);
 }
 
 function bind() {
@@ -23,11 +26,12 @@ function bind() {
     clock: shared.clock,
     shards: mark.read,
   };
-  const deps: NotificationRouteDeps & ApiDeps = {
+  const deps: Parameters<typeof createHandler>[0] = {
     ...shared,
     rows: createOperatorRows(client, env.NOTIFICATION_LOG_TABLE, shared.clock),
     list: (query, tenant_id) => listOfTenant(query, tenant_id, listing),
     policy: env.RETRY_POLICY,
+    newsletters: !env.WITHOUT_NEWSLETTERS,
   };
   return withObservability(createHandler(deps, observability), observability);
 }

@@ -73,6 +73,7 @@ describe('a command on the least stage', () => {
 describe('the console on the least stage', () => {
   it('answers what is there, and says in one sentence what is not', async () => {
     const page = await startTestConsole({ ...ops, deployment: least });
+    expect(await page.ok('GET /api/session')).toMatchObject({ lacks: ['newsletters', 'keys'] });
     const { channels } = await page.ok('GET /api/overview');
     expect(channels.find(({ channel }) => channel === 'webhook')).toMatchObject({ in_flight: 0 });
     for (const [route, lacks] of [

@@ -81,17 +81,24 @@ export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
   ];
 }
 
-/** Loads the document when somebody asks for it. */
-export const OPEN_API = route({
-  key: 'GET /v1/openapi.json',
-  operation_id: 'getOpenApi',
-  summary: 'This document',
-  scope: 'none',
-  answer: { status: 200, description: 'OpenAPI 3.1' },
-  handle: async () => ({
-    body: (await import('../../../docs/reference/api.json', { with: { type: 'json' } })).default,
-  }),
-});
+const OF_NEWSLETTERS = /^(\/v1\/(newsletters|members|emails)(\/|$)|newsletters:)/;
+
+/** Loads the document when somebody asks for it. A stage without newsletters does not offer their routes. */
+export const openApi = ({ newsletters = true } = {}) =>
+  route({
+    key: 'GET /v1/openapi.json',
+    operation_id: 'getOpenApi',
+    summary: 'This document',
+    scope: 'none',
+    answer: { status: 200, description: 'OpenAPI 3.1' },
+    handle: async () => {
+      const { default: all } = await import('../../../docs/reference/api.json', { with: { type: 'json' } });
+      if (newsletters) return { body: all };
+      const paths = Object.entries(all.paths).filter(([path]) => !OF_NEWSLETTERS.test(path));
+      const tags = all.tags.filter(({ name }) => !OF_NEWSLETTERS.test(name));
+      return { body: { ...all, tags, paths: Object.fromEntries(paths) } };
+    },
+  });
 
 function noRetry(because: string | undefined): Problem {
   return new Problem('conflict', `The notification cannot be retried now: ${because}.`);

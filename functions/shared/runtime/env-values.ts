@@ -50,13 +50,14 @@ const flag = v.pipe(
   v.picklist(['true', 'false']),
   v.transform((text) => text === 'true'),
 );
+export const optionalFlag = v.optional(flag, 'false');
 
 /** Variables that only the local runtime sets. */
 export const localOnly = {
   /** File with credentials by integration_config_id and with the local keys, instead of Secrets Manager and KMS. */
   LOCAL_SECRETS_FILE: v.optional(name),
   /** `true` allows webhooks to private and loopback addresses and over plain http. */
-  ALLOW_PRIVATE_TARGETS: v.optional(flag, 'false'),
+  ALLOW_PRIVATE_TARGETS: optionalFlag,
   /** Base URL of Slack's Web API, if it is not Slack's own. */
   SLACK_API_URL: v.optional(v.pipe(v.string(), v.url())),
 };

@@ -12,6 +12,7 @@ import {
   environment,
   localOnly,
   name,
+  optionalFlag,
   optionalName,
   ports,
   queueUrl,
@@ -133,6 +134,8 @@ export const apiIntakeEnv = /* @__PURE__ */ environment(localOnly, {
 });
 
 export const apiNotificationsEnv = /* @__PURE__ */ environment({
+  /** `true`: the stage has none, and the OpenAPI document does not offer them. */
+  WITHOUT_NEWSLETTERS: optionalFlag,
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,

@@ -138,7 +138,7 @@ export function unsubscribeFunction(scope: Construct, props: NewsletterApiProps)
 /** The function behind the routes that show notifications and retry them. */
 export function notificationsFunction(
   scope: Construct,
-  { config, tables, encryption, channels }: IntakeApiProps,
+  { config, tables, encryption, channels, newsletters }: IntakeApiProps,
 ): ServiceFunction {
   return new ServiceFunction(scope, 'Notifications', {
     config,
@@ -151,6 +151,7 @@ export function notificationsFunction(
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
       LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
       RETRY_POLICY: retryPolicyJson(config),
+      WITHOUT_NEWSLETTERS: String(newsletters === undefined),
     } satisfies ApiNotificationsEnv,
     permissions: [
       allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),

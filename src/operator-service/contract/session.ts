@@ -11,6 +11,8 @@ export const session = v.strictObject({
   region: v.string(),
   /** Whether shell commands get `--local`. */
   local: v.boolean(),
+  /** What the stage does without, and the page thus does not offer; absent: it has all of it. */
+  lacks: v.exactOptional(v.array(v.picklist(['newsletters', 'keys']))),
   /** Milliseconds between two polls of a list that the page shows. */
   poll_ms: v.number(),
 });

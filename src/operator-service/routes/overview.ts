@@ -15,14 +15,14 @@ export const SESSION = show('GET /api/session', {
   summary: 'Who acts, with which role, and where',
   answer: session,
   command: ['status'],
-  handle: async ({ caller: { who, name = who, role } }, { stage, region, local }) => ({
-    who: name,
-    role,
-    stage,
-    region,
-    local,
-    poll_ms: POLL_MS,
-  }),
+  handle: async ({ caller: { who, name = who, role } }, { stage, region, local, deployment }) => {
+    const tables = Object.keys(deployment.tables);
+    const lacks = [
+      ...(tables.includes('newsletters') ? [] : ['newsletters' as const]),
+      ...(tables.includes('api_keys') ? [] : ['keys' as const]),
+    ];
+    return { who: name, role, stage, region, local, ...(lacks.length > 0 && { lacks }), poll_ms: POLL_MS };
+  },
 });
 
 export const OVERVIEW = show('GET /api/overview', {

@@ -8,7 +8,7 @@ import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/ap
 import { listOfTenant } from '../../../functions/shared/api/list-of-tenant.ts';
 import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
-import { notificationRoutes, OPEN_API } from '../../../functions/shared/api/notification-routes.ts';
+import { notificationRoutes, openApi } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
@@ -110,7 +110,7 @@ export async function startApiWorld() {
         clock,
         newId: randomUUID,
       }),
-      OPEN_API,
+      openApi(),
     ],
     { clock, counts },
     observability,

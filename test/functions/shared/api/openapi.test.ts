@@ -9,13 +9,14 @@ import { emailRoutes } from '../../../../functions/shared/api/email-routes.ts';
 import { intakeRoutes } from '../../../../functions/shared/api/intake-routes.ts';
 import { memberRoutes } from '../../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../../functions/shared/api/newsletter-routes.ts';
-import { notificationRoutes, OPEN_API } from '../../../../functions/shared/api/notification-routes.ts';
+import { notificationRoutes, openApi } from '../../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../../functions/shared/api/token-routes.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/model/problem.ts';
 import { pathSegment } from '../../../../src/operator-service/contract/choices.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 import { fromSchema, type JsonSchema, nearlyFromSchema } from '../../../support/api/json-schema-arbitrary.ts';
 import { deadRow, storedRow } from '../../../support/cli/operations.ts';
+import { STAGES } from '../../../support/lib/stages.ts';
 import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
 import { PROJECT_ROOT } from '../../../support/project-root.ts';
 
@@ -38,7 +39,7 @@ const ROUTES = [
   ...newsletterRoutes(none),
   ...memberRoutes(none, none),
   ...emailRoutes(none),
-  OPEN_API,
+  openApi(),
 ];
 
 const document = JSON.parse(JSON.stringify(apiDocument(ROUTES))) as {
@@ -53,6 +54,15 @@ describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
     const result = await new Validator().validate(structuredClone(document));
     expect(result).toEqual({ valid: true });
+  });
+
+  it('offers no newsletters where the stage has none, and tells of exactly the other routes', async () => {
+    const { body } = await openApi({ newsletters: false }).handle(none);
+    const { paths, tags } = body as { paths: object; tags: object };
+    const routes = resourcesOf(templateOf(STAGES['without newsletters']), 'AWS::ApiGatewayV2::Route');
+    const deployed = routes.map(({ properties }) => String(properties['RouteKey']).split(' ')[1]);
+    expect(Object.keys(paths).sort()).toEqual([...new Set(deployed.filter((path) => path?.startsWith('/v1/')))].sort());
+    expect(JSON.stringify(tags)).not.toContain('newsletters');
   });
 
   it('tells of exactly the routes that are deployed, and that functions answer', () => {
