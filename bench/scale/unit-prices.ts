@@ -24,4 +24,8 @@ export const UNIT_PRICES = {
   /** A metric is paid for the hours in which it is written. */
   custom_metric_month: 0.3,
   dashboard_month: 3,
+  /** Sent by SES. */
+  mail: 0.1 / 1e3,
+  /** Of Cognito, in a month in which they sign in. */
+  sign_in_user: 0.015,
 } as const;

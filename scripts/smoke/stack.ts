@@ -1,15 +1,37 @@
-import type { App } from 'aws-cdk-lib';
-import { parseStageConfig } from '../../lib/config/stage-config.ts';
+import { type App, CfnOutput } from 'aws-cdk-lib';
+import { SqsSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { parseStageConfig, type StageConfigInput } from '../../lib/config/stage-config.ts';
 import { NotificationRetryStack } from '../../lib/notification-retry-stack.ts';
+import { addConsoleUser } from './console-user.ts';
 import { addWriter } from './writer.ts';
 
 const STAGE = 'smoke';
 export const STACK = `notification-retry-${STAGE}`;
 
+/** The output with the URL of the queue that gets the alarms. */
+export const ALARM_QUEUE_OUTPUT = 'SmokeAlarmQueue';
+/** The output with the ARN of the secret that signs unsubscribe links: the mails themselves go to SES's simulator. */
+export const LINK_SECRET_OUTPUT = 'SmokeUnsubscribeSecret';
+
+/** Every part, with an encrypted topic of alarms. @param account 12 digits; the address of a sign-in page is unique in a region */
+export function smokeStage(senderAddress: string, account: string): StageConfigInput {
+  return {
+    ...{ stage: STAGE, senderAddress, baseIntervalSeconds: 30, logRetentionDays: 1, monitoring: 'full' },
+    console: { cognito: { domainPrefix: `notification-retry-${STAGE}-${account}` } },
+  };
+}
+
 /** A stage of its own, so that nothing of another stage in the account is touched. It is deleted with all its data. */
-export function smokeStack(app: App, senderAddress: string): NotificationRetryStack {
-  const config = parseStageConfig({ stage: STAGE, senderAddress, baseIntervalSeconds: 30, logRetentionDays: 1 });
+export function smokeStack(app: App, senderAddress: string, account: string): NotificationRetryStack {
+  const config = parseStageConfig(smokeStage(senderAddress, account));
   const stack = new NotificationRetryStack(app, STACK, { config });
+  const { alerts, encryption } = stack.notificationRetry;
   addWriter(stack);
+  addConsoleUser(stack);
+  const alarms = new Queue(stack, 'SmokeAlarms', { enforceSSL: true });
+  alerts?.topic.addSubscription(new SqsSubscription(alarms));
+  new CfnOutput(stack, ALARM_QUEUE_OUTPUT, { value: alarms.queueUrl });
+  new CfnOutput(stack, LINK_SECRET_OUTPUT, { value: encryption.unsubscribeSecret.secretArn });
   return stack;
 }

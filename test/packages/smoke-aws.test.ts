@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { CHECKS, costOf } from '../../scripts/smoke/checks.ts';
+import { billOf } from '../../scripts/smoke/bill.ts';
+import { ROW_CHECKS } from '../../scripts/smoke/checks.ts';
+import { INTERFACE_CHECKS } from '../../scripts/smoke/interfaces.ts';
 import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
@@ -23,7 +25,7 @@ describe('the smoke test on AWS', { timeout: 120_000 }, () => {
     const { code, stdout } = await smoke('--dry-run', ...TARGET);
     expect(code).toBe(0);
     expect(stdout).toContain('notification-retry-smoke to account 123456789012');
-    for (const { name } of CHECKS) expect(stdout).toContain(`  ${name}: `);
+    for (const { name } of [...ROW_CHECKS, ...INTERFACE_CHECKS]) expect(stdout).toContain(`  ${name}: `);
     expect(stdout).toMatch(/at most \$0\.\d\d when the stack exists for 1 hour/);
   });
 
@@ -39,9 +41,11 @@ describe('the smoke test on AWS', { timeout: 120_000 }, () => {
     expect(stderr).toContain('--sender');
   });
 
-  it('counts what costs by the hour', () => {
-    const { resources, usd } = costOf(730);
-    expect(resources).toContainEqual({ type: 'AWS::KMS::Key', count: 2, usd: 2 });
+  it('counts what costs by the hour, by the prices of all figures, and what a run uses', () => {
+    const { lines, usd } = billOf(730);
+    expect(lines).toContainEqual({ what: 'KMS keys', count: 3, usd: 3 });
+    expect(lines.find(({ what }) => what === 'metrics of alarms')?.usd).toBeGreaterThan(5);
     expect(usd).toBeGreaterThan(20);
+    expect(billOf(1).usd).toBeLessThan(0.5);
   });
 });

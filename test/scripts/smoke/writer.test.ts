@@ -3,7 +3,7 @@ import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import type { SmokeAccount } from '../../../scripts/smoke/account.ts';
-import { CHECKS } from '../../../scripts/smoke/checks.ts';
+import { ROW_CHECKS } from '../../../scripts/smoke/checks.ts';
 import { smokeStack } from '../../../scripts/smoke/stack.ts';
 import { writerPolicy } from '../../../scripts/smoke/writer.ts';
 
@@ -16,15 +16,16 @@ function byPolicy(columns: readonly string[]): boolean {
 /** Runs the check of the writer's rights on an account whose IAM decides so. */
 async function check(lets: (columns: readonly string[]) => boolean, keepsNothing = false): Promise<string[]> {
   const stored = new Map<unknown, object>();
-  const account: Pick<SmokeAccount, 'putAsWriter' | 'row'> = {
+  const account: Pick<SmokeAccount, 'putAsWriter' | 'row' | 'id'> = {
     async putAsWriter(row) {
       const put = lets(Object.keys(row));
       if (put && !keepsNothing) stored.set(row['log_id'], row);
       return put ? { put } : { put, message: 'not authorized' };
     },
+    id: (name) => `smoke-${name}`,
     row: async (log_id) => stored.get(log_id) as Readonly<Record<string, unknown>> | undefined,
   };
-  await CHECKS.find(({ name }) => name === 'rights of writers')?.run(account as SmokeAccount);
+  await ROW_CHECKS.find(({ name }) => name === 'rights of writers')?.run(account as SmokeAccount);
   return [...stored.keys()].map(String);
 }
 
@@ -48,7 +49,7 @@ describe("the smoke test of the writers' rights", () => {
 
   describe('puts as a function', () => {
     const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-    const template = Template.fromStack(smokeStack(app, 'noreply@your-domain.example'));
+    const template = Template.fromStack(smokeStack(app, 'noreply@your-domain.example', '123456789012'));
 
     it('with the rights of the runbook, and of the key', () => {
       const policies = Object.values(template.findResources('AWS::IAM::Policy')).map(({ Properties }) => Properties);

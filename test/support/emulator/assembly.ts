@@ -6,19 +6,21 @@ import { adaptTemplate } from './adapt-template.ts';
 import { outputOf } from './run-command.ts';
 
 /**
- * Synthesizes the stack `notification-retry-dev` as `npx cdk synth` does, and adapts its template to the emulator.
+ * Synthesizes the stack `notification-retry-dev`, unless `app` says another, as `npx cdk synth` does, and adapts its template to the emulator.
  * @param context values of the stage's configuration, as after `-c notification-retry.` on the command line
  * @param issuer who signs the tokens of the console's users; none without the console
+ * @param app options of `cdk synth` that name another app
  * @returns the cloud assembly's directory, to deploy with `cdk deploy --app`
  */
 export async function synthesizeForEmulator(
   context: Readonly<Record<string, string>> = {},
   issuer = '',
+  app: readonly string[] = [],
 ): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'notification-retry-assembly-'));
   const values = Object.entries(context).flatMap(([key, value]) => ['-c', `notification-retry.${key}=${value}`]);
   const env = { PATH: process.env['PATH'] ?? '', HOME: directory, JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION: '1' };
-  await outputOf('npx', ['cdk', 'synth', '--quiet', '--output', directory, ...values], env);
+  await outputOf('npx', ['cdk', 'synth', '--quiet', '--output', directory, ...values, ...app], env);
   adapt(directory, issuer);
   return directory;
 }
