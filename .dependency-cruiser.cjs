@@ -23,6 +23,7 @@ const CORE_ROOMS = {
   monitor: ['breaker', 'delivery', 'model'],
   newsletter: ['pacing', 'model'],
   verify: ['model'],
+  outcomes: ['model'],
 };
 
 const coreRooms = Object.entries(CORE_ROOMS).map(([room, below]) =>

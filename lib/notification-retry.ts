@@ -22,6 +22,7 @@ import { NewsletterEvents } from './constructs/newsletter/newsletter-events.ts';
 import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
 import type { NewsletterProps } from './constructs/newsletter/newsletter-props.ts';
 import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
+import { Outcomes } from './constructs/outcomes/outcomes.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
 import { NewsletterTables } from './constructs/storage/newsletter-tables.ts';
@@ -62,6 +63,8 @@ export class NotificationRetry extends Construct {
   newsletterJob?: NewsletterJob;
   newsletterEvents?: NewsletterEvents;
   readonly console?: Console;
+  /** Its bus takes rules of producers. */
+  readonly outcomes?: Outcomes;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -100,6 +103,10 @@ export class NotificationRetry extends Construct {
         encryption,
         channels,
       });
+    }
+    if (config.outcomes) {
+      const newsletterTables = newsletters?.newsletterTables;
+      this.outcomes = new Outcomes(this, 'Outcomes', { config, tables, newsletterTables, encryption });
     }
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', this);
@@ -153,7 +160,14 @@ export class NotificationRetry extends Construct {
     const functions = this.node.findAll().filter((one) => one instanceof ServiceFunction);
     const newsletterFailures = this.newsletterQueues &&
       this.newsletterEvents && { job: this.newsletterQueues.failures, events: this.newsletterEvents.failures };
-    const subjects = { config, channels: this.channels, functions, indexing: this.dueIndexer, newsletterFailures };
+    const subjects = {
+      config,
+      channels: this.channels,
+      functions,
+      indexing: this.dueIndexer,
+      newsletterFailures,
+      outcomes: this.outcomes,
+    };
     const alarms = new Alarms(this, 'Alarms', { ...subjects, topic: this.alerts.topic });
     if (monitoringOf(config) === 'full') new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
   }

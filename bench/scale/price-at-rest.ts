@@ -16,6 +16,7 @@ const LEAST = { stage: 'dev', channels: ['webhook'], api: false, newsletters: fa
 const EVERYTHING = {
   ...PLAIN,
   stage: 'prod',
+  outcomes: true,
   console: { issuer: 'https://login.your-domain.example', clientId: 'console' },
 } as const;
 

@@ -9,6 +9,7 @@ const PARTS: readonly (readonly [en: string, ja: string, with_it: StageConfigInp
   ['the API', 'API', { ...LEAST, api: {} }, LEAST],
   ['newsletters', 'ニュースレター', PLAIN, { ...PLAIN, newsletters: false }],
   ['newsletters as data', 'ニュースレター（データのみ）', { ...LEAST, newsletters: 'data' }, LEAST],
+  ['outcomes', '結果の通知', { ...PLAIN, outcomes: true }, PLAIN],
   ['critical monitoring', '監視（critical）', PLAIN, { ...PLAIN, monitoring: 'off' }],
   ['full monitoring, instead', '監視（full、critical との差）', { ...PLAIN, monitoring: 'full' }, PLAIN],
   ['the console', 'コンソール', EVERYTHING, { ...EVERYTHING, console: 'off' }],

@@ -40,6 +40,8 @@ export const ALARM_SETTINGS = {
   functionThrottles: { ...COUNT, unit: 'throttles', standard: 0 },
   /** Minutes that rows of others may wait in the stream. @ja ほかの書き手の行がストリームで待ってよい時間（分） */
   indexerLagMinutes: { from: 1, to: 1440, unit: 'minutes', standard: 15 },
+  /** Minutes that outcomes may wait in the streams. @ja 結果の通知がストリームで待ってよい時間（分） */
+  outcomesLagMinutes: { from: 1, to: 1440, unit: 'minutes', standard: 15 },
   /** Rows that storage refused for the moment, in five minutes. @ja ストレージが一時的に断った行の数（5 分間） */
   indexerFailures: { ...COUNT, unit: 'rows', standard: 0 },
   /** Breakers that are open. @ja 開いているブレーカーの数 */

@@ -19,6 +19,7 @@ export const FUNCTION_MEMORY_MB = {
   'newsletter-events': 256,
   'newsletter-prepare': 512,
   'newsletter-send': 512,
+  outcomes: 256,
   reconciler: 256,
   'send-email': 256,
   'send-slack': 256,

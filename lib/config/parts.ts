@@ -33,6 +33,11 @@ export const PART_SETTINGS = {
    */
   newsletters: { check: check(v.union([v.boolean(), v.literal('data')], newsletters)), standard: true },
   /**
+   * Tells producers what became of what they handed over, [by events on a bus](docs/reference/outcomes.md).
+   * @ja 引き渡されたものの結果を[イベントバスで](docs/reference/outcomes.md)知らせる
+   */
+  outcomes: { check: check(v.boolean(boolean)), standard: false },
+  /**
    * `full`: every alarm, and the dashboard. `critical`: at most ten alarms, on what loses or delays notifications.
    * `off`: no alarms, metrics and notices.
    * @ja `full` はすべてのアラームとダッシュボード、`critical` は通知の消失・遅延に関する 10 個以内のアラーム、`off` はアラーム・メトリクス・お知らせなし

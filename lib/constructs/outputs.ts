@@ -12,6 +12,7 @@ import type { IntakeApi } from './intake/intake-api.ts';
 import { type Channels, laneUrls } from './lanes/lane-queues.ts';
 import type { Alerts } from './monitoring/alerts.ts';
 import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
+import type { Outcomes } from './outcomes/outcomes.ts';
 import type { Encryption } from './storage/encryption.ts';
 import type { NewsletterTables } from './storage/newsletter-tables.ts';
 import type { NotificationTables } from './storage/notification-tables.ts';
@@ -31,6 +32,7 @@ export interface OutputsProps {
   readonly alerts?: Alerts | undefined;
   readonly api?: IntakeApi | undefined;
   readonly console?: Console | undefined;
+  readonly outcomes?: Outcomes | undefined;
 }
 
 /**
@@ -57,6 +59,10 @@ export class Outputs extends Construct {
       this.output('ApiUrl', retry.api.url, 'Base URL of the intake API');
       const { domainTarget } = retry.api;
       if (domainTarget) this.output('ApiDomainTarget', domainTarget, "What the DNS record of the API's domain names");
+    }
+    if (retry.outcomes) {
+      this.output('OutcomesBus', retry.outcomes.bus.eventBusName, 'Name of the event bus of outcomes');
+      this.output('OutcomesFailures', retry.outcomes.failures.queueUrl, 'URL of the queue of untold outcomes');
     }
     if (retry.console) this.output('ConsoleUrl', retry.console.url, 'Address of the console');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');

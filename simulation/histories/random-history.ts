@@ -58,9 +58,13 @@ const ALL_EDITS = Object.keys(EDITS) as Edit[];
 const BREAKDOWNS = ['records. refuses every call', 'breakers. answers no call'] as const;
 
 /** @param intruders rows that somebody may put into the work index */
-export async function drawHistory(seed: number, intruders: readonly Stored[] = []): Promise<RandomHistory> {
+export async function drawHistory(
+  seed: number,
+  intruders: readonly Stored[] = [],
+  onImage?: Scope['onImage'],
+): Promise<RandomHistory> {
   const draw = createRandom(seed, 'history');
-  const scope = drawScope(createRandom(seed, 'scope'), intruders);
+  const scope = { ...drawScope(createRandom(seed, 'scope'), intruders), ...(onImage && { onImage }) };
   const kinds = new Set<string>([...FAULTS, ...MORE_FAULTS].filter(() => draw() < 0.5));
   const share = pick(draw, FAULT_SHARES);
   const world = new World(scope, new Troupe({ remember: false }));

@@ -238,8 +238,8 @@ export class Ground {
 
   /** The stream shows the row to the indexer, unless its filter leaves it out. */
   show(row: promises.Stored): void {
-    const { indexings = 0 } = this.scope;
-    if (indexings === 0 || !passesFilter(row)) return;
+    this.scope.onImage?.(row);
+    if (!this.scope.indexings || !passesFilter(row)) return;
     const sequence = String(this.count('images'));
     this.set({ stream: [...this.state.stream, { row, sequence }] });
   }

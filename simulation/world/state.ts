@@ -79,6 +79,8 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly sweepers?: readonly SweepEvent[];
   /** Sweeps see the lanes, keep them short, and remember the sweeps before them. */
   readonly lanes?: boolean;
+  /** Takes each image of a row as the table's stream shows it. */
+  readonly onImage?: (row: Stored) => void;
   /** Each call takes a millisecond; else time stands still, so that histories that only differ in it are one. */
   readonly ticks?: boolean;
   /** Milliseconds by which the clock of an instance may be wrong: each has one of these. */

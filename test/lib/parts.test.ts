@@ -118,6 +118,86 @@ describe('a stage without', () => {
   });
 });
 
+describe('outcomes', () => {
+  const told = templateOf({ 'notification-retry.outcomes': true });
+  const mappingsOf = (template: Template) =>
+    resourcesOf(template, 'AWS::Lambda::EventSourceMapping').filter(({ id }) => id.includes('OutcomesTeller'));
+  const streamsOf = (template: Template) =>
+    resourcesOf(template, 'AWS::DynamoDB::Table').flatMap(({ id, properties }) => {
+      const view = Object(properties['StreamSpecification'])['StreamViewType'];
+      return view === undefined ? [] : [`${/Tables(?:Log|PipelineState|Members|Emails)/.exec(id)?.[0]} ${view}`];
+    });
+
+  it('are off unless a stage takes them: no bus, no function, no stream but that of NotificationLog', () => {
+    const template = templateOf(STAGES.default);
+    expect(functionsIn(template)).not.toContain('outcomes');
+    expect(countIn(template, 'AWS::Events::EventBus')).toBe(0);
+    expect(streamsOf(template)).toEqual(['TablesLog NEW_IMAGE']);
+  });
+
+  it('read the stream of NotificationLog as it is, and others of breakers, emails and members', () => {
+    expect(streamsOf(told).sort()).toEqual([
+      'TablesEmails NEW_AND_OLD_IMAGES',
+      'TablesLog NEW_IMAGE',
+      'TablesMembers NEW_AND_OLD_IMAGES',
+      'TablesPipelineState NEW_AND_OLD_IMAGES',
+    ]);
+    expect(mappingsOf(told)).toHaveLength(4);
+    for (const { properties } of mappingsOf(told)) {
+      expect(properties).toMatchObject({
+        StartingPosition: 'TRIM_HORIZON',
+        BisectBatchOnFunctionError: true,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        MaximumRecordAgeInSeconds: 23 * 3600,
+        DestinationConfig: {
+          OnFailure: { Destination: { 'Fn::GetAtt': [expect.stringContaining('OutcomesFailures'), 'Arn'] } },
+        },
+        FilterCriteria: { Filters: expect.anything() },
+      });
+      expect(properties['MaximumRetryAttempts']).toBeUndefined();
+    }
+    // A stream has two readers at most.
+    const readers = resourcesOf(told, 'AWS::Lambda::EventSourceMapping').map(({ properties }) =>
+      JSON.stringify(properties['EventSourceArn']),
+    );
+    for (const [, all] of Map.groupBy(readers, (arn) => arn)) expect(all.length).toBeLessThanOrEqual(2);
+  });
+
+  it('of a stage without newsletters leave their tables alone', () => {
+    const data = templateOf({ 'notification-retry.outcomes': true, 'notification-retry.newsletters': 'data' });
+    expect(streamsOf(data).sort()).toEqual(['TablesLog NEW_IMAGE', 'TablesPipelineState NEW_AND_OLD_IMAGES']);
+    expect(mappingsOf(data)).toHaveLength(2);
+  });
+
+  it('may put events on their bus, and read members, and write nothing', () => {
+    const [policy] = resourcesOf(told, 'AWS::IAM::Policy').filter(({ id }) => id.includes('OutcomesTellerRole'));
+    const statements = Object(policy?.properties['PolicyDocument'])['Statement'] as { Action: string | string[] }[];
+    expect(
+      statements
+        .flatMap(({ Action }) => Action)
+        .filter((action) => !/^(logs|kms):/.test(action))
+        .sort(),
+    ).toEqual([
+      'dynamodb:DescribeStream',
+      'dynamodb:GetRecords',
+      'dynamodb:GetShardIterator',
+      'dynamodb:ListStreams',
+      'dynamodb:Query',
+      'events:PutEvents',
+      'sqs:GetQueueAttributes',
+      'sqs:GetQueueUrl',
+      'sqs:SendMessage',
+    ]);
+  });
+
+  it('have one alarm of critical monitoring: while they lag, nothing is lost yet', () => {
+    const sections = alarmsOf(told).map(({ section }) => section);
+    expect(sections).toContain('outcomes-lag');
+    expect(sections).not.toContain('outcomes-not-told');
+    expect(countIn(told, 'AWS::CloudWatch::Alarm')).toBeLessThanOrEqual(10);
+  });
+});
+
 describe('monitoring', () => {
   it.each(['default', 'least'] as const)('of the stage %s has at most ten alarms, and no dashboard', (name) => {
     expect(countIn(templateOf(STAGES[name]), 'AWS::CloudWatch::Alarm')).toBeLessThanOrEqual(10);

@@ -143,6 +143,13 @@ export const apiNotificationsEnv = /* @__PURE__ */ environment({
   RETRY_POLICY: retryPolicyFromJson,
 });
 
+export const outcomesEnv = /* @__PURE__ */ environment({
+  /** Name of the event bus. */
+  OUTCOMES_BUS: name,
+  /** Absent in a stage without newsletters. */
+  MEMBERS_TABLE: optionalName,
+});
+
 const tokenEnv = {
   /** Secret with the key that signs the tokens of web pages. */
   TOKEN_SECRET: optionalName,
@@ -168,6 +175,7 @@ export type ApiTokensEnv = Deployed<typeof apiTokensEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
 export type PostingEnv = Deployed<typeof postingEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;
+export type OutcomesEnv = Deployed<typeof outcomesEnv>;
 export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime in addition to the variables of the template. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;

@@ -10,6 +10,7 @@ import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
 import { FIVE_MINUTES, HOUR, monitorWindow, overChannels, percentage, QUARTER } from './metric-math.ts';
 import { newsletterAlarms } from './newsletter-alarms.ts';
 import { ServiceMetrics } from './service-metrics.ts';
+import { indexingAlarms, outcomeAlarms } from './stream-alarms.ts';
 
 export interface AlarmsProps extends AlarmSubjects {
   readonly config: StageConfig;
@@ -56,17 +57,19 @@ const CRITICAL: readonly string[] = [
   'rows-missed',
   'newsletter-stalled',
   'newsletter-dead-letters',
+  'outcomes-lag',
 ];
 
 /** All alarms of a stage. The thresholds come from the configuration; their defaults from the source documents. */
 function alarmTable(config: StageConfig, subjects: AlarmSubjects): AlarmSpec[] {
-  const { functions, indexing, newsletterFailures } = subjects;
+  const { functions, indexing, newsletterFailures, outcomes } = subjects;
   const specs: AlarmSpec[] = [
     ...channelAlarms(config),
     ...pipelineAlarms(config),
     ...(config.api === false ? [] : apiAlarms(config)),
     ...indexingAlarms(config, indexing),
     ...(newsletterFailures ? newsletterAlarms(config, newsletterFailures) : []),
+    ...(outcomes ? outcomeAlarms(config, outcomes) : []),
     ...functionAlarms(config, functions),
   ];
   const wanted = monitoringOf(config) === 'full' ? specs : specs.filter(({ name }) => CRITICAL.includes(name));
@@ -173,43 +176,6 @@ function apiAlarms(config: StageConfig): AlarmSpec[] {
         alarms.idempotentRepeatMinimum,
       ),
       threshold: alarms.idempotentRepeatPercent,
-    },
-  ];
-}
-
-function indexingAlarms(config: StageConfig, { indexer, failures }: AlarmSubjects['indexing']): AlarmSpec[] {
-  const { alarms } = config;
-  const metrics = new ServiceMetrics(config);
-  return [
-    {
-      name: 'rows-not-taken-in',
-      severity: 'critical',
-      meaning: 'Rows that others wrote could not be taken in for a day',
-      metric: failures.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: FIVE_MINUTES }),
-      threshold: 0,
-    },
-    {
-      name: 'indexer-lag',
-      severity: 'critical',
-      meaning: `Rows that others wrote wait more than ${alarms.indexerLagMinutes} minutes to be taken in`,
-      // Lambda's age of the newest record that it has passed on, in milliseconds.
-      metric: indexer.metric('IteratorAge', { statistic: 'Maximum', period: FIVE_MINUTES }),
-      threshold: alarms.indexerLagMinutes * 60_000,
-    },
-    {
-      name: 'indexer-failures',
-      severity: 'warning',
-      meaning: 'Storage has refused rows that others wrote for ten minutes',
-      metric: metrics.single('RowsFailed', 'Sum', FIVE_MINUTES),
-      threshold: alarms.indexerFailures,
-      evaluationPeriods: 2,
-    },
-    {
-      name: 'rows-missed',
-      severity: 'critical',
-      meaning: 'The reconciler found rows that the due-indexer never took in',
-      metric: metrics.single('RowsMissed', 'Sum', HOUR),
-      threshold: 0,
     },
   ];
 }

@@ -26,4 +26,6 @@ export interface AlarmSubjects {
   readonly indexing: { readonly indexer: ServiceFunction; readonly failures: Queue };
   /** The dead-letter queues of newsletters: of the job, and of SES's events. Absent in a stage without newsletters. */
   readonly newsletterFailures?: { readonly job: Queue; readonly events: Queue } | undefined;
+  /** The function that tells outcomes, and the queue of what it gave up; absent in a stage without outcomes. */
+  readonly outcomes?: { readonly teller: ServiceFunction; readonly failures: Queue } | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { TABLES } from '../../../src/adapters/dynamodb/schema.ts';
+import { TABLES, withChanges } from '../../../src/adapters/dynamodb/schema.ts';
 import { createTable, type TableProps } from './create-table.ts';
 import { present } from './encryption.ts';
 
@@ -19,7 +19,9 @@ export class NotificationTables extends Construct {
     this.log = createTable(this, 'Log', TABLES.notification_log, props);
     this.content = createTable(this, 'Content', TABLES.notification_content, props);
     this.retryLog = createTable(this, 'RetryLog', TABLES.notification_retry_log, props);
-    this.pipelineState = createTable(this, 'PipelineState', TABLES.pipeline_state, props);
+    const { pipeline_state } = TABLES;
+    const breakers = props.config.outcomes ? withChanges(pipeline_state) : pipeline_state;
+    this.pipelineState = createTable(this, 'PipelineState', breakers, props);
     if (props.config.api !== false) this.#apiKeys = createTable(this, 'ApiKeys', TABLES.api_keys, props);
     this.audit = createTable(this, 'Audit', TABLES.audit, props);
     this.dataKeys = createTable(this, 'DataKeys', TABLES.data_keys, props);

@@ -28,7 +28,15 @@ export interface TableSchema {
    * without it keeps its items.
    */
   readonly ttlAttribute?: string;
-  readonly stream?: 'NEW_IMAGE';
+  readonly stream?: 'NEW_IMAGE' | 'NEW_AND_OLD_IMAGES';
+}
+
+/**
+ * The table with the stream that outcomes read. NotificationLog has one of its own, whose view AWS changes on no live
+ * stream.
+ */
+export function withChanges(schema: TableSchema): TableSchema {
+  return { ...schema, stream: 'NEW_AND_OLD_IMAGES' };
 }
 
 /** A sparse index: a row is in it exactly while it needs work. Its keys come from core's work index. */

@@ -24,6 +24,8 @@ export interface Breaker {
   readonly version: number;
   /** When it opened. */
   readonly since: string;
+  /** When it was last found to be down, also while its lines were let go; absent in breakers of an older version. */
+  readonly down_since?: string;
   /** The provider's last failure. */
   readonly error_type: ErrorType;
   /** From the last failure to the next probe. */
@@ -82,6 +84,7 @@ export function opened(
       state: 'open',
       version: before?.version ?? 0,
       since: now.toISOString(),
+      down_since: now.toISOString(),
       error_type,
       interval_ms: policy.interval_ms,
       probe_at: now.toISOString(),
@@ -114,7 +117,8 @@ export function reopened(breaker: Breaker, error_type: ErrorType, context: Trans
   const rate = lineRate(breaker, policy);
   const failed = breaker.state === 'draining' ? Math.min(rate, startedRate(breaker, context)) / 2 : rate;
   const next = Math.min(rate, Math.max(policy.drain_per_second, failed));
-  return postponed({ ...open, state: 'open', error_type, interval_ms }, interval_ms, context, next);
+  const fell = breaker.state === 'draining' && { down_since: context.now.toISOString() };
+  return postponed({ ...open, ...fell, state: 'open', error_type, interval_ms }, interval_ms, context, next);
 }
 
 /**

@@ -22,7 +22,8 @@ export interface MetricDefinition {
     | 'newsletter-events'
     | 'newsletter-send'
     | 'newsletter-job'
-    | 'unsubscribe';
+    | 'unsubscribe'
+    | 'outcomes';
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
   /**
@@ -113,6 +114,8 @@ const CATALOGUE = {
   NewsletterComplained: newsletterEvents, // recipients who marked a newsletter as spam
   NewsletterReconciled: newsletterEvents, // uncertain recipients that events showed to be accepted
   Unsubscriptions: { from: 'unsubscribe', by: [], unit: 'Count' }, // uses of unsubscribe links, repeated ones too
+  // Outcomes
+  OutcomesTold: { from: 'outcomes', by: [], unit: 'Count' }, // outcomes that the bus took, repeated ones too
   // Intake API
   Accepted: { ...intake, by: ['channel'] }, // notifications accepted
   IdempotentRequests: intake, // requests with an idempotency key

@@ -14,16 +14,32 @@ export const STAGES = {
   least: stage({ channels: ['webhook'], api: false, newsletters: false, monitoring: 'off' }),
   default: stage({}),
   'without newsletters': stage({ newsletters: false }),
-  everything: stage({ console: CONSOLE, retain: true, monitoring: 'full' }),
+  everything: stage({ console: CONSOLE, retain: true, monitoring: 'full', outcomes: true }),
 } as const;
 
 /** Each value of a part beside each value of every other part, as far as they may stand together. */
 export const PAIRS: readonly Readonly<Record<string, unknown>>[] = [
   { channels: ['webhook'], api: {}, newsletters: false, monitoring: 'critical', console: CONSOLE, retain: true },
-  { channels: ['webhook'], api: false, newsletters: 'data', monitoring: 'full', console: 'off', retain: false },
+  {
+    channels: ['webhook'],
+    api: false,
+    newsletters: 'data',
+    monitoring: 'full',
+    console: 'off',
+    retain: false,
+    outcomes: true,
+  },
   { channels: ['slack', 'teams'], api: false, newsletters: false, monitoring: 'full', console: CONSOLE, retain: true },
   { channels: ['slack', 'teams'], api: {}, newsletters: 'data', monitoring: 'off', console: CONSOLE, retain: false },
-  { channels: ['email'], api: {}, newsletters: true, monitoring: 'off', console: 'off', retain: true },
+  {
+    channels: ['email'],
+    api: {},
+    newsletters: true,
+    monitoring: 'off',
+    console: 'off',
+    retain: true,
+    outcomes: true,
+  },
   { channels: ['email'], api: false, newsletters: 'data', monitoring: 'critical', console: CONSOLE, retain: true },
   {
     channels: ['email', 'webhook'],
@@ -32,6 +48,7 @@ export const PAIRS: readonly Readonly<Record<string, unknown>>[] = [
     monitoring: 'critical',
     console: CONSOLE,
     retain: false,
+    outcomes: true,
   },
   { channels: ['email', 'webhook'], api: false, newsletters: false, monitoring: 'off', console: 'off', retain: true },
   { channels: ['email', 'webhook'], api: {}, newsletters: true, monitoring: 'full', console: 'off', retain: false },

@@ -123,7 +123,8 @@ export function endOf(email: Email, batches: readonly Batch[], now: Date): Chang
   const failed = sentBatches(batches).filter(({ status }) => status === 'failed');
   const over = ['claim_id', 'claim_until', 'next_batch', 'next_batch_at', 'silence', 'hung_at'] as const;
   const counts = countsOf(email, batches);
-  const ended = { paused: false, slots: {}, ...(counts.failed > 0 && { failed_recipients: counts.failed }) } as const;
+  const failed_recipients = counts.failed > 0 && { failed_recipients: counts.failed };
+  const ended = { paused: false, slots: {}, ended_counts: { ...counts }, ...failed_recipients } as const;
   if (email.cancelled_at !== undefined)
     return withNextAt({ ...ended, status: 'cancelled' }, undefined, [...over, 'error', 'error_code']);
   if (failed.length === 0) {

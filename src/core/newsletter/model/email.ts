@@ -80,6 +80,8 @@ export interface Email {
   readonly request_hash?: string;
   /** Recipients that had failed at the last end of the sending; absent: none. */
   readonly failed_recipients?: number;
+  /** Recipients by state at the last end of the sending. */
+  readonly ended_counts?: Readonly<Record<string, number>>;
   /** What went wrong, for people: a failed email always has one. */
   readonly error?: string;
   readonly error_code?: string;

@@ -20,7 +20,7 @@ let template: Template;
 /** The template of a stage that changes every threshold. */
 let changed: Template;
 beforeAll(() => {
-  template = templateOf({ stage: 'dev', 'notification-retry.monitoring': 'full' });
+  template = templateOf({ stage: 'dev', 'notification-retry.monitoring': 'full', 'notification-retry.outcomes': true });
   changed = templateOf({
     'notification-retry.alarms.deadLettersPerHour': 20,
     'notification-retry.alarms.retryFailurePercent': 8,
@@ -32,6 +32,8 @@ beforeAll(() => {
     'notification-retry.alarms.functionThrottles': 4,
     'notification-retry.alarms.openBreakers': 1,
     'notification-retry.alarms.indexerLagMinutes': 30,
+    'notification-retry.outcomes': true,
+    'notification-retry.alarms.outcomesLagMinutes': 20,
     'notification-retry.alarms.indexerFailures': 6,
     'notification-retry.alarms.idempotentRepeatPercent': 60,
     'notification-retry.alarms.idempotentRepeatMinimum': 77,
@@ -88,6 +90,7 @@ describe('an alarm', () => {
     ['function-throttles-send-webhook', 'functionThrottles', 0, 4],
     ['breaker-open', 'openBreakers', 0, 1],
     ['indexer-lag', 'indexerLagMinutes', 900_000, 1_800_000],
+    ['outcomes-lag', 'outcomesLagMinutes', 900_000, 1_200_000],
     ['indexer-failures', 'indexerFailures', 0, 6],
     ['idempotent-repeats', 'idempotentRepeatPercent', 50, 60],
     ['newsletter-complaints', 'newsletterComplaintPercent', 0.1, 0.2],

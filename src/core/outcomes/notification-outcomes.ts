@@ -1,0 +1,98 @@
+import { ERROR_TYPES } from '../model/error-types.ts';
+import { type ForeignRow, UPDATED_BY } from '../model/notification.ts';
+import { readTraceparent, traceOf } from '../model/trace.ts';
+import { type Outcome, type OutcomeContext, outcomeOf, textsOf, timeOf } from './outcome.ts';
+
+/**
+ * What an image of a row of NotificationLog says. The stream has the new image only, so an image is judged by itself:
+ * - SUCCESS after an attempt of ours is `Notification Delivered`, also while its retry record is owed. A row that its
+ *   writer had delivered before we knew of it tells nothing.
+ * - FAILED with a reason of ours and no work left is `Notification Given Up`: dead, stopped, cancelled, deleted by its
+ *   writer, erased, or set aside as malformed. What continues on a fallback channel names its successor.
+ * - An attempt that came back is `Notification Bounced`, whatever became of the row: a delivery that was told before no
+ *   longer holds.
+ * Later writes of the row say the same again, with the same `event_id`
+ * (docs/decisions/operators/outcomes.md).
+ */
+export function notificationOutcomes(row: ForeignRow, context: OutcomeContext): Outcome[] {
+  const { log_id } = row;
+  if (typeof log_id !== 'string') return [];
+  const attempt = wholeNumber(row['last_attempt']) ?? -1;
+  const redrives = wholeNumber(row['redrive_count']) ?? 0;
+  // The span of its attempt; of the producer, where there was none.
+  const trace = (of: number) => {
+    const traceparent =
+      of < 0
+        ? readTraceparent(row['traceparent'])
+        : traceOf({ log_id, traceparent: row['traceparent'] }, of)?.traceparent;
+    return traceparent === undefined ? {} : { traceparent };
+  };
+  const told = (
+    kind: Outcome['kind'],
+    [of, redriven]: readonly [attempt: number, redriven: number],
+    at: string,
+    rest: Partial<Outcome['detail']>,
+  ) => outcomeOf(kind, { identity: [log_id, of, redriven], at, log_id, ...ids(row), ...trace(of), ...rest }, context);
+  const bounced = attemptsThatCameBack(row).map((one) => {
+    const at = timeOf([row['bounced_at'], row['updated_at']], context.seen_at);
+    // The number of an attempt is never used again, and a redrive later must not tell of the bounce as of a new one.
+    return told('Notification Bounced', [one, 0], at, state(row));
+  });
+  if (row['send_status'] === 'SUCCESS' && attempt >= 0) {
+    const at = timeOf([row['sent_at'], row['updated_at']], context.seen_at);
+    const { error_type: _, failure_reason: __, ...rest } = state(row);
+    return [...bounced, told('Notification Delivered', [attempt, redrives], at, rest)];
+  }
+  if (isGivenUp(row)) {
+    // A dead row is in the work index since its death. Another one keeps the time when it would have been due.
+    const since = isDead(row) ? [row['work_at'], row['updated_at']] : [row['updated_at']];
+    return [...bounced, told('Notification Given Up', [attempt, redrives], timeOf(since, context.seen_at), state(row))];
+  }
+  return bounced;
+}
+
+function ids(row: ForeignRow) {
+  return textsOf(row, [
+    'tenant_id',
+    'notification_id',
+    'channel',
+    'priority',
+    'successor_log_id',
+    'predecessor_log_id',
+  ]);
+}
+
+function state(row: ForeignRow) {
+  const attempts = wholeNumber(row['send_attempts']);
+  return {
+    ...textsOf(row, ['error_type', 'failure_reason']),
+    ...(attempts !== undefined && { attempts }),
+    status: String(row['send_status']),
+  };
+}
+
+/**
+ * A reason of ours: dead, or without work and with our name, or the time when it was last due. The indexer takes any other
+ * row with a reason in as work (src/core/indexing/index-plan.ts).
+ */
+function isGivenUp(row: ForeignRow): boolean {
+  const { send_status, failure_reason, work_queue, work_at, updated_by } = row;
+  if (send_status !== 'FAILED' || !ERROR_TYPES.some((reason) => reason === failure_reason)) return false;
+  return isDead(row) || (work_queue === undefined && (updated_by === UPDATED_BY || work_at !== undefined));
+}
+
+function isDead({ work_queue }: ForeignRow): boolean {
+  return typeof work_queue === 'string' && work_queue.startsWith('dead#');
+}
+
+/** By the provider's events, for good or for now. One that was opened after all has not come back. */
+function attemptsThatCameBack({ delivery_by_attempt }: ForeignRow): number[] {
+  if (typeof delivery_by_attempt !== 'object' || delivery_by_attempt === null) return [];
+  return Object.entries(delivery_by_attempt).flatMap(([attempt, evidence]) =>
+    evidence === 'bounced' || evidence === 'soft_bounced' ? [Number(attempt)] : [],
+  );
+}
+
+function wholeNumber(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) ? Number(value) : undefined;
+}
