@@ -81,7 +81,15 @@ describe("the demo's summary", () => {
   const endpoints = {
     pid: 1,
     region: 'us-east-1',
-    endpoints: { dynamodb: 'D', sqs: 'Q', ses: 'MAIL', api: 'A', console: 'CONSOLE', simulator: 'SIM' },
+    endpoints: {
+      dynamodb: 'D',
+      sqs: 'Q',
+      ses: 'MAIL',
+      api: 'A',
+      console: 'CONSOLE',
+      simulator: 'SIM',
+      outcomes: 'OUT',
+    },
     tables: {
       notification_log: 'LOG',
       notification_content: 'C',

@@ -4,6 +4,7 @@ import { type HttpServer, sendJson, serve } from '../../http/loopback-server.ts'
 import type { Publish } from '../emulator/events/event-bus.ts';
 import type { Ports } from '../processes/tcp-ports.ts';
 import type { Teardown } from '../processes/teardown.ts';
+import { BUS_IS_DOWN, EventBridgeStandIn } from '../stand-ins/eventbridge.ts';
 import { ReceivedLog } from './received-log.ts';
 import { type Answer, type Call, type FormatAnswer, respond } from './respond.ts';
 import { statusOf } from './scripted-answer.ts';
@@ -30,6 +31,9 @@ export interface ProviderOptions {
 export interface Providers {
   readonly simulator: string;
   readonly ses: string;
+  readonly eventbridge: string;
+  /** Lists what was put on EventBridge's buses. */
+  readonly outcomes: string;
 }
 
 export async function startProviders({
@@ -42,7 +46,8 @@ export async function startProviders({
   teardown,
 }: ProviderOptions): Promise<Providers> {
   const received = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
-  const simulator = await startSimulator(received, ports.simulator);
+  const bus = new EventBridgeStandIn(publish, dataDir === undefined ? undefined : join(dataDir, 'outcomes.jsonl'));
+  const simulator = await startSimulator(received, ports.simulator, bus);
   teardown.add('simulator', () => simulator.close());
   const ses = await startSimulatedSes(sesStandIn, received, publish, {
     port: ports.ses,
@@ -51,7 +56,8 @@ export async function startProviders({
     bulkFile: dataDir === undefined ? undefined : join(dataDir, 'newsletter-mails.jsonl'),
   });
   teardown.add('simulated SES', () => ses.close());
-  return { simulator: simulator.url, ses: ses.url };
+  const { url } = simulator;
+  return { simulator: url, ses: ses.url, eventbridge: `${url}${EVENTBRIDGE}`, outcomes: `${url}${OUTCOMES}` };
 }
 
 /**
@@ -68,33 +74,58 @@ export async function startProviders({
  * | `DELETE /_received` | empties the list |
  * | `PUT /_down/PATH` | every request to a path that begins with `/PATH` is answered 503 from now on |
  * | `DELETE /_down/PATH` | ends that outage |
+ * | `POST /eventbridge` | EventBridge's PutEvents: `PUT /_down/eventbridge` makes the bus refuse |
+ * | `GET /outcomes` | what was put on the buses |
  */
-export function startSimulator(received: ReceivedLog, port = 0): Promise<HttpServer> {
+export function startSimulator(received: ReceivedLog, port = 0, bus?: EventBridgeStandIn): Promise<HttpServer> {
   const down = new Set<string>();
   return serve(
-    (request, response, body) => route(request, response, body.toString(), received, down),
+    (request, response, body) => route(request, response, body.toString(), { received, down, bus }),
     port,
     'the simulator',
   );
 }
 
 const OUTAGES = '/_down';
+const EVENTBRIDGE = '/eventbridge';
+const OUTCOMES = '/outcomes';
+
+interface Simulated {
+  readonly received: ReceivedLog;
+  readonly down: Set<string>;
+  readonly bus: EventBridgeStandIn | undefined;
+}
 
 async function route(
   request: IncomingMessage,
   response: ServerResponse,
   body: string,
-  received: ReceivedLog,
-  down: Set<string>,
+  { received, down, bus }: Simulated,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://localhost');
+  if (bus !== undefined && url.pathname === OUTCOMES && request.method === 'GET')
+    return sendJson(response, 200, { outcomes: bus.list() });
+  if (bus !== undefined && url.pathname.startsWith(EVENTBRIDGE)) {
+    const { status, type, value } = isDown(url, down) ? BUS_IS_DOWN : bus.answer(request.headers['x-amz-target'], body);
+    if (type !== undefined) response.setHeader('x-amzn-errortype', type);
+    return sendJson(response, status, value);
+  }
   if (url.pathname === '/_received') return inspect(request, response, url, received);
   if (url.pathname.startsWith(`${OUTAGES}/`)) return toggle(request, response, url, down);
   const match = request.method === 'POST' ? callOf(url.pathname, request, body) : undefined;
   if (match === undefined)
     return sendJson(response, 404, { message: `the simulator has no receiver for ${request.method} ${url.pathname}` });
-  const out = [...down].some((path) => url.pathname.startsWith(path));
-  await respond(out ? { ...match.call, word: 'status-503' } : match.call, request, response, received, match.format);
+  await respond(
+    isDown(url, down) ? { ...match.call, word: 'status-503' } : match.call,
+    request,
+    response,
+    received,
+    match.format,
+  );
+}
+
+function isDown({ pathname }: URL, down: ReadonlySet<string>): boolean {
+  return [...down].some((path) => pathname.startsWith(path));
 }
 
 function toggle({ method }: IncomingMessage, response: ServerResponse, url: URL, down: Set<string>): void {

@@ -20,6 +20,8 @@ export interface Endpoints {
     readonly api: string;
     readonly console: string;
     readonly simulator: string;
+    /** `GET` lists what producers were told: `{"outcomes":[…]}`. */
+    readonly outcomes: string;
   };
   readonly tables: Deployment['tables'] & { readonly data_keys: string };
   /** Queue URLs. */

@@ -20,7 +20,7 @@ import type { Directories } from './directories.ts';
 const CATCH_UP_MS = 10_000;
 
 export interface RunOptions {
-  readonly stack: LocalStack;
+  readonly stack: Pick<LocalStack, 'plan' | 'clients' | 'send'>;
   readonly services: ServiceEndpoints;
   readonly overrides: LocalOverrides;
   /** Replaces the template's schedule of the sweep. */

@@ -141,6 +141,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
     teardown,
   });
   const { invoke, caughtUp } = functions;
+  stack.reachFunctions(invoke);
 
   const outputs = overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']);
   const endpoints = describeRuntime(
@@ -153,6 +154,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
         api: api.url,
         console: `http://127.0.0.1:${ports.console}`,
         simulator: providers.simulator,
+        outcomes: providers.outcomes,
       },
       functions: functions.byService,
       logs,

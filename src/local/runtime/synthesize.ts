@@ -68,9 +68,9 @@ export async function synthesize(
  * `default` is what a stage gets that says nothing of its parts.
  */
 export const LOCAL_PARTS = {
-  everything: { monitoring: 'full' },
+  everything: { monitoring: 'full', outcomes: true },
   default: {},
-  'without-newsletters': { monitoring: 'full', newsletters: false },
+  'without-newsletters': { monitoring: 'full', newsletters: false, outcomes: true },
   least: { channels: ['webhook'], api: false, newsletters: false, monitoring: 'off' },
 } as const satisfies Readonly<Record<string, JsonObject>>;
 export type LocalParts = keyof typeof LOCAL_PARTS;

@@ -36,7 +36,7 @@ const outputs = {
     webhook: 'http://q/d',
   }),
 };
-const endpoints = { dynamodb: 'd', sqs: 's', ses: 'm', api: 'a', console: 'c', simulator: 'x' };
+const endpoints = { dynamodb: 'd', sqs: 's', ses: 'm', api: 'a', console: 'c', simulator: 'x', outcomes: 'o' };
 const rest = { endpoints, functions: {}, logs: '/logs', secrets_file: '/secrets' };
 
 describe('the endpoints file', () => {

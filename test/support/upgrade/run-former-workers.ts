@@ -27,7 +27,7 @@ const send = async (queue: string, body: string) => {
   await clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(sqs, queue), MessageBody: body }));
 };
 const { invoke, byService } = runFunctions({
-  stack: { plan, clients, send, publish: async () => {} },
+  stack: { plan, clients, send },
   services: { dynamodb, sqs, ses, simulator, lambda: api },
   overrides: overridesFrom({ baseIntervalSeconds: Number(base) }, 'off', secrets_file),
   sweep: 'off',

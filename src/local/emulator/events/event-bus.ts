@@ -1,25 +1,44 @@
+import { setTimeout } from 'node:timers/promises';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
 import type { Log } from '../../support/log.ts';
-import type { EventRulePlan, InputTransformer } from '../template/event-rules.ts';
+import type { EventRulePlan, InputTransformer, RuleTarget } from '../template/event-rules.ts';
 import { matches } from './event-filter.ts';
 
-/** EventBridge's default bus: sends an event to the queue of each rule that matches it. Never rejects. */
-export type Publish = (event: JsonObject) => Promise<void>;
+/** Sends an event to the target of each rule of the bus that matches it. Never rejects. @param bus absent: the default */
+export type Publish = (event: JsonObject, bus?: string) => Promise<void>;
+
+/** Hands a message to a target; rejects when the target did not take it. */
+export type Deliver = (target: RuleTarget, body: string) => Promise<unknown>;
+
+/** Milliseconds before each further try of a target; EventBridge tries for a day. */
+const RETRY_MS = [500, 1_000, 2_000, 4_000] as const;
 
 export function eventBus(
   rules: readonly EventRulePlan[],
-  send: (queueName: string, body: string) => Promise<unknown>,
+  deliver: Deliver,
   log: Log,
+  retries: readonly number[] = RETRY_MS,
 ): Publish {
-  return async (event) => {
-    for (const { id, pattern, queueName, transformer } of rules) {
+  const tryAll = async (id: string, target: RuleTarget, body: string) => {
+    for (const pause of [...retries, undefined]) {
       try {
-        if (!matches(pattern, event)) continue;
-        await send(queueName, transformer === undefined ? JSON.stringify(event) : transformed(transformer, event));
+        await deliver(target, body);
+        return;
       } catch (error) {
         log(`rule ${id}: ${error instanceof Error ? error.message : String(error)}`);
+        if (pause !== undefined) await setTimeout(pause);
       }
     }
+  };
+  return async (event, bus) => {
+    const deliveries = rules
+      .filter((rule) => rule.bus === bus && matches(rule.pattern, event))
+      .map(({ id, target, transformer, path = '$' }) => {
+        const body = transformer ? transformed(transformer, event) : JSON.stringify(valueAt(path, event) ?? null);
+        // A function or server that is down must not hold up the other targets.
+        return tryAll(id, target, body);
+      });
+    await Promise.all(deliveries);
   };
 }
 

@@ -12,6 +12,8 @@ export interface ServiceEndpoints {
   /** The runtime itself: Lambda's Invoke, and the stack's API. */
   readonly lambda: string;
   readonly simulator: string;
+  /** Absent for functions that tell no outcomes. */
+  readonly eventbridge?: string;
 }
 
 export interface LocalOverrides {
@@ -55,6 +57,7 @@ export function functionEnvironment(
     AWS_ENDPOINT_URL_SESV2: endpoints.ses,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
     AWS_ENDPOINT_URL_SCHEDULER: endpoints.lambda,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventbridge ?? endpoints.lambda,
     ...overridden(plan.environment, overrides),
     ...(plan.environment['API_URL'] !== undefined && { API_URL: endpoints.lambda }),
     ...localOnly,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { LocalPlan } from '../template/plan.ts';
+import { isAwaited, type LocalPlan } from '../template/plan.ts';
 import { functionEnvironment, type LocalOverrides, type ServiceEndpoints } from './environment.ts';
 import { FunctionHost } from './function-host.ts';
 import type { InvocationResult } from './invocation.ts';
@@ -35,7 +35,8 @@ export function startFunctions({ plan, endpoints, overrides, logs, onProcessStar
     hosts.set(one.name, new FunctionHost(one, environment, join(logs, `${service}.log`), onStarted));
   }
   // The first row that is put and the first sweep call these functions.
-  for (const { functionName } of [...plan.schedules, ...plan.streamMappings]) hosts.get(functionName)?.warmUp();
+  const awaited = plan.streamMappings.filter((mapping) => isAwaited(plan, mapping));
+  for (const { functionName } of [...plan.schedules, ...awaited]) hosts.get(functionName)?.warmUp();
   return {
     has: (name) => hosts.has(name),
     async invoke(name, event) {

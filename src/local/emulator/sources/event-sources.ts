@@ -3,11 +3,13 @@ import { queueUrl } from '../../stand-ins/create-queues.ts';
 import type { Log } from '../../support/log.ts';
 import type { AwsClients } from '../aws-clients.ts';
 import type { InvocationResult } from '../lambda/invocation.ts';
-import type { LocalPlan } from '../template/plan.ts';
+import { isAwaited, type LocalPlan } from '../template/plan.ts';
 import { startSqsEventSource } from './sqs-event-source.ts';
 import { fileCheckpoints, memoryCheckpoints } from './stream-checkpoints.ts';
 import { StreamEventSource } from './stream-event-source.ts';
 
+/** Between two looks at a stream that others wait for: a run begins when its rows are taken in. */
+const POLL_AWAITED_MS = 75;
 /** Concurrent batches per queue, unless its mapping allows fewer. Two lanes thus use a function's four processes. */
 const BATCHES_AT_ONCE = 2;
 /**
@@ -47,29 +49,31 @@ export function startSources(
       concurrency: BATCHES_AT_ONCE,
     }),
   );
-  const tables = plan.streamMappings.map(
-    (mapping) =>
-      new StreamEventSource({
-        dynamodb,
-        streams,
-        mapping,
-        checkpoints:
-          options.dataDir === undefined
-            ? memoryCheckpoints()
-            : fileCheckpoints(join(options.dataDir, 'streams', `${mapping.id}.json`)),
-        invoke: (event) => options.invoke(mapping.functionName, event),
-        giveUp: async (message) => {
-          if (mapping.onFailureQueue !== undefined) await options.giveUp(mapping.onFailureQueue, message);
-        },
-        log,
-      }),
-  );
+  const tables = plan.streamMappings.map((mapping) => ({
+    isAwaited: isAwaited(plan, mapping),
+    source: new StreamEventSource({
+      dynamodb,
+      streams,
+      mapping,
+      checkpoints:
+        options.dataDir === undefined
+          ? memoryCheckpoints()
+          : fileCheckpoints(join(options.dataDir, 'streams', `${mapping.id}.json`)),
+      invoke: (event) => options.invoke(mapping.functionName, event),
+      giveUp: async (message) => {
+        if (mapping.onFailureQueue !== undefined) await options.giveUp(mapping.onFailureQueue, message);
+      },
+      log,
+      ...(isAwaited(plan, mapping) && { pollMs: POLL_AWAITED_MS }),
+    }),
+  }));
   return {
     async caughtUp(timeoutMs) {
-      return (await Promise.all(tables.map((table) => table.caughtUp(timeoutMs)))).every(Boolean);
+      const awaited = tables.flatMap(({ isAwaited, source }) => (isAwaited ? [source.caughtUp(timeoutMs)] : []));
+      return (await Promise.all(awaited)).every(Boolean);
     },
     async stop() {
-      const drained = Promise.all([...queues, ...tables].map((source) => source.stop()));
+      const drained = Promise.all([...queues, ...tables.map(({ source }) => source)].map((source) => source.stop()));
       let timer: NodeJS.Timeout | undefined;
       const enough = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, DRAIN_MS);

@@ -7,7 +7,6 @@ import { StreamBatches, type StreamBatchOptions } from './stream-batches.ts';
 import { type Checkpoints, checkpointKey } from './stream-checkpoints.ts';
 import { ShardReader } from './stream-shard.ts';
 
-const POLL_MS = 75;
 const DISCOVER_MS = 10_000;
 const AFTER_ERROR_MS = 500;
 
@@ -17,7 +16,12 @@ export interface StreamEventSourceOptions extends Omit<StreamBatchOptions, 'stre
   readonly mapping: StreamMappingPlan;
   readonly checkpoints: Checkpoints;
   readonly log: Log;
+  /** Between two looks at a stream without new records; Lambda's own unless given. */
+  readonly pollMs?: number;
 }
+
+/** Lambda polls a stream four times a second. */
+const POLL_MS = 250;
 
 /** Gives a table's stream to a function as Lambda does: in order, filtered, after the last record that succeeded. */
 export class StreamEventSource {
@@ -67,7 +71,7 @@ export class StreamEventSource {
         await this.#discover();
         const busy = await this.#readAll(signal);
         if (!busy) this.#settleWaiting(pass);
-        if (!busy) await pause(POLL_MS, signal);
+        if (!busy) await pause(this.#options.pollMs ?? POLL_MS, signal);
       } catch (error) {
         const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
         this.#options.log(`stream of ${this.#options.mapping.tableName}: ${why}`);

@@ -1,13 +1,13 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type Json, type JsonObject, listAt, objectAt } from '../../support/json.ts';
 import type { SynthesizedStack } from './assembly.ts';
-import { type EventRulePlan, eventRulesFrom } from './event-rules.ts';
+import { apiDestinationFrom, type EventRulePlan, eventRulesFrom } from './event-rules.ts';
 import { mappingFrom, type QueueMappingPlan, type StreamMappingPlan } from './event-sources.ts';
 import { type FunctionPlan, functionFrom } from './functions.ts';
 import { type HttpApiPlan, httpApiFrom } from './http-apis.ts';
 import { resolve } from './intrinsics.ts';
 import { type QueuePlan, queueFrom } from './queues.ts';
-import { localReferences, type Place, physicalName } from './references.ts';
+import { localReferences, nameInArn, type Place, physicalName } from './references.ts';
 import { type SchedulePlan, schedulesOfRule, schedulesOfScheduler } from './schedules.ts';
 
 /** The resources of a stack that run locally, with every reference resolved. */
@@ -66,6 +66,13 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       `${unknown.id} is an ${type}, which the local runtime cannot run: add it to src/local/emulator/template`,
     );
   }
+  const destinationNamed = (destination: string) => {
+    const found = ofType('AWS::Events::ApiDestination').find(({ name }) => name === destination);
+    if (found === undefined) return undefined;
+    const connection = nameInArn(String(found.properties()['ConnectionArn']));
+    const of = ofType('AWS::Events::Connection').find(({ name }) => name === connection);
+    return apiDestinationFrom(found.id, found.properties(), of?.properties() ?? {});
+  };
   const mappings = ofType('AWS::Lambda::EventSourceMapping')
     .map(({ id, properties }) => mappingFrom(id, properties()))
     .filter((mapping) => mapping !== undefined);
@@ -87,7 +94,9 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       ...ofType('AWS::Events::Rule').flatMap((one) => schedulesOfRule(one.id, one.properties())),
       ...ofType('AWS::Scheduler::Schedule').flatMap((one) => schedulesOfScheduler(one.id, one.properties())),
     ],
-    eventRules: ofType('AWS::Events::Rule').flatMap((one) => eventRulesFrom(one.id, one.properties())),
+    eventRules: ofType('AWS::Events::Rule').flatMap((one) =>
+      eventRulesFrom(one.id, one.properties(), destinationNamed),
+    ),
     configurationSets: Object.fromEntries(
       ofType('AWS::SES::ConfigurationSetEventDestination').map(({ id, properties }) => {
         const { ConfigurationSetName: set, EventDestination: destination } = properties();
@@ -154,4 +163,10 @@ function indexes(key: string, properties: JsonObject, at: string): JsonObject {
       return { IndexName: index['IndexName'], KeySchema: index['KeySchema'], Projection: index['Projection'] };
     }),
   };
+}
+
+/** Whether a run waits for the stream's rows: not for what tells producers of them, whose bus may be down. */
+export function isAwaited({ functions }: LocalPlan, { functionName }: StreamMappingPlan): boolean {
+  const reader = functions.find(({ name }) => name === functionName);
+  return reader?.environment['POWERTOOLS_SERVICE_NAME'] !== 'outcomes';
 }

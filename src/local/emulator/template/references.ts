@@ -59,6 +59,7 @@ const NAMED_TYPES: Readonly<Record<string, NamedType>> = {
   },
   'AWS::KMS::Key': { nameProperty: '-', maxLength: 256, arn: arn('kms', 'key/'), ref: itself },
   'AWS::SNS::Topic': { nameProperty: 'TopicName', maxLength: 256, arn: arn('sns', ''), ref: arn('sns', '') },
+  'AWS::Events::EventBus': { nameProperty: 'Name', maxLength: 256, arn: arn('events', 'event-bus/'), ref: itself },
   'AWS::Logs::LogGroup': { nameProperty: 'LogGroupName', maxLength: 512, arn: arn('logs', 'log-group:'), ref: itself },
   'AWS::IAM::Role': {
     nameProperty: 'RoleName',

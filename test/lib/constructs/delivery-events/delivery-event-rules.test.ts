@@ -23,7 +23,7 @@ describe('the rules for SES’s events', () => {
   let publish: Publish;
   beforeAll(() => {
     const rules = resourcesOf(templateOf({ stage: 'dev' }), 'AWS::Events::Rule').flatMap(({ id, properties }) =>
-      eventRulesFrom(id, { ...withArns(properties) }),
+      eventRulesFrom(id, { ...withArns(properties) }, () => undefined),
     );
     publish = eventBus(rules, async (_, body) => void queued.push(body), expect.fail);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventBus, transformed } from '../../../../src/local/emulator/events/event-bus.ts';
+import { type Deliver, eventBus, transformed } from '../../../../src/local/emulator/events/event-bus.ts';
 import type { EventRulePlan } from '../../../../src/local/emulator/template/event-rules.ts';
 
 const EVENT = {
@@ -22,16 +22,40 @@ describe('an input transformer', () => {
 
 describe('the event bus', () => {
   it('delivers an event to the target of each matching rule, although another target cannot be reached', async () => {
-    const rule = (id: string, source: string): EventRulePlan => ({ id, pattern: { source: [source] }, queueName: id });
+    const rule = (id: string, source: string): EventRulePlan => ({
+      id,
+      pattern: { source: [source] },
+      target: { kind: 'queue', name: id },
+    });
     const sent: string[] = [];
     const log: string[] = [];
-    const send = async (queue: string, body: string) => {
+    const send: Deliver = async (target, body) => {
+      const queue = target.kind === 'queue' ? target.name : target.kind;
       if (queue === 'broken') throw new Error('no such queue');
       sent.push(`${queue} ${body}`);
     };
     const rules = [rule('broken', 'aws.ses'), rule('other', 'aws.s3'), rule('good', 'aws.ses')];
-    await eventBus(rules, send, (line) => log.push(line))(EVENT);
+    await eventBus(rules, send, (line) => log.push(line), [])(EVENT);
     expect(sent).toEqual([`good ${JSON.stringify(EVENT)}`]);
     expect(log).toEqual(['rule broken: no such queue']);
+  });
+
+  it('gives an event to the rules of its own bus only, the part that they want, and tries a target again', async () => {
+    const sent: string[] = [];
+    const rule = (id: string, more: Partial<EventRulePlan>): EventRulePlan => ({
+      ...{ id, pattern: { source: ['aws.ses'] }, target: { kind: 'function', name: id } },
+      ...more,
+    });
+    let failures = 2;
+    const deliver: Deliver = async (_, body) => {
+      if (failures-- > 0) throw new Error('down');
+      sent.push(body);
+    };
+    const rules = [rule('default', {}), rule('other', { bus: 'told', path: '$.detail.mail.tags' })];
+    const publish = eventBus(rules, deliver, () => {}, [0, 0]);
+    await publish(EVENT, 'told');
+    expect(sent).toEqual([JSON.stringify({ log_id: ['NL-1'] })]);
+    await publish(EVENT, 'nobody listens');
+    expect(sent).toHaveLength(1);
   });
 });

@@ -172,18 +172,48 @@ describe('the plan of a stack', () => {
       Off: rule({ Arn }, { State: 'DISABLED' }),
     });
     expect(eventRules).toEqual([
-      { id: 'Whole', pattern: { source: ['aws.ses'] }, queueName: 'lane' },
+      { id: 'Whole', pattern: { source: ['aws.ses'] }, target: { kind: 'queue', name: 'lane' } },
       {
         id: 'Part',
         pattern: { source: ['aws.ses'] },
-        queueName: 'lane',
+        target: { kind: 'queue', name: 'lane' },
         transformer: { paths: { id: '$.detail.id' }, template: '{"id":<id>}' },
       },
     ]);
     expect(schedules).toEqual([]);
     expect(() => plan({ Other: rule({ Arn: 'arn:aws:states:us-east-1:1:stateMachine:x' }) })).toThrow(
-      /Other: the local runtime delivers events to queues, not to arn:aws:states/,
+      /Other: the local runtime delivers events to queues, functions and API destinations, not to arn:aws:states/,
     );
+  });
+
+  it('reads rules of another bus, whose targets are functions, and receivers with a key in a header', () => {
+    const rule = (target: object) => ({
+      Type: 'AWS::Events::Rule',
+      Properties: { EventBusName: { Ref: 'Bus' }, EventPattern: { source: ['x'] }, Targets: [{ Id: 'x', ...target }] },
+    });
+    const { eventRules } = plan({
+      Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: 'told' } },
+      Key: {
+        Type: 'AWS::Events::Connection',
+        Properties: { AuthParameters: { ApiKeyAuthParameters: { ApiKeyName: 'authorization', ApiKeyValue: 'k' } } },
+      },
+      Hook: {
+        Type: 'AWS::Events::ApiDestination',
+        Properties: {
+          ConnectionArn: { 'Fn::GetAtt': ['Key', 'Arn'] },
+          InvocationEndpoint: 'http://127.0.0.1/hook',
+          HttpMethod: 'POST',
+        },
+      },
+      Called: rule({ Arn: { 'Fn::GetAtt': ['Worker', 'Arn'] }, InputPath: '$.detail' }),
+      Posted: rule({ Arn: { 'Fn::GetAtt': ['Hook', 'Arn'] } }),
+    });
+    const shared = { bus: 'told', pattern: { source: ['x'] } };
+    const headers = { authorization: 'k' };
+    expect(eventRules).toEqual([
+      { id: 'Called', ...shared, target: { kind: 'function', name: 'tiny-Worker' }, path: '$.detail' },
+      { id: 'Posted', ...shared, target: { kind: 'http', url: 'http://127.0.0.1/hook', method: 'POST', headers } },
+    ]);
   });
 
   it('resolves outputs and parameters with a default', () => {
