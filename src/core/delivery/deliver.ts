@@ -176,7 +176,9 @@ function asReturn({ after_seconds }: { readonly after_seconds: number }): Delive
 }
 
 function traced(row: NotificationRow | undefined): Pick<DeliveryOutcome, 'trace'> {
-  const trace = row && traceOf(row, Math.max(0, row.last_attempt));
+  // Before its rules are checked, a row may hold anything in any column.
+  const attempt = Number.isSafeInteger(row?.last_attempt) ? Math.max(0, row?.last_attempt ?? 0) : 0;
+  const trace = row && traceOf(row, attempt);
   return trace === undefined ? {} : { trace };
 }
 
