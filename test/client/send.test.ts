@@ -240,7 +240,8 @@ describe('reportFailure', () => {
     expect(await client.reportFailure('log/7', failure)).toMatchObject({ state: 'spooled' });
     await world.api.start();
     expect(await client.flush()).toMatchObject({ accepted: 1, left: 0 });
-    expect(world.api.asked.at(-1)?.path).toBe('/v1/notifications/log%2F7/failures');
+    // API Gateway splits a path at an encoded slash: ids with one travel in base64url.
+    expect(world.api.asked.at(-1)?.path).toBe('/v1/notifications/~bG9nLzc/failures');
   });
 
   it.each([

@@ -182,7 +182,9 @@ describe('a request', () => {
       });
       expect(status).toBe(204);
       expect(headers.get('access-control-allow-origin')).toBe(app);
-      expect(headers.get('access-control-allow-headers')).toBe('authorization,content-type,idempotency-key');
+      expect(headers.get('access-control-allow-headers')).toBe(
+        'authorization,content-type,idempotency-key,traceparent',
+      );
       expect(headers.get('access-control-allow-credentials')).toBeNull();
       expect(calls).toEqual([]);
       const answer = await ask('/v1/things', { headers: { ...withKey.headers, origin: app } });
