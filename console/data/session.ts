@@ -1,5 +1,5 @@
 import { createContext } from 'preact';
-import type { SessionView } from '../../src/operator-service/contract/session.ts';
+import type { SessionView } from '../../src/operator-service/contract/overview.ts';
 
 /** Until the session is known nothing may be changed. */
 const UNKNOWN_SESSION: SessionView = {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
-import type { SessionView } from '../../src/operator-service/contract/session.ts';
+import type { SessionView } from '../../src/operator-service/contract/overview.ts';
 import { ProblemError, problemOf, read } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import type { SignedOut, SignIn } from '../data/sign-in/outcome.ts';

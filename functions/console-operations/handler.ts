@@ -8,8 +8,8 @@ import { createOperationStore } from '../../src/adapters/dynamodb/console/operat
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
+import { isActive } from '../../src/core/operator/operations/operation.ts';
 import { type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
-import { isActive } from '../../src/core/operator/operations/transitions.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleOperationsEnv } from '../shared/runtime/console-env.ts';

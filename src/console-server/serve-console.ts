@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProblemName } from '../core/model/problem.ts';
 import type { HttpAnswer, HttpRequest } from '../http/kernel.ts';
 import { type HttpServer, requestOf, serve } from '../http/loopback-server.ts';
-import type { ConsoleConfig } from '../operator-service/contract/session.ts';
+import type { ConsoleConfig } from '../operator-service/contract/overview.ts';
 import { refuse } from '../operator-service/refusals.ts';
 import type { Caller } from '../operator-service/route.ts';
 import { securityHeaders } from './security-headers.ts';

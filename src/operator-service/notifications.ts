@@ -5,8 +5,13 @@ import { Problem } from '../core/model/problem.ts';
 import { checkRetry, stateOf } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
 import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
-import { heldBy } from '../core/operator/views/held-attempt.ts';
-import { datedView, type NotificationView, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
+import {
+  datedView,
+  heldBy,
+  type NotificationView,
+  remedyFor,
+  viewOf,
+} from '../core/operator/views/notification-view.ts';
 import { type Action, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
 import type { ShellCommand } from './contract/fields.ts';
 import {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { createOperationRows } from '../adapters/dynamodb/console/operation-rows.ts';
+import { isActive } from '../core/operator/operations/operation.ts';
 import { runOperation } from '../core/operator/operations/run-operation.ts';
-import { isActive } from '../core/operator/operations/transitions.ts';
 import { type ConsoleOptions, createConsole } from './console.ts';
 import { type OperatorDeps, operatorDeps } from './deps.ts';
 

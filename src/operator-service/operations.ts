@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { Problem } from '../core/model/problem.ts';
-import { auditDetails } from '../core/operator/operations/bounds.ts';
 import {
+  auditDetails,
   createOperation,
   type NewOperation,
   newOperationId,

@@ -1,4 +1,4 @@
-import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
+import type { ConsoleConfig } from '../../../src/operator-service/contract/overview.ts';
 import { createOidc, type Oidc } from './oidc.ts';
 import type { SignIn } from './outcome.ts';
 
@@ -25,7 +25,7 @@ export async function accessToken(): Promise<string | undefined> {
   return oidc?.accessToken();
 }
 
-/** Signs in as `config.json` says (src/operator-service/contract/session.ts). */
+/** Signs in as `config.json` says (src/operator-service/contract/overview.ts). */
 export async function signIn(): Promise<SignIn> {
   const config = await readConfig();
   if (config.sign_in === 'none') return { state: 'in' };

@@ -1,6 +1,6 @@
 import type { SuccessorStore } from '../../core/delivery/failover.ts';
+import { providerHost } from '../../core/model/channels.ts';
 import type { NotificationContent, NotificationRow } from '../../core/model/notification.ts';
-import { providerHost } from '../../core/model/provider-key.ts';
 
 /** Content as it is kept, with its tenant and the place of its row in the stream. */
 export type KeptContent = NotificationContent & { readonly tenant_id: string; readonly sequence?: string };

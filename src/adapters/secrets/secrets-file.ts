@@ -1,5 +1,7 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import * as v from 'valibot';
+import type { KeyContext, KeyWrap } from '../sealing/data-keys.ts';
 import { describeIssues, parseJsonObject, type SecretSource, SecretUnavailableError } from './secret-source.ts';
 
 /** The name of an integration's secret is this prefix and the integration_config_id. */
@@ -76,4 +78,39 @@ async function readSecretsFile(path: string): Promise<SecretsFile> {
   if (parsed.success) return parsed.output;
   const faults = describeIssues(parsed.issues);
   throw new SecretUnavailableError('malformed', `The secrets file ${path} is malformed: ${faults}.`);
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Wraps data keys with AES-256-GCM under a key from a file, where there is no KMS. As with KMS, the context is
+ * authenticated.
+ * @param masterKey of 32 bytes; read when first needed
+ */
+export function createLocalKeyWrap(masterKey: () => Promise<Uint8Array>): KeyWrap {
+  return {
+    async make(context) {
+      const key = copyOf(randomBytes(32));
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', await masterKey(), nonce).setAAD(authenticated(context));
+      return { key, wrapped: Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()]) };
+    },
+    async unwrap(context, wrapped) {
+      const nonce = wrapped.subarray(0, NONCE_BYTES);
+      const decipher = createDecipheriv('aes-256-gcm', await masterKey(), nonce, { authTagLength: TAG_BYTES })
+        .setAAD(authenticated(context))
+        .setAuthTag(wrapped.subarray(-TAG_BYTES));
+      return copyOf(Buffer.concat([decipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]));
+    },
+  };
+}
+
+function authenticated({ tenant_id, purpose, key_id }: KeyContext): Uint8Array {
+  return Buffer.from(JSON.stringify([tenant_id, purpose, key_id]));
+}
+
+/** Small buffers share their memory with others, which must not be overwritten with the key. */
+function copyOf(buffer: Buffer): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(buffer);
 }

@@ -1,8 +1,7 @@
 import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
 import type { SendResult } from '../delivery/sender.ts';
-import type { Priority } from '../model/channels.ts';
+import { type Priority, providerKey } from '../model/channels.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { providerKey } from '../model/provider-key.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import {

@@ -1,6 +1,6 @@
+import type { providerKey } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import type { providerKey } from '../model/provider-key.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
 import type { SendResult } from './sender.ts';

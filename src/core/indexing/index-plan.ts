@@ -1,4 +1,4 @@
-import { type Channel, PRIORITIES } from '../model/channels.ts';
+import { type Channel, PRIORITIES, providerHost } from '../model/channels.ts';
 import { isAbsent, setAside } from '../model/column-rules.ts';
 import { ERROR_TYPES } from '../model/error-types.ts';
 import { type HistoryKeys, historyKeys } from '../model/history-index.ts';
@@ -10,7 +10,6 @@ import {
   type NotificationRow,
   UPDATED_BY,
 } from '../model/notification.ts';
-import { providerHost } from '../model/provider-key.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';

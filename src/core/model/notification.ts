@@ -87,7 +87,7 @@ export interface NotificationRow {
   readonly give_up?: ErrorType;
   readonly integration_config_id?: string;
   readonly created_by?: string;
-  /** Without an integration: the host of a recipient that is an https URL (provider-key.ts). */
+  /** Without an integration: the host of a recipient that is an https URL (channels.ts). */
   readonly provider_host?: string;
   /** Keyed hash of tenant and recipient. */
   readonly recipient_hash?: string;

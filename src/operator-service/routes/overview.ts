@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { listAudit } from '../audit.ts';
 import { day, placePart } from '../contract/fields.ts';
-import { auditList, auditQuery, deadLetters, deadLettersQuery, overview } from '../contract/overview.ts';
-import { session } from '../contract/session.ts';
+import { auditList, auditQuery, deadLetters, deadLettersQuery, overview, session } from '../contract/overview.ts';
 import { fromCursor, placeOf, toCursor } from '../cursor.ts';
 import { deadGroups } from '../dead-groups.ts';
 import { list, show } from '../route.ts';

@@ -3,8 +3,8 @@ import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createMemoryDataKeys } from '../../../src/adapters/memory/memory-data-keys.ts';
 import { createDataKeys, type DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
-import { createLocalKeyWrap } from '../../../src/adapters/sealing/local-key-wrap.ts';
 import { createSealer, type SealOwner, SealRefusedError } from '../../../src/adapters/sealing/sealer.ts';
+import { createLocalKeyWrap } from '../../../src/adapters/secrets/secrets-file.ts';
 
 const owner: SealOwner = { tenant_id: 'TENANT001', purpose: 'recipient', id: 'NL-20261122-000001' };
 const text = '山田.taro@example.com';

@@ -8,7 +8,7 @@ import { securityHeaders } from '../../../src/console-server/security-headers.ts
 import { staticFile } from '../../../src/console-server/static-files.ts';
 import type { RetryPolicyConfig } from '../../../src/core/model/retry-policy.ts';
 import { pathsOf } from '../../../src/local/emulator/http-api/http-api.ts';
-import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
+import type { ConsoleConfig } from '../../../src/operator-service/contract/overview.ts';
 import { type Operations, startOperations } from '../cli/operations.ts';
 import { asApiGateway } from '../console-token.ts';
 import { CLIENT_ID, closed, type Issuer, startIssuer } from './issuer.ts';

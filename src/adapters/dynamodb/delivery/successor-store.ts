@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type FallbackRouting, type SuccessorStore, successorId } from '../../../core/delivery/failover.ts';
+import { providerHost } from '../../../core/model/channels.ts';
 import type { NotificationContent } from '../../../core/model/notification.ts';
-import { providerHost } from '../../../core/model/provider-key.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { getItems } from '../table/batch.ts';

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
-import { heldBy } from '../../../core/operator/views/held-attempt.ts';
-import type { NotificationView } from '../../../core/operator/views/notification-view.ts';
+import { heldBy, type NotificationView } from '../../../core/operator/views/notification-view.ts';
 import { awaitOutcomes, OUTCOME_PATIENCE_MS, type Outcomes } from '../../../core/sweep/await-outcomes.ts';
 import { act } from '../../../operator-service/actions.ts';
 import { showNotification } from '../../../operator-service/notifications.ts';

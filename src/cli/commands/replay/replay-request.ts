@@ -1,8 +1,6 @@
 import { epochMs } from '../../../core/model/time.ts';
-import { differences, inWords } from '../../../core/operator/operations/bounds.ts';
-import type { NewOperation } from '../../../core/operator/operations/operate.ts';
-import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
-import { isOver } from '../../../core/operator/operations/transitions.ts';
+import { differences, inWords, type NewOperation } from '../../../core/operator/operations/operate.ts';
+import { isOver, type Operation, type OperationStore } from '../../../core/operator/operations/operation.ts';
 import { ALWAYS } from '../../../core/operator/search-filter.ts';
 import { searchFilter } from '../../../operator-service/notifications.ts';
 import { OperatorError } from '../../../terminal/errors.ts';

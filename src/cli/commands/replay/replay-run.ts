@@ -1,6 +1,6 @@
 import { createOperationRows } from '../../../adapters/dynamodb/console/operation-rows.ts';
-import { auditDetails } from '../../../core/operator/operations/bounds.ts';
 import {
+  auditDetails,
   createOperation,
   type NewOperation,
   newOperationId,
@@ -9,9 +9,14 @@ import {
   operate,
   possibleActs,
 } from '../../../core/operator/operations/operate.ts';
-import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
+import {
+  cancelled,
+  isActive,
+  isOver,
+  type Operation,
+  type OperationStore,
+} from '../../../core/operator/operations/operation.ts';
 import { type RunDeps, runOperation } from '../../../core/operator/operations/run-operation.ts';
-import { cancelled, isActive, isOver } from '../../../core/operator/operations/transitions.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import type { Session } from '../../session/session.ts';

@@ -5,18 +5,24 @@ import { belongs, choose } from './choose.ts';
 import type { Exclusion } from './exclusions.ts';
 import {
   added,
+  applyRequestedStop,
   type Checkpoint,
   type Counts,
+  cancelled,
+  counted,
+  failed,
+  isActive,
+  isClaimed,
   NOTHING,
   type Operation,
   type OperationChange,
   type OperationRows,
   type OperationStore,
   type PageInWork,
+  previewed,
   sourcesOf,
 } from './operation.ts';
 import { ClaimEndedError, type TakeDeps, takePage } from './take-page.ts';
-import { applyRequestedStop, cancelled, counted, failed, isActive, isClaimed, previewed } from './transitions.ts';
 
 export interface RunDeps extends TakeDeps {
   readonly operations: OperationStore;

@@ -1,6 +1,7 @@
+import { OUT_OF_TIME } from '../../delivery/ports.ts';
 import { policyOf } from '../../model/error-types.ts';
 import { createdAt } from '../../model/history-index.ts';
-import { asNotification, type ForeignRow } from '../../model/notification.ts';
+import { asNotification, type ForeignRow, type RetryRecord } from '../../model/notification.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
 import { shownText, withoutAddresses } from '../../model/text.ts';
 
@@ -92,4 +93,17 @@ function shownValue(name: string, value: unknown): unknown {
   if (typeof value === 'string') return FREE_TEXT.has(name) ? withoutAddresses(value) : value;
   const isOwn = typeof value === 'number' || typeof value === 'boolean';
   return isOwn && COUNTS_AND_FLAGS.has(name) ? value : (shownText(value) ?? null);
+}
+
+const HELD_BY_BUDGET = /^\{"budget":"(\w+)"\}$/;
+const OUT_OF_TIME_DETAILS = JSON.stringify(OUT_OF_TIME);
+const HELD_BY_BREAKER = /^\{"breaker":"([^"]+)"\}$/;
+
+/** What held an attempt back, in words; undefined: it was made. */
+export function heldBy({ error_details = '' }: Pick<RetryRecord, 'error_details'>): string | undefined {
+  if (error_details === OUT_OF_TIME_DETAILS) return 'not sent: the worker had no time left';
+  const [, provider] = HELD_BY_BREAKER.exec(error_details) ?? [];
+  if (provider !== undefined) return `held: ${provider} is down`;
+  const [, budget] = HELD_BY_BUDGET.exec(error_details) ?? [];
+  return budget === undefined ? undefined : `held: the budget of ${budget} is used up`;
 }

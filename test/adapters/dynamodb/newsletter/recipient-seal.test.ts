@@ -8,8 +8,8 @@ import {
 } from '../../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createMemoryDataKeys } from '../../../../src/adapters/memory/memory-data-keys.ts';
 import { createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
-import { createLocalKeyWrap } from '../../../../src/adapters/sealing/local-key-wrap.ts';
 import { createSealer } from '../../../../src/adapters/sealing/sealer.ts';
+import { createLocalKeyWrap } from '../../../../src/adapters/secrets/secrets-file.ts';
 import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
 import { chunkOf, chunkState, recipient } from '../../../support/newsletter/job-rows.ts';
 

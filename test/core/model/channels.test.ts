@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { providerHost, providerKey } from '../../../src/core/model/provider-key.ts';
+import { providerHost, providerKey } from '../../../src/core/model/channels.ts';
 import { dueRow } from '../../support/rows.ts';
 
 describe('the provider of a notification', () => {
