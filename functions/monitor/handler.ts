@@ -8,6 +8,7 @@ import { createNoticeMark, createPublisher } from '../../src/adapters/sns/death-
 import type { Channel } from '../../src/core/model/channels.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/dead-notifications.ts';
+import { type DownProviders, type ReportDownDeps, reportDownProviders } from '../../src/core/monitor/dead-providers.ts';
 import { monitorFigures, openByChannel } from '../../src/core/monitor/monitor-figures.ts';
 import { type BudgetStatus, budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
@@ -21,8 +22,8 @@ import {
   withObservability,
 } from '../shared/runtime/observability.ts';
 
-export interface MonitorDeps extends ReportDeathsDeps {
-  readonly openBreakers: (now: Date) => Promise<Record<Channel, number>>;
+export interface MonitorDeps extends ReportDeathsDeps, ReportDownDeps {
+  readonly providers: DownProviders;
   /** Those of the stage. */
   readonly channels: readonly Channel[];
   /** The budget of e-mail, where the stage has e-mail. */
@@ -42,8 +43,12 @@ export function createHandler(deps: MonitorDeps, { logger, metrics }: Observabil
           countBy(metrics, 'DeadNotifications', { channel }, figures[channel].dead);
         }
       }),
-      deps.openBreakers(now).then((open) => {
+      deps.providers.list().then((breakers) => {
+        const open = openByChannel(breakers, now);
         for (const channel of deps.channels) countBy(metrics, 'OpenBreakers', { channel }, open[channel]);
+      }),
+      reportDownProviders(deps, now).then((down) => {
+        if (down.length > 0) logger.warn('providers are down for days', { providers: down });
       }),
       deps.budget?.(now).then(({ channel, per_second, max_24h, sent_24h, paused }) => {
         if (per_second !== null) countBy(metrics, 'SendRate', { channel }, per_second);
@@ -73,7 +78,7 @@ function bind() {
     index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE, async () => (await mark.read()).work),
     rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
     mark: createNoticeMark(dynamodb, env.PIPELINE_STATE_TABLE),
-    openBreakers: async (now) => openByChannel(await breakers.list(), now),
+    providers: breakers,
     channels: env.CHANNELS,
     ...(env.CHANNELS.includes('email') && {
       budget: async (now: Date) => budgetStatus('email', await budgets.read('email'), now),

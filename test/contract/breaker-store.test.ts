@@ -7,6 +7,7 @@ import { MemoryBreakers } from '../../src/adapters/memory/memory-pipeline-state.
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
+import type { DownProviders } from '../../src/core/monitor/dead-providers.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 const NOW = new Date();
@@ -15,7 +16,7 @@ const AT = { now: NOW, policy: POLICY };
 const fresh = () => opened({ id: `webhook#IC${++serial}`, error_type: 'SERVER_OVERLOAD' }, undefined, AT);
 
 interface BreakersUnderTest {
-  readonly store: BreakerStore;
+  readonly store: BreakerStore & DownProviders;
   /** Puts breakers of 4 KB. */
   fill(breakers: readonly Breaker[]): Promise<void>;
 }
@@ -35,6 +36,17 @@ function suite(created: () => BreakersUnderTest): void {
     const again = reopened(back, 'NETWORK_TIMEOUT', AT);
     expect(await store().write(again)).toBe(true);
     expect(await find(breaker)).toEqual(again);
+  });
+
+  it('keeps what was noted of an outage, whoever makes the next transition from an earlier view', async () => {
+    const breaker = fresh();
+    await store().write(breaker);
+    const noted = { since: breaker.since, days: 1, waiting: 3 };
+    await store().note(breaker.id, noted);
+    await store().write(reopened({ ...breaker, noted: { ...noted, days: 0 } }, 'UNKNOWN', AT));
+    expect((await find(breaker))?.noted).toEqual(noted);
+    await store().note('webhook#nobody', noted);
+    expect((await store().list()).map(({ id }) => id)).not.toContain('webhook#nobody');
   });
 
   it('lets one of many simultaneous transitions win', async () => {

@@ -5,6 +5,8 @@ import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { opened } from '../../src/core/breaker/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import type { ScanProgress } from '../../src/core/indexing/reconcile.ts';
@@ -183,6 +185,9 @@ async function dispatcher(): Promise<Emitted[]> {
 /** Normal e-mail is paused, too: 170 of 220, and two seconds' worth stay free. */
 const BUDGET = { per_second: 20, max_24h: 220, sent_24h: 150, granted: 20, read_at: T0.getTime() };
 
+const downSince = (id: string) =>
+  opened({ id, error_type: 'UNKNOWN' }, undefined, { now: T0, policy: DEFAULT_BREAKER_POLICY });
+
 async function monitor(): Promise<Emitted[]> {
   const { createHandler } = await import('../../functions/monitor/handler.ts');
   const tables = new MemoryTables(() => T0);
@@ -198,7 +203,7 @@ async function monitor(): Promise<Emitted[]> {
         mark: { read: async () => undefined, write: async () => {} },
         publish: async () => {},
         channels: CHANNELS,
-        openBreakers: async () => ({ email: 0, slack: 2, teams: 0, webhook: 0 }),
+        providers: { list: async () => ['slack#a', 'slack#b'].map(downSince), note: async () => {} },
         budget: async () => budgetStatus('email', BUDGET, T0),
         stack: 'stack',
         clock: () => T0,
@@ -378,7 +383,7 @@ describe('the monitor', () => {
     expect(valuesOf(emitted.monitor, 'PausedUses', { channel: 'email' })).toEqual([3]);
   });
 
-  it.each(['index', 'mark', 'openBreakers', 'budget'] as const)(
+  it.each(['index', 'mark', 'providers', 'budget'] as const)(
     'measures the rest when the %s fails, and fails itself so that someone hears of it',
     async (part) => {
       const { createHandler } = await import('../../functions/monitor/handler.ts');
@@ -390,7 +395,7 @@ describe('the monitor', () => {
           mark: { read: part === 'mark' ? broken : async () => undefined, write: async () => {} },
           publish: async () => {},
           channels: CHANNELS,
-          openBreakers: part === 'openBreakers' ? broken : async () => ({ email: 0, slack: 0, teams: 0, webhook: 0 }),
+          providers: { list: part === 'providers' ? broken : async () => [], note: async () => {} },
           budget: part === 'budget' ? broken : async () => budgetStatus('email', BUDGET, T0),
           stack: 'stack',
           clock: () => T0,
@@ -398,7 +403,7 @@ describe('the monitor', () => {
         await expect(createHandler(deps, observability)()).rejects.toThrow(`${part} is away`);
       });
       const measured = new Set(metrics.map(({ name }) => name));
-      expect(measured.has('OpenBreakers')).toBe(part !== 'openBreakers');
+      expect(measured.has('OpenBreakers')).toBe(part !== 'providers');
       expect(measured.has('OldestDueAge')).toBe(part !== 'index');
       expect(measured.has('DailyQuotaUsed')).toBe(part !== 'budget');
     },

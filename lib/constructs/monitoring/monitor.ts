@@ -39,7 +39,7 @@ export class Monitor extends Construct {
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.pipelineState.tableArn]),
         allow(['dynamodb:BatchGetItem'], [tables.log.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.pipelineState.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.pipelineState.tableArn]),
         useTableKey(encryption.dataKey),
         allow(['sns:Publish'], [alerts.topic.topicArn]),
         ...(alerts.key ? [allow(['kms:Decrypt', 'kms:GenerateDataKey'], [alerts.key.keyArn])] : []),

@@ -1,6 +1,7 @@
 import type { Breaker } from '../../core/breaker/breaker.ts';
 import type { BreakerStore } from '../../core/breaker/shared-breakers.ts';
 import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../core/model/index-shards.ts';
+import type { DownProviders } from '../../core/monitor/dead-providers.ts';
 import {
   applied,
   type BudgetReader,
@@ -14,7 +15,7 @@ import { isAny, nextVersion } from '../dynamodb/table/guards.ts';
 export class MemoryBreakers {
   readonly breakers = new Map<string, Breaker>();
 
-  readonly store: BreakerStore = {
+  readonly store: BreakerStore & DownProviders = {
     list: async () => [...this.breakers.values()],
 
     first: async (limit) => {
@@ -32,8 +33,14 @@ export class MemoryBreakers {
         express: { from: express.from, slots: stored?.lines.express.slots ?? 0 },
         standard: { from: standard.from, slots: stored?.lines.standard.slots ?? 0 },
       };
-      this.breakers.set(breaker.id, { ...breaker, lines });
+      const { noted: _, ...rest } = breaker;
+      this.breakers.set(breaker.id, { ...rest, ...(stored?.noted && { noted: stored.noted }), lines });
       return true;
+    },
+
+    note: async (id, noted) => {
+      const stored = this.breakers.get(id);
+      if (stored !== undefined) this.breakers.set(id, { ...stored, noted });
     },
 
     takeSlot: async (id, lane) => {

@@ -47,6 +47,8 @@ export interface Breaker {
   /** Slots given out in the interval before that; absent in breakers of an older version. */
   readonly slots_last_interval?: number;
   readonly lines: Readonly<Record<Lane, Line>>;
+  /** Of how many days down operators were told last, of an outage that began at `since`; no transition writes it. */
+  readonly noted?: { readonly since: string; readonly days: number; readonly waiting?: number };
 }
 
 /** The time of a transition, and the policy. */

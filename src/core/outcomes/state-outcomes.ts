@@ -35,16 +35,16 @@ export function providerOutcomes({ before, after }: ItemChange, context: Outcome
   const since = timeOf([after['down_since'], after['since']], context.seen_at);
   const down = { status: 'open', ...textsOf(after, ['error_type']) };
   if (was !== 'open') return [told('Provider Down', since, down)];
-  const days = daysNoted(after);
-  if (days === undefined || days === daysNoted(before)) return [];
-  const counts = { days, ...(typeof after['noted_waiting'] === 'number' && { waiting: after['noted_waiting'] }) };
-  return [told('Provider Down', since, { ...down, counts }, [days])];
+  const noted = notedOf(after);
+  if (noted === undefined || noted.days === notedOf(before)?.days) return [];
+  return [told('Provider Down', since, { ...down, counts: noted }, [noted.days])];
 }
 
-/** How many days down the monitor has noted of this outage. */
-function daysNoted(breaker: ForeignRow | undefined): number | undefined {
-  const days = breaker?.['noted_days'];
-  return typeof days === 'number' && breaker?.['noted_since'] === breaker?.['down_since'] ? days : undefined;
+/** What the monitor has noted of this outage: the note of one that is over stays in the item. */
+function notedOf(breaker: ForeignRow | undefined): { readonly days: number; readonly waiting?: number } | undefined {
+  const { since, days, waiting } = Object(breaker?.['noted']);
+  if (typeof days !== 'number' || since !== (breaker?.['down_since'] ?? breaker?.['since'])) return undefined;
+  return { days, ...(typeof waiting === 'number' && { waiting }) };
 }
 
 const ENDED: readonly unknown[] = ['submitted', 'failed', 'cancelled'];

@@ -57,12 +57,9 @@ describe('a breaker', () => {
   });
 
   it('that was down for days tells it with what waits, once for each note of the monitor', () => {
-    const noted = (days: number) => ({
-      ...failed,
-      noted_since: failed.down_since,
-      noted_days: days,
-      noted_waiting: 12,
-    });
+    const noted = (days: number) => {
+      return { ...failed, noted: { since: failed.down_since ?? '', days, waiting: 12 } };
+    };
     const told = toldOf(failed, noted(1), { ...noted(1), version: 9 }, noted(3));
     expect(told.map(({ detail }) => detail.counts)).toEqual([
       undefined,

@@ -9,12 +9,13 @@ import type { Breaker } from '../../../core/breaker/breaker.ts';
 import type { BreakerStore } from '../../../core/breaker/shared-breakers.ts';
 import type { Lane } from '../../../core/model/channels.ts';
 import type { Clock } from '../../../core/model/time.ts';
+import type { DownProviders } from '../../../core/monitor/dead-providers.ts';
 import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { updateItem } from '../table/guarded-update.ts';
 import { nextVersion } from '../table/guards.ts';
-import type { Item } from '../table/item.ts';
+import { type Item, toValue } from '../table/item.ts';
 import { ifConditionHolds } from '../table/single-item.ts';
 
 /** A breaker expires after this time without a change, as have all notifications that it could hold. */
@@ -26,7 +27,7 @@ interface TakenSlot {
 }
 
 /** BreakerStore on PipelineState: one item per breaker. */
-export function createBreakerStore(client: DynamoDBClient, table: string, clock: Clock): BreakerStore {
+export function createBreakerStore(client: DynamoDBClient, table: string, clock: Clock): BreakerStore & DownProviders {
   const takeSlots = slotTaker(client, table);
   const readNewest = reader(client, table, true);
   const readRecent = reader(client, table, false);
@@ -58,7 +59,7 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
     read: (id, { newest }) => (newest ? readNewest : readRecent)(id),
 
     async write(breaker) {
-      const { id, lines, ...rest } = breaker;
+      const { id, lines, noted: _, ...rest } = breaker;
       const set = {
         ...rest,
         express_from: lines.express.from,
@@ -67,6 +68,17 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
       };
       const remove = (['drained_at', 'draining_since'] as const).filter((name) => breaker[name] === undefined);
       return (await updateItem(client, table, keyOf(id), { set, remove }, nextVersion('id', breaker.version))).applied;
+    },
+
+    async note(id, noted) {
+      const update = new UpdateItemCommand({
+        TableName: table,
+        Key: keyOf(id),
+        UpdateExpression: 'SET noted = :noted',
+        ConditionExpression: 'attribute_exists(id)',
+        ExpressionAttributeValues: { ':noted': toValue(noted) },
+      });
+      await ifConditionHolds(client.send(update), undefined);
     },
 
     takeSlot: (id, lane) => takeSlots({ id, lane }),

@@ -276,7 +276,7 @@ describe('the due-indexer', () => {
 });
 
 describe('the monitor', () => {
-  it('reads the index and the dead rows, keeps its mark, and publishes to the alerts topic', () => {
+  it('reads the index and the dead rows, keeps what it told, and publishes to the alerts topic', () => {
     const permissions = permissionsOf('MonitorRole');
 
     expect([...permissions.keys()].filter((action) => !/^(kms|logs):/.test(action)).sort()).toEqual([
@@ -284,6 +284,7 @@ describe('the monitor', () => {
       'dynamodb:GetItem',
       'dynamodb:PutItem',
       'dynamodb:Query',
+      'dynamodb:UpdateItem',
       'sns:Publish',
     ]);
     expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog|TablesContent|TablesRetryLog/);
