@@ -34,6 +34,8 @@ export interface Answer {
   readonly lost: boolean;
   /** It was a 5xx. */
   readonly overloaded: boolean;
+  /** Refused for a rate that is over when the provider says so. */
+  readonly limited: boolean;
   readonly retry_after_ms: number | undefined;
 }
 
@@ -135,10 +137,11 @@ export class Auditor {
   }
 
   /** The answer reached a worker that lives. */
-  answered(row: number, { now, ok, lost, overloaded, retry_after_ms = 0 }: Answer): void {
+  answered(row: number, { now, ok, lost, overloaded, limited, retry_after_ms = 0 }: Answer): void {
     this.#sending.delete(row);
     if (lost) this.#newest[row] = ANSWER_LOST;
-    const shortest = overloaded ? 2 * promises.BASE_INTERVAL_MS : promises.BASE_INTERVAL_MS;
+    const backoff = overloaded ? 2 * promises.BASE_INTERVAL_MS : promises.BASE_INTERVAL_MS;
+    const shortest = limited ? 0 : backoff;
     if (!ok) this.#notBefore[row] = now + Math.max(shortest, retry_after_ms);
   }
 

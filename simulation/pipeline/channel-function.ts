@@ -25,7 +25,7 @@ import type { Env } from '../world/actor.ts';
 import { channelHandler, eventOf, portOf, scheduleBy } from '../world/channel-program.ts';
 import { type World, windowOf } from './world.ts';
 
-/** As lib/constructs/lanes/channel-lanes.ts sets them. */
+/** As lib/constructs/lanes sets them. */
 const TIMEOUT_MS = 60_000;
 const BATCH = 10;
 const PROBE_MS = 25_000;
@@ -201,9 +201,10 @@ async function request(
   });
   const { result, accepted, after_ms } = taken;
   await worker.call(after_ms, () => {});
-  const retry_after_ms = result.ok ? undefined : result.retry_after_ms;
-  const overloaded = !result.ok && result.response_code === '503';
-  auditor.answered(row, { now: time.now, ok: result.ok, lost: accepted && !result.ok, overloaded, retry_after_ms });
+  const { retry_after_ms } = result.ok ? {} : result;
+  const limited = retry_after_ms !== undefined && !result.ok && result.error_type === 'RATE_LIMITED';
+  const what = { overloaded: result.response_code === '503', limited, lost: accepted && !result.ok };
+  auditor.answered(row, { now: time.now, ok: result.ok, ...what, retry_after_ms });
   return result;
 }
 

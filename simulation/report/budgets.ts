@@ -16,6 +16,8 @@ interface Judged {
   readonly waits: readonly Waits[];
   readonly drain?: Drain;
   readonly throttled_by_providers: number;
+  readonly requests: number;
+  readonly share_of_rate?: number;
   readonly throttled_by_tables: number;
   readonly pipeline_state: { readonly units_per_request: number };
 }
@@ -31,6 +33,9 @@ export interface BudgetResult {
 const firstP99 = ({ waits }: Judged, group: string, priority: string) =>
   waits.find((wait) => wait.group === group && wait.priority === priority)?.first_p99 ?? 0;
 
+const deliveredP99 = ({ waits }: Judged, group: string, priority: string) =>
+  waits.find((wait) => wait.group === group && wait.priority === priority)?.delivered_p99 ?? 0;
+
 /** However many notifications another tenant hands over. */
 const OTHERS_URGENT: Budget<Judged> = {
   what: "p99 wait of the others' urgent, seconds",
@@ -38,17 +43,32 @@ const OTHERS_URGENT: Budget<Judged> = {
   at_most: 60,
 };
 
-/** Budgets are kept per receiver, and reserved by the batch. */
-const PACING_COST: Budget<Judged> = {
+/** The most that a provider refuses for its rate: whoever sends to it first does not know that it is at its limit. */
+const REFUSED: Budget<Judged> = {
+  what: 'refused for a rate, share of the requests',
+  of: ({ throttled_by_providers, requests }) => throttled_by_providers / requests,
+  at_most: 0.005,
+};
+
+const writes = (at_most: number): Budget<Judged> => ({
   what: 'write units on PipelineState per request',
   of: ({ pipeline_state }) => pipeline_state.units_per_request,
-  at_most: 0.1,
-};
+  at_most,
+});
 
 const BUDGETS: Readonly<Record<string, readonly Budget<Judged>[]>> = {
   'noisy-tenant': [OTHERS_URGENT],
   'info-flood': [OTHERS_URGENT],
-  'slack-limit': [PACING_COST],
+  'slack-limit': [
+    REFUSED,
+    { what: 'share of the allowed rate', of: ({ share_of_rate = 0 }) => share_of_rate, at_least: 0.95 },
+    {
+      what: 'p99 until urgent ones are delivered, seconds',
+      of: (one) => deliveredP99(one, 'all', 'urgent'),
+      at_most: 15,
+    },
+    writes(1.3),
+  ],
   'peak-hour': [
     { what: 'minutes for 99 % of the peak', of: ({ drain }) => (drain?.seconds_99_percent ?? 0) / 60, at_most: 48 },
   ],

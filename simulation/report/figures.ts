@@ -2,6 +2,7 @@ import type { AuditResult } from '../audit/auditor.ts';
 import { START } from '../engine/start.ts';
 import type { Sample } from '../pipeline/observer.ts';
 import type { World } from '../pipeline/world.ts';
+import type { Scenario } from '../scenarios/scenario.ts';
 import { type BudgetResult, judgeBudgets } from './budgets.ts';
 import { type Cost, costOf } from './cost.ts';
 import { type Drain, drainOf, type Held } from './drain.ts';
@@ -20,6 +21,9 @@ export interface Figures extends AuditResult {
   readonly drain?: Drain;
   /** Requests that providers refused for their rate or quota. */
   readonly throttled_by_providers: number;
+  readonly requests: number;
+  /** What was accepted of what all receivers together take, where they always had more. */
+  readonly share_of_rate?: number;
   /** Calls that a partition of DynamoDB refused. */
   readonly throttled_by_tables: number;
   /** Write units on PipelineState per request to a provider, and the most that one item took within a second. */
@@ -47,6 +51,8 @@ export function figuresOf(world: World, seed: number, held: Held | undefined): F
     ...(held !== undefined && scenario.drains !== undefined && { drain: drainOf(world, held, scenario.drains) }),
     ...auditor.result(),
     throttled_by_providers: world.throttledByProviders,
+    requests: observer.requests,
+    ...(scenario.saturated && { share_of_rate: shareOf(scenario.saturated, observer.bySecond) }),
     throttled_by_tables: tables.throttled,
     pipeline_state: { units_per_request: tables.stateUnits / Math.max(1, observer.requests), hottest: tables.hottest },
     events: world.counts,
@@ -54,4 +60,9 @@ export function figuresOf(world: World, seed: number, held: Held | undefined): F
     samples: observer.samples,
   };
   return { ...figures, budgets: judgeBudgets(figures) };
+}
+
+function shareOf({ from, until, per_second }: NonNullable<Scenario['saturated']>, accepted: readonly number[]): number {
+  const all = accepted.slice(from, until).reduce((sum = 0, count = 0) => sum + count, 0);
+  return all / ((until - from) * per_second);
 }

@@ -89,6 +89,7 @@ const SCENARIOS: readonly NamedPipeline[] = [
       ],
       providers: { slack: { latency_ms: [80, 250], per_second: 1, refuses: 'with_retry_after' } },
       perReceiver: ['slack'],
+      saturated: { from: 300, until: HOUR / 2, per_second: 50 },
       concurrency: { slack: { express: 10, standard: 10 } },
     }),
   },

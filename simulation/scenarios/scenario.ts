@@ -51,6 +51,8 @@ export interface Scenario {
   readonly batch_ms?: number;
   /** Seconds since the start at which a drain begins, and what could be taken then. */
   readonly drains?: { readonly from: number; readonly per_second: number };
+  /** Seconds since the start in which all receivers have more to take than they take, and what they take together. */
+  readonly saturated?: { readonly from: number; readonly until: number; readonly per_second: number };
 }
 
 export interface Titled {

@@ -4,7 +4,7 @@ import { type Answer, Auditor } from '../../simulation/audit/auditor.ts';
 const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 2, 1);
 const answer = (now: number, more: Partial<Answer> = {}) => ({
-  ...{ now, ok: true, lost: false, overloaded: false, retry_after_ms: undefined },
+  ...{ now, ok: true, lost: false, overloaded: false, limited: false, retry_after_ms: undefined },
   ...more,
 });
 const ROW = { log_id: 'n0', priority: 'info', created_by: 'intake-api', send_attempts: 1, last_attempt: 0 };

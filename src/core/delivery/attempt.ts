@@ -61,7 +61,12 @@ export type AttemptOutcome =
   /** Nothing was sent: a breaker is open, a budget or the worker's time is used up, or new content is not stored yet. */
   | { readonly kind: 'held'; readonly hold: Held }
   /** `provider_down`: the provider is down, so a failure does not count against the notification. */
-  | { readonly kind: 'sent'; readonly result: SendResult; readonly provider_down: boolean };
+  | {
+      readonly kind: 'sent';
+      readonly result: SendResult;
+      readonly provider_down: boolean;
+      readonly paced?: true | undefined;
+    };
 
 /** What becomes of a queue message. */
 export type Disposition =

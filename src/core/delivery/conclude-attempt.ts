@@ -107,8 +107,8 @@ function judged(
       return { ...ending, held_by: hold.by, verdict };
     }
     case 'sent': {
-      const { result, provider_down } = outcome;
-      return { ...ending, result, verdict: judge(result, { ...attempt, provider_down }, rules) };
+      const { result, provider_down, paced } = outcome;
+      return { ...ending, result, verdict: judge(result, { ...attempt, provider_down, paced }, rules) };
     }
   }
 }

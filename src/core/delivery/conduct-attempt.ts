@@ -61,7 +61,7 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
   const result = await send(row, started, deps);
   const ended = deps.clock();
   const provider_down = await admission.report(result);
-  return { ...attempt, started, ended, outcome: { kind: 'sent', result, provider_down } };
+  return { ...attempt, started, ended, outcome: { kind: 'sent', result, provider_down, paced: admission.paced } };
 }
 
 /** NotificationContent. */

@@ -66,6 +66,8 @@ export const CHANGE_TRIES = 3;
 /** The provider may be called. */
 interface Admitted {
   readonly do: 'send';
+  /** What is refused for its rate is reserved for when it comes back: it need not wait longer than the limit lasts. */
+  readonly paced?: true;
   /** Takes note of the answer. @returns whether the provider is down, so that a failure is not the notification's. */
   report(result: SendResult): Promise<boolean>;
 }

@@ -37,6 +37,8 @@ export interface Judging {
   readonly forced_dead?: boolean;
   /** The provider is down, so a failure does not count against the notification. */
   readonly provider_down?: boolean;
+  /** Its receiver has a budget: a refusal for the rate is over when the receiver says so. */
+  readonly paced?: true | undefined;
 }
 
 /**
@@ -57,20 +59,26 @@ function judgeTransient(result: Refused, attempt: Judging, rules: RetryRules): V
   const { base_interval_ms = rules.policy.base_interval_ms, max_retries } = termsOf(result, row);
   const left = max_retries === undefined ? row.attempts_left : attemptsLeft(max_retries, row.send_attempts);
   if (counted && left <= 0) return failedBecause('MAX_RETRIES', result.error_type);
-  const delay = backoffDelay(
-    {
-      error_type: result.error_type,
-      retries_made: counted ? row.send_attempts - 1 : row.send_attempts - 2,
-      ...(result.retry_after_ms !== undefined && { retry_after_ms: result.retry_after_ms }),
-    },
-    { ...rules, policy: { ...rules.policy, base_interval_ms } },
-  );
+  const limited = attempt.paced && result.error_type === 'RATE_LIMITED' && (result.retry_after_ms ?? LIMIT_MS);
+  const delay =
+    limited ||
+    backoffDelay(
+      {
+        error_type: result.error_type,
+        retries_made: counted ? row.send_attempts - 1 : row.send_attempts - 2,
+        ...(result.retry_after_ms !== undefined && { retry_after_ms: result.retry_after_ms }),
+      },
+      { ...rules, policy: { ...rules.policy, base_interval_ms } },
+    );
   const next_retry_at = isoAfter(attempt.now, delay);
   const late = epochMs(next_retry_at) > deadlineOf(attempt.first_attempt_at, row, rules.policy);
   if (late) return failedBecause('EXPIRED', result.error_type);
   const limit = max_retries === undefined ? {} : { max_retries };
   return { status: 'RETRY', error_type: result.error_type, next_retry_at, counted, ...limit };
 }
+
+/** How long a receiver's limit lasts that does not say so. */
+export const LIMIT_MS = 1_000;
 
 /** The integration's terms, without its limit if the row has one of its own. */
 function termsOf({ retry = {} }: Refused, { max_retry_count }: NotificationRow): RetryTerms {

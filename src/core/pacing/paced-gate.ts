@@ -1,7 +1,7 @@
 import type { ClaimPlan } from '../delivery/claim-plan.ts';
 import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
 import type { Refused, SendResult } from '../delivery/sender.ts';
-import { deadlineOf } from '../delivery/verdict.ts';
+import { deadlineOf, LIMIT_MS } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
 import { PRIORITY_POLICY, type RetryPolicy } from '../model/retry-policy.ts';
@@ -164,7 +164,9 @@ export class PacedGate implements ProviderGate {
     }
     const paced = await receiver(row);
     if (paced === undefined) return inner.admit(row, forced);
-    return this.#take(row, forced, await this.#reserveAt(paced, row, forced), paced.key);
+    const admission = await this.#take(row, forced, await this.#reserveAt(paced, row, forced), paced.key);
+    // One that it refuses again has a lower limit than we know.
+    return admission.do === 'hold' || earlierTry(row).refused ? admission : { ...admission, paced: true };
   }
 
   /** The seconds that attempts have waited for their slots since the last call. */
@@ -243,6 +245,6 @@ function delayUntil(until: number, now: number): number {
 }
 
 /** A receiver that does not say how long it refuses is left alone for a second; none for more than an hour. */
-function pauseAfter({ retry_after_ms = 1_000 }: Refused): number {
+function pauseAfter({ retry_after_ms = LIMIT_MS }: Refused): number {
   return Math.min(retry_after_ms, LONGEST_HOLD_MS);
 }

@@ -1,8 +1,8 @@
 import type { Channel, Lane } from '../model/channels.ts';
 import type { Clock } from '../model/time.ts';
-import { LOOK_AHEAD_MS } from './pacing-policy.ts';
+import { LOOK_AHEAD_MS, PLANNED_SHARE } from './pacing-policy.ts';
 import type { Allowance } from './plan-reservation.ts';
-import { planSlots, type Slot } from './receiver-slots.ts';
+import { isTaken, planSlots, type Slot } from './receiver-slots.ts';
 import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock, type Step } from './registers.ts';
 
 /** A wish for one post to a receiver. */
@@ -40,7 +40,7 @@ interface Known {
 const TRIES = 5;
 /** Rest after a failure of storage: each try could take seconds of a batch's time. */
 const ALONE_MS = 5_000;
-/** How long everything is reserved after a refusal for the rate. */
+/** How long every worker reserves everything after a refusal for the rate. */
 const LIMITED_MS = 60_000;
 /**
  * A message that comes later than this after its slot has lost it: many would come at once after a standstill. The slot
@@ -54,13 +54,15 @@ const MAX_KNOWN = 10_000;
 /** How long the item of a receiver is kept after its last slot. */
 const KEPT_MS = 3_600_000;
 
+/** While one of these registers is in the future, each message to the receiver is reserved. */
+const USED_UNTIL = ['limited_until', 'blocked_until', 'express', 'standard'];
+
 const keptUntil = (at: number): Step => ({ name: 'expires_at', set: Math.ceil((at + KEPT_MS) / 1000) });
 
 /**
- * The budgets of a channel's receivers as one worker uses them. A budget is asked only where it can matter: for a
- * receiver that this worker has sent to within the receiver's interval, or that has limited it within a minute. What
- * this overshoots is one message per worker and interval; a reservation for each message would write as often as the
- * channel sends (docs/decisions/delivery/pacing-of-receivers.md).
+ * The budgets of a channel's receivers as one worker uses them. A message is reserved where it can matter: this worker
+ * has sent to the receiver within its interval, others reserve for it now, or it has limited one of them within a minute.
+ * Otherwise the worker only reads that (docs/decisions/delivery/pacing-of-receivers.md).
  */
 export class ReceiverPacer {
   readonly #deps: ReceiverPacerDeps;
@@ -90,22 +92,26 @@ export class ReceiverPacer {
   async blocked(key: string, until: number): Promise<void> {
     const [now, at] = [this.#clock.now(), this.#clock.shared(until)];
     this.#busyUntil(key, Math.max(at, now + LIMITED_MS));
-    // Before others have read of so short a time, it is over.
-    if (at - now <= LOOK_AHEAD_MS.receiver) return;
-    const step = { name: 'blocked_until', set: at, guard: { at_most: at, or_absent: true } } as const;
-    await this.#orAlone(() => this.#change(key, [step, keptUntil(at)]));
+    const limited = now + LIMITED_MS;
+    const steps: Step[] = [
+      { name: 'limited_until', set: limited },
+      // Before others have read of so short a time, it is over.
+      ...(at - now <= LOOK_AHEAD_MS.receiver
+        ? []
+        : [{ name: 'blocked_until', set: at, guard: { at_most: at, or_absent: true } } as const]),
+    ];
+    await this.#orAlone(() => this.#change(key, [...steps, keptUntil(Math.max(at, limited))]));
   }
 
   async #reserveAt(key: string, group: readonly ReceiverAsk[], slots: Map<ReceiverAsk, Slot>): Promise<void> {
-    await this.#keep(key, group, slots);
+    const allowed = 1000 / (group[0]?.per_second ?? 1);
+    const interval = allowed / PLANNED_SHARE;
+    await this.#keep(key, interval, group, slots);
     const rest = group.filter((ask) => !slots.has(ask));
     const now = this.#clock.now();
     const isLimited = rest.some(({ slot, refused }) => slot !== undefined || refused);
-    const interval = 1000 / (group[0]?.per_second ?? 1);
-    if (
-      rest.length > 0 &&
-      (rest.length < group.length || rest.length > 1 || isLimited || now < this.#of(key).busy_until)
-    ) {
+    const ownSuffices = rest.length === group.length && rest.length === 1 && !isLimited;
+    if (rest.length > 0 && !(ownSuffices && now >= this.#of(key).busy_until && (await this.#isIdle(key)))) {
       const booked =
         (await this.#orAlone(() => this.#book(key, interval, rest))) ?? this.#bookAlone(key, interval, rest);
       rest.forEach((ask, i) => {
@@ -113,21 +119,33 @@ export class ReceiverPacer {
         if (slot !== undefined) slots.set(ask, slot);
       });
     }
-    this.#busyUntil(key, Math.max(now, ...group.map((ask) => slots.get(ask)?.at ?? 0)) + interval);
+    this.#busyUntil(key, Math.max(now, ...group.map((ask) => slots.get(ask)?.at ?? 0)) + allowed);
+  }
+
+  /** Whether nobody reserves for the receiver now: it took all that it was sent lately. */
+  async #isIdle(key: string): Promise<boolean> {
+    const { view, viewed_at } = this.#of(key);
+    const isFresh = view !== undefined && this.#clock.now() - viewed_at < VIEW_MS;
+    const known = isFresh ? view : ((await this.#orAlone(() => this.#read(key))) ?? {});
+    return USED_UNTIL.every((name) => (numberIn(known, name) ?? 0) <= this.#clock.now());
   }
 
   /** The slots that were given before stay, unless the receiver has refused since, or what is more urgent took them. */
-  async #keep(key: string, group: readonly ReceiverAsk[], slots: Map<ReceiverAsk, Slot>): Promise<void> {
+  async #keep(
+    key: string,
+    interval: number,
+    group: readonly ReceiverAsk[],
+    slots: Map<ReceiverAsk, Slot>,
+  ): Promise<void> {
     const now = this.#clock.now();
     const held = group
       .map((ask) => ({ ask, at: this.#clock.shared(ask.slot ?? 0) }))
       .filter(({ at }) => now <= at + LATE_MS);
     if (held.length === 0) return;
     const registers = (await this.#orAlone(() => this.#read(key))) ?? {};
-    const [blocked, express] = ['blocked_until', 'express'].map((name) => numberIn(registers, name) ?? 0);
+    if ((numberIn(registers, 'blocked_until') ?? 0) > now) return;
     for (const { ask, at } of held)
-      if ((blocked ?? 0) <= now && (ask.lane === 'express' || (express ?? 0) <= at))
-        slots.set(ask, { at, wait: false });
+      if (ask.lane === 'express' || !isTaken(at, registers, interval)) slots.set(ask, { at, wait: false });
   }
 
   async #book(key: string, interval: number, asks: readonly ReceiverAsk[]): Promise<Slot[]> {

@@ -33,12 +33,18 @@ export function planSlots(
   const counts = { express: 0, standard: 0 };
   const places = asks.map(({ lane }) => ({ lane, place: counts[lane]++ }));
   const free = Math.max(now, numberIn(view, 'blocked_until') ?? 0);
-  const express = Math.max(free, ends.express, Math.min(ends.standard, now + LOOK_AHEAD_MS.receiver));
+  const soonest = Math.max(free, Math.min(ends.standard, now + LOOK_AHEAD_MS.receiver));
+  // In the place of one slot of the other lane: between two of them, it would take both.
+  const ahead = Math.max(0, Math.floor((ends.standard - soonest) / interval));
+  const express = Math.max(ends.express, ahead > 0 ? ends.standard - ahead * interval : soonest);
   const behind = counts.express > 0 ? express + counts.express * interval : ends.express;
   const starts = { express, standard: Math.max(free, ends.standard, behind) };
   const lanes = LANES_OF_SLOTS.filter((lane) => counts[lane] > 0);
   return {
-    steps: lanes.map((lane) => stepOf(lane, ends[lane], starts[lane], counts[lane] * interval)),
+    steps: [
+      ...lanes.map((lane) => stepOf(lane, ends[lane], starts[lane], counts[lane] * interval)),
+      ...(counts.express > 0 ? [takenStep(view, express, counts.express * interval, now - interval)] : []),
+    ],
     end: Math.max(...lanes.map((lane) => starts[lane] + counts[lane] * interval)),
     slots: (after) =>
       places.map(({ lane, place }) => {
@@ -48,6 +54,32 @@ export function planSlots(
       }),
   };
 }
+
+/** When express messages go lately and soon: `from-end`, epoch milliseconds, once per run of slots without a gap. */
+const TAKEN = 'express_taken';
+
+function takenStep(view: Registers, from: number, by: number, since: number): Step {
+  const runs = runsIn(view).filter(([, end]) => end > since);
+  const last = runs.at(-1);
+  const isNext = last !== undefined && from - last[1] < 1;
+  const all = isNext ? [...runs.slice(0, -1), [last[0], from + by]] : [...runs, [from, from + by]];
+  return { name: TAKEN, set: all.map((run) => run.map(Math.round).join('-')).join() };
+}
+
+function runsIn(registers: Registers): (readonly [from: number, end: number])[] {
+  const runs = String(registers[TAKEN] ?? '')
+    .split(',')
+    .filter(Boolean);
+  return runs.map((run) => run.split('-').map(Number)).map(([from = 0, end = 0]) => [from, end] as const);
+}
+
+/** Whether an express message goes at the time of a slot that the other lane was given before. */
+export function isTaken(at: number, registers: Registers, interval: number): boolean {
+  return runsIn(registers).some(([from, end]) => at > from - interval + ROUNDED_MS && at < end - ROUNDED_MS);
+}
+
+/** Slots are kept in rows as whole milliseconds. */
+const ROUNDED_MS = 5;
 
 const LANES_OF_SLOTS = ['express', 'standard'] as const satisfies readonly Lane[];
 /** More than a sum of times may be off by, as floating-point numbers (docs/decisions/measured/cpu-and-rate.md#0167). */

@@ -46,6 +46,17 @@ describe('the verdict on an attempt', () => {
     expect(verdict).toMatchObject({ status: 'RETRY', counted: false });
   });
 
+  it.each([
+    [{ retry_after_ms: 3_000 }, 3_000],
+    [{}, 1_000],
+  ])('of a rate limit of a receiver with a budget is retried as soon as the limit lifts: %o', (told, wait) => {
+    const attempt = { row: dueRow(), first_attempt_at, now: T0 };
+    const next_retry_at = at(wait).toISOString();
+    expect(judge(refused('RATE_LIMITED', told), { ...attempt, paced: true }, RULES)).toMatchObject({ next_retry_at });
+    expect(judge(refused('RATE_LIMITED', told), attempt, RULES)).not.toMatchObject({ next_retry_at });
+    expect(judge(refused('UNKNOWN', told), { ...attempt, paced: true }, RULES)).not.toMatchObject({ next_retry_at });
+  });
+
   it('of a rate limit that lifts after the deadline is EXPIRED', () => {
     const attempt = { row: dueRow({ priority: 'info' }), first_attempt_at, now: at(2 * HOUR) };
     const verdict = judge(refused('RATE_LIMITED', { retry_after_ms: 2 * HOUR }), attempt, RULES);

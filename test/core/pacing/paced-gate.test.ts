@@ -216,4 +216,13 @@ describe('the gate of a channel with a budget per receiver', () => {
     await admission.report({ ok: false, error_type: 'RATE_LIMITED', message: 'no', retry_after_ms: 30_000 });
     expect(calls.blocked).toEqual([['IC1', NOW + 30_000]]);
   });
+
+  it('lets what a receiver refuses come back as soon as its limit lifts, once', async () => {
+    const { gate } = gateWith(() => ({ slots: [NOW], waits: [] }), { receiver });
+    const error_details = JSON.stringify({ attempt: 1 });
+    const again = { error_type: 'RATE_LIMITED', error_details, last_attempt: 2 } as const;
+    const one = { log_id: 'a', integration_config_id: 'IC1' };
+    expect(await gate.admit(row(one), false)).toMatchObject({ do: 'send', paced: true });
+    expect(await gate.admit(row({ ...one, ...again }), false)).not.toHaveProperty('paced');
+  });
 });

@@ -239,6 +239,36 @@ describe('a receiver', () => {
     expect(memory.writes).toBe(1);
   });
 
+  it('that refused a worker is reserved for by all others, who have not sent to it', async () => {
+    const memory = new MemoryPacing();
+    const now = START.getTime();
+    const [one, other] = [0, 1].map(() => receiversAt(() => new Date(now), { store: memory.store }));
+    await one?.blocked('C1', now + 1_000);
+    expect(memory.writes).toBe(1);
+    await other?.reserve([{ ...ask }]);
+    await other?.reserve([{ ...ask, key: 'C2' }]);
+    expect(memory.writes).toBe(2);
+  });
+
+  it('loses one slot of the standard lane per express message, and no other', async () => {
+    const memory = new MemoryPacing();
+    let now = START.getTime();
+    const worker = receiversAt(() => new Date(now), { store: memory.store });
+    const all = await worker.reserve(Array.from({ length: 9 }, () => ({ ...ask })));
+    const given = all.flatMap(({ slots, waits }) => [...slots, ...waits]);
+    const express = [];
+    for (const at of [0, 3_100]) {
+      now = START.getTime() + at;
+      express.push(
+        ...(await worker.reserve([{ ...ask, lane: 'express' }])).flatMap(({ slots, waits }) => [...slots, ...waits]),
+      );
+    }
+    const kept = await worker.reserve(given.slice(3).map((slot) => ({ ...ask, slot: Math.ceil(slot) })));
+    const moved = kept.flatMap(({ slots }, i) => (slots[0] === Math.ceil(given[i + 3] ?? 0) ? [] : [given[i + 3]]));
+    expect(moved).toEqual(express.filter((at) => at >= (given[3] ?? 0)));
+    expect(new Set([...given, ...express]).size).toBe(given.length);
+  });
+
   it('that refused a message gets no other before the time it asked for, from any worker that reserves', async () => {
     const memory = new MemoryPacing();
     const now = START.getTime();
@@ -258,7 +288,7 @@ describe('a receiver', () => {
     const worker = receiversAt(() => new Date(now), { store: memory.store });
     const [, , , far] = await worker.reserve(Array.from({ length: 4 }, () => ({ ...ask })));
     const slot = far?.waits[0] ?? 0;
-    expect(slot).toBe(now + 3_000);
+    expect(slot).toBeCloseTo(now + 3_000 / 0.98, 3);
     const writes = memory.writes;
     now = slot - 500;
     expect((await worker.reserve([{ ...ask, slot }])).flatMap(slotsOf)).toEqual([slot]);
@@ -281,7 +311,11 @@ it('a worker whose storage fails takes its part of the rate alone, and sends wha
   const worker = receiversAt(() => new Date(now), { store: { read: broken, change: broken }, workers: 10 });
   const ask = { key: 'C1', per_second: 1, lane: 'standard' } as const;
   const answers = await worker.reserve([{ ...ask }, { ...ask }, { ...ask, slot: now + 100 }]);
-  expect(answers.map(({ slots, waits }) => [...slots, ...waits].map((at) => at - now))).toEqual([[0], [10_000], [100]]);
+  expect(answers.map(({ slots, waits }) => [...slots, ...waits].map((at) => at - now))).toEqual([
+    [0],
+    [expect.closeTo(10_000 / 0.98, 2)],
+    [100],
+  ]);
   now += 4_000;
   await worker.reserve([{ ...ask }]);
   expect(calls).toBe(1);
