@@ -53,7 +53,7 @@ export function preflight(facts: AccountFacts, wanted: Wanted, deployed?: Holdin
       refused(
         'credentials',
         `AWS cannot be asked: ${facts.refused}.`,
-        'Sign in to the account, such as with aws sso login.',
+        'Sign in to the account, such as with aws sso login. If you are, it is the network, or the right cloudformation:DescribeStacks.',
       ),
     ];
   }

@@ -97,11 +97,11 @@ describe('ops preflight', () => {
     dev: object,
     ports: Partial<PreflightPorts> = {},
     findDeployment = found,
-    ...args: string[]
+    args: readonly string[] = ['--json'],
   ) => {
     const { terminal, written } = recordingTerminal({});
     const context = { terminal, env: {}, clock: () => new Date(), findDeployment };
-    const code = await runCommand(['preflight', '--json', ...args], terminal, (exitWith) => {
+    const code = await runCommand(['preflight', ...args], terminal, (exitWith) => {
       const program = writingTo(terminal, new Command('ops'));
       const cdkJson = () => JSON.stringify({ context: { 'notification-retry': { stages: { dev } } } });
       addPreflight(program, { ...context, exitWith } as never, {
@@ -112,12 +112,18 @@ describe('ops preflight', () => {
       });
       return program;
     });
-    const { findings } = JSON.parse(written.out || '{"findings":[]}') as { findings: Finding[] };
-    return { code, err: written.err, bad: findings.filter(({ state }) => state !== 'ok').map(({ says }) => says) };
+    const said = args.includes('--json') && written.out !== '' ? written.out : '{"findings":[]}';
+    const { findings } = JSON.parse(said) as { findings: Finding[] };
+    return {
+      code,
+      err: written.err,
+      out: written.out,
+      bad: findings.filter(({ state }) => state !== 'ok').map(({ says }) => says),
+    };
   };
 
   it('lets a change pass that drops nothing that holds something', async () => {
-    expect(await preflightOf({ channels: ['webhook'], newsletters: false, api: false })).toEqual({
+    expect(await preflightOf({ channels: ['webhook'], newsletters: false, api: false })).toMatchObject({
       code: 0,
       err: '',
       bad: [],
@@ -167,7 +173,7 @@ describe('ops preflight', () => {
 
   it('lists what a failed stack has left', async () => {
     const leftovers = async () => [{ what: 'The table notification-retry-dev-Log.', remove: 'aws dynamodb …' }];
-    expect(await preflightOf({}, { leftovers }, found, '--leftovers')).toMatchObject({
+    expect(await preflightOf({}, { leftovers }, found, ['--json', '--leftovers'])).toMatchObject({
       code: 0,
       bad: ['The table notification-retry-dev-Log.'],
     });
@@ -194,6 +200,22 @@ describe('ops preflight', () => {
       code: 1,
       bad: [noSes, 'The deployment would stop newsletters halfway: some are unfinished.'],
     });
+  });
+
+  it('prints for people what a new account lacks: a line each, and no marks of colours in it', async () => {
+    const ses = { production: false, sending: true, per_day: 200 };
+    const account = async () => ({ region: 'us-east-1', bootstrap: 0, concurrency: 10, ses });
+    const { code, out } = await preflightOf({}, { account }, found, []);
+    const lines = out.split('\n').filter((line) => /refused|warning/.test(line));
+    expect({ code, checks: lines.map((line) => line.split(/ {2,}/).slice(0, 2)) }).toEqual({
+      code: 1,
+      checks: [
+        ['bootstrap', 'refused'],
+        ['lambda', 'refused'],
+        ['ses', 'warning'],
+      ],
+    });
+    expect(out).not.toContain('\\u001b');
   });
 
   it('says which stage cdk.json does not have', async () => {

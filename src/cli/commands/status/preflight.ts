@@ -134,15 +134,14 @@ async function holdingsOf({ findDeployment, clock }: CliContext): Promise<Holdin
 
 function describe(findings: readonly Finding[], { terminal }: CliContext): string {
   if (findings.length === 0) return 'Nothing is left.\n';
-  const { colors } = terminal;
   return table<Finding>(
     [
       { title: 'check', of: ({ check }) => check },
-      { title: 'state', of: ({ state }) => (state === 'refused' ? colors.red(state) : state) },
+      { title: 'state', of: ({ state }) => state },
       { title: 'what is', of: ({ says }) => says },
       { title: 'what to do', of: ({ remedy }) => remedy },
     ],
     findings,
-    colors,
+    terminal.colors,
   );
 }
