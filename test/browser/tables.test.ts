@@ -143,6 +143,31 @@ it('an address never enters a URL: the search by recipient carries its hash', as
   await page.context().close();
 });
 
+it('offers no screen that the stage does not have', async () => {
+  const session = {
+    who: 'tester',
+    role: 'operator',
+    stage: 'dev',
+    region: 'x',
+    local: false,
+    poll_ms: 60_000,
+  } as const;
+  const fewer = await startFakeConsole({ 'GET /api/session': { ...session, lacks: ['newsletters', 'keys'] } });
+  const { page } = await openTab(browser, fewer.url);
+  await page.goto('/dead-letters');
+  const screens = page.getByRole('navigation', { name: 'Screens' }).getByRole('link');
+  await expect
+    .poll(() => screens.allInnerTexts())
+    .toEqual(['Overview', 'Notifications', 'Dead letters', 'Operations', 'Audit log']);
+  await page.keyboard.press('g');
+  await page.keyboard.press('k');
+  await page.keyboard.press('g');
+  await page.keyboard.press('a');
+  await page.waitForURL(/\/audit$/);
+  await page.context().close();
+  await fewer.close();
+});
+
 it('asks nothing while it is hidden, and only what changed when it is seen', async () => {
   const quick = await startFakeConsole({
     'GET /api/session': { who: 'tester', role: 'operator', stage: 'local', region: 'x', local: true, poll_ms: 100 },

@@ -3,7 +3,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 import { NotificationRetry } from '../../lib/notification-retry.ts';
-import { STAGES } from '../support/lib/stages.ts';
+import { PAIRS, STAGES } from '../support/lib/stages.ts';
 import { appOf, FUNCTIONS, stackOf } from '../support/lib/synthesize.ts';
 
 const sender = 'noreply@mail.your-domain.jp';
@@ -47,7 +47,10 @@ describe("cdk-nag's AwsSolutions rules", () => {
     expect(new AwsSolutionsChecks().validateScope(stack.node.root).violations).toEqual([]);
   });
 
-  it.each(Object.entries(STAGES))('find nothing in the stage with the parts: %s', (_, context) => {
+  it.each([
+    ...Object.entries(STAGES),
+    ...PAIRS.map((context) => [JSON.stringify(context).replaceAll('notification-retry.', ''), context] as const),
+  ])('find nothing in the stage with the parts: %s', (_, context) => {
     expect(new AwsSolutionsChecks().validateScope(stackOf(context).node.root).violations).toEqual([]);
   });
 

@@ -54,7 +54,7 @@ export class Flow {
   async start(
     settings: Pick<
       LocalRuntimeOptions,
-      'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'functionsDynamodb' | 'sesLimits' | 'corsOrigins'
+      'parts' | 'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'functionsDynamodb' | 'sesLimits' | 'corsOrigins'
     > = {},
     integrations: Row = {},
     version?: FormerVersion,
@@ -68,7 +68,8 @@ export class Flow {
       writeFileSync(join(home, 'secrets.json'), JSON.stringify({ integrations }));
     }
     // The result is kept until a source changes, so all runtimes of the tests share one synthesis.
-    const assemblyDir = version?.assembly ?? (await synthesize(join(PROJECT_ROOT, '.local')));
+    const assemblyDir =
+      version?.assembly ?? (await synthesize(join(PROJECT_ROOT, '.local'), undefined, undefined, settings.parts));
     const options = { ...settings, assemblyDir, workDir: this.#workDir, schedule: 'off' };
     const script = join(root, 'test', 'support', 'flow', 'run-runtime.ts');
     const child = spawn(process.execPath, [script, JSON.stringify(options)], {
