@@ -24,7 +24,7 @@ exports.handler = async (Item) => {
   }
 };`;
 
-/** A function that puts the item it is invoked with, and has exactly the rights that the runbook gives to writers. */
+/** A function that puts the item it is invoked with, and has exactly the rights that docs/reference/handing-over.md gives to writers. */
 export function addWriter(stack: NotificationRetryStack): void {
   const { tables, encryption } = stack.notificationRetry;
   const writer = new LambdaFunction(stack, 'SmokeWriter', {
@@ -38,9 +38,9 @@ export function addWriter(stack: NotificationRetryStack): void {
   new CfnOutput(stack, WRITER_OUTPUT, { value: writer.functionName });
 }
 
-const RUNBOOK = join(import.meta.dirname, '..', '..', 'docs', 'runbook.md');
+const HANDING_OVER = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'handing-over.md');
 
-/** The runbook's policy for writers of NotificationLog. */
+/** The documented policy for writers of NotificationLog. */
 export interface WriterPolicy {
   readonly Effect: string;
   readonly Action: readonly string[];
@@ -50,10 +50,10 @@ export interface WriterPolicy {
   };
 }
 
-/** The policy as an administrator copies it from the runbook, section "Rights of writers". */
+/** The policy as an administrator copies it from docs/reference/handing-over.md, section "Rights of writers". */
 export function writerPolicy(): WriterPolicy {
-  const json = /### Rights of writers.*?```json\n(.*?)```/s.exec(readFileSync(RUNBOOK, 'utf8'))?.[1] ?? '{}';
+  const json = /### Rights of writers.*?```json\n(.*?)```/s.exec(readFileSync(HANDING_OVER, 'utf8'))?.[1] ?? '{}';
   const { Statement: [statement] = [] } = JSON.parse(json) as { readonly Statement?: readonly WriterPolicy[] };
-  if (statement === undefined) throw new Error('docs/runbook.md, "Rights of writers", has no policy.');
+  if (statement === undefined) throw new Error('docs/reference/handing-over.md, "Rights of writers", has no policy.');
   return statement;
 }

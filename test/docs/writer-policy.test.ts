@@ -14,7 +14,7 @@ const KEYS = ['work_queue', 'work_at', 'history_bucket', 'tenant_created_at', 'n
 /** Columns of the table document that others write, too. */
 const SHARED = ['first_attempt_at', 'delivered_at', 'opened_at'];
 
-describe("the runbook's policy for writers", () => {
+describe('the documented policy for writers', () => {
   it('lets BATCH-951 write its rows', () => {
     const row = failedRow({ channel: 'webhook', recipient: 'x', body: 'x', integration: 'IC001' }, T0);
     expect(mayWrite([...Object.keys(row), 'channel', 'next_retry_at', 'retry_count', 'fallback_recipient'])).toBe(true);
