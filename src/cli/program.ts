@@ -12,6 +12,7 @@ import { addMembersImport } from './commands/members/import.ts';
 import { addMembersShow, addMembersSuppress, addMembersUnsuppress } from './commands/members/members.ts';
 import { addList } from './commands/notifications/list.ts';
 import { addCancel, addRetry, addShow } from './commands/notifications/notifications.ts';
+import { addOutcomesResend } from './commands/outcomes/outcomes.ts';
 import { addReplay } from './commands/replay/replay.ts';
 import { addPreflight } from './commands/status/preflight.ts';
 import { addStatus, addSweeps } from './commands/status/status.ts';
@@ -71,6 +72,8 @@ Examples:
   addKeysList(keys, context);
   addKeysRotate(keys, context);
   addKeysRevoke(keys, context);
+  const outcomes = program.command('outcomes').description('what producers are told').usage('<command> [options]');
+  addOutcomesResend(outcomes, context);
   const members = program.command('members').description('the members of newsletters').usage('<command> [options]');
   addMembersImport(members, context);
   addMembersShow(members, context);

@@ -93,6 +93,17 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     return [['replay', '--include-stopped', '--yes']];
   },
   reconcile: async () => [['reconcile', '--dry-run'], ['reconcile']],
+  'outcomes resend': async () => {
+    const ended = { send_status: 'SUCCESS', sent_at: new Date(Date.now() - 7_200_000).toISOString() } as const;
+    await ops.put(storedRow('told', ended));
+    await ops.run(await importOf('told', 'told,told@example.com'));
+    await ops.run(['members', 'suppress', 'told', '--tenant', 'T1']);
+    const period = ['--from', '1d', '--to', new Date(Date.now() + 60_000).toISOString()];
+    return [
+      ['outcomes', 'resend', ...period],
+      ['outcomes', 'resend', ...period, '--dry-run'],
+    ];
+  },
   verify: async () => {
     await ops.put(storedRow('verified', { tenant_id: 'T9' }));
     await email({ tenant_id: 'T9', status: 'submitted' });
@@ -167,6 +178,7 @@ interface Endpoints {
   readonly sqs?: string;
   readonly lambda?: string;
   readonly ses?: string;
+  readonly eventbridge?: string;
 }
 
 /** Runs command lines as on AWS, and returns the actions of their calls. */
@@ -176,7 +188,14 @@ async function actionsOf(lines: readonly CommandLine[], endpoints: Endpoints = {
   const findDeployment = async () => ({
     ...ops.deployment,
     reconciler: 'the-reconciler',
+    outcomes_bus: 'the-bus',
     clients: {
+      eventbridge: {
+        ...clients.eventbridge,
+        ...(region && { region }),
+        ...(credentials && { credentials }),
+        ...(endpoints.eventbridge && { endpoint: endpoints.eventbridge }),
+      },
       dynamodb: clients.dynamodb,
       sqs: { ...clients.sqs, ...(endpoints.sqs && { endpoint: endpoints.sqs }) },
       lambda: {
@@ -234,9 +253,21 @@ async function startReconciler() {
   return server;
 }
 
+/** A bus that takes everything. */
+async function startBus() {
+  const server = await startLoopback();
+  server.answer = (response, { body }) => {
+    const { Entries } = JSON.parse(body);
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' });
+    response.end(JSON.stringify({ FailedEntryCount: 0, Entries: Entries.map(() => ({ EventId: '1' })) }));
+  };
+  return server;
+}
+
 const SERVERS: Readonly<Record<string, readonly [keyof Endpoints, typeof startReconciler]>> = {
   'dlq redrive': ['sqs', startMovingSqs],
   reconcile: ['lambda', startReconciler],
+  'outcomes resend': ['eventbridge', startBus],
   'emails send': ['ses', startSes],
 };
 
@@ -247,7 +278,7 @@ describe('the rights of the operator commands', () => {
       const commands = out.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
       return [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => [...group, name].join(' '));
     };
-    const groups = ['dlq', 'keys', 'members', 'emails'];
+    const groups = ['dlq', 'keys', 'outcomes', 'members', 'emails'];
     const all = (await Promise.all([names(), ...groups.map((group) => names(group))])).flat();
     // The spool is on the producer's own disk, and its flush uses a key of the API.
     const without = new Set([...groups, 'spool', 'help', ...groups.map((group) => `${group} help`)]);

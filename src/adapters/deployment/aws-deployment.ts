@@ -39,6 +39,8 @@ const outputs = v.object({
   ReconcilerFunction: v.optional(text),
   /** Absent from a stage without monitoring. */
   MetricNamespace: v.optional(text),
+  /** Absent from a stage without outcomes. */
+  OutcomesBus: v.optional(text),
 });
 
 /** The environment variable that names the stack, if it is not that of the stage `dev`. */
@@ -83,6 +85,7 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
     operator: async () => (await import('./caller-identity.ts')).callerIdentity(env),
     ...(rest.ReconcilerFunction !== undefined && { reconciler: rest.ReconcilerFunction }),
+    ...(rest.OutcomesBus !== undefined && { outcomes_bus: rest.OutcomesBus }),
     metricHistory: () => openHistory(stack, rest.MetricNamespace),
     sealer: openSealer(operatorsKms(rest.RecipientKey), rest.DataKeysTable),
     clients: { dynamodb: {}, sqs: {}, lambda: {} },

@@ -49,6 +49,8 @@ export interface Deployment {
   readonly operator?: () => Promise<string>;
   /** Name of the function that `ops reconcile` invokes; absent from a stack that was deployed before it. */
   readonly reconciler?: string;
+  /** Name of the event bus of outcomes; absent in a stage without them. */
+  readonly outcomes_bus?: string;
   /** File with the credentials of the integrations; absent on AWS, where Secrets Manager has them. */
   readonly secrets_file?: string;
   /**
@@ -64,6 +66,7 @@ export interface Deployment {
     readonly sqs: ClientOptions;
     readonly lambda?: ClientOptions;
     readonly ses?: ClientOptions;
+    readonly eventbridge?: ClientOptions;
   };
 }
 

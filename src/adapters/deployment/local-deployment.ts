@@ -18,7 +18,13 @@ const queues = v.object({ express: text, standard: text, dead_letter: text });
 const endpointsFile = v.object({
   pid: v.number(),
   region: text,
-  endpoints: v.looseObject({ dynamodb: text, sqs: text, api: text, ses: v.optional(text) }),
+  endpoints: v.looseObject({
+    dynamodb: text,
+    sqs: text,
+    api: text,
+    ses: v.optional(text),
+    simulator: v.optional(text),
+  }),
   tables: v.object({
     notification_log: text,
     notification_content: text,
@@ -40,6 +46,7 @@ const endpointsFile = v.object({
     RetryPolicy: retryPolicyFromJson,
     /** Absent in the file of an older runtime. */
     UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
+    OutcomesBus: v.optional(text),
     NewsletterQueues: v.optional(v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text }))),
   }),
   /** Absent in the file of an older runtime. */
@@ -108,12 +115,16 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
       tables.data_keys,
     ),
     api: endpoints.api,
+    ...(file.stack.OutcomesBus !== undefined && { outcomes_bus: file.stack.OutcomesBus }),
     ...(file.functions.reconciler !== undefined && { reconciler: file.functions.reconciler }),
     caughtUp: () => askCaughtUp(endpoints.api),
     clients: {
       dynamodb: { endpoint: endpoints.dynamodb, region, credentials },
       sqs: { endpoint: endpoints.sqs, region, credentials },
       lambda: { endpoint: endpoints.api, region, credentials },
+      ...(endpoints.simulator !== undefined && {
+        eventbridge: { endpoint: `${endpoints.simulator}/eventbridge`, region, credentials },
+      }),
       ...(endpoints.ses !== undefined && { ses: { endpoint: endpoints.ses, region, credentials } }),
     },
   };

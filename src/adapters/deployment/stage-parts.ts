@@ -8,6 +8,7 @@ export const LACKS = {
   newsletters: `This stage has no newsletters: ${CONFIGURE}.`,
   api: `This stage has no API, and thus no keys: ${CONFIGURE}.`,
   channel: (channel: Channel | string) => `This stage has no channel ${channel}: ${CONFIGURE}.`,
+  outcomes: `This stage tells no outcomes: ${CONFIGURE}.`,
   monitoring: `This stage has no metrics, as its monitoring is off: ${CONFIGURE}.`,
 } as const;
 

@@ -20,7 +20,11 @@ interface WireRequest {
   readonly body: string;
 }
 
-const SERVICES: Readonly<Record<string, string>> = { SQSClient: 'sqs', LambdaClient: 'lambda' };
+const SERVICES: Readonly<Record<string, string>> = {
+  SQSClient: 'sqs',
+  LambdaClient: 'lambda',
+  EventBridgeClient: 'events',
+};
 
 /** The clients of a deployment, recording the IAM actions of their calls, whether they succeed or not. */
 export function recordingActions({ clients }: Deployment) {
@@ -49,7 +53,12 @@ export function recordingActions({ clients }: Deployment) {
   };
   return {
     actions,
-    clients: { dynamodb: { ...dynamodb, requestHandler }, sqs: { ...sqs, logger }, lambda: { ...lambda, logger } },
+    clients: {
+      dynamodb: { ...dynamodb, requestHandler },
+      sqs: { ...sqs, logger },
+      lambda: { ...lambda, logger },
+      eventbridge: { ...clients.eventbridge, logger },
+    },
   };
 }
 
