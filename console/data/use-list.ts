@@ -15,6 +15,16 @@ export interface List<T> {
 
 type PagedRoute = { [K in GetRoute]: Answer<K> extends NextPage ? K : never }[GetRoute];
 
+interface Tail<T> {
+  readonly key: string;
+  readonly rows: readonly T[];
+  readonly next: string | null;
+  readonly problem?: ProblemBody;
+}
+
+/** The pages that were read of the last lists, so that whoever comes back finds the row that was left. */
+const tails = new Map<string, Tail<unknown>>();
+
 interface ListSpec<K extends PagedRoute, T> {
   readonly route: K;
   readonly params?: Params;
@@ -32,7 +42,7 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
   const { route, params = {}, query, rowsOf, keyOf, when = true } = spec;
   const key = JSON.stringify([route, params, query]);
   const head = useRead(route, params, query, { when });
-  const [tail, setTail] = useState<{ key: string; rows: readonly T[]; next: string | null; problem?: ProblemBody }>();
+  const [tail, setTail] = useState<Tail<T> | undefined>(() => tails.get(key) as Tail<T> | undefined);
   const busy = useRef(false);
   const current = useRef(key);
   current.current = key;
@@ -65,11 +75,16 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
     if (empty) void loadMore();
   }, [empty, loadMore]);
 
-  const rows = useMemo(() => {
-    const first = firstRows ?? [];
-    const fresh = new Set(first.map(keyOf));
-    return [...first, ...(own?.rows ?? []).filter((row) => !fresh.has(keyOf(row)))];
+  // What newer rows push out of the first page stays, once further pages are shown: there would be a gap otherwise.
+  useEffect(() => {
+    if (own === undefined || firstRows === undefined) return;
+    const merged = { ...own, rows: joined(firstRows, own.rows, keyOf) };
+    tails.clear();
+    tails.set(key, merged);
+    setTail((before) => (before === own && merged.rows.length > own.rows.length ? merged : before));
   }, [head.data, own]);
+
+  const rows = useMemo(() => joined(firstRows ?? [], own?.rows ?? [], keyOf), [head.data, own]);
   return {
     rows,
     loaded: head.data !== undefined && !empty,
@@ -78,4 +93,9 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
     loadMore,
     refresh: head.refresh,
   };
+}
+
+function joined<T>(first: readonly T[], rest: readonly T[], keyOf: (row: T) => string): readonly T[] {
+  const fresh = new Set(first.map(keyOf));
+  return [...first, ...rest.filter((row) => !fresh.has(keyOf(row)))];
 }

@@ -18,6 +18,17 @@ interface ReadOptions {
   readonly when?: boolean;
 }
 
+/** The last answers, by what was asked: whoever comes back to a screen sees it at once, and then what is new. */
+const known = new Map<string, unknown>();
+const MOST_KNOWN = 20;
+
+function keep(key: string, answer: unknown): void {
+  known.delete(key);
+  known.set(key, answer);
+  const [oldest] = known.keys();
+  if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+}
+
 /** Reads a route and polls it. Nothing is read while the page is hidden; it catches up when it is shown again. */
 export function useRead<K extends GetRoute>(
   route: K,
@@ -44,6 +55,7 @@ export function useRead<K extends GetRoute>(
       try {
         const data = await read(route, latest.current.params, latest.current.query, abort.signal);
         failures = 0;
+        keep(key, data);
         setState({ key, data });
       } catch (error) {
         if (abort.signal.aborted) return;
@@ -68,6 +80,8 @@ export function useRead<K extends GetRoute>(
     };
   }, [key, when, interval, round]);
 
-  const current = state.key === key ? state : { key };
-  return { data: current.data, problem: current.problem, refresh };
+  const current = state.key === key ? state : undefined;
+  // Asked for with this key before, so of this type.
+  const data = current?.data ?? (known.get(key) as Answer<K> | undefined);
+  return { data, problem: current?.problem, refresh };
 }

@@ -12,10 +12,41 @@ function place(): Place {
   return { path: location.pathname, query: new URLSearchParams(location.search) };
 }
 
+/** What a place of the history keeps beside its URL, for whoever comes back to it. */
+export interface Remembered {
+  /** Pixels. */
+  readonly scroll?: number;
+  /** The key of the row that was opened. */
+  readonly row?: string;
+  /** Where a period that moves with the clock began. */
+  readonly from?: string;
+}
+
+// The page draws its lists itself, so only the page knows when there is something to scroll.
+history.scrollRestoration = 'manual';
+
+export function remembered(): Remembered {
+  return history.state ?? {};
+}
+
+export function remember(what: Remembered): void {
+  history.replaceState({ ...remembered(), ...what }, '');
+}
+
+/** Frames in which the list that was left should be there again. */
+const FRAMES = 120;
+
+function restoreScroll(frame = 0): void {
+  const { scroll = 0 } = remembered();
+  scrollTo(0, scroll);
+  if (Math.abs(scrollY - scroll) > 1 && frame < FRAMES) requestAnimationFrame(() => restoreScroll(frame + 1));
+}
+
 /** @param replace keeps the history short while a filter is typed */
 export function navigate(href: string, { replace = false } = {}): void {
   if (href === location.pathname + location.search) return;
   const stays = new URL(href, location.href).pathname === location.pathname;
+  remember({ scroll: scrollY });
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
   if (!stays) scrollTo(0, 0);
@@ -26,10 +57,14 @@ export function usePlace(): Place {
   const [now, setNow] = useState(place);
   useEffect(() => {
     const update = () => setNow(place());
-    addEventListener('popstate', update);
+    const back = () => {
+      update();
+      restoreScroll();
+    };
+    addEventListener('popstate', back);
     addEventListener(CHANGED, update);
     return () => {
-      removeEventListener('popstate', update);
+      removeEventListener('popstate', back);
       removeEventListener(CHANGED, update);
     };
   }, []);
@@ -52,5 +87,5 @@ export function followLinks(event: MouseEvent): void {
   if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return;
   if (link.pathname.startsWith('/api/') || (link.hash !== '' && link.pathname === location.pathname)) return;
   event.preventDefault();
-  navigate(link.pathname + link.search);
+  navigate(link.pathname + link.search + link.hash);
 }

@@ -10,10 +10,11 @@ interface FieldProps {
   readonly min?: number;
   readonly max?: number;
   readonly step?: number | 'any';
+  readonly onInput?: (value: string) => void;
 }
 
 /** A field of a form with its label above and its hint below. */
-export function Field({ label, name, value, hint, type = 'text', ...rules }: FieldProps) {
+export function Field({ label, name, value, hint, type = 'text', onInput, ...rules }: FieldProps) {
   const id = useId();
   const shared = {
     id,
@@ -22,6 +23,9 @@ export function Field({ label, name, value, hint, type = 'text', ...rules }: Fie
     spellcheck: false,
     autocomplete: 'off',
     'aria-describedby': hint === undefined ? undefined : `${id}-hint`,
+    ...(onInput && {
+      onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onInput(currentTarget.value),
+    }),
     ...rules,
   };
   return (

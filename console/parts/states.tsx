@@ -54,7 +54,7 @@ export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; r
           <strong>What to do:</strong> {problem.remedy}
         </p>
         <Shell label="In the shell" command={problem.command ?? opsCommand('status', session)} />
-        {onRetry !== undefined && (
+        {onRetry !== undefined && problem.status !== 404 && (
           <button type="button" class="button" onClick={onRetry}>
             Try again
           </button>

@@ -1,7 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../navigation/keys.ts';
-import { navigate } from '../navigation/router.ts';
+import { navigate, remember, remembered } from '../navigation/router.ts';
 import { useNarrow } from './use-narrow.ts';
 
 export interface Column<T> {
@@ -41,6 +41,16 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
   // Beside the state, because keys that repeat fast come before the next rendering.
   const position = useRef(-1);
   const { first, last, rowHeight, reveal } = useVisibleRows(body, rows.length, more, onEnd);
+
+  // Back from the page of a row: the focus stands on it again.
+  const left = useRef(remembered().row);
+  useEffect(() => {
+    const index = left.current === undefined ? -1 : rows.findIndex((row) => keyOf(row) === left.current);
+    const row = body.current?.querySelector<HTMLElement>(`[data-row="${index}"]`);
+    if (!row) return;
+    left.current = undefined;
+    row.focus({ preventScroll: true });
+  }, [rows, first, last]);
 
   const bindings = useMemo(() => {
     const move = (step: number) => {
@@ -83,14 +93,19 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
               tabIndex={index === Math.max(0, active) ? 0 : -1}
               class={`table-row${hrefOf === undefined ? '' : ' opens'}`}
               style={{ ...grid, transform: `translateY(${index * rowHeight}px)` }}
-              onClick={(event) => open(row, event)}
+              onClick={(event) => {
+                remember({ row: keyOf(row) });
+                open(row, event);
+              }}
               onFocus={() => {
                 position.current = index;
                 setActive(index);
               }}
-              onKeyDown={(event) =>
-                event.key === 'Enter' && event.target === event.currentTarget && open(row, { target: null })
-              }
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter' || event.target !== event.currentTarget) return;
+                remember({ row: keyOf(row) });
+                open(row, { target: null });
+              }}
             >
               {shown.map(({ title, cell, align, narrow: place }) => (
                 <td key={title} class={`cell${align === 'right' ? ' number' : ''}${narrow ? ` card-${place}` : ''}`}>

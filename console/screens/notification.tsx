@@ -101,6 +101,7 @@ const TIMES = [
   ['created_at', 'Created'],
   ['scheduled_at', 'Scheduled'],
   ['first_attempt_at', 'First attempt'],
+  ['window_from', 'Retried since'],
   ['sent_at', 'Sent'],
   ['updated_at', 'Last change'],
 ] as const;

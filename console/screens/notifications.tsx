@@ -1,4 +1,4 @@
-import { useContext, useMemo, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import type { NotificationView } from '../../src/core/operator/views/notification-view.ts';
@@ -6,7 +6,7 @@ import { LIST_STATUSES } from '../../src/operator-service/contract/choices.ts';
 import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
-import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
+import { hrefOf, navigate, remember, remembered, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<NotificationView>[] = [
   },
   {
     title: 'Notification',
-    width: 'minmax(9rem, 2fr)',
+    width: 'minmax(9rem, 3fr)',
     narrow: 'head',
     cell: (row) => (
       <a class="mono truncate" href={pageOf(row)} title={text(row, 'log_id')} tabIndex={-1}>
@@ -62,7 +62,7 @@ const COLUMNS: readonly Column<NotificationView>[] = [
     narrow: 'line',
     cell: (row) => channelName(row['channel'] ?? text(row, 'notification_type').toLowerCase()),
   },
-  { title: 'Priority', width: '6rem', cell: (row) => text(row, 'priority') || '–' },
+  { title: 'Priority', width: '6rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
   {
     title: 'Tenant',
     width: 'minmax(6rem, 1fr)',
@@ -75,7 +75,7 @@ const COLUMNS: readonly Column<NotificationView>[] = [
   },
   {
     title: 'Last error',
-    width: 'minmax(9rem, 2fr)',
+    width: 'minmax(15rem, 2fr)',
     narrow: 'line',
     cell: (row) => {
       const type = text(row, 'error_type') || text(row, 'failure_reason');
@@ -95,7 +95,13 @@ const COLUMNS: readonly Column<NotificationView>[] = [
     align: 'right',
     cell: (row) => <Time at={row.state === 'waiting' || row.state === 'due' ? text(row, 'work_at') : undefined} />,
   },
-  { title: 'Created', width: '6rem', align: 'right', cell: (row) => <Time at={text(row, 'created_at')} /> },
+  {
+    title: 'Created',
+    width: '6rem',
+    align: 'right',
+    narrow: 'head',
+    cell: (row) => <Time at={text(row, 'created_at')} />,
+  },
 ];
 
 const pageOf = (row: NotificationView) => `/notifications/${encodeURIComponent(text(row, 'log_id'))}`;
@@ -107,7 +113,13 @@ export function NotificationsScreen() {
   const [operation, setOperation] = useState<OperationFilter>();
   const kinds = operationKinds(filters);
   // Once per period: a start that moves with the clock would be another list each time.
-  const from = useMemo(() => filters.api.from ?? startOf(filters.period), [filters.api.from, filters.period]);
+  const from = useMemo(
+    () => filters.api.from ?? remembered().from ?? startOf(filters.period),
+    [filters.api.from, filters.period],
+  );
+  useEffect(() => {
+    if (from !== undefined) remember({ from });
+  }, [from, query]);
   const list = useList({
     route: 'GET /api/notifications',
     query: { ...filters.api, from, limit: '100' },

@@ -1,4 +1,4 @@
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useEffect, useState } from 'preact/hooks';
 import type { OperationAction } from '../../src/operator-service/contract/choices.ts';
 import type { OperationView } from '../../src/operator-service/contract/operations.ts';
 import { problemOf, write } from '../data/api.ts';
@@ -14,6 +14,7 @@ import { showProblem, showToast } from '../parts/toasts.tsx';
 import { exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../parts/words.ts';
 import { FilterWords } from './operations/filter-words.tsx';
 import { NewOperation } from './operations/new-operation.tsx';
+import { Outcomes } from './operations/outcomes.tsx';
 
 /** Bulk operations, newest first: what runs, how far it is, and what became of it. */
 export function OperationsScreen() {
@@ -25,6 +26,10 @@ export function OperationsScreen() {
     rowsOf: (page) => page.operations,
     keyOf: (operation: OperationView) => operation.operation_id,
   });
+  // A link from the page of a notification names the operation.
+  useEffect(() => {
+    if (list.loaded) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }, [list.loaded]);
   return (
     <ScreenFrame
       title="Operations"
@@ -45,8 +50,13 @@ export function OperationsScreen() {
         </Empty>
       )}
       <div class="groups">
-        {list.rows.map((operation) => (
-          <Operation key={operation.operation_id} operation={operation} onChanged={list.refresh} />
+        {list.rows.map((operation, i) => (
+          <Operation
+            key={operation.operation_id}
+            operation={operation}
+            isNewest={i < OPENED}
+            onChanged={list.refresh}
+          />
         ))}
       </div>
       {list.more && (
@@ -64,7 +74,6 @@ export function OperationsScreen() {
       />
       {asked && (
         <NewOperation
-          filter={{}}
           onClose={() => {
             setAsked(false);
             list.refresh();
@@ -74,6 +83,9 @@ export function OperationsScreen() {
     </ScreenFrame>
   );
 }
+
+/** Operations whose outcome is read without being asked for: up to a hundred rows each. */
+const OPENED = 2;
 
 const ACTION_NAMES: Readonly<Record<OperationAction, string>> = {
   start: 'Start',
@@ -89,11 +101,13 @@ const ANSWERS: Readonly<Record<OperationAction, string>> = {
 };
 
 interface OperationProps {
+  /** What became of the newest ones is shown at once; of earlier ones when somebody asks. */
+  readonly isNewest: boolean;
   readonly operation: OperationView;
   readonly onChanged: () => void;
 }
 
-function Operation({ operation, onChanged }: OperationProps) {
+function Operation({ operation, isNewest, onChanged }: OperationProps) {
   const session = useContext(SessionContext);
   const { operation_id, kind, status, preview, progress, wanted } = operation;
   const word = OPERATION_WORDS[status];
@@ -149,7 +163,7 @@ function Operation({ operation, onChanged }: OperationProps) {
       </div>
       {status !== 'previewing' && status !== 'ready' && <Progress operation={operation} />}
       <Reasons excluded={(status === 'ready' ? (preview ?? progress) : progress).excluded} />
-      <Taken log_ids={operation.sample_log_ids} total={progress.taken} />
+      {operation.started_at !== null && <Outcomes operation={operation} open={isNewest} />}
       {operation.error !== null && <p class="group-line note tone-bad">{operation.error}</p>}
       <ShellCommands
         open={operation.error !== null}
@@ -193,24 +207,6 @@ function Progress({
         )}
         {progress.left_to_sweep > 0 && ` · ${count(progress.left_to_sweep)} are sent by the next sweep`}
       </p>
-    </div>
-  );
-}
-
-/** The first ones, so that a person sees on their pages what became of them. */
-function Taken({ log_ids, total }: { readonly log_ids: readonly string[]; readonly total: number }) {
-  if (total === 0 || log_ids.length === 0) return null;
-  return (
-    <div class="group-line">
-      <span class="group-label">What became of them</span>
-      <div class="samples">
-        {log_ids.map((log_id) => (
-          <a key={log_id} class="mono" href={`/notifications/${encodeURIComponent(log_id)}`}>
-            {log_id}
-          </a>
-        ))}
-        {total > log_ids.length && <span class="faint">and {count(total - log_ids.length)} more</span>}
-      </div>
     </div>
   );
 }

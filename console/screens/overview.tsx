@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import type { CauseFigures, ChannelFigures, Overview } from '../../src/operator-service/contract/overview.ts';
+import type { ChannelFigures, Overview } from '../../src/operator-service/contract/overview.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf } from '../navigation/router.ts';
@@ -8,7 +8,8 @@ import { ScreenFrame } from '../parts/screen.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Loading, Problem } from '../parts/states.tsx';
 import { about, count, Time } from '../parts/time.tsx';
-import { causeWord, channelName, plural } from '../parts/words.ts';
+import { channelName, plural } from '../parts/words.ts';
+import { Causes } from './overview/causes.tsx';
 import { Charts } from './overview/charts.tsx';
 import { Providers } from './overview/providers.tsx';
 import { Sweeps } from './overview/sweeps.tsx';
@@ -111,49 +112,6 @@ function sums({ channels }: Overview) {
     channels.reduce((total, figures) => total + figures[name], 0);
   const [oldest = null] = channels.flatMap(({ oldest_due_at }) => oldest_due_at ?? []).sort();
   return { dead: sum('dead'), due: sum('due'), waiting: sum('waiting'), in_flight: sum('in_flight'), oldest };
-}
-
-/** Most causes that the overview lists; all are on the screen of dead letters. */
-const SHOWN = 6;
-
-function Causes({ causes, complete }: { readonly causes: readonly CauseFigures[]; readonly complete: boolean }) {
-  if (causes.length === 0) return null;
-  const most = Math.max(...causes.map((cause) => cause.count));
-  return (
-    <section class="panel" aria-labelledby="causes">
-      <header class="panel-head">
-        <h2 id="causes">Why they are dead</h2>
-        <a href="/dead-letters">Repair and redrive</a>
-      </header>
-      <ul class="causes">
-        {causes.slice(0, SHOWN).map((cause) => {
-          const error = cause.error_type ?? cause.failure_reason;
-          return (
-            <li key={`${cause.channel} ${cause.failure_reason} ${cause.error_type}`}>
-              <a class="cause" href={hrefOf('/dead-letters', { channel: cause.channel })}>
-                <span class="cause-what">
-                  <strong>{channelName(cause.channel)}</strong> {causeWord(error)}
-                  <code class="faint">{error}</code>
-                </span>
-                <span class="cause-count">{count(cause.count)}</span>
-                <span class="bar" aria-hidden="true">
-                  <span style={{ width: `${(100 * cause.count) / most}%` }} />
-                </span>
-                <span class="cause-remedy soft">{cause.remedy}</span>
-              </a>
-            </li>
-          );
-        })}
-      </ul>
-      {(causes.length > SHOWN || !complete) && (
-        <p class="panel-foot faint">
-          {complete
-            ? `${causes.length - SHOWN} more causes under dead letters.`
-            : 'Only the newest dead notifications were read: the counts are lower bounds.'}
-        </p>
-      )}
-    </section>
-  );
 }
 
 const FIGURES = ['due', 'in_flight', 'waiting', 'dead'] as const;

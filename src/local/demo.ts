@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { processTerminal } from '../terminal/terminal.ts';
 import { publishSampleNewsletter } from './demo/demo-newsletter.ts';
-import { readReport, stillWaiting } from './demo/demo-report.ts';
+import { lettersUnderWay, readReport, stillWaiting } from './demo/demo-report.ts';
 import { describeDemo } from './demo/demo-summary.ts';
 import { pinnedNode } from './processes/pinned-node.ts';
 import { untilSignal } from './processes/signals.ts';
@@ -113,10 +113,11 @@ async function watchRetries({ endpoints }: LocalRuntime, signal: AbortSignal): P
   const end = Date.now() + WATCH_RETRIES_MS;
   let shown: number | undefined;
   while (Date.now() < end) {
-    const waiting = stillWaiting(await readReport(endpoints));
+    const report = await readReport(endpoints);
+    const waiting = stillWaiting(report);
     if (waiting !== shown) showStep(`${waiting} wait for their next retry`);
     shown = waiting;
-    if (waiting === 0) return;
+    if (waiting === 0 && lettersUnderWay(report) === 0) return;
     await setTimeout(1_000, undefined, { signal });
   }
 }

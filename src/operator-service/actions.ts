@@ -6,13 +6,12 @@ import { tally } from '../core/operator/audit/audited.ts';
 import { type CancelResult, cancel, type GiveUpResult, giveUp } from '../core/operator/cancel.ts';
 import { type RetryResult, retryNow } from '../core/operator/retry-now.ts';
 import type { Decide } from './audit.ts';
+import type { Action } from './contract/choices.ts';
 import type { OperatorDeps } from './deps.ts';
-
-type ActionName = 'retry' | 'cancel' | 'give_up';
 
 /** What operators do with notifications that they chose one by one. */
 export interface ChosenAction {
-  readonly action: ActionName;
+  readonly action: Action;
   readonly log_ids: readonly string[];
 }
 
@@ -28,9 +27,10 @@ type ActionDeps = Pick<OperatorDeps, 'rows' | 'lanes' | 'records' | 'clock' | 'n
 
 export async function act(chosen: ChosenAction, deps: ActionDeps, decide: Decide) {
   const { action, log_ids } = chosen;
+  const run_id = newRunId('manual', deps.newId());
   let messages: readonly QueueMessage[] = [];
-  const { answer, repeated } = await decide({ what: action, on: log_ids }, async () => {
-    const acted = await perform(chosen, deps);
+  const { answer, repeated } = await decide({ what: action, on: log_ids, details: { run_id } }, async () => {
+    const acted = await perform(chosen, run_id, deps);
     messages = acted.messages;
     return { answer: acted.results, result: tally(acted.results) };
   });
@@ -39,7 +39,7 @@ export async function act(chosen: ChosenAction, deps: ActionDeps, decide: Decide
 
 /** What the action would do: the same decisions on the same rows, but nothing is written or sent. */
 export async function tryAction(chosen: ChosenAction, deps: ActionDeps): Promise<Acted['results']> {
-  const { results } = await perform(chosen, {
+  const { results } = await perform(chosen, newRunId('manual', deps.newId()), {
     ...deps,
     rows: { read: deps.rows.read, change: async () => true },
     lanes: { ...deps.lanes, send: async () => [] },
@@ -48,12 +48,12 @@ export async function tryAction(chosen: ChosenAction, deps: ActionDeps): Promise
   return results;
 }
 
-async function perform({ action, log_ids }: ChosenAction, deps: ActionDeps): Promise<Acted> {
+async function perform({ action, log_ids }: ChosenAction, run_id: string, deps: ActionDeps): Promise<Acted> {
   const { rows, lanes, records, clock, deployment } = deps;
-  const run_id = newRunId('manual', deps.newId());
   if (action === 'cancel') return { results: await cancel(log_ids, run_id, { rows, records, clock }), messages: [] };
   if (action === 'give_up') return { results: await giveUp(log_ids, { rows, clock }), messages: [] };
-  return retryNow(log_ids, run_id, { rows, send: lanes.send, policy: deployment.retry_policy, clock });
+  const redrive = action === 'redrive';
+  return retryNow(log_ids, run_id, { rows, send: lanes.send, policy: deployment.retry_policy, clock, redrive });
 }
 
 interface OfNotification {

@@ -4,6 +4,7 @@ import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES 
 import { Problem } from '../core/model/problem.ts';
 import { checkRetry, stateOf } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
+import type { AuditRecord } from '../core/operator/audit/audit.ts';
 import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
 import {
   datedView,
@@ -16,6 +17,7 @@ import { type Action, type LIST_STATUSES, shellCommand } from './contract/choice
 import type { ShellCommand } from './contract/fields.ts';
 import {
   type ActionCheck,
+  type AskedBy,
   ATTEMPT_FIELDS,
   type NotificationDetail,
   type NotificationList,
@@ -106,22 +108,61 @@ export async function showNotification(log_id: string, deps: ShowDeps): Promise<
 /** The same for the page, with what may be done about it. */
 export async function notificationDetail(log_id: string, deps: OperatorDeps): Promise<NotificationDetail> {
   const { row, notification, attempts, remedy } = await showNotification(log_id, deps);
+  const askers = await askersOf(attempts, deps);
+  // The row says when its window began, which a redrive begins anew. The first attempt is that of the records.
+  const window_from = notification['first_attempt_at'];
+  const first_attempt_at = attempts[0]?.retry_at ?? window_from;
   return {
-    notification,
+    notification: {
+      ...notification,
+      ...(first_attempt_at !== undefined && { first_attempt_at }),
+      ...(window_from !== first_attempt_at && { window_from }),
+    },
     attempts: attempts.map((record) => {
       const held = heldBy(record);
       const { response_message } = record;
       const shown = Object.entries(record).filter(([name]) => ATTEMPT_FIELDS.has(name));
+      const asked_by = askers.get(record.run_id);
       return {
         ...(Object.fromEntries(shown) as typeof record),
         ...(response_message !== undefined && { response_message: withoutAddresses(response_message) }),
         ...(held !== undefined && { held }),
+        ...(asked_by !== undefined && { asked_by }),
       };
     }),
     remedy,
     actions: actionsFor(row, deps.clock()),
     commands: commandsFor(row, deps),
   };
+}
+
+const BY_HAND = 'manual-';
+/** Longest time between the decision of an operator and the attempt that it leads to. */
+const AUDITED_MS = DAY_MS;
+
+/** Who asked for the attempts that were made by hand, by their run: an operation, or the audit log's entry. */
+async function askersOf(
+  attempts: readonly RetryRecord[],
+  { operations, audit }: Pick<OperatorDeps, 'operations' | 'audit'>,
+): Promise<Map<string, AskedBy>> {
+  const byRun = Map.groupBy(
+    attempts.filter(({ run_id }) => run_id.startsWith(BY_HAND)),
+    ({ run_id }) => run_id,
+  );
+  const found = await Promise.all(
+    [...byRun].map(async ([run_id, [first]]): Promise<[string, AskedBy] | undefined> => {
+      const operation_id = /^op-\w+/.exec(run_id.slice(BY_HAND.length))?.[0];
+      const operation = operation_id === undefined ? undefined : await operations.read(operation_id);
+      if (operation !== undefined && operation_id !== undefined)
+        return [run_id, { who: operation.created_by, operation_id, what: operation.kind }];
+      const to = first?.retry_at ?? '';
+      const from = new Date(Date.parse(to) - AUDITED_MS).toISOString();
+      const fits = ({ details = '' }: AuditRecord) => details.includes(JSON.stringify(run_id));
+      const { records } = await audit.list({ from, to, limit: 1, fits });
+      return records[0] && [run_id, { who: records[0].who, what: records[0].what }];
+    }),
+  );
+  return new Map(found.filter((one) => one !== undefined));
 }
 
 /** @throws Problem not-found */
@@ -142,6 +183,12 @@ function actionsFor(row: NotificationRow, now: Date): Readonly<Record<Action, Ac
   const state = stateOf(row, now);
   const isWaiting = state === 'due' || state === 'waiting' || state === 'abandoned' || state === 'dead';
   return {
+    redrive:
+      state !== 'dead'
+        ? no(`only a dead notification starts again: it is ${state.replaceAll('_', ' ')}`)
+        : 'refused' in check
+          ? no(check.refused)
+          : { possible: true },
     retry: 'refused' in check ? no(check.refused) : { possible: true },
     cancel: isWaiting ? { possible: true } : no(`there is nothing to cancel: it is ${state.replaceAll('_', ' ')}`),
     give_up: state === 'dead' ? { possible: true } : no('only a dead notification can be taken off the list'),
@@ -157,9 +204,9 @@ function commandsFor(row: NotificationRow, { local, clock }: OperatorDeps): Shel
   const isDead = stateOf(row, clock()) === 'dead';
   return [
     { label: 'Show', command: shellCommand('show', local, [], [log_id]) },
-    { label: 'Retry', command: shellCommand('retry', local, [], [log_id]) },
-    { label: 'Cancel', command: shellCommand('cancel', local, [], [log_id]) },
-    ...(isDead ? [{ label: 'Give up', command: shellCommand('dlq drop', local, [], [log_id]) }] : []),
+    ...(isDead ? [{ label: 'Redrive', command: shellCommand('retry', local, ['--redrive'], [log_id]) }] : []),
+    { label: isDead ? 'Try once' : 'Retry', command: shellCommand('retry', local, [], [log_id]) },
+    { label: 'Stop retrying', command: shellCommand(isDead ? 'dlq drop' : 'cancel', local, [], [log_id]) },
     ...(isDead
       ? [{ label: 'Redrive the channel', command: shellCommand('dlq redrive', local, ['--channel', channel]) }]
       : []),

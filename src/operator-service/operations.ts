@@ -1,5 +1,7 @@
 import type * as v from 'valibot';
+import type { NotificationRow } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
+import { stateOf } from '../core/model/row-state.ts';
 import {
   auditDetails,
   createOperation,
@@ -89,10 +91,28 @@ async function readOperation(operation_id: string, { operations }: ShowDeps): Pr
 export async function showOperation(operation_id: string, deps: ShowDeps): Promise<OperationView> {
   const operation = await readOperation(operation_id, deps);
   if (operation === undefined) throw new Problem('not-found', 'There is no operation with this id.');
-  const rows = await Promise.all(operation.sample.map((log_id) => deps.rows.read(log_id)));
+  const read = await Promise.all(operation.sample.map((log_id) => deps.rows.read(log_id)));
+  const rows = read.filter((row) => row !== undefined);
   const now = deps.clock();
-  const sample = rows.flatMap((row) => (row === undefined ? [] : [viewOf({ ...row }, now)]));
-  return viewOfOperation(operation, sample, deps);
+  const sample = rows.slice(0, SHOWN).map((row) => viewOf({ ...row }, now));
+  return { ...viewOfOperation(operation, sample, deps), outcomes: outcomesOf(operation, rows, now) };
+}
+
+/** Notifications that are shown of an operation. */
+const SHOWN = 5;
+
+/** Where those stand that the operation took, as far as its sample names them. */
+function outcomesOf(operation: Operation, rows: readonly NotificationRow[], now: Date): OperationView['outcomes'] {
+  if (operation.started_at === undefined) return null;
+  const taken = rows.filter(({ replay_id }) => replay_id === operation.operation_id);
+  const by = Map.groupBy(taken, (row) => {
+    const state = stateOf(row, now);
+    if (state === 'delivered' || state === 'dead') return state;
+    return state === 'stopped' || state === 'set_aside' ? 'stopped' : 'waiting';
+  });
+  const ids = (name: 'delivered' | 'dead' | 'waiting' | 'stopped') => by.get(name)?.map(({ log_id }) => log_id) ?? [];
+  const [delivered, dead, waiting, stopped] = [ids('delivered'), ids('dead'), ids('waiting'), ids('stopped')];
+  return { looked_at: taken.length, delivered, dead, waiting, stopped };
 }
 
 function viewOfOperation(
@@ -119,8 +139,9 @@ function viewOfOperation(
     ended_at: operation.ended_at ?? null,
     preview: status === 'previewing' ? null : (preview ?? NOTHING),
     sample,
-    sample_log_ids: operation.sample,
+    sample_log_ids: operation.sample.slice(0, SHOWN),
     progress: status === 'previewing' ? (preview ?? NOTHING) : progress,
+    outcomes: null,
     rate_now: rate_now ?? null,
     eta: isEstimated ? etaOf(clock(), left / rate_now) : null,
     error: operation.error ?? null,

@@ -50,10 +50,11 @@ async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHis
   ]);
   return {
     channels: figures.map((one: WorkFigures, i) => ({ ...one, in_flight: in_flight[i] ?? 0 })),
-    causes: groupDead(dead.rows).map(({ channel, failure_reason, error_type, count, remedy }) => ({
+    causes: groupDead(dead.rows).map(({ channel, failure_reason, error_type, integration, count, remedy }) => ({
       channel,
       failure_reason,
       error_type,
+      integration,
       count,
       remedy,
     })),

@@ -6,11 +6,18 @@ import { type FakeAnswers, type FakeConsole, problem, startFakeConsole } from '.
 import { detailOf, EMAIL, notification, operation } from '../support/browser/sample-answers.ts';
 import { SCREENS } from '../support/browser/screens.ts';
 
+const YES = { possible: true } as const;
+const NO = { possible: false, because: 'It waits.' } as const;
+
 /** Everything is possible, so that every button is there. */
 const ALL_POSSIBLE: FakeAnswers = {
   'GET /api/notifications/{log_id}': (_, { log_id = '' }) => ({
     ...detailOf(notification(log_id)),
-    actions: { retry: { possible: true }, cancel: { possible: true }, give_up: { possible: true } },
+    // A dead one, and one that waits.
+    actions:
+      log_id === 'NL1'
+        ? { redrive: YES, retry: YES, cancel: YES, give_up: YES }
+        : { redrive: NO, retry: YES, cancel: YES, give_up: NO },
   }),
   'GET /api/operations': { operations: [operation({ actions: OPERATION_ACTIONS })], next_cursor: null },
   'GET /api/emails/{email_id}': { ...EMAIL, actions: EMAIL_ACTIONS },
@@ -36,19 +43,21 @@ const REFUSALS: FakeAnswers = {
 };
 const DIALOGS = [
   'Act on all that match',
-  'Cancel it?',
   'Cancel?',
   'Find by tenant and recipient',
   'Keyboard shortcuts',
   'Leave uncertain?',
   'New key',
+  'New operation: which notifications?',
   'Pause?',
+  'Redrive it?',
   'Redrive: what matches',
   'Resend to uncertain?',
   'Resume?',
   'Retry it now?',
   'Revoke the key?',
   'Send the rest?',
+  'Stop retrying it?',
   'Take it off the list of dead letters?',
   'Take off the list: what matches',
 ];

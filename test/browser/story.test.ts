@@ -45,13 +45,17 @@ it('a person who never saw the page finds the revoked Slack token, repairs it, r
   const { page, faults, origins } = await openTab(browser, flow.endpoints.endpoints.console);
   await page.goto('/');
 
-  // What is wrong?
-  await page.getByRole('heading', { name: 'Why they are dead' }).waitFor(LONG);
-  await page.getByRole('link', { name: /^Slack The credential is not accepted/ }).click();
+  // What is wrong, and how many does it stop?
+  const wrong = page.getByRole('region', { name: 'Why they are dead' });
+  await wrong.waitFor(LONG);
+  const slack = wrong.getByRole('listitem').filter({ has: page.getByRole('heading', { level: 3, name: /^Slack/ }) });
+  await slack.getByRole('link', { name: 'The credential is not accepted' }).click();
   const group = page.getByRole('region', { name: 'Slack: the credential is not accepted' });
   await group.getByText('token_revoked').first().waitFor();
+  const [, stopped = ''] =
+    /^Redrive (\d+)/.exec(await group.getByRole('button', { name: /^Redrive/ }).innerText()) ?? [];
   const ids = await group.getByRole('link', { name: /^sample-/ }).allInnerTexts();
-  expect(ids.length).toBeGreaterThan(0);
+  expect(Number(stopped)).toBeGreaterThanOrEqual(ids.length);
 
   await repairToken(page);
 
@@ -66,22 +70,21 @@ it('a person who never saw the page finds the revoked Slack token, repairs it, r
     .getByRole('status')
     .getByText(/Its progress is under operations/)
     .waitFor(LONG);
-  await page
-    .getByRole('region', { name: /^Redrive \d+ notifications?/ })
-    .getByText('Done')
+
+  // The page itself says that they are delivered: not one id is opened.
+  const operation = page.getByRole('region', { name: new RegExp(`^Redrive ${stopped} notifications?`) });
+  await operation
+    .getByRole('list', { name: 'What became of them' })
+    .getByText(`${stopped} delivered`, { exact: true })
     .waitFor(LONG);
+  for (const log_id of ids) expect((await flow.row(log_id))?.['send_status']).toBe('SUCCESS');
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor(LONG);
+  await slack.getByRole('link', { name: 'The credential is not accepted' }).waitFor({ state: 'detached', ...LONG });
 
-  // And they are delivered: on the page, and in the table.
-  for (const log_id of ids) {
-    await page.getByRole('link', { name: 'Notifications', exact: true }).click();
-    await page.getByRole('searchbox', { name: 'Search by log_id' }).fill(log_id);
-    await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: log_id, exact: true }).click();
-    await page.getByRole('heading', { level: 1, name: /Delivered/ }).waitFor(LONG);
-    expect((await flow.row(log_id))?.['send_status']).toBe('SUCCESS');
-  }
-
-  // Who did it is written down.
+  // Who did it is written down, and stands at the attempt.
+  await page.goto(`/notifications/${ids[0]}`);
+  await page.getByText(/redriven by \S+ in operation op-/).waitFor(LONG);
   await page.getByRole('link', { name: 'Audit log' }).click();
   await page
     .getByRole('row')
@@ -103,32 +106,32 @@ it('shows a recipient when an operator asks, and writes the look down', async ()
   await page.getByRole('row').filter({ hasText: 'reveal' }).first().waitFor(LONG);
 });
 
-it('retries one notification after saying what would happen', async () => {
+it('redrives one dead notification after saying what would happen, and keeps its first attempt', async () => {
   const { page } = await openTab(browser, flow.endpoints.endpoints.console);
   await page.goto('/dead-letters?channel=teams');
   await page
     .getByRole('link', { name: /^sample-/ })
     .first()
     .click();
-  const before =
-    (await page
-      .getByRole('listitem')
-      .filter({ hasText: /^Retry \d+:/ })
-      .count()) || 0;
-  await page.getByRole('button', { name: 'Retry now' }).click();
-  await page
-    .getByRole('dialog')
-    .getByText(/npm run ops -- retry sample-/)
-    .waitFor(LONG);
-  await page.getByRole('dialog').getByRole('button', { name: 'Retry now' }).click();
+  await page.getByRole('heading', { level: 1, name: /Dead/ }).waitFor(LONG);
+  const attempts = page.getByRole('heading', { level: 3, name: /^(First send|Retry \d+):/ });
+  const before = await attempts.count();
+  const firstAttempt = () =>
+    page.getByRole('term').filter({ hasText: 'First attempt' }).locator('..').locator('time').getAttribute('datetime');
+  const first = await firstAttempt();
+  expect(first).not.toBeNull();
+  await page.getByRole('button', { name: 'Redrive' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Redrive it?' });
+  await dialog.getByText(/npm run ops -- retry --redrive sample-/).waitFor(LONG);
+  expect(await dialog.getByRole('button').allInnerTexts()).toEqual(expect.arrayContaining(['Keep', 'Redrive']));
+  await dialog.getByRole('button', { name: 'Redrive' }).click();
   await page
     .getByRole('status')
     .getByText(/queued/)
     .waitFor(LONG);
-  await page
-    .getByRole('heading', { level: 3, name: /by hand|Retry/ })
-    .nth(before)
-    .waitFor(LONG);
+  await attempts.nth(before).waitFor(LONG);
+  await page.getByText(/redriven by/).waitFor(LONG);
+  expect(await firstAttempt()).toBe(first);
 });
 
 it('makes a key, shows it once, and revokes it', async () => {

@@ -4,7 +4,7 @@ import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import type { NewsletterReport } from '../../src/local/demo/demo-newsletter.ts';
-import type { DemoReport, Finding } from '../../src/local/demo/demo-report.ts';
+import { type DemoReport, type Finding, findingOf } from '../../src/local/demo/demo-report.ts';
 import { describeDemo } from '../../src/local/demo/demo-summary.ts';
 import { scriptedAnswerTo } from '../../src/local/providers/scripted-answer.ts';
 import { SAMPLE_COUNT } from '../../src/local/samples/first-run.ts';
@@ -146,6 +146,16 @@ describe("the demo's summary", () => {
     expect(text).toContain('npm run ops -- dlq redrive --channel slack --local');
   });
 
+  it('says why there are more dead than letters, and counts no row as dead that never had one', () => {
+    const counts = { email: none, slack: { ...none, 'dead letter': 22 }, teams: none, webhook: none };
+    expect(describeReport({ counts, deadLetters: { email: 0, slack: 21, teams: 0, webhook: 0 } })).toContain(
+      '1 of the letters is on the way to the DLQ',
+    );
+    const dead = { failure_reason: 'FORMAT_ERROR', work_at: '2026-01-01T00:00:00.000Z' } as const;
+    expect(findingOf(row({ ...dead, work_queue: 'dead#info#1' }))).toBe('dead letter');
+    expect(findingOf(row(dead))).toBe('permanent error');
+  });
+
   const view = {
     email_id: 'demo-1',
     newsletter_id: 'weekly',
@@ -183,7 +193,8 @@ describe("the demo's summary", () => {
   ] as const;
 
   it('shows the newsletter: result, who got none and why, and where to look', () => {
-    const text = describeReport({ newsletter: { view, examples } });
+    const text = describeReport({ newsletter: { members: 300, view, examples } });
+    expect(text).toContain('300 members, 2 unsubscribed before, 7 excluded, 2 refused by SES: 289 mails');
     expect(text).toContain('289 submitted, 0 pending, 7 excluded, 2 failed');
     expect(text).toMatch(/suppressed +member-063 {2}excluded\n +→ bounced, complained/);
     expect(text).toMatch(/message_rejected +member-058 {2}failed\n +→ SES refused/);
@@ -193,7 +204,7 @@ describe("the demo's summary", () => {
 
   it('says why less is allowed than was sent a moment ago', () => {
     const sent = (now: number) =>
-      describeReport({ newsletter: { view: { ...view, rate: { now, allowed: 250.6 } }, examples } }, 80);
+      describeReport({ newsletter: { members: 300, view: { ...view, rate: { now, allowed: 250.6 } }, examples } }, 80);
     expect(sent(490)).toContain('490 per second now, 250.6 allowed (lowered by a refusal)');
     expect(sent(250)).not.toContain('lowered');
     for (const line of sent(490).split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
@@ -201,7 +212,10 @@ describe("the demo's summary", () => {
 
   it('fits into 80 columns', () => {
     const example = row({ failure_reason: 'MAX_RETRIES', error_message: 'the Teams webhook answered 503 and more' });
-    const text = describeReport({ newsletter: { view, examples }, examples: { 'dead letter': example } }, 80);
+    const text = describeReport(
+      { newsletter: { members: 300, view, examples }, examples: { 'dead letter': example } },
+      80,
+    );
     for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   });
 

@@ -1,8 +1,10 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contentItem } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
+import { retryRecord } from '../support/delivering.ts';
 
 let ops: Operations;
 let page: TestConsole;
@@ -17,6 +19,11 @@ afterAll(async () => {
   await viewer?.stop();
   await ops?.stop();
 });
+
+async function putRecord(changes: Parameters<typeof retryRecord>[0]): Promise<void> {
+  const Item = toItem(retryRecord(changes));
+  await ops.dynamodb.send(new PutItemCommand({ TableName: ops.tables.notification_retry_log, Item }));
+}
 
 let serial = 0;
 const request_id = () => `request-${++serial}`;
@@ -43,6 +50,38 @@ describe('an action', () => {
       ['mori', 'retry', 'A1,nobody', { queued: 1, not_found: 1 }],
     ]);
     expect(page.records.map(({ result }) => result === undefined)).toEqual([true, false, true, false, true, false]);
+  });
+
+  it('redrives a dead notification with a full budget, and no other', async () => {
+    await ops.put(deadRow('D1', { send_attempts: 6, attempts_left: 0, redrive_count: 1 }), waiting('D2'));
+    const tried = await page.ok('POST /api/actions', act('redrive', ['D1'], { dry_run: true }));
+    expect([tried.results[0]?.result, tried.command]).toEqual(['queued', 'npm run ops -- retry --redrive D1 --local']);
+    expect(await ops.row('D1')).toMatchObject({ redrive_count: 1 });
+    const { results } = await page.ok('POST /api/actions', act('redrive', ['D1', 'D2']));
+    expect(results.map(({ result, because }) => [result, because])).toEqual([
+      ['queued', undefined],
+      ['refused', 'it is waiting, not dead: retry it'],
+    ]);
+    const row = await ops.row('D1');
+    expect(row).toMatchObject({ send_status: 'RETRY', send_attempts: 0, retry_count: 0, redrive_count: 2 });
+    expect(Number(row['attempts_left'])).toBeGreaterThan(1);
+    expect((await ops.takeAll()).map(({ log_id }) => log_id)).toEqual(['D1']);
+    const commands = (await page.ok('GET /api/notifications/{log_id}', { path: { log_id: 'D1' } })).commands;
+    expect(commands.map(({ label }) => label)).not.toContain('Redrive');
+  });
+
+  it('says at each attempt who asked for it, and keeps the first attempt when a redrive begins anew', async () => {
+    const first = '2026-11-01T09:00:00.000Z';
+    await ops.put(deadRow('W1', { first_attempt_at: first }));
+    await putRecord({ original_log_id: 'W1', retry_attempt: 0, retry_at: first });
+    await page.ok('POST /api/actions', act('redrive', ['W1']));
+    const [message] = await ops.takeAll();
+    const retry_at = new Date().toISOString();
+    await putRecord({ original_log_id: 'W1', retry_attempt: 1, retry_at, run_id: String(message?.run_id) });
+    const detail = await page.ok('GET /api/notifications/{log_id}', { path: { log_id: 'W1' } });
+    expect(detail.attempts.map(({ asked_by }) => asked_by)).toEqual([undefined, { who: 'mori', what: 'redrive' }]);
+    expect(detail.notification).toMatchObject({ first_attempt_at: first, window_from: expect.any(String) });
+    expect(String(detail.notification['window_from']) > first).toBe(true);
   });
 
   it('is done once per request_id, and answered the same', async () => {

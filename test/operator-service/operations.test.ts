@@ -54,15 +54,23 @@ describe('a bulk operation', () => {
     expect(ready.preview).toEqual({ matched: 31, taken: 30, left_to_sweep: 0, excluded: { deleted: 1 } });
     expect(ready.sample).toHaveLength(5);
     expect(ready.actions).toEqual(['start', 'cancel']);
+    expect(ready.outcomes).toBeNull();
     expect(await ops.takeAll()).toEqual([]);
     await new Promise((resolve) => setTimeout(resolve, 5));
     await ops.put(deadRow('B-LATER', { tenant_id, work_at: new Date().toISOString() }));
     await ask(operation_id, 'start');
     const done = await until(operation_id, 'done');
     expect(done.progress).toEqual(ready.preview);
+    // What became of them: one is delivered meanwhile, one dead again.
+    const { replay_id } = (await ops.row('B1')) as { replay_id: string };
+    await ops.put(storedRow('B1', { tenant_id, replay_id, send_status: 'SUCCESS' }));
+    await ops.put(deadRow('B2', { tenant_id, replay_id }));
+    const { outcomes } = await page.ok('GET /api/operations/{operation_id}', { path: { operation_id } });
+    expect(outcomes).toMatchObject({ looked_at: 30, delivered: ['B1'], dead: ['B2'], stopped: [] });
+    expect(outcomes?.waiting).toHaveLength(28);
     expect((await ops.takeAll()).map(({ log_id }) => log_id).sort()).toEqual(many(30, (i) => `B${i}`).sort());
     expect(await ops.row('B-LATER')).toMatchObject({ work_queue: expect.stringContaining('dead#') });
-    expect(await ops.row('B1')).toMatchObject({ send_status: 'RETRY', replay_id: operation_id });
+    expect(await ops.row('B3')).toMatchObject({ send_status: 'RETRY', replay_id: operation_id });
     const { entries } = await page.ok('GET /api/audit', { query: { target: operation_id } });
     expect(entries.map(({ what }) => what)).toContain('operation.start');
   });

@@ -35,6 +35,7 @@ describe('the reads of the console', () => {
       channel: 'slack',
       failure_reason: 'AUTH_FAILED',
       error_type: 'AUTH_FAILED',
+      integration: null,
       count: 2,
       remedy: expect.stringContaining('credential'),
     });

@@ -1,5 +1,5 @@
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { ACTIONS, type Action } from '../../../src/operator-service/contract/choices.ts';
+import type { Action } from '../../../src/operator-service/contract/choices.ts';
 import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
 import type { ActionAnswer, NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
 import { problemOf, write } from '../../data/api.ts';
@@ -18,6 +18,12 @@ interface Words {
 }
 
 const WORDS: Readonly<Record<Action, Words>> = {
+  redrive: {
+    name: 'Redrive',
+    question: 'Redrive it?',
+    does: 'It starts again with a full budget of retries. What removed the cause should come first.',
+    done: 'It is queued, and starts again with a full budget of retries.',
+  },
   retry: {
     name: 'Retry now',
     question: 'Retry it now?',
@@ -25,16 +31,16 @@ const WORDS: Readonly<Record<Action, Words>> = {
     done: 'It is queued and will be attempted at once.',
   },
   cancel: {
-    name: 'Cancel',
-    question: 'Cancel it?',
+    name: 'Stop retrying',
+    question: 'Stop retrying it?',
     does: 'It is not attempted any more. Its row and records stay.',
-    done: 'It is cancelled.',
+    done: 'It is not retried any more.',
   },
   give_up: {
-    name: 'Take off the list',
+    name: 'Stop retrying',
     question: 'Take it off the list of dead letters?',
-    does: 'Its dead letter is deleted; its row and records stay. It is not sent.',
-    done: 'It is off the list.',
+    does: 'It is not sent, and leaves the dead letters. Its row and records stay.',
+    done: 'It is off the list of dead letters.',
   },
 };
 
@@ -49,7 +55,7 @@ export function Actions({ log_id, detail: { actions }, onDone }: ActionsProps) {
   const [asked, setAsked] = useState<Action>();
   return (
     <>
-      {ACTIONS.filter((action) => action === 'retry' || actions[action].possible).map((action) => {
+      {offered(actions).map((action) => {
         const check = actions[action];
         const because =
           role === 'viewer'
@@ -61,7 +67,7 @@ export function Actions({ log_id, detail: { actions }, onDone }: ActionsProps) {
           <button
             key={action}
             type="button"
-            class={`button${action === 'retry' ? ' primary' : ''}`}
+            class={`button${isSending(action) ? ' primary' : ''}`}
             aria-disabled={because !== undefined}
             title={because}
             onClick={() => (because === undefined ? setAsked(action) : showToast('failed', because))}
@@ -75,6 +81,17 @@ export function Actions({ log_id, detail: { actions }, onDone }: ActionsProps) {
       )}
     </>
   );
+}
+
+/** One that sends and one that ends: a dead notification starts again, or leaves the list. */
+function offered(actions: NotificationDetail['actions']): readonly Action[] {
+  const send: Action = actions.redrive.possible ? 'redrive' : 'retry';
+  const end: Action = actions.give_up.possible ? 'give_up' : 'cancel';
+  return actions[end].possible ? [send, end] : [send];
+}
+
+function isSending(action: Action): boolean {
+  return action === 'redrive' || action === 'retry';
 }
 
 interface AskProps {
@@ -123,11 +140,11 @@ function Ask({ log_id, action, onClose, onDone }: AskProps) {
       actions={
         <>
           <button type="button" class="button" onClick={onClose}>
-            Leave it
+            Keep
           </button>
           <button
             type="button"
-            class={`button ${action === 'retry' ? 'primary' : 'danger'}`}
+            class={`button ${isSending(action) ? 'primary' : 'danger'}`}
             disabled={busy || preview === undefined || refused !== undefined}
             onClick={act}
           >

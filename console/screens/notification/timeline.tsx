@@ -124,13 +124,18 @@ function Answer({ attempt }: { readonly attempt: AttemptView }) {
   const facts = [
     error_type,
     `took ${duration(duration_ms)}`,
-    (trigger === 'manual' ? TRIGGERS[requested_by] : undefined) ?? TRIGGERS[trigger] ?? trigger,
+    attempt.asked_by === undefined
+      ? ((trigger === 'manual' ? TRIGGERS[requested_by] : undefined) ?? TRIGGERS[trigger] ?? trigger)
+      : undefined,
     uncounted === true ? 'used up no retry' : undefined,
   ].filter((fact) => fact !== undefined);
   const answer = answerWords(response_code, response_message);
   return (
     <div class="answer">
-      <p class="faint">{facts.join(' · ')}</p>
+      <p class="faint">
+        {facts.join(' · ')}
+        {attempt.asked_by !== undefined && <AskedBy {...attempt.asked_by} />}
+      </p>
       {answer !== '' && <pre>{answer}</pre>}
       {provider_message_id !== undefined && (
         <p class="faint">
@@ -144,6 +149,23 @@ function Answer({ attempt }: { readonly attempt: AttemptView }) {
         </details>
       )}
     </div>
+  );
+}
+
+const DECISIONS: Readonly<Record<string, string>> = { redrive: 'redriven', retry: 'retried' };
+
+function AskedBy({ who, what, operation_id }: NonNullable<AttemptView['asked_by']>) {
+  return (
+    <>
+      {` · ${DECISIONS[what] ?? what} by `}
+      <strong>{who}</strong>
+      {operation_id !== undefined && (
+        <>
+          {' '}
+          in <a href={`/operations#operation-${operation_id}`}>operation {operation_id}</a>
+        </>
+      )}
+    </>
   );
 }
 

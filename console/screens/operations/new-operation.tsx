@@ -18,10 +18,12 @@ import { Loading, Problem } from '../../parts/states.tsx';
 import { count, localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { exclusionWord, KIND_WORDS, plural, stateWord } from '../../parts/words.ts';
+import { ChooseFilter } from './choose-filter.tsx';
 import { FilterWords } from './filter-words.tsx';
 
 interface NewOperationProps {
-  readonly filter: OperationFilter;
+  /** What it takes; absent: the person chooses that first. */
+  readonly filter?: OperationFilter;
   /** What may be chosen; one: it is chosen already. */
   readonly kinds?: readonly OperationKind[];
   readonly onClose: () => void;
@@ -30,11 +32,13 @@ interface NewOperationProps {
 const DEFAULT_RATE = 100;
 
 /** Chooses what to do with everything that matches; the next step shows what that is, and nothing changes before. */
-export function NewOperation({ filter, kinds = OPERATION_KINDS, onClose }: NewOperationProps) {
+export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }: NewOperationProps) {
+  const [filter, setFilter] = useState(given);
   const [kind, setKind] = useState(kinds[0] ?? 'redrive');
   const [operation, setOperation] = useState<OperationView>();
   const [problem, setProblem] = useState<ProblemBody>();
   const request_id = useRef(newRequestId());
+  if (filter === undefined) return <ChooseFilter onClose={onClose} onChosen={setFilter} />;
   if (operation !== undefined) return <Confirm first={operation} onClose={onClose} />;
 
   const preview = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {

@@ -8,6 +8,8 @@ import { count, duration } from '../../parts/time.tsx';
 
 interface Plan {
   readonly title: string;
+  /** The title when only one of the lines has figures. */
+  readonly alone?: Partial<Readonly<Record<Series['name'], string>>>;
   readonly lines: readonly { readonly series: Series['name']; readonly name: string; readonly color: string }[];
   readonly format?: (value: number) => string;
 }
@@ -21,7 +23,9 @@ const PLANS: readonly Plan[] = [
     ],
   },
   {
+    // Of the series that there are: without monitoring nobody counts the dead.
     title: 'Due in each sweep, and dead',
+    alone: { due: 'Due in each sweep', dead: 'Dead' },
     lines: [
       { series: 'due', name: 'Due', color: '--busy' },
       { series: 'dead', name: 'Dead', color: '--bad' },
@@ -66,7 +70,7 @@ interface ChartsProps {
   readonly problem: Overview['series_problem'];
 }
 
-function chartOf({ title, lines, format = count }: Plan, series: readonly Series[]) {
+function chartOf({ title, alone, lines, format = count }: Plan, series: readonly Series[]) {
   const found = lines.flatMap((line) => {
     const points = series.find(({ name }) => name === line.series)?.points ?? [];
     return points.length === 0
@@ -82,7 +86,9 @@ function chartOf({ title, lines, format = count }: Plan, series: readonly Series
     const known = values.filter((value) => value !== null);
     return `${name}: ${format(known.at(-1) ?? 0)} at last, at most ${format(Math.max(0, ...known))}.`;
   });
-  return { title, times, lines: drawn, format, summary: sentences.join(' ') };
+  const [only, ...others] = found;
+  const shown = (others.length === 0 && only !== undefined && alone?.[only.series]) || title;
+  return { title: shown, times, lines: drawn, format, summary: sentences.join(' ') };
 }
 
 interface ChartLine {

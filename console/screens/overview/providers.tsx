@@ -13,6 +13,8 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
     ({ max_24h, allowed_per_second, paused, busy_receivers }) =>
       max_24h !== null || allowed_per_second !== null || paused.length > 0 || busy_receivers > 0,
   );
+  if (breakers.length === 0 && telling.length === 0)
+    return <p class="soft folded">Every provider answers, and none limits anything now.</p>;
   return (
     <div class="columns">
       <section class="panel" aria-labelledby="breakers">
@@ -96,7 +98,7 @@ function Quota({ sent, max }: { readonly sent: number | null; readonly max: numb
     <div class="quota">
       <meter min={0} max={max} value={sent} aria-label="Quota of 24 hours" />
       <span class="soft">
-        {count(sent)} of {count(max)} in 24 h
+        {count(sent)} of {count(max)} in the last 24 h, with what is reserved
       </span>
     </div>
   );

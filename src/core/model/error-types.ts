@@ -1,3 +1,4 @@
+import type { Channel } from './channels.ts';
 import { entryOf } from './text.ts';
 
 /** What a type of error means for the retry: batch-952-notification-retry.md §6, as data. */
@@ -83,6 +84,46 @@ const FOREIGN_REASON: ErrorPolicy = {
 /** The policy of a type, also of a text in its place that is none. */
 export function policyOf(type: ErrorType): ErrorPolicy {
   return entryOf<ErrorPolicy>(ERROR_POLICY, type) ?? FOREIGN_REASON;
+}
+
+const PROVIDER_NAMES = {
+  email: 'Amazon SES',
+  slack: 'Slack',
+  teams: 'Teams',
+  webhook: 'the receiver',
+} as const satisfies Record<Channel, string>;
+
+/** What brings a provider back whose error stayed until the retries, or the time, were used up. */
+const REPAIRS: Partial<Record<ErrorType, (provider: string) => string>> = {
+  NETWORK_TIMEOUT: (provider) => `Check that ${provider} can be reached`,
+  SERVER_OVERLOAD: (provider) => `Check that ${provider} is up`,
+  RATE_LIMITED: (provider) => `Ask ${provider === 'the receiver' ? 'its operator' : provider} for a higher limit`,
+  AUTH_TEMPORARY: () => 'Rotate the credential',
+  UNKNOWN: (provider) => `Find out from the last answer what ${provider} refuses`,
+};
+
+/**
+ * What a person should do about a notification that was given up. What ended it says when to stop; what failed last says
+ * what to repair.
+ * @param last_error the last answer of the provider; undefined if there was none
+ */
+export function remedyOf(
+  failure_reason: ErrorType,
+  last_error: ErrorType | undefined,
+  channel: Channel | undefined,
+): string {
+  if (
+    policyOf(failure_reason).class !== 'exhausted' ||
+    !policyOf(failure_reason).dead_letter ||
+    last_error === undefined
+  )
+    return policyOf(failure_reason).remedy;
+  const repair = REPAIRS[last_error]?.(channel === undefined ? 'the provider' : PROVIDER_NAMES[channel]);
+  if (repair === undefined)
+    return policyOf(policyOf(last_error).class === 'permanent' ? last_error : failure_reason).remedy;
+  return failure_reason === 'EXPIRED'
+    ? `${repair}, then redrive what is still worth sending; delete the dead letters of the rest.`
+    : `${repair}, then redrive.`;
 }
 
 /** The types of a provider's answer; the exhausted types are our own decisions. */

@@ -18,6 +18,14 @@ export type RetryPlan =
     }
   | { readonly do: 'refuse'; readonly because: string };
 
+/** What an operator's redrive of one notification does: only a dead one starts anew, with a full budget. */
+function planRedrive(row: NotificationRow, now: Date, policy: RetryPolicy): RetryPlan {
+  const check = checkRetry(row, now);
+  if ('refused' in check) return { do: 'refuse', because: check.refused };
+  if (check.state !== 'dead') return { do: 'refuse', because: `it is ${check.state}, not dead: retry it` };
+  return { do: 'queue', due: now.toISOString(), change: revival(row, now, policy) };
+}
+
 /** What an operator's "retry now" does for a row as it is. */
 export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy): RetryPlan {
   const check = checkRetry(row, now);
@@ -55,6 +63,8 @@ export interface RetryDeps {
   readonly clock: Clock;
   /** Who asks; an operator unless given. */
   readonly requested_by?: RequestedBy;
+  /** Starts dead notifications anew, with a full budget of retries, and takes no others. */
+  readonly redrive?: boolean;
 }
 
 /** Retries each notification now. The row is changed first: if the command dies then, the next sweep sends it. */
@@ -83,11 +93,11 @@ interface Prepared {
 }
 
 async function prepare(log_id: string, run_id: string, deps: RetryDeps): Promise<Prepared> {
-  const { rows, policy, clock, requested_by } = deps;
+  const { rows, policy, clock, requested_by, redrive = false } = deps;
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const row = await rows.read(log_id);
     if (row === undefined) return { result: { log_id, result: 'not_found', because: 'there is no such notification' } };
-    const plan = planRetry(row, clock(), policy);
+    const plan = (redrive ? planRedrive : planRetry)(row, clock(), policy);
     if (plan.do === 'refuse') return { result: { log_id, result: 'refused', because: plan.because } };
     if (plan.change !== undefined && !(await rows.change(row, plan.change))) continue;
     const message = messageFor(row, plan.due, run_id, { options: plan.options, requested_by });

@@ -15,6 +15,8 @@ import { SAMPLE_NEWSLETTER, SAMPLE_POST, sampleMembers } from '../samples/sample
 
 /** The e-mail of the demo, and one of its recipients for each reason for which somebody gets none. */
 export interface NewsletterReport {
+  /** Of the newsletter, before anybody is left out. */
+  readonly members: number;
   readonly view: EmailView;
   readonly examples: readonly RecipientView[];
 }
@@ -68,7 +70,9 @@ export async function publishSampleNewsletter(): Promise<DemoNewsletter> {
         const step = stepOf(view);
         if (step !== shown) onStep(step);
         shown = step;
-        if (isReached(view) || Date.now() > end) return { view, examples: await examplesOf(email_id, access) };
+        if (isReached(view) || Date.now() > end) {
+          return { members: given.length, view, examples: await examplesOf(email_id, access) };
+        }
         await setTimeout(LOOK_EVERY_MS, undefined, { signal });
       }
     },

@@ -2,8 +2,8 @@ import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { CHANNELS, type Channel } from '../../core/model/channels.ts';
-import { policyOf } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
+import { stateOf } from '../../core/model/row-state.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 
 /** Outcomes of a notification, in the demo's words. */
@@ -38,10 +38,16 @@ export function stillWaiting({ counts }: DemoReport): number {
   return CHANNELS.reduce((sum, channel) => sum + counts[channel].waiting, 0);
 }
 
-function findingOf(row: NotificationRow): Finding {
+/** Letters that SQS has not moved to their queue yet: their rows are dead already. */
+export function lettersUnderWay({ counts, deadLetters }: DemoReport): number {
+  return CHANNELS.reduce((sum, channel) => sum + Math.max(0, counts[channel]['dead letter'] - deadLetters[channel]), 0);
+}
+
+export function findingOf(row: NotificationRow): Finding {
   if (row.send_status === 'SUCCESS') return row.last_attempt > 1 ? 'delivered later' : 'delivered';
   if (row.failure_reason === undefined) return 'waiting';
-  return policyOf(row.failure_reason).dead_letter ? 'dead letter' : 'permanent error';
+  // Not by the reason alone: a malformed row that was set aside has no letter.
+  return stateOf(row, new Date()) === 'dead' ? 'dead letter' : 'permanent error';
 }
 
 async function readRows({ endpoints, region, tables }: Endpoints): Promise<NotificationRow[]> {

@@ -1,11 +1,11 @@
 import { describeEmail } from '../../batch/sending-job/email-report.ts';
 import { CHANNELS } from '../../core/model/channels.ts';
-import { policyOf } from '../../core/model/error-types.ts';
+import { remedyOf } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 import type { NewsletterReport } from './demo-newsletter.ts';
-import { type DemoReport, FINDINGS, type Finding } from './demo-report.ts';
+import { type DemoReport, FINDINGS, type Finding, lettersUnderWay } from './demo-report.ts';
 
 /**
  * The demo's summary: the outcomes of the samples, an example of each outcome, the newsletter, and where to look next.
@@ -20,6 +20,7 @@ export function describeDemo(
   return [
     colors.bold('What became of them'),
     ...table(report),
+    ...underWay(lettersUnderWay(report)),
     '',
     colors.bold('One of each'),
     ...FINDINGS.flatMap((finding) => example(finding, report.examples[finding], colors, width)),
@@ -44,6 +45,10 @@ function table({ counts, deadLetters }: DemoReport): string[] {
   ];
 }
 
+function underWay(letters: number): string[] {
+  return letters === 0 ? [] : [`  ${letters} of the letters ${letters === 1 ? 'is' : 'are'} on the way to the DLQ.`];
+}
+
 const NAME_WIDTH = 15;
 
 function example(finding: Finding, row: NotificationRow | undefined, colors: Colors, width: number): string[] {
@@ -58,7 +63,10 @@ function example(finding: Finding, row: NotificationRow | undefined, colors: Col
   const reason = row.failure_reason ?? row.error_type;
   if (reason === undefined) return lines(`${what}${row.send_status}`);
   const why = row.error_message === undefined ? '' : `, ${row.error_message}`;
-  const then = row.next_retry_at === undefined ? policyOf(reason).remedy : `Tried again at ${row.next_retry_at}.`;
+  const then =
+    row.next_retry_at === undefined
+      ? remedyOf(reason, row.error_type, row.channel)
+      : `Tried again at ${row.next_retry_at}.`;
   return lines(`${what}${reason}${why}`, then);
 }
 
@@ -107,11 +115,26 @@ const REASONS: Readonly<Record<string, string>> = {
 
 const REASON_WIDTH = 17;
 
+/** From the members to the mails: each step says what it leaves out. */
+function whoGotIt({ members, view: { counts } }: NewsletterReport): string {
+  const { recipients, excluded, failed, uncertain, submitted } = counts;
+  const steps = [
+    `${members} members`,
+    `${members - recipients} unsubscribed before`,
+    `${excluded} excluded`,
+    ...(failed > 0 ? [`${failed} refused by SES`] : []),
+    ...(uncertain > 0 ? [`${uncertain} uncertain`] : []),
+  ];
+  return `${steps.join(', ')}: ${submitted} mails`;
+}
+
 /** What became of the newsletter, who got none and why, and where to look next. */
-function describeNewsletter({ view, examples }: NewsletterReport, { endpoints }: Endpoints, colors: Colors): string[] {
+function describeNewsletter(newsletter: NewsletterReport, { endpoints }: Endpoints, colors: Colors): string[] {
+  const { view, examples } = newsletter;
   const { email_id } = view;
   return [
     colors.bold('What became of the newsletter'),
+    `  ${whoGotIt(newsletter)}`,
     `  ${describeEmail(view, colors).trimEnd()}`,
     '',
     colors.bold('One of each who got none'),

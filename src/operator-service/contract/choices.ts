@@ -11,9 +11,11 @@ export type Role = (typeof ROLES)[number];
 /** `due` and `dead` list all unfinished or dead notifications, whatever their age; the others need a period. */
 export const LIST_STATUSES = ['due', 'dead', ...SEND_STATUSES] as const;
 
-export const LAST_ERRORS = [...ERROR_TYPES, NONE] as const;
+/** In a filter: without an error, or without an integration. */
+export const WITHOUT = NONE;
+export const LAST_ERRORS = [...ERROR_TYPES, WITHOUT] as const;
 
-export const ACTIONS = ['retry', 'cancel', 'give_up'] as const;
+export const ACTIONS = ['redrive', 'retry', 'cancel', 'give_up'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /**

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { PRIORITIES } from '../../core/model/channels.ts';
-import { REQUESTED_BY } from '../../core/model/notification.ts';
+import { EVIDENCE, REQUESTED_BY } from '../../core/model/notification.ts';
 import { ACTIONS, LAST_ERRORS, LIST_STATUSES } from './choices.ts';
 import {
   channel,
@@ -63,6 +63,9 @@ export const recipientHashBody = v.strictObject({
   recipient: v.pipe(v.string(), v.minLength(1), v.maxLength(500)),
 });
 
+const askedBy = v.strictObject({ who: v.string(), what: v.string(), operation_id: v.exactOptional(v.string()) });
+export type AskedBy = Out<typeof askedBy>;
+
 /** An attempt, newest last, with the provider's own answer. */
 const attempt = v.strictObject({
   retry_log_id: v.string(),
@@ -85,10 +88,14 @@ const attempt = v.strictObject({
   requested_by: v.exactOptional(v.picklist(REQUESTED_BY)),
   remedy: v.exactOptional(v.string()),
   run_id: v.string(),
+  /** What delivery events have shown of it. */
+  evidence: v.exactOptional(v.picklist(EVIDENCE)),
   /** W3C Trace Context: the attempt's span in its producer's trace. */
   traceparent: v.exactOptional(v.string()),
   /** What held the attempt back, in words; absent: it was made. */
   held: v.exactOptional(v.string()),
+  /** Who asked for it: by an operation, or by an action of the audit log. */
+  asked_by: v.exactOptional(askedBy),
 });
 export type AttemptView = Out<typeof attempt>;
 /** What an answer shows of a stored record, which also says who claimed the attempt and when it expires. */

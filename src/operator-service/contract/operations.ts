@@ -35,6 +35,17 @@ const pass = v.strictObject({
 });
 export type OperationCounts = Out<typeof pass>;
 
+/** What became of the first hundred that it took, at most: where they stand now. */
+const outcomes = v.strictObject({
+  looked_at: count,
+  delivered: v.array(v.string()),
+  /** Dead, after a redrive: dead again. */
+  dead: v.array(v.string()),
+  /** On their way: due, waiting for a retry, or being sent. */
+  waiting: v.array(v.string()),
+  stopped: v.array(v.string()),
+});
+
 export const operationView = v.strictObject({
   operation_id: v.string(),
   kind: v.picklist(OPERATION_KINDS),
@@ -56,6 +67,8 @@ export const operationView = v.strictObject({
   sample: v.array(notificationView),
   sample_log_ids: v.array(v.string()),
   progress: pass,
+  /** Null in a list, and before the start. */
+  outcomes: v.nullable(outcomes),
   /** Per second over the last pages; null: not running. */
   rate_now: v.nullable(count),
   eta: v.nullable(time),

@@ -36,6 +36,8 @@ const cause = v.strictObject({
   channel,
   failure_reason: errorType,
   error_type: v.nullable(errorType),
+  /** integration_config_id; null: none. */
+  integration: v.nullable(v.string()),
   count,
   remedy: v.string(),
 });

@@ -14,7 +14,7 @@ import {
 import { findNotifications, notificationDetail as readDetail, requireNotification } from '../notifications.ts';
 import { decision, list, show } from '../route.ts';
 
-const COMMANDS = { retry: 'retry', cancel: 'cancel', give_up: 'dlq drop' } as const;
+const COMMANDS = { redrive: 'retry --redrive', retry: 'retry', cancel: 'cancel', give_up: 'dlq drop' } as const;
 
 /** Notifications: lists, one with its attempts, its recipient, and what operators do with those that they chose. */
 export const NOTIFICATION_ROUTES = [
@@ -53,7 +53,7 @@ export const NOTIFICATION_ROUTES = [
   }),
   decision('POST /api/actions', actionBody, {
     operation_id: 'act',
-    summary: 'Retries, cancels or gives up single notifications',
+    summary: 'Redrives, retries, cancels or gives up single notifications',
     answer: actionAnswer,
     command: ['list'],
     async handle({ input, decide }, deps) {

@@ -3,6 +3,7 @@ export const SCREENS = [
   { path: '/', heading: 'Overview' },
   { path: '/notifications', heading: 'Notifications' },
   { path: '/notifications/NL1', heading: /^NL1/ },
+  { path: '/notifications/NL2', heading: /^NL2/ },
   { path: '/dead-letters', heading: 'Dead letters' },
   { path: '/operations', heading: 'Operations' },
   { path: '/newsletters', heading: 'Newsletters' },

@@ -77,6 +77,7 @@ function answerOf(record: RetryRecord): string | undefined {
 
 interface RetryOptions {
   readonly wait?: boolean;
+  readonly redrive?: boolean;
 }
 
 export function addRetry(program: Command, context: CliContext): void {
@@ -84,11 +85,12 @@ export function addRetry(program: Command, context: CliContext): void {
     .command('retry')
     .argument('<LOG_ID...>', 'the notifications')
     .option('--wait', 'wait for the outcomes, and count them')
+    .option('--redrive', 'start dead notifications again with a full budget of retries')
     .description('attempt notifications now instead of at their next automatic retry')
     .addHelpText(
       'after',
       `
-A dead notification gets one attempt; if that fails, the notification is dead again. A notification that was cancelled, or
+A dead notification gets one attempt, and is dead again if that fails; with --redrive it starts again. A notification that was cancelled, or
 whose dead letter was dropped, starts again with a full budget. A delivered notification is never sent again.
 
 Example:
@@ -97,9 +99,13 @@ Example:
   onDeployment<RetryOptions>(command, context, retry);
 }
 
-async function retry(session: Session, { wait }: RetryOptions, log_ids: readonly string[]): Promise<number> {
+async function retry(
+  session: Session,
+  { wait, redrive = false }: RetryOptions,
+  log_ids: readonly string[],
+): Promise<number> {
   const { json, terminal, decide } = session;
-  const { results, messages } = await act({ action: 'retry', log_ids }, session, decide);
+  const { results, messages } = await act({ action: redrive ? 'redrive' : 'retry', log_ids }, session, decide);
   const outcomes = wait ? await outcomesOf(messages, session) : undefined;
   if (json) terminal.print(`${JSON.stringify({ results, ...(outcomes && { outcomes }) })}\n`);
   else {

@@ -81,7 +81,7 @@ function parseOperationId(text: string): string {
 async function dryRun(request: NewOperation, session: Session): Promise<number> {
   const run = replayRun(session, createMemoryOperations());
   const { preview = NOTHING, sample: log_ids } = await previewed(await run.create(request), run);
-  const sample = await sampleOf(log_ids, session);
+  const sample = await sampleOf(log_ids.slice(0, SHOWN), session);
   const { matched, excluded, taken } = preview;
   const result = { dry_run: true, matched, excluded, sent: 0, to_send: taken, sample };
   printResult(session, result, () =>
@@ -105,7 +105,7 @@ async function carryOut(
   // The operator confirms counts. With --yes there is nothing to confirm, and the counts come at the end.
   if (!yes) {
     const to_send = counts.taken - progress.taken;
-    const sample = await sampleOf(operation.sample, session, operation_id);
+    const sample = await sampleOf(operation.sample.slice(0, SHOWN), session, operation_id);
     terminal.say(describePreview({ counts, to_send, sample }, terminal.colors));
     if (to_send > 0 && !(await isConfirmed(operation, to_send, run, session))) return 0;
   }
@@ -159,6 +159,9 @@ interface Preview {
 }
 
 /** The first few that a replay takes, as they are now, without those that it has taken already. */
+/** Notifications that a preview shows. */
+const SHOWN = 5;
+
 async function sampleOf(
   log_ids: readonly string[],
   { rows, clock }: Pick<Session, 'rows' | 'clock'>,

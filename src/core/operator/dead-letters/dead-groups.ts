@@ -1,5 +1,5 @@
 import type { Channel } from '../../model/channels.ts';
-import { type ErrorType, policyOf } from '../../model/error-types.ts';
+import { type ErrorType, remedyOf } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { failedAt } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
@@ -72,12 +72,6 @@ function groupOf(members: readonly Member[]): DeadGroup | undefined {
     error_message: error_message ? withoutAddresses(error_message) : null,
     response_code: response_code ?? null,
     sample: newestFirst.slice(0, SAMPLE).map(({ row }) => row.log_id),
-    remedy: remedyOf(failure_reason, error_type),
+    remedy: remedyOf(failure_reason, error_type, channel),
   };
-}
-
-/** What ended it says when to give up; what failed last says what to repair. */
-function remedyOf(failure_reason: ErrorType, error_type: ErrorType | undefined): string {
-  return policyOf(error_type !== undefined && policyOf(error_type).class === 'permanent' ? error_type : failure_reason)
-    .remedy;
 }

@@ -37,7 +37,7 @@ export const CLAIM_MS = 15_000;
 const MOST_ROWS = 100;
 /** The seconds of its rate that a page holds: the rate holds for every second, and a pause is followed soon. */
 const PAGE_SECONDS = 1;
-const SAMPLE = 5;
+const SAMPLE = 100;
 
 /** `ended`: nothing is left to do. `stopped`: it was interrupted, and goes on when it is run again. `busy`: elsewhere. */
 export type RunResult = 'ended' | 'stopped' | 'busy';

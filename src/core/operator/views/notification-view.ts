@@ -1,5 +1,5 @@
 import { OUT_OF_TIME } from '../../delivery/ports.ts';
-import { policyOf } from '../../model/error-types.ts';
+import { policyOf, remedyOf } from '../../model/error-types.ts';
 import { createdAt } from '../../model/history-index.ts';
 import { asNotification, type ForeignRow, type RetryRecord } from '../../model/notification.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
@@ -84,9 +84,10 @@ export function datedView(row: ForeignRow, now: Date): NotificationView {
 
 /** What a person should do about the failure. Null when nothing is left to do. */
 export function remedyFor(row: ForeignRow): string | null {
-  const { send_status, failure_reason, error_type } = asNotification(row);
+  const { send_status, failure_reason, error_type, channel } = asNotification(row);
   const cause = failure_reason ?? error_type;
-  return send_status === 'SUCCESS' || cause === undefined ? null : policyOf(cause).remedy;
+  if (send_status === 'SUCCESS' || cause === undefined) return null;
+  return failure_reason === undefined ? policyOf(cause).remedy : remedyOf(failure_reason, error_type, channel);
 }
 
 function shownValue(name: string, value: unknown): unknown {

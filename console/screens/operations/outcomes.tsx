@@ -1,0 +1,73 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { OperationView } from '../../../src/operator-service/contract/operations.ts';
+import { useRead } from '../../data/use-read.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { count } from '../../parts/time.tsx';
+
+const OUTCOMES = [
+  { name: 'delivered', one: 'delivered', tone: 'good' },
+  { name: 'waiting', one: 'on its way', many: 'on their way', tone: 'wait' },
+  { name: 'dead', one: 'dead again', tone: 'bad' },
+  { name: 'stopped', one: 'stopped', tone: 'none' },
+] as const;
+/** Links per outcome. */
+const LINKS = 5;
+/** Milliseconds between two looks, while something is on its way. */
+const LOOK_MS = 5_000;
+
+/** Where what it took stands now, with the way to each. */
+export function Outcomes({ operation, open }: { readonly operation: OperationView; readonly open: boolean }) {
+  const [asked, setAsked] = useState(open);
+  const [settled, setSettled] = useState(false);
+  const { operation_id, progress, status, kind } = operation;
+  const { data } = useRead(
+    'GET /api/operations/{operation_id}',
+    { operation_id },
+    {},
+    { when: asked, every: settled ? 0 : LOOK_MS },
+  );
+  const outcomes = data?.outcomes;
+  const isSettled = outcomes?.waiting.length === 0 && status !== 'running';
+  useEffect(() => setSettled(isSettled), [isSettled]);
+  if (progress.taken === 0) return null;
+  if (!asked)
+    return (
+      <div class="group-line">
+        <button type="button" class="link-button" onClick={() => setAsked(true)}>
+          What became of them
+          <span class="visually-hidden"> in {operation_id}</span>
+        </button>
+      </div>
+    );
+  if (!outcomes) return null;
+  const part = outcomes.looked_at < progress.taken ? ` of the first ${count(outcomes.looked_at)}` : '';
+  return (
+    <div class="group-line">
+      <span class="group-label">What became of them</span>
+      <ul class="outcomes" aria-label="What became of them">
+        {OUTCOMES.filter(({ name }) => outcomes[name].length > 0).map(({ name, tone, ...words }) => (
+          <li key={name}>
+            <Badge tone={tone}>
+              {`${count(outcomes[name].length)}${part} ${wordFor(words, outcomes[name].length, kind)}`}
+            </Badge>
+            <span class="samples">
+              {outcomes[name].slice(0, LINKS).map((log_id) => (
+                <a key={log_id} class="mono" href={`/notifications/${encodeURIComponent(log_id)}`}>
+                  {log_id}
+                </a>
+              ))}
+              {outcomes[name].length > LINKS && (
+                <span class="faint">and {count(outcomes[name].length - LINKS)} more</span>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function wordFor({ one, many = one }: { readonly one: string; readonly many?: string }, number: number, kind: string) {
+  if (one === 'dead again' && kind !== 'redrive') return 'dead';
+  return number === 1 ? one : many;
+}

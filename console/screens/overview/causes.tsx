@@ -1,0 +1,95 @@
+import { useContext, useState } from 'preact/hooks';
+import { WITHOUT } from '../../../src/operator-service/contract/choices.ts';
+import type { CauseFigures } from '../../../src/operator-service/contract/overview.ts';
+import { SessionContext } from '../../data/session.ts';
+import { hrefOf } from '../../navigation/router.ts';
+import { count } from '../../parts/time.tsx';
+import { causeWord, channelName, plural } from '../../parts/words.ts';
+import { NewOperation } from '../operations/new-operation.tsx';
+
+/** Most causes that the overview lists; all are on the screen of dead letters. */
+const SHOWN = 8;
+
+interface CausesProps {
+  readonly causes: readonly CauseFigures[];
+  readonly complete: boolean;
+}
+
+/** Why notifications are dead, by the provider that refuses them, each with what to do and the button that does it. */
+export function Causes({ causes, complete }: CausesProps) {
+  const { role } = useContext(SessionContext);
+  const [asked, setAsked] = useState<CauseFigures>();
+  if (causes.length === 0) return null;
+  const more = causes.length - SHOWN;
+  return (
+    <section class="panel" aria-labelledby="causes">
+      <header class="panel-head">
+        <h2 id="causes">Why they are dead</h2>
+        <a href="/dead-letters">All dead letters</a>
+      </header>
+      <ul class="providers">
+        {[...Map.groupBy(causes.slice(0, SHOWN), ({ channel }) => channel)].map(([channel, own]) => (
+          <li key={channel}>
+            <h3>
+              {channelName(channel)}{' '}
+              <span class="faint">{count(own.reduce((sum, cause) => sum + cause.count, 0))}</span>
+            </h3>
+            <ul class="causes">
+              {own.map((cause) => (
+                <Cause key={keyOf(cause)} cause={cause} {...(role === 'operator' && { onRedrive: setAsked })} />
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+      {(more > 0 || !complete) && (
+        <p class="panel-foot faint">
+          {complete
+            ? `${plural(more, 'more cause')} under dead letters.`
+            : 'Only the newest dead notifications were read: the counts are lower bounds.'}
+        </p>
+      )}
+      {asked !== undefined && (
+        <NewOperation filter={filterOf(asked)} kinds={['redrive']} onClose={() => setAsked(undefined)} />
+      )}
+    </section>
+  );
+}
+
+interface CauseProps {
+  readonly cause: CauseFigures;
+  readonly onRedrive?: (cause: CauseFigures) => void;
+}
+
+function Cause({ cause, onRedrive }: CauseProps) {
+  const { channel, integration } = cause;
+  const error = cause.error_type ?? cause.failure_reason;
+  return (
+    <li class="cause">
+      <span class="cause-count">{count(cause.count)}</span>
+      <span class="cause-what">
+        <a href={hrefOf('/dead-letters', { channel })}>{causeWord(error)}</a> <code class="faint">{error}</code>
+        {integration !== null && <code class="faint">{integration}</code>}
+        <span class="cause-remedy soft">{cause.remedy}</span>
+      </span>
+      {onRedrive !== undefined && (
+        <button type="button" class="button" onClick={() => onRedrive(cause)}>
+          Redrive
+          <span class="visually-hidden">
+            {' '}
+            {plural(cause.count, 'notification')} of {channelName(channel)}, {error}
+          </span>
+        </button>
+      )}
+    </li>
+  );
+}
+
+function keyOf({ channel, failure_reason, error_type, integration }: CauseFigures): string {
+  return JSON.stringify([channel, failure_reason, error_type, integration]);
+}
+
+/** What the group of dead letters with this cause is made of. */
+function filterOf({ channel, failure_reason, error_type, integration }: CauseFigures) {
+  return { channel, failure_reason, last_error: error_type ?? WITHOUT, integration: integration ?? WITHOUT } as const;
+}
