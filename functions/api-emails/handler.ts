@@ -1,13 +1,22 @@
 import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createDryRunStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
+import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
+import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
+import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
-import { renderingsOnFirstEmail, schedulesOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
+import {
+  partsOnFirstEmail,
+  renderingsOnFirstEmail,
+  schedulesOnFirstEmail,
+  sesOnFirstEmail,
+} from '../shared/newsletter/on-first-email.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
@@ -25,10 +34,16 @@ function bind() {
   const client = createApiDynamoDb();
   const shared = bindNewsletter(env, client, observability);
   const { clock } = shared;
-  const { sealer } = createSecretsAndKeys(env, client);
+  const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const budgets = createPacingStore(client, env.PIPELINE_STATE_TABLE);
   const deps: EmailRouteDeps & ApiDeps = {
     ...shared,
+    candidates: createCandidateReader(
+      createMemberStore(client, env.MEMBERS_TABLE, clock),
+      createMemberSealing(sealer, hashKey),
+    ),
+    parts: partsOnFirstEmail(),
+    dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),

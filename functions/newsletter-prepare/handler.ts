@@ -1,9 +1,11 @@
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createDryRunStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
+import { continueDryRun, type RequestDryRunDeps } from '../../src/core/newsletter/lifecycle/dry-run.ts';
 import { countEmail, type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
@@ -15,13 +17,20 @@ import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
-/** Counts the members of an email, or starts its job: lock, preparation, first batches. */
-export function createHandler(deps: Omit<StartDeps, 'remaining_ms'>, observability: Pick<Observability, 'logger'>) {
+type PrepareFunctionDeps = Omit<StartDeps, 'remaining_ms'> & RequestDryRunDeps;
+
+/** Counts the members of an email, starts its job (lock, preparation, first batches), or goes on with a dry run. */
+export function createHandler(deps: PrepareFunctionDeps, observability: Pick<Observability, 'logger'>) {
   const { logger } = observability;
   const run = async ({ kind, email_id }: PrepareMessage, remaining_ms: () => number): Promise<void> => {
     if (kind === 'count') {
       const email_count = await countEmail(email_id, deps);
       logger.info('email counted', { email_id, email_count });
+      return;
+    }
+    if (kind === 'dry-run') {
+      const run = await continueDryRun(email_id, { ...deps, remaining_ms });
+      logger.info('dry run', { email_id, members: run?.progress.members, done: run?.result !== undefined });
       return;
     }
     logger.info('email job', { email_id, ...(await startEmail(email_id, { ...deps, remaining_ms })) });
@@ -36,8 +45,9 @@ function bind() {
   const shared = bindNewsletter(env, client, observability);
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const { clock } = shared;
-  const deps: Omit<StartDeps, 'remaining_ms'> = {
+  const deps: PrepareFunctionDeps = {
     ...shared,
+    dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),
     chunks: createChunkStore(client, {
       table: env.EMAIL_RECIPIENTS_TABLE,
       sealer,

@@ -12,6 +12,7 @@ import type { IntakeApi } from './intake/intake-api.ts';
 import { type Channels, laneUrls } from './lanes/lane-queues.ts';
 import type { Alerts } from './monitoring/alerts.ts';
 import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
+import { newsletterConfigurationSet } from './newsletter/newsletter-sending.ts';
 import type { Outcomes } from './outcomes/outcomes.ts';
 import type { Encryption } from './storage/encryption.ts';
 import type { NewsletterTables } from './storage/newsletter-tables.ts';
@@ -81,6 +82,12 @@ export class Outputs extends Construct {
         'NewsletterQueues',
         json({ prepare: prepare.queueUrl, send: send.queueUrl, dead_letter: failures.queueUrl }),
         'JSON: URLs of the queues of newsletters',
+      );
+      const set = newsletterConfigurationSet(config);
+      this.output(
+        'NewsletterConfigurationSet',
+        set,
+        'SES configuration set of newsletters that tracks opens and clicks',
       );
       this.output(
         'UncertainMinutes',

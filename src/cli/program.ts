@@ -4,6 +4,7 @@ import { runCommand, writingTo } from '../terminal/run-command.ts';
 import { addAudit } from './commands/console/audit.ts';
 import { addConsole } from './commands/console/console.ts';
 import { addDlqDrop, addDlqList, addDlqRedrive, addDlqShow } from './commands/dead-letters/dead-letters.ts';
+import { addEmailsReplace, addEmailsTest } from './commands/emails/drafts.ts';
 import { addEmailsDecisions, addEmailsList, addEmailsRecipients, addEmailsStatus } from './commands/emails/emails.ts';
 import { addEmailsSend } from './commands/emails/send.ts';
 import { addReconcile } from './commands/indexing/reconcile.ts';
@@ -81,6 +82,8 @@ Examples:
   addMembersUnsuppress(members, context);
   const emails = program.command('emails').description('the mailings of newsletters').usage('<command> [options]');
   addEmailsSend(emails, context);
+  addEmailsTest(emails, context);
+  addEmailsReplace(emails, context);
   addEmailsList(emails, context);
   addEmailsStatus(emails, context);
   addEmailsDecisions(emails, context);

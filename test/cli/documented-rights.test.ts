@@ -116,7 +116,16 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     await email();
     const post = join(ops.directory, 'post.md');
     writeFileSync(post, '# Hello\n\nText');
-    return [['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly']];
+    await ops.json(...(await importOf('emails-send', 'rights-send,send@example.com')));
+    const send = ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly'];
+    return [[...send, '--dry-run'], send];
+  },
+  'emails test': async () => [['emails', 'test', await email(), '--to', 'me@example.com']],
+  'emails replace': async () => {
+    const email_id = await email({ status: 'pending' });
+    const post = join(ops.directory, 'post.md');
+    writeFileSync(post, '# Hello\n\nText');
+    return [['emails', 'replace', email_id, post]];
   },
   'emails list': async () => [['emails', 'list', '--tenant', 'T1']],
   'emails status': async () => [['emails', 'status', await email()]],
@@ -229,11 +238,12 @@ async function startMovingSqs() {
   return server;
 }
 
-/** An SES in which every sender is verified. */
+/** An SES in which every sender is verified, and that takes one mail. */
 async function startSes() {
   const server = await startLoopback();
   server.answer = (response) => {
-    const body = JSON.stringify({ VerifiedForSendingStatus: true, SendingEnabled: true });
+    const BulkEmailEntryResults = [{ Status: 'SUCCESS', MessageId: 'm' }];
+    const body = JSON.stringify({ VerifiedForSendingStatus: true, SendingEnabled: true, BulkEmailEntryResults });
     response.writeHead(200, { 'content-type': 'application/json' }).end(body);
   };
   vi.stubEnv('AWS_ENDPOINT_URL_SESV2', server.url);
@@ -269,6 +279,8 @@ const SERVERS: Readonly<Record<string, readonly [keyof Endpoints, typeof startRe
   reconcile: ['lambda', startReconciler],
   'outcomes resend': ['eventbridge', startBus],
   'emails send': ['ses', startSes],
+  'emails replace': ['ses', startSes],
+  'emails test': ['ses', startSes],
 };
 
 describe('the rights of the operator commands', () => {

@@ -46,6 +46,21 @@ function emailSuite(emails: () => EmailStore): void {
       expect(await emails().read(email.email_id)).toEqual(changed);
     });
 
+    it('replaces row and content together, or neither', async () => {
+      const email = emailRow({ email_id: freshId(), segment: 'status:paid' });
+      await emails().create(email, emailContent());
+      const change = { set: { replaced_at: email.created_at }, remove: ['segment'] } as const;
+      const replaced = await emails().replace(email, change, emailContent({ subject: 'Other' }));
+      expect(replaced).toMatchObject({ version: 2, replaced_at: email.created_at });
+      expect(replaced).not.toHaveProperty('segment');
+      expect(await emails().content(email.email_id)).toEqual(emailContent({ subject: 'Other' }));
+      expect(
+        await emails().replace(email, { set: { segment: 'late' } }, emailContent({ subject: 'Late' })),
+      ).toBeUndefined();
+      expect(await emails().content(email.email_id)).toEqual(emailContent({ subject: 'Other' }));
+      expect(await emails().read(email.email_id)).toEqual(replaced);
+    });
+
     it('lets one of many simultaneous changes win', async () => {
       const email = emailRow({ email_id: freshId() });
       await emails().create(email, emailContent());

@@ -443,6 +443,7 @@ describe('the outputs', () => {
       'LaneQueues',
       'MembersTable',
       'MetricNamespace',
+      'NewsletterConfigurationSet',
       'NewsletterQueues',
       'NewslettersTable',
       'NotificationContentTable',

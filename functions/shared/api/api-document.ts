@@ -38,7 +38,11 @@ const SCHEMAS = {
   DeletedMember: newsletters.deletedMember,
   Resubscription: newsletters.resubscribeSchema,
   Email: emails.emailSchema,
+  ReplacedEmail: emails.replaceSchema,
+  TestedEmail: emails.draftTestSchema,
   AcceptedEmail: answers.acceptedEmail,
+  AcceptedEmailOrDryRun: answers.acceptedOrDryRun,
+  DryRun: answers.dryRunAnswer,
   EmailState: answers.emailState,
   EmailList: answers.emailList,
   EmailBatchList: answers.emailBatchList,
@@ -99,10 +103,13 @@ function named(schema: v.GenericSchema): Json {
 const COMMON: readonly ProblemName[] = ['unauthenticated', 'forbidden', 'too-large', 'rate-limited', 'unavailable'];
 
 function operation(route: ApiRoute): Json {
-  const { key, operation_id, summary, scope, path, query, body, idempotency, answer, problems = [] } = route;
+  const { key, operation_id, summary, scope, path, query, body, idempotency, answer, at_once, problems = [] } = route;
   const content = jsonContent(answer.schema === undefined ? { type: 'object' } : named(answer.schema));
   const { status, description, headers } = answer;
-  const ok = { [status]: { description, content, ...(headers && { headers }) } };
+  const ok = {
+    [status]: { description, content, ...(headers && { headers }) },
+    ...(at_once && { 200: { description: at_once.description, content: jsonContent(named(at_once.schema)) } }),
+  };
   if (scope === 'none') {
     const responses = { ...ok, ...refusals(['rate-limited', 'unavailable']) };
     return { operationId: operation_id, summary, security: [], responses };

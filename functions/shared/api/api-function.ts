@@ -44,6 +44,8 @@ export interface ApiRoute extends Omit<Route<Caller>, 'handle'>, RouteRights {
     readonly schema?: v.GenericSchema;
     readonly headers?: object;
   };
+  /** What it answers with 200 where `answer` is for something else. */
+  readonly at_once?: { readonly description: string; readonly schema: v.GenericSchema };
   /** What it refuses beside what any route does, and beside what its schemas do. */
   readonly problems?: readonly ProblemName[];
   readonly handle: (request: ApiRequest<never, never>) => Promise<Reply>;

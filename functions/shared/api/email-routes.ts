@@ -1,13 +1,9 @@
-import { type PublicationDeps, toPublication } from '../../../src/adapters/api/email-request.ts';
 import {
   batchListQuery,
   emailListQuery,
-  emailSchema,
   recipientListQuery,
   resolveSchema,
-  testSchema,
 } from '../../../src/adapters/api/email-schemas.ts';
-import { emailIdOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import {
   cancelEmail,
@@ -16,11 +12,10 @@ import {
   resumeEmail,
   retryEmail,
 } from '../../../src/core/newsletter/lifecycle/operate.ts';
-import { publishEmail } from '../../../src/core/newsletter/lifecycle/publish.ts';
 import { type ResolveDeps, resolveEmail } from '../../../src/core/newsletter/lifecycle/resolve.ts';
 import type { Email } from '../../../src/core/newsletter/model/email.ts';
-import type { EmailStore, EventStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
-import { sendTestMail, type TestMailDeps } from '../../../src/core/newsletter/sending/test-mail.ts';
+import type { EmailStore, EventStore } from '../../../src/core/newsletter/model/ports.ts';
+import type { TestMailDeps } from '../../../src/core/newsletter/sending/test-mail.ts';
 import { emailSummary, emailView, listBatches, shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientsDeps } from '../../../src/core/newsletter/views/list-recipients.ts';
 import type { Given, Reply } from '../../../src/http/kernel.ts';
@@ -31,7 +26,6 @@ import {
   emailState,
   recipientList,
   resolvedEmail,
-  testResults,
 } from '../../../src/operator-service/contract/emails.ts';
 import {
   batchPlace,
@@ -41,22 +35,20 @@ import {
   recipientPlace,
   toCursor,
 } from '../../../src/operator-service/cursor.ts';
-import { type ApiRoute, REPLAYED, route } from './api-function.ts';
+import { type ApiRoute, route } from './api-function.ts';
 import type { Caller } from './caller.ts';
+import { type DraftRouteDeps, draftRoutes } from './draft-routes.ts';
 
-export interface EmailRouteDeps extends OperateDeps, TestMailDeps {
+export interface EmailRouteDeps extends Omit<OperateDeps, 'queues'>, TestMailDeps, DraftRouteDeps {
+  readonly queues: OperateDeps['queues'];
   readonly emails: EmailStore;
   readonly batches: OperateDeps['batches'] & RecipientsDeps['batches'];
   readonly chunks: ResolveDeps['chunks'] & RecipientsDeps['chunks'];
   readonly events: Pick<EventStore, 'read' | 'list'>;
-  readonly newsletters: Pick<NewsletterStore, 'read'>;
-  readonly senderFault: PublicationDeps['senderFault'];
   /** Mails per second that the account may send now; undefined while it is not known. */
   readonly allowedRate: () => Promise<number | undefined>;
 }
 
-/** Above the longest body of 256 KB, because JSON escapes make a text up to six times as long. */
-const MAX_EMAIL_BYTES = 1024 * 1024 + 512 * 1024;
 const MAX_BYTES = 16 * 1024;
 
 const READ = { scope: 'newsletters:read', max_bytes: MAX_BYTES } as const;
@@ -88,29 +80,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
     });
 
   return [
-    route({
-      ...WRITE,
-      key: 'POST /v1/emails',
-      operation_id: 'publishEmail',
-      summary: "Send an email to a newsletter's members",
-      max_bytes: MAX_EMAIL_BYTES,
-      idempotency: { needed: true, description: 'The same for every try of one request' },
-      body: emailSchema,
-      answer: { status: 202, description: 'The email is stored', schema: acceptedEmail, headers: REPLAYED },
-      problems: ['idempotency-key-reused'],
-      async handle({ caller: { tenant_id }, idempotency_key, body, json }) {
-        const request = body();
-        const ids = { tenant_id, email_id: emailIdOf(tenant_id, idempotency_key), request_hash: requestHash(json()) };
-        const { publication, repeat } = await toPublication(request, ids, {
-          readNewsletter: (newsletter_id) => deps.newsletters.read(tenant_id, newsletter_id),
-          readEmail: emails.read,
-          senderFault: deps.senderFault,
-          now: clock(),
-        });
-        const answer = accepted(await publishEmail(publication, deps));
-        return repeat ? { ...answer, headers: { 'idempotent-replayed': 'true' } } : answer;
-      },
-    }),
+    ...draftRoutes(deps, find),
     route({
       ...READ,
       key: 'GET /v1/emails',
@@ -198,24 +168,6 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       'End an email: whoever has not been sent to is excluded, with the reason `cancelled`',
       cancelEmail,
     ),
-    route({
-      ...WRITE,
-      key: 'POST /v1/emails/{email_id}/test',
-      operation_id: 'testEmail',
-      summary: 'Send the email to up to 10 addresses with sample values, and count none',
-      idempotency: OPTIONAL_KEY,
-      body: testSchema,
-      answer: { status: 200, description: 'One result per address', schema: testResults },
-      problems: ['not-found', 'conflict'],
-      async handle(request) {
-        const { to } = request.body();
-        const email = await find(request);
-        const content = await emails.content(email.email_id);
-        if (content === undefined) throw new Problem('not-found', 'The email has no content any more.');
-        const results = await sendTestMail({ email, content, to }, deps);
-        return { body: { results }, log: { email_id: email.email_id, items: to.length } };
-      },
-    }),
     route({
       ...WRITE,
       key: 'POST /v1/emails/{email_id}/resolve',

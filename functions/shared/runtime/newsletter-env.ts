@@ -45,6 +45,8 @@ const newsletterJob = {
 
 export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, {
   EMAIL_RECIPIENTS_TABLE: name,
+  /** Read by dry runs. */
+  MEMBERS_TABLE: name,
   NEWSLETTERS_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   DATA_KEYS_TABLE: name,

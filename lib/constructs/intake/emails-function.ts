@@ -13,7 +13,7 @@ import { API_TIMEOUT, type NewsletterApiProps } from './intake-api-props.ts';
 /** The function behind the routes of emails: publish, status, operators' decisions, test mails. */
 export function emailsApiFunction(scope: Construct, props: NewsletterApiProps): ServiceFunction {
   const { config, tables, newsletterTables, encryption, newsletterQueues } = props;
-  const { newsletters, emails, batches, recipients } = newsletterTables;
+  const { newsletters, emails, batches, recipients, members } = newsletterTables;
   const bulk = allowBulk(scope, config);
   const schedules = newsletterQueues.scheduleArns;
   const identities = Stack.of(scope).formatArn({ service: 'ses', resource: 'identity', resourceName: '*' });
@@ -25,6 +25,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterApiProps): 
     environment: {
       ...jobEnvironment({ config, newsletterTables, queues: newsletterQueues }),
       EMAIL_RECIPIENTS_TABLE: recipients.tableName,
+      MEMBERS_TABLE: members.tableName,
       NEWSLETTERS_TABLE: newsletters.tableName,
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
       DATA_KEYS_TABLE: tables.dataKeys.tableName,
@@ -42,6 +43,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterApiProps): 
       allow(['dynamodb:Query'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
       allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
       allow(['dynamodb:GetItem'], [newsletters.tableArn]),
+      allow(['dynamodb:Query'], [members.tableArn]),
       countRequests(tables.pipelineState),
       useBudgets(tables.pipelineState),
       useTableKey(encryption.dataKey),

@@ -157,7 +157,9 @@ export class IntakeApi extends Construct {
     route(GET, '/v1/emails', emails);
     route(POST, '/v1/emails', emails);
     route(GET, '/v1/emails/{email_id}', emails);
-    for (const list of ['batches', 'recipients']) route(GET, `/v1/emails/{email_id}/${list}`, emails);
+    route(PUT, '/v1/emails/{email_id}', emails);
+    route(POST, '/v1/emails/test', emails);
+    for (const list of ['batches', 'recipients', 'dry-run']) route(GET, `/v1/emails/{email_id}/${list}`, emails);
     for (const verb of ['retry', 'pause', 'resume', 'cancel', 'test', 'resolve']) {
       route(POST, `/v1/emails/{email_id}/${verb}`, emails);
     }

@@ -70,7 +70,8 @@ export class NewsletterJob extends Construct {
         RECIPIENT_DAYS: String(config.newsletter.recipientDays),
       } satisfies NewsletterPrepareEnv,
       permissions: [
-        allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+        // The result of a dry run is an item of its own.
+        allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
         allow(
           ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:BatchWriteItem'],
           [batches.tableArn],

@@ -9,9 +9,9 @@ import { fromAddress } from '../../core/newsletter/sending/send-deps.ts';
 import { ALL_PARTS } from '../../core/newsletter/sending/test-mail.ts';
 import { ConversionTooSlowError } from '../content/conversion-timeout.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
-import { type emailSchema, MAX_BODY } from './email-schemas.ts';
+import { MAX_BODY, type replaceSchema } from './email-schemas.ts';
 
-export type EmailRequest = v.InferOutput<typeof emailSchema>;
+export type EmailRequest = v.InferOutput<typeof replaceSchema>;
 
 export interface PublicationDeps {
   readonly readNewsletter: (newsletter_id: string) => Promise<Newsletter | undefined>;

@@ -13,42 +13,50 @@ const MAX_WINDOW = 7 * 24 * 60;
 const WINDOW = `must be a whole number of minutes, 1 to ${MAX_WINDOW}`;
 const MAX_TEST_ADDRESSES = 10;
 
+const emailEntries = {
+  newsletter_id: newsletterId,
+  subject: v.pipe(line(500), v.description('May have merge fields, such as {first_name, "there"}')),
+  body: v.pipe(
+    text(MAX_BODY),
+    v.description('At most 256 KB. May have merge fields, and parts for some members: <div data-gh-segment="…">'),
+  ),
+  format: v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`),
+  segment: v.optional(
+    v.pipe(text(2_000), v.description('NQL, such as status:paid+label:vip. Default: every subscribed member')),
+  ),
+  scheduled_at: v.optional(v.pipe(moment, v.description('When to send it. Default: at once. At most a year ahead'))),
+  delivery_window_minutes: v.optional(
+    v.pipe(
+      v.number(WINDOW),
+      v.integer(WINDOW),
+      v.minValue(1, WINDOW),
+      v.maxValue(MAX_WINDOW, WINDOW),
+      v.description('Minutes over which the batches are spread'),
+    ),
+  ),
+};
+
 export const emailSchema = v.strictObject(
   {
-    newsletter_id: newsletterId,
-    subject: v.pipe(line(500), v.description('May have merge fields, such as {first_name, "there"}')),
-    body: v.pipe(
-      text(MAX_BODY),
-      v.description('At most 256 KB. May have merge fields, and parts for some members: <div data-gh-segment="…">'),
-    ),
-    format: v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`),
-    segment: v.optional(
-      v.pipe(text(2_000), v.description('NQL, such as status:paid+label:vip. Default: every subscribed member')),
-    ),
-    scheduled_at: v.optional(v.pipe(moment, v.description('When to send it. Default: at once. At most a year ahead'))),
-    delivery_window_minutes: v.optional(
+    ...emailEntries,
+    dry_run: v.optional(
       v.pipe(
-        v.number(WINDOW),
-        v.integer(WINDOW),
-        v.minValue(1, WINDOW),
-        v.maxValue(MAX_WINDOW, WINDOW),
-        v.description('Minutes over which the batches are spread'),
+        v.boolean('must be true or false'),
+        v.description('Say who would get it and who would not, and why; nothing is sent'),
       ),
     ),
   },
   objectMessage,
 );
+export const replaceSchema = v.strictObject(emailEntries, objectMessage);
 
-export const testSchema = v.strictObject(
-  {
-    to: v.pipe(
-      v.array(address, 'must be a list'),
-      v.minLength(1, `must have 1 to ${MAX_TEST_ADDRESSES} addresses`),
-      v.maxLength(MAX_TEST_ADDRESSES, `must have 1 to ${MAX_TEST_ADDRESSES} addresses`),
-    ),
-  },
-  objectMessage,
+const to = v.pipe(
+  v.array(address, 'must be a list'),
+  v.minLength(1, `must have 1 to ${MAX_TEST_ADDRESSES} addresses`),
+  v.maxLength(MAX_TEST_ADDRESSES, `must have 1 to ${MAX_TEST_ADDRESSES} addresses`),
 );
+export const testSchema = v.strictObject({ to }, objectMessage);
+export const draftTestSchema = v.strictObject({ ...emailEntries, to }, objectMessage);
 
 export const resolveSchema = v.strictObject(
   { action: v.picklist(['resend', 'leave'], 'must be one of resend, leave') },

@@ -29,6 +29,7 @@ const outputs = v.object({
   NewsletterQueues: v.optional(json(v.object({ prepare: text, send: text }))),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
   RetryPolicy: retryPolicyFromJson,
+  NewsletterConfigurationSet: v.optional(text),
   /** Absent from stacks that were deployed before a resend waited. */
   UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
   DataKeysTable: text,
@@ -81,6 +82,7 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
     dead_letter_queues: ofStage(CHANNELS, rest.DeadLetterQueues, LACKS.channel),
     sweep_interval_seconds: rest.SweepIntervalSeconds,
     retry_policy: rest.RetryPolicy,
+    newsletter_configuration_set: rest.NewsletterConfigurationSet,
     uncertain_minutes: rest.UncertainMinutes,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
     operator: async () => (await import('./caller-identity.ts')).callerIdentity(env),

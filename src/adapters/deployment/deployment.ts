@@ -30,6 +30,8 @@ export interface Deployment {
   readonly sweep_interval_seconds: number;
   /** The policy as deployed. A local runtime may run with a shorter base interval. */
   readonly retry_policy: RetryPolicy;
+  /** The configuration set of newsletters that tracks opens and clicks. Absent: no newsletters, or deployed before. */
+  readonly newsletter_configuration_set?: string | undefined;
   /** How long a recipient must have been uncertain before `resend` takes it. Absent: deployed before it was set. */
   readonly uncertain_minutes?: number | undefined;
   /**

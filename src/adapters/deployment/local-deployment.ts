@@ -44,6 +44,7 @@ const endpointsFile = v.object({
   stack: v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
     RetryPolicy: retryPolicyFromJson,
+    NewsletterConfigurationSet: v.optional(text),
     /** Absent in the file of an older runtime. */
     UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
     OutcomesBus: v.optional(text),
@@ -100,6 +101,7 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
     newsletter_queues: newsletterQueues(file.stack.NewsletterQueues),
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
     retry_policy: file.stack.RetryPolicy,
+    newsletter_configuration_set: file.stack.NewsletterConfigurationSet,
     uncertain_minutes: file.stack.UncertainMinutes,
     secrets_file: file.secrets_file,
     metricHistory: async () => {

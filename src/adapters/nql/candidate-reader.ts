@@ -14,7 +14,7 @@ export function createCandidateReader(
     async *pages(email, after) {
       for await (const page of candidates(members, await audienceOf(email), after)) {
         const opened = await Promise.all(page.candidates.map((candidate) => openCandidate(candidate, sealing)));
-        yield { position: page.email_hash, candidates: opened };
+        yield { position: page.email_hash, members: page.members, candidates: opened };
       }
     },
     async count(email) {

@@ -49,8 +49,8 @@ export function createPartSegments(): PartSegments {
 export function createRenderings(): Renderings {
   const made = new Map<string, Promise<Rendering>>();
   return {
-    of({ email_id }, content, { rendering }) {
-      const key = `${email_id} ${rendering}`;
+    of({ email_id, replaced_at = '' }, content, { rendering }) {
+      const key = `${email_id} ${replaced_at} ${rendering}`;
       const found = made.get(key) ?? render(content, rendering);
       made.delete(key);
       made.set(key, found);

@@ -5,7 +5,11 @@ const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** Unknown keys, which a later version may add, are ignored. */
-const prepareMessage = v.object({ version: v.literal(1), kind: v.picklist(['count', 'start']), email_id: id });
+const prepareMessage = v.object({
+  version: v.literal(1),
+  kind: v.picklist(['count', 'start', 'dry-run']),
+  email_id: id,
+});
 
 const entryOutcome = v.object({
   n: whole,

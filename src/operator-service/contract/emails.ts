@@ -127,6 +127,30 @@ export const recipientList = v.strictObject({
   next_cursor: nextCursor,
 });
 
+export const dryRunAnswer = v.strictObject({
+  dry_run: v.literal(true),
+  email_id: v.pipe(v.string(), v.description('The id that the email would have')),
+  status: v.picklist(['running', 'done']),
+  members: v.exactOptional(v.pipe(count, v.description('While it runs: members that were looked at'))),
+  recipients: v.exactOptional(v.pipe(count, v.description('Who would get a mail'))),
+  excluded: v.exactOptional(count),
+  excluded_by_reason: v.exactOptional(byReason),
+  renderings: v.exactOptional(
+    v.array(
+      v.strictObject({
+        segments: v.pipe(v.array(v.string()), v.description('Segments of the parts that are shown')),
+        recipients: count,
+      }),
+    ),
+  ),
+  missing_fields: v.exactOptional(
+    v.pipe(byReason, v.description('Recipients without a value, by merge field without a fallback')),
+  ),
+  error: v.exactOptional(v.pipe(v.string(), v.description('Why it would not be sent at all'))),
+});
+
+export const acceptedOrDryRun = v.union([acceptedEmail, dryRunAnswer]);
+
 export const testResults = v.strictObject({
   results: v.array(
     v.strictObject({

@@ -18,13 +18,14 @@ import { createIntakeStore, createReportStore } from '../../../src/adapters/dyna
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
-import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createDryRunStore, createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createEventStore } from '../../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createOperatorRows } from '../../../src/adapters/dynamodb/table/guarded-update.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
-import { createRenderings } from '../../../src/adapters/post/post-renderer.ts';
+import { createCandidateReader } from '../../../src/adapters/nql/candidate-reader.ts';
+import { createPartSegments, createRenderings } from '../../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import type { ForeignRow } from '../../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
@@ -255,12 +256,14 @@ function emailRouteDeps({
   client,
   tables,
   sealer,
+  hashKey,
   clock,
   faults,
 }: {
   readonly client: Awaited<ReturnType<typeof startTestDynamoDb>>['client'];
   readonly tables: Awaited<ReturnType<typeof createTables>>;
   readonly sealer: ReturnType<typeof sealerOn>;
+  readonly hashKey: () => Promise<string>;
   readonly clock: () => Date;
   readonly faults: { readonly queues?: Partial<EmailRouteDeps['queues']> };
 }) {
@@ -297,6 +300,12 @@ function emailRouteDeps({
       },
     },
     renderings: createRenderings(),
+    parts: createPartSegments(),
+    candidates: createCandidateReader(
+      createMemberStore(client, tables.members, clock),
+      createMemberSealing(sealer, hashKey),
+    ),
+    dry_runs: createDryRunStore(client, tables.emails, clock),
     senderFault: async (from) =>
       unverified.has(from) ? `SES has not verified the sender of this newsletter.` : undefined,
     allowedRate: async () => 14,

@@ -66,7 +66,11 @@ export class JobWorld {
   }
 
   give(...pages: readonly (readonly PreparedCandidate[])[]): void {
-    this.pages = pages.map((candidates, i) => ({ position: String(i), candidates }));
+    this.pages = pages.map((candidates, i) => ({
+      position: String(i),
+      members: candidates.length,
+      candidates,
+    }));
   }
 
   advance(ms: number): void {

@@ -1,13 +1,20 @@
-import { type DynamoDBClient, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type DynamoDBClient,
+  PutItemCommand,
+  QueryCommand,
+  TransactionCanceledException,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
+import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { ifConditionHolds } from '../table/single-item.ts';
+import { ifConditionHolds, isConflict, updateExpression } from '../table/single-item.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from './newsletter-tables.ts';
-import { changeVersioned, readVersioned } from './versioned-item.ts';
+import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
 
 const PAGE = 50;
 const ROW = 'row';
@@ -71,6 +78,29 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
         fromItem: toEmail,
       }),
 
+    async replace(email, { set, remove = [] }, content) {
+      const { email_id, version, expires_at } = email;
+      const next = { ...set, updated_at: clock().toISOString(), version: version + 1 };
+      const { expression, names, values } = updateExpression({ set: next, remove: remove.map(String) });
+      const Update = {
+        TableName: table,
+        Key: keyOf(email_id, ROW),
+        UpdateExpression: expression,
+        ConditionExpression: '#version = :was',
+        ExpressionAttributeNames: { ...names, '#version': 'version' },
+        ExpressionAttributeValues: { ...values, ':was': { N: String(version) } },
+      };
+      const Put = { TableName: table, Item: toItem({ ...content, email_id, part: CONTENT, expires_at }) };
+      try {
+        await client.send(new TransactWriteItemsCommand({ TransactItems: [{ Update }, { Put }] }));
+      } catch (error) {
+        if (error instanceof TransactionCanceledException && isConflict(error)) return undefined;
+        throw error;
+      }
+      const item = await readVersioned(client, table, keyOf(email_id, ROW));
+      return item && toEmail(item);
+    },
+
     async list(tenant_id, cursor) {
       const { Items = [], LastEvaluatedKey } = await client.send(
         new QueryCommand({
@@ -118,4 +148,27 @@ function cursorKey(tenant_id: string, cursor: string): Item {
 function toEmail(item: Item): Email {
   const { part: _, ...email } = unmarshall(item);
   return email as Email;
+}
+
+const DRY_RUN = 'dry-run';
+/** Days for which the result of a dry run is kept. */
+const DRY_RUN_DAYS = 1;
+
+/** DryRunStore on the table emails, beside what would be the rows of the email. */
+export function createDryRunStore(client: DynamoDBClient, table: string, clock: Clock): DryRunStore {
+  return {
+    async put({ email_id, ...run }) {
+      const expires_at = expiresAt(clock(), DRY_RUN_DAYS);
+      // In one attribute: an item with tenant and time would be in the index of the tenant's emails.
+      const Item = toItem({ email_id, part: DRY_RUN, run, expires_at });
+      await client.send(new PutItemCommand({ TableName: table, Item }));
+    },
+    async read(email_id) {
+      const item = await readVersioned(client, table, { email_id: { S: email_id }, part: { S: DRY_RUN } });
+      if (item === undefined) return undefined;
+      const { run, expires_at } = unmarshall(item);
+      // DynamoDB removes what has expired within days, not at once.
+      return Number(expires_at) * 1000 > clock().getTime() ? ({ email_id, ...run } as KeptDryRun) : undefined;
+    },
+  };
 }

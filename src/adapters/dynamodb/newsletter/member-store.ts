@@ -12,7 +12,7 @@ import type { StoredMember } from '../../../core/newsletter/model/member.ts';
 import { leftAddresses, type MemberPlace, type MemberStore } from '../../../core/newsletter/model/ports.ts';
 import { chunks, GatheredError } from '../../batching/gather.ts';
 import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
-import { ifConditionHolds } from '../table/single-item.ts';
+import { ifConditionHolds, isConflict } from '../table/single-item.ts';
 import { createAddressFacts, factsColumns, readAddress, readAddresses } from './address-pages.ts';
 import {
   markExpiry,
@@ -222,10 +222,4 @@ function applied(result: StatementResult | GatheredError | undefined): boolean {
   if (result instanceof GatheredError) throw result.cause;
   if (result?.applied === false && result.invalid !== undefined) throw new Error(result.invalid);
   return result?.applied === true;
-}
-
-/** Whether a transaction failed only because another write came first. */
-function isConflict({ CancellationReasons = [] }: TransactionCanceledException): boolean {
-  const codes = CancellationReasons.map(({ Code = 'None' }) => Code).filter((code) => code !== 'None');
-  return codes.length > 0 && codes.every((code) => code === 'ConditionalCheckFailed' || code === 'TransactionConflict');
 }

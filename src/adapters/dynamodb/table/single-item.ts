@@ -1,4 +1,9 @@
-import { ConditionalCheckFailedException, type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  type TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
 import type { NotificationRow } from '../../../core/model/notification.ts';
 import { gather } from '../../batching/gather.ts';
 import { getItems, MAX_GETS } from './batch.ts';
@@ -70,4 +75,10 @@ export function createRowReader(
     },
     { max: MAX_GETS },
   );
+}
+
+/** Whether a transaction failed only because another write came first. */
+export function isConflict({ CancellationReasons = [] }: TransactionCanceledException): boolean {
+  const codes = CancellationReasons.map(({ Code = 'None' }) => Code).filter((code) => code !== 'None');
+  return codes.length > 0 && codes.every((code) => code === 'ConditionalCheckFailed' || code === 'TransactionConflict');
 }

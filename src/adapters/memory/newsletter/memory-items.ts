@@ -134,6 +134,11 @@ export class MemoryEmails {
     content: async (email_id) => this.#contents.get(email_id),
     change: async (email, { set, remove = [] }) =>
       this.#rows.change(email.email_id, email, { set: { ...set, updated_at: this.#now() }, remove }),
+    replace: async (email, change, content) => {
+      const changed = await this.emails.change(email, change);
+      if (changed !== undefined) this.#contents.set(email.email_id, structuredClone(content));
+      return changed;
+    },
     list: async (tenant_id, cursor) => {
       const place = ({ created_at, email_id }: Email) => `${created_at} ${email_id}`;
       const all = this.#rows

@@ -1,84 +1,16 @@
-import { readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
-import { SESv2Client } from '@aws-sdk/client-sesv2';
-import { type Command, InvalidArgumentError } from 'commander';
-import * as v from 'valibot';
-import { type EmailRequest, toPublication } from '../../../adapters/api/email-request.ts';
-import { emailSchema } from '../../../adapters/api/email-schemas.ts';
-import { emailIdOf, requestHash } from '../../../adapters/api/idempotency.ts';
-import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
-import { parseTime } from '../../../core/model/time.ts';
+import type { Command } from 'commander';
+import { emailIdOf } from '../../../adapters/api/idempotency.ts';
 import { publishEmail } from '../../../core/newsletter/lifecycle/publish.ts';
-import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
-import { check } from '../../../http/check.ts';
 import { emailAccess } from '../../../operator-service/emails.ts';
-import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { unreadableFile } from '../../../terminal/unreadable-file.ts';
-import {
-  type CliContext,
-  faultInOptions,
-  newsletterNotFound,
-  onDeployment,
-  type Session,
-} from '../../session/session.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { showDryRun } from './drafts.ts';
+import { type PostOptions, parseAt, publicationOf } from './post.ts';
 
-const FORMATS: Readonly<Record<string, EmailFormat>> = {
-  '.md': 'markdown',
-  '.markdown': 'markdown',
-  '.html': 'html',
-  '.htm': 'html',
-  '.txt': 'text',
-};
-
-interface Post {
-  readonly subject: string;
-  readonly body: string;
-  readonly format: EmailFormat;
-}
-
-/** Reads a post: the subject is `subject:` of its front matter, or the first heading of Markdown. @throws OperatorError */
-async function readPost(path: string): Promise<Post> {
-  const format = FORMATS[extname(path).toLowerCase()];
-  if (format === undefined) throw wrong(`${path}: a post is a file .md, .html or .txt.`);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    throw wrong(unreadableFile(path, cause));
-  }
-  return parsePost(text, format, path);
-}
-
-export function parsePost(text: string, format: EmailFormat, path: string): Post {
-  const normal = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
-  const [matter = '', head = ''] = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(normal) ?? [];
-  const body = normal.slice(matter.length).trim();
-  const named = /^subject:\s*(.+)$/m
-    .exec(head)?.[1]
-    ?.trim()
-    .replace(/^(["'])(.*)\1$/, '$2');
-  const heading = format === 'markdown' ? /^#\s+(.+?)\s*#*$/m.exec(body)?.[1] : undefined;
-  const subject = named ?? heading;
-  if (subject === undefined || subject === '') {
-    throw wrong(`${path} has no subject: begin the file with three lines: ---, subject: …, ---.`);
-  }
-  if (body === '') throw wrong(`${path} has no text.`);
-  return { subject, body, format };
-}
-
-function wrong(message: string): OperatorError {
-  return new OperatorError(message, EXIT_USAGE);
-}
-
-interface SendOptions {
-  readonly tenant: string;
-  readonly newsletter: string;
-  readonly segment?: string;
-  readonly scheduledAt?: string;
-  readonly window?: number;
+interface SendOptions extends PostOptions {
   readonly idempotencyKey?: string;
+  readonly dryRun?: boolean;
 }
 
 export function addEmailsSend(emails: Command, context: CliContext): void {
@@ -91,6 +23,7 @@ export function addEmailsSend(emails: Command, context: CliContext): void {
     .option('--scheduled-at <TIME>', 'when to send it, such as 2026-12-01T09:00:00Z; at once by default', parseAt)
     .option('--window <MINUTES>', 'spread it over this many minutes', parseCount)
     .option('--idempotency-key <KEY>', 'send the same post once more: each key stands for one sending')
+    .option('--dry-run', 'say who would get it, who would not and why; nothing is sent or stored')
     .description("send a post to a newsletter's members")
     .addHelpText(
       'after',
@@ -104,60 +37,17 @@ Example:
   onDeployment<SendOptions>(command, context, (session, options, [file = '']) => send(session, file, options));
 }
 
-/** A time with its zone. */
-function parseAt(text: string): string {
-  const time = v.is(v.pipe(v.string(), v.isoTimestamp()), text) ? parseTime(text) : undefined;
-  if (time === undefined) throw new InvalidArgumentError('It must be a time such as 2026-12-01T09:00:00Z.');
-  return time.toISOString();
-}
-
-/** Why SES would refuse a sender. A local runtime without an SES takes any. */
-function senderFaultOf({ local, deployment: { clients } }: Session) {
-  return local && clients.ses === undefined
-    ? async () => undefined
-    : createSenderFault(new SESv2Client(clients.ses ?? {}));
-}
-
-/** What a request names as fields, the command names by its options and its file. @throws OperatorError */
-function checkPost(raw: object, file: string): EmailRequest {
-  try {
-    return check(emailSchema, raw);
-  } catch (error) {
-    return faultInOptions(error, {
-      newsletter_id: '--newsletter',
-      segment: '--segment',
-      scheduled_at: '--scheduled-at',
-      delivery_window_minutes: '--window',
-      subject: `the subject of ${file}`,
-      body: `the text of ${file}`,
-    });
-  }
-}
-
 async function send(session: Session, file: string, options: SendOptions): Promise<number> {
   const access = emailAccess(session);
-  const raw = {
-    ...(await readPost(file)),
-    newsletter_id: options.newsletter,
-    ...(options.segment !== undefined && { segment: options.segment }),
-    ...(options.scheduledAt !== undefined && { scheduled_at: options.scheduledAt }),
-    ...(options.window !== undefined && { delivery_window_minutes: options.window }),
-  };
-  const request = checkPost(raw, file);
-  const tenant_id = options.tenant;
-  const newsletter = await access.newsletters.read(tenant_id, options.newsletter);
-  if (newsletter === undefined) throw newsletterNotFound(tenant_id, options.newsletter, session);
-  const request_hash = requestHash(raw);
-  const email_id = emailIdOf(tenant_id, options.idempotencyKey ?? `ops emails send ${request_hash}`);
-  // Before anything can fail: whoever repeats the command, or looks, knows what to look for.
-  session.terminal.say(`The email is ${email_id}.\n`);
-  const ids = { tenant_id, email_id, request_hash };
-  const { publication, repeat } = await toPublication(request, ids, {
-    readNewsletter: async () => newsletter,
-    readEmail: access.emails.read,
-    senderFault: senderFaultOf(session),
-    now: session.clock(),
+  const { tenant: tenant_id, idempotencyKey, dryRun = false } = options;
+  const { publication, repeat } = await publicationOf(session, file, options, (request_hash) => {
+    const id = emailIdOf(tenant_id, idempotencyKey ?? `ops emails send ${request_hash}`);
+    // Before anything can fail: whoever repeats the command, or looks, knows what to look for.
+    if (!dryRun) session.terminal.say(`The email is ${id}.\n`);
+    return id;
   });
+  if (dryRun) return showDryRun(session, publication);
+  const { email_id } = publication;
   const decision = {
     what: 'email.send',
     on: [email_id],

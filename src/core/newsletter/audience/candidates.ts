@@ -22,6 +22,8 @@ export interface Candidate<M = StoredMember> {
 /** The candidates among the addresses up to a place, who may be nobody. */
 export interface CandidatesUpTo {
   readonly email_hash: string;
+  /** Members among these addresses, candidates or not. */
+  readonly members: number;
   readonly candidates: readonly Candidate[];
 }
 
@@ -39,7 +41,11 @@ export async function* candidates(
   for await (const page of members.addresses(audience.tenant_id, after)) {
     const last = page.at(-1);
     if (last === undefined) continue;
-    yield { email_hash: last.email_hash, candidates: page.flatMap((entry) => candidatesOf(entry, audience)) };
+    yield {
+      email_hash: last.email_hash,
+      members: page.reduce((sum, entry) => sum + entry.members.length, 0),
+      candidates: page.flatMap((entry) => candidatesOf(entry, audience)),
+    };
   }
 }
 

@@ -34,9 +34,7 @@ const KEPT_MS = 2 * 365 * 86_400_000;
  */
 export async function publishEmail(publication: Publication, deps: PublishDeps): Promise<Email> {
   const { email_id, request_hash, content, scheduled_at } = publication;
-  // Nobody gets a literal `{nmae}`.
-  const refusal = mergeFieldRefusal(content);
-  if (refusal !== undefined) throw new Problem('invalid-request', refusal.message, { errors: refusal.errors });
+  refuseUnknownFields(content);
   const row = newEmail(publication, deps);
   const stored = await deps.emails.create(row, content);
   if (stored.request_hash !== request_hash) {
@@ -47,14 +45,64 @@ export async function publishEmail(publication: Publication, deps: PublishDeps):
   }
   if (stored.status !== 'pending') return stored;
   // A repeated request may have been the one that died here.
-  await deps.queues.prepare({ version: 1, kind: 'count', email_id });
-  if (scheduled_at === undefined || scheduled_at <= deps.clock().toISOString()) {
-    await deps.queues.prepare({ version: 1, kind: 'start', email_id });
-  } else await deps.schedules.create(email_id, scheduled_at);
+  await haveStarted(email_id, scheduled_at, deps);
   return stored;
 }
 
-function newEmail(publication: Publication, { clock, limits }: PublishDeps): Email {
+async function haveStarted(
+  email_id: string,
+  scheduled_at: string | undefined,
+  { queues, schedules, clock }: Omit<PublishDeps, 'emails'>,
+): Promise<void> {
+  await queues.prepare({ version: 1, kind: 'count', email_id });
+  if (scheduled_at === undefined || scheduled_at <= clock().toISOString()) {
+    await queues.prepare({ version: 1, kind: 'start', email_id });
+  } else await schedules.create(email_id, scheduled_at);
+}
+
+/** Nobody gets a literal `{nmae}`. @throws Problem */
+function refuseUnknownFields(content: EmailContent): void {
+  const refusal = mergeFieldRefusal(content);
+  if (refusal !== undefined) throw new Problem('invalid-request', refusal.message, { errors: refusal.errors });
+}
+
+export interface ReplaceDeps extends Omit<PublishDeps, 'emails'> {
+  readonly emails: Pick<EmailStore, 'read' | 'replace'>;
+}
+
+/**
+ * Replaces an email that has not started: row and content change together, so that a start has the one or the other. It
+ * keeps its id, and whether it is paused. @throws Problem
+ */
+export async function replaceEmail(email: Email, publication: Publication, deps: ReplaceDeps): Promise<Email> {
+  const { content, scheduled_at } = publication;
+  const { email_id } = email;
+  refuseUnknownFields(content);
+  for (let found: Email | undefined = email; found !== undefined; found = await deps.emails.read(email_id)) {
+    const { status, submitting_at } = found;
+    if (status !== 'pending' || submitting_at !== undefined) {
+      throw new Problem('conflict', `The email ${email_id} has started: it is ${status}, and cannot be replaced.`);
+    }
+    const { newsletter_id, segment, delivery_window_minutes, next_at, created_at } = newEmail(publication, deps);
+    const set = { newsletter_id, segment, scheduled_at, delivery_window_minutes, replaced_at: created_at };
+    // The count was of other members.
+    const remove = (['segment', 'scheduled_at', 'delivery_window_minutes'] as const).filter(
+      (name) => set[name] === undefined,
+    );
+    const given = Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
+    const change = withNextAt(given, next_at, [...remove, 'email_count', 'counted_at']);
+    const replaced = await deps.emails.replace(found, change, content);
+    if (replaced === undefined) continue;
+    // A schedule of the old time finds that the email is for later, or starts it at once where both are past.
+    await deps.schedules.remove(email_id);
+    await haveStarted(email_id, scheduled_at, deps);
+    return replaced;
+  }
+  throw new Problem('not-found', `There is no email ${email_id}.`);
+}
+
+/** The row of an email before anything is done for it. */
+export function newEmail(publication: Publication, { clock, limits }: Pick<PublishDeps, 'clock' | 'limits'>): Email {
   const { content, scheduled_at, segment, delivery_window_minutes, ...ids } = publication;
   const now = clock();
   const at = now.toISOString();

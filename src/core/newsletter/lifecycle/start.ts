@@ -124,7 +124,9 @@ export async function countEmail(
   for (;;) {
     const email = await emails.read(email_id);
     // The preparation was faster; its number is exact.
-    if (email === undefined || email.email_count !== undefined) return undefined;
+    if (email === undefined || email.email_count !== undefined || email.replaced_at !== counted.replaced_at) {
+      return undefined;
+    }
     if ((await emails.change(email, { set: { email_count, counted_at } })) !== undefined) return email_count;
   }
 }

@@ -1,7 +1,8 @@
 import type { ChunkKey } from './chunk.ts';
 
-/** Messages of the queue newsletter-prepare: count the members, or run the job of an email. */
+/** Messages of the queue newsletter-prepare: count the members, run the job of an email, or go on with a dry run. */
 export type PrepareMessage =
+  | { readonly version: 1; readonly kind: 'dry-run'; readonly email_id: string }
   | { readonly version: 1; readonly kind: 'count'; readonly email_id: string }
   | { readonly version: 1; readonly kind: 'start'; readonly email_id: string };
 

@@ -76,6 +76,8 @@ export interface Email {
   readonly submitted_at?: string;
   /** End of the delivery window, counted from the start, or from the retry. */
   readonly delivery_deadline?: string;
+  /** When it was replaced before its start. */
+  readonly replaced_at?: string;
   /** Hash of the request that published it: tells a repeated request from another one with the same key. */
   readonly request_hash?: string;
   /** Recipients that had failed at the last end of the sending; absent: none. */

@@ -107,6 +107,8 @@ export interface EmailStore {
   read(email_id: string): Promise<Email | undefined>;
   content(email_id: string): Promise<EmailContent | undefined>;
   change(email: Email, change: Change<Email>): Promise<Email | undefined>;
+  /** Changes the row and replaces the content, both or none. */
+  replace(email: Email, change: Change<Email>, content: EmailContent): Promise<Email | undefined>;
   /** Newest first. */
   list(
     tenant_id: string,

@@ -2,7 +2,9 @@ import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Chunk, ChunkState, Recipient } from '../model/chunk.ts';
 import type { Email, Preparation } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
+import type { MemberProfile } from '../model/member.ts';
 import { type ExclusionReason, NO_RECIPIENTS, RECIPIENT_STATES } from '../model/recipient-state.ts';
+import type { PartSegment } from './ports.ts';
 
 /** Chunks with their first states, and the batch row that commits them; excluded recipients have no row of their own. */
 export interface Commit {
@@ -16,6 +18,21 @@ export interface BatchKey {
   readonly member_segment: string;
   readonly fallback_sending_domain: boolean;
   readonly warmed_domain?: string;
+}
+
+/** One bit per part, so that a rendering keeps its number however the pass is interrupted. */
+export function renderingKey(
+  parts: readonly PartSegment[],
+  member: MemberProfile,
+): Pick<BatchKey, 'rendering' | 'member_segment'> {
+  const shown = parts.map(({ matches }) => matches(member));
+  return {
+    rendering: shown.reduce((bits, shows, i) => bits + (shows ? 2 ** i : 0), 0),
+    member_segment: parts
+      .filter((_, i) => shown[i])
+      .map(({ segment }) => segment)
+      .join(' '),
+  };
 }
 
 interface OpenBatch extends BatchKey {

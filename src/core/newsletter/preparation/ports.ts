@@ -16,6 +16,8 @@ export interface PreparedCandidate {
 export interface CandidatePage {
   /** Place in the order of the pass: the next page comes after it. A page without candidates has one, too. */
   readonly position: string;
+  /** Members that were looked at for it. */
+  readonly members: number;
   readonly candidates: readonly PreparedCandidate[];
 }
 

@@ -4,7 +4,7 @@ import { batchId } from '../model/batch.ts';
 import type { Email, EmailContent, Preparation, Prepared } from '../model/email.ts';
 import { type MergeUse, mergeUses, missingFields } from '../model/merge-fields.ts';
 import { PreparationLease } from './lease.ts';
-import { type Commit, excludedBatch, OpenBatches } from './open-batches.ts';
+import { type Commit, excludedBatch, OpenBatches, renderingKey } from './open-batches.ts';
 import type { CandidatePage, PartSegment, PrepareDeps, PreparedCandidate } from './ports.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -175,18 +175,12 @@ class PreparationPass {
       return this.#open.exclude(recipient, excluded);
     }
     for (const field of missingFields(this.#uses, recipient)) count(progress.missing_fields, field);
-    const shown = this.#parts.map(({ matches }) => matches(member));
     const { own_domain_allowed } = progress;
     const own = progress.own_domain_used < (own_domain_allowed ?? Number.POSITIVE_INFINITY);
     const warmed_domain = own && own_domain_allowed !== undefined ? this.#warmed : undefined;
     if (own) progress.own_domain_used += 1;
     return this.#open.add(recipient, {
-      // One bit per part, so that a rendering keeps its number however the pass is interrupted.
-      rendering: shown.reduce((bits, shows, i) => bits + (shows ? 2 ** i : 0), 0),
-      member_segment: this.#parts
-        .filter((_, i) => shown[i])
-        .map(({ segment }) => segment)
-        .join(' '),
+      ...renderingKey(this.#parts, member),
       fallback_sending_domain: !own,
       ...(warmed_domain !== undefined && { warmed_domain }),
     });

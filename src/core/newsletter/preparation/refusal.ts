@@ -3,7 +3,12 @@ import type { MergeUse } from '../model/merge-fields.ts';
 
 /** Why an email cannot be sent to the members that its pass found; undefined when it can. */
 export function refusalOf(
-  { recipients, excluded, excluded_by_reason, missing_fields }: Preparation,
+  {
+    recipients,
+    excluded,
+    excluded_by_reason,
+    missing_fields,
+  }: Pick<Preparation, 'recipients' | 'excluded' | 'excluded_by_reason' | 'missing_fields'>,
   uses: readonly MergeUse[],
 ): string | undefined {
   if (recipients === 0) {

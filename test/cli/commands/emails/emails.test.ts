@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parsePost } from '../../../../src/cli/commands/emails/send.ts';
+import { parsePost } from '../../../../src/cli/commands/emails/post.ts';
 import { requestStart } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { emailAccess } from '../../../../src/operator-service/emails.ts';
@@ -94,6 +94,59 @@ describe('ops emails', () => {
     const [, email_id = ''] = /The email is (\S+)\./.exec(failed.err) ?? [];
     expect(await ops.json<object>(...sending(post))).toMatchObject({ email_id, status: 'pending' });
     expect(await access.emails.read(email_id)).toBeDefined();
+  });
+
+  it('say with --dry-run who would get a post, and store nothing', async () => {
+    const members = file('dry.csv', 'email,name\nann@example.com,Ann\nben@example.com,\n');
+    await ops.json('members', 'import', members, '--tenant', 'T1', '--newsletter', 'weekly');
+    const post = file('dry.md', '# Dry\n\nDear {name}');
+    const { code, out } = await ops.run([...sending(post), '--dry-run', '--local']);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^2 members would get it\.\nMissing: \{name\} for 1\.\nIt would not be sent\. The merge field/);
+    const fallback = file('dry-too.md', '# Dry\n\nDear {name, "reader"}');
+    const found = await ops.json<object>(...sending(fallback), '--dry-run');
+    expect(found).toMatchObject({ dry_run: true, recipients: 2, excluded: 0, missing_fields: {} });
+    const { emails } = await access.emails.list('T1');
+    const contents = await Promise.all(emails.map(({ email_id }) => access.emails.content(email_id)));
+    expect(contents.map((content) => content?.subject)).not.toContain('Dry');
+  });
+
+  it('replace a post that has not started, and keep what no option names', async () => {
+    const later = new Date(Date.now() + 86_400_000).toISOString();
+    const stored = await send('--segment', 'status:paid', '--scheduled-at', later);
+    const post = file('other.md', '# Other\n\nText');
+    expect(await ops.json<object>('emails', 'replace', stored.email_id, post)).toMatchObject({
+      status: 'pending',
+      scheduled_at: later,
+    });
+    expect(await access.emails.read(stored.email_id)).toMatchObject({ segment: 'status:paid', scheduled_at: later });
+    expect(await access.emails.content(stored.email_id)).toMatchObject({ subject: 'Other' });
+    await change(stored.email_id, { status: 'submitting' });
+    const { code, err } = await ops.run(['emails', 'replace', stored.email_id, post, '--local']);
+    expect(code).toBe(1);
+    expect(err).toContain('has started');
+  });
+
+  it('test a post before it is published', async () => {
+    const post = file('test.md', '# Test\n\nDear {name}');
+    const { code, err } = await ops.run(['emails', 'test', post, '--to', 'me@example.com', '--local']);
+    expect(code).toBe(2);
+    expect(err).toContain('--tenant and --newsletter');
+    const ses = await startLoopback();
+    ses.answer = (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          VerifiedForSendingStatus: true,
+          BulkEmailEntryResults: [{ Status: 'SUCCESS', MessageId: 'm' }, { Status: 'MESSAGE_REJECTED' }],
+        }),
+      );
+    const clients = { ...ops.deployment.clients, ses: { ...ops.deployment.clients.sqs, endpoint: ses.url } };
+    const to = ['--to', 'me@example.com', '--to', 'you@example.com'];
+    const line = ['emails', 'test', post, '--tenant', 'T1', '--newsletter', 'weekly', ...to, '--json', '--local'];
+    const tested = await ops.run(line, { findDeployment: async () => ({ ...ops.deployment, clients }) });
+    await ses.close();
+    expect(JSON.parse(tested.out)).toMatchObject({ results: [{ accepted: true }, { accepted: false }] });
+    expect(tested.code).toBe(1);
   });
 
   it.each([

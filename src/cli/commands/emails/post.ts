@@ -1,0 +1,136 @@
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { InvalidArgumentError } from 'commander';
+import * as v from 'valibot';
+import { type EmailRequest, toPublication } from '../../../adapters/api/email-request.ts';
+import { replaceSchema } from '../../../adapters/api/email-schemas.ts';
+import { requestHash } from '../../../adapters/api/idempotency.ts';
+import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
+import { parseTime } from '../../../core/model/time.ts';
+import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
+import { check } from '../../../http/check.ts';
+import { emailAccess } from '../../../operator-service/emails.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { unreadableFile } from '../../../terminal/unreadable-file.ts';
+import { faultInOptions, newsletterNotFound, type Session } from '../../session/session.ts';
+
+const FORMATS: Readonly<Record<string, EmailFormat>> = {
+  '.md': 'markdown',
+  '.markdown': 'markdown',
+  '.html': 'html',
+  '.htm': 'html',
+  '.txt': 'text',
+};
+
+interface Post {
+  readonly subject: string;
+  readonly body: string;
+  readonly format: EmailFormat;
+}
+
+/** Reads a post: the subject is `subject:` of its front matter, or the first heading of Markdown. @throws OperatorError */
+async function readPost(path: string): Promise<Post> {
+  const format = FORMATS[extname(path).toLowerCase()];
+  if (format === undefined) throw wrong(`${path}: a post is a file .md, .html or .txt.`);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    throw wrong(unreadableFile(path, cause));
+  }
+  return parsePost(text, format, path);
+}
+
+export function parsePost(text: string, format: EmailFormat, path: string): Post {
+  const normal = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
+  const [matter = '', head = ''] = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(normal) ?? [];
+  const body = normal.slice(matter.length).trim();
+  const named = /^subject:\s*(.+)$/m
+    .exec(head)?.[1]
+    ?.trim()
+    .replace(/^(["'])(.*)\1$/, '$2');
+  const heading = format === 'markdown' ? /^#\s+(.+?)\s*#*$/m.exec(body)?.[1] : undefined;
+  const subject = named ?? heading;
+  if (subject === undefined || subject === '') {
+    throw wrong(`${path} has no subject: begin the file with three lines: ---, subject: …, ---.`);
+  }
+  if (body === '') throw wrong(`${path} has no text.`);
+  return { subject, body, format };
+}
+
+function wrong(message: string): OperatorError {
+  return new OperatorError(message, EXIT_USAGE);
+}
+
+/** What an email takes beside its post. */
+export interface PostOptions {
+  readonly tenant: string;
+  readonly newsletter: string;
+  readonly segment?: string;
+  readonly scheduledAt?: string;
+  readonly window?: number;
+}
+
+/** A time with its zone. */
+export function parseAt(text: string): string {
+  const time = v.is(v.pipe(v.string(), v.isoTimestamp()), text) ? parseTime(text) : undefined;
+  if (time === undefined) throw new InvalidArgumentError('It must be a time such as 2026-12-01T09:00:00Z.');
+  return time.toISOString();
+}
+
+/** Why SES would refuse a sender. A local runtime without an SES takes any. */
+function senderFaultOf({ local, deployment: { clients } }: Session) {
+  return local && clients.ses === undefined
+    ? async () => undefined
+    : createSenderFault(new SESv2Client(clients.ses ?? {}));
+}
+
+/** What a request names as fields, the command names by its options and its file. @throws OperatorError */
+function checkPost(raw: object, file: string): EmailRequest {
+  try {
+    return check(replaceSchema, raw);
+  } catch (error) {
+    return faultInOptions(error, {
+      newsletter_id: '--newsletter',
+      segment: '--segment',
+      scheduled_at: '--scheduled-at',
+      delivery_window_minutes: '--window',
+      subject: `the subject of ${file}`,
+      body: `the text of ${file}`,
+    });
+  }
+}
+
+/** What would be published of a file with these options. @param id makes the email's id from what identifies the request */
+export async function publicationOf(
+  session: Session,
+  file: string,
+  options: PostOptions,
+  id: string | ((request_hash: string) => string),
+) {
+  const access = emailAccess(session);
+  const raw = {
+    ...(await readPost(file)),
+    newsletter_id: options.newsletter,
+    ...(options.segment !== undefined && { segment: options.segment }),
+    ...(options.scheduledAt !== undefined && { scheduled_at: options.scheduledAt }),
+    ...(options.window !== undefined && { delivery_window_minutes: options.window }),
+  };
+  const request = checkPost(raw, file);
+  const tenant_id = options.tenant;
+  const newsletter = await access.newsletters.read(tenant_id, options.newsletter);
+  if (newsletter === undefined) throw newsletterNotFound(tenant_id, options.newsletter, session);
+  const request_hash = requestHash(raw);
+  const email_id = typeof id === 'string' ? id : id(request_hash);
+  return toPublication(
+    request,
+    { tenant_id, email_id, request_hash },
+    {
+      readNewsletter: async () => newsletter,
+      readEmail: access.emails.read,
+      senderFault: senderFaultOf(session),
+      now: session.clock(),
+    },
+  );
+}

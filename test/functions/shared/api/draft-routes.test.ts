@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDryRunStore } from '../../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { continueDryRun } from '../../../../src/core/newsletter/lifecycle/dry-run.ts';
+import { lockEmail } from '../../../../src/core/newsletter/lifecycle/lock.ts';
+import type { CandidatePage } from '../../../../src/core/newsletter/preparation/ports.ts';
+import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
+import { candidate } from '../../../support/newsletter/job-world.ts';
+
+let world: ApiWorld;
+let key: string;
+let tenant_id: string;
+let serial = 0;
+
+beforeAll(async () => {
+  world = await startApiWorld();
+}, 60_000);
+afterAll(() => world?.stop());
+beforeEach(async () => {
+  tenant_id = `tenant-${++serial}`;
+  key = (await world.key(tenant_id)).key;
+  world.emails.queued.length = 0;
+  world.emails.calls.length = 0;
+  world.emails.scheduled.clear();
+  await world.call('PUT', '/v1/newsletters/weekly', { key, body: { name: 'Weekly', from: 'Weekly <n@example.com>' } });
+});
+
+const POST = { newsletter_id: 'weekly', subject: 'Hello', body: 'Dear {name}', format: 'markdown' };
+const publish = (body: unknown, idempotency = `key-${++serial}`) =>
+  world.call('POST', '/v1/emails', { key, body, headers: { 'idempotency-key': idempotency } });
+const inHours = (hours: number) => new Date(world.now().getTime() + hours * 3_600_000).toISOString();
+const emailsListed = async () => (await world.call('GET', '/v1/emails', { key })).body.emails;
+
+async function giveMembers(): Promise<void> {
+  const subscribed = { newsletters: ['weekly'] };
+  const { status } = await world.call('POST', '/v1/members', {
+    key,
+    body: {
+      members: [
+        { member_id: 'a', email: 'ann@example.com', name: 'Ann', status: 'paid', ...subscribed },
+        { member_id: 'b', email: 'ben@example.com', status: 'free', ...subscribed },
+        { member_id: 'c', email: 'cat@example.com', status: 'free', ...subscribed },
+        { member_id: 'd', email: 'ANN@example.com', ...subscribed },
+        { member_id: 'e', email: 'eve@example.com', newsletters: [] },
+      ],
+    },
+  });
+  expect(status).toBe(200);
+}
+
+describe('a dry run', () => {
+  it('says who would get what, who would not and why, and keeps and sends nothing', async () => {
+    await giveMembers();
+    const before = await world.count();
+    const body = { ...POST, format: 'html', body: '<p>{name}</p><div data-gh-segment="status:paid">more</div>' };
+    expect(await publish({ ...body, dry_run: true })).toMatchObject({
+      status: 200,
+      body: {
+        dry_run: true,
+        status: 'done',
+        recipients: 3,
+        excluded: 1,
+        excluded_by_reason: { repeated_address: 1 },
+        renderings: [
+          { segments: [], recipients: 2 },
+          { segments: ['status:paid'], recipients: 1 },
+        ],
+        missing_fields: { name: 2 },
+        error: expect.stringMatching(/merge field \{name\} is missing for 2 of 3 members/),
+      },
+    });
+    expect((await publish({ ...body, segment: 'status:paid', dry_run: true })).body).toMatchObject({
+      recipients: 1,
+      missing_fields: {},
+    });
+    expect(await world.count()).toBe(before);
+    expect(world.emails.queued).toEqual([]);
+    expect(world.emails.calls).toEqual([]);
+  });
+
+  it('refuses what a publication would refuse, and leaves the key to the publication', async () => {
+    await giveMembers();
+    expect((await publish({ ...POST, body: '{nmae}', dry_run: true })).status).toBe(400);
+    expect((await publish({ ...POST, dry_run: true }, 'same')).status).toBe(200);
+    expect((await publish(POST, 'same')).status).toBe(202);
+    expect(await emailsListed()).toHaveLength(1);
+  });
+
+  it('of more than 20,000 members goes on in the background, and its result is kept for a day', async () => {
+    const { deps } = world.emails;
+    const members = 20_001;
+    const all: CandidatePage[] = Array.from({ length: 3 }, (_, i) => ({
+      position: String(i),
+      members,
+      candidates: [candidate(i)],
+    }));
+    const candidates = {
+      async *pages(_: unknown, after = '') {
+        yield* all.filter(({ position }) => position > after);
+      },
+    };
+    const original = deps.candidates;
+    Object.assign(deps, { candidates });
+    const { status, body } = await publish({ ...POST, body: 'Hello', dry_run: true });
+    expect({ status, body }).toMatchObject({ status: 202, body: { status: 'running', members } });
+    const message = { version: 1, kind: 'dry-run', email_id: body.email_id };
+    expect(world.emails.queued).toEqual([message]);
+    const shown = (by = key) => world.call('GET', `/v1/emails/${body.email_id}/dry-run`, { key: by });
+    expect((await shown()).body).toEqual(body);
+    expect((await shown((await world.key('another')).key)).status).toBe(404);
+    expect(await emailsListed()).toEqual([]);
+
+    await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 0 });
+    expect((await shown()).body).toMatchObject({ status: 'running', members: 2 * members });
+    expect(world.emails.queued).toEqual([message, message]);
+    await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 900_000 });
+    expect((await shown()).body).toMatchObject({ status: 'done', recipients: 3, excluded: 0 });
+    const kept = (days: number) =>
+      createDryRunStore(world.client, world.tables.emails, () => new Date(Date.now() + days * 86_400_000));
+    expect(await kept(0.99).read(body.email_id)).toBeDefined();
+    expect(await kept(1.01).read(body.email_id)).toBeUndefined();
+    Object.assign(deps, { candidates: original });
+  });
+});
+
+describe('a test of what is not published', () => {
+  it('goes to the addresses with sample values, and nothing is kept', async () => {
+    const before = await world.count();
+    const to = ['ann@example.com', 'refused@example.com'];
+    const { status, body } = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });
+    expect(status).toBe(200);
+    expect(body.results).toMatchObject([{ accepted: true }, { accepted: false }]);
+    expect(world.emails.calls[0]?.rendering.subject).toBe('[Test] Hello');
+    expect(await world.count()).toBe(before);
+    const wrong = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, body: '{nmae}', to } });
+    expect(wrong.status).toBe(400);
+  });
+});
+
+describe('an email that has not started', () => {
+  const replace = (email_id: string, body: unknown, by = key) =>
+    world.call('PUT', `/v1/emails/${email_id}`, { key: by, body });
+
+  async function scheduled(): Promise<string> {
+    return (await publish({ ...POST, segment: 'status:paid', scheduled_at: inHours(1) })).body.email_id;
+  }
+
+  it('is replaced as a whole: content, segment, time and schedule', async () => {
+    const email_id = await scheduled();
+    const test = () => world.call('POST', `/v1/emails/${email_id}/test`, { key, body: { to: ['ann@example.com'] } });
+    await test();
+    const scheduled_at = inHours(2);
+    const next = { ...POST, subject: 'Other', body: 'Hello', scheduled_at };
+    expect(await replace(email_id, next)).toMatchObject({ status: 202, body: { email_id, status: 'pending' } });
+    const { body } = await world.call('GET', `/v1/emails/${email_id}`, { key });
+    expect(body).toMatchObject({ scheduled_at, email_count: null });
+    expect(body).not.toHaveProperty('segment');
+    expect(world.emails.scheduled.get(email_id)).toBe(scheduled_at);
+    await test();
+    expect(world.emails.calls.at(-1)?.rendering.subject).toBe('[Test] Other');
+    expect(await emailsListed()).toHaveLength(1);
+  });
+
+  it('starts at once without a time, and the new one is what goes out', async () => {
+    const email_id = await scheduled();
+    world.emails.queued.length = 0;
+    expect((await replace(email_id, { ...POST, subject: 'Other' })).status).toBe(202);
+    expect(world.emails.queued).toContainEqual({ version: 1, kind: 'start', email_id });
+    expect((await world.emails.deps.emails.content(email_id))?.subject).toBe('Other');
+  });
+
+  it('is not replaced once it starts, and of two that replace it at once each is whole', async () => {
+    const email_id = await scheduled();
+    const { deps } = world.emails;
+    const times = [inHours(3), inHours(4)];
+    const bodies = times.map((scheduled_at) => ({ ...POST, subject: scheduled_at, scheduled_at }));
+    await Promise.all(bodies.map((body) => replace(email_id, body)));
+    const row = await deps.emails.read(email_id);
+    const content = await deps.emails.content(email_id);
+    expect(times).toContain(row?.scheduled_at);
+    expect(row?.scheduled_at).toBe(content?.subject);
+    const started = row && (await lockEmail(row, 'claim', deps));
+    expect(started?.status).toBe('submitting');
+    expect(await replace(email_id, { ...POST, scheduled_at: inHours(1) })).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('has started') },
+    });
+  });
+
+  it('is not replaced by another tenant, nor by what could not be published', async () => {
+    const email_id = await scheduled();
+    expect((await replace(email_id, POST, (await world.key('another')).key)).status).toBe(404);
+    expect((await replace(email_id, { ...POST, body: '{nmae}' })).status).toBe(400);
+    expect((await replace(email_id, { ...POST, scheduled_at: inHours(-1) })).status).toBe(400);
+  });
+});
