@@ -6,9 +6,11 @@ import { addConsole } from './commands/console/console.ts';
 import { addDlqDrop, addDlqList, addDlqRedrive, addDlqShow } from './commands/dead-letters/dead-letters.ts';
 import { addEmailsReplace, addEmailsTest } from './commands/emails/drafts.ts';
 import { addEmailsDecisions, addEmailsList, addEmailsRecipients, addEmailsStatus } from './commands/emails/emails.ts';
+import { addNewslettersCreate, addNewslettersList, addNewslettersShow } from './commands/emails/newsletters.ts';
 import { addEmailsSend } from './commands/emails/send.ts';
 import { addReconcile } from './commands/indexing/reconcile.ts';
 import { addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate } from './commands/keys/keys.ts';
+import { addMembersExport } from './commands/members/export.ts';
 import { addMembersImport } from './commands/members/import.ts';
 import { addMembersShow, addMembersSuppress, addMembersUnsuppress } from './commands/members/members.ts';
 import { addList } from './commands/notifications/list.ts';
@@ -77,9 +79,17 @@ Examples:
   addOutcomesResend(outcomes, context);
   const members = program.command('members').description('the members of newsletters').usage('<command> [options]');
   addMembersImport(members, context);
+  addMembersExport(members, context);
   addMembersShow(members, context);
   addMembersSuppress(members, context);
   addMembersUnsuppress(members, context);
+  const newsletters = program
+    .command('newsletters')
+    .description('the newsletters of a tenant')
+    .usage('<command> [options]');
+  addNewslettersCreate(newsletters, context);
+  addNewslettersList(newsletters, context);
+  addNewslettersShow(newsletters, context);
   const emails = program.command('emails').description('the mailings of newsletters').usage('<command> [options]');
   addEmailsSend(emails, context);
   addEmailsTest(emails, context);

@@ -112,6 +112,15 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
       ['verify', '--tenant', 'T9', '--letters'],
     ];
   },
+  'newsletters create': async () => {
+    const from = ['--name', 'Weekly', '--from', 'n@example.com'];
+    return [['newsletters', 'create', 'weekly', '--tenant', 'T1', ...from]];
+  },
+  'newsletters list': async () => [['newsletters', 'list', '--tenant', 'T1']],
+  'newsletters show': async () => {
+    await email();
+    return [['newsletters', 'show', 'weekly', '--tenant', 'T1']];
+  },
   'emails send': async () => {
     await email();
     const post = join(ops.directory, 'post.md');
@@ -164,6 +173,10 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     const { email_hash = '' } = (await members.read('T1', 'moves')) ?? {};
     await members.unsubscribe('T1', email_hash, 'weekly', new Date().toISOString());
     return [await importOf('after', 'stays,stays@example.com', 'moves,new@example.com', 'new,n@example.com')];
+  },
+  'members export': async () => {
+    await ops.json(...(await importOf('export', 'rights-export,export@example.com')));
+    return [['members', 'export', join(ops.directory, 'rights.csv'), '--tenant', 'T1']];
   },
   'members show': async () => {
     await ops.run(await importOf('show', 'm,m@example.com'));
@@ -290,7 +303,7 @@ describe('the rights of the operator commands', () => {
       const commands = out.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
       return [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => [...group, name].join(' '));
     };
-    const groups = ['dlq', 'keys', 'outcomes', 'members', 'emails'];
+    const groups = ['dlq', 'keys', 'outcomes', 'members', 'emails', 'newsletters'];
     const all = (await Promise.all([names(), ...groups.map((group) => names(group))])).flat();
     // The spool is on the producer's own disk, and its flush uses a key of the API.
     const without = new Set([...groups, 'spool', 'help', ...groups.map((group) => `${group} help`)]);

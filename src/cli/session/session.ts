@@ -120,8 +120,8 @@ export function newsletterNotFound(
 ): OperatorError {
   const those = known === undefined ? '' : `: it has ${known.length === 0 ? 'none yet' : known.join(', ')}`;
   return new OperatorError(
-    `${tenant} has no newsletter ${newsletter}${those}. PUT /v1/newsletters/${newsletter} makes it; a key with ` +
-      `newsletters:write comes from \`${opsCommand('keys create', session)}\`.`,
+    `${tenant} has no newsletter ${newsletter}${those}. PUT /v1/newsletters/${newsletter} makes it, and ` +
+      `\`${opsCommand(`newsletters create ${newsletter} --tenant ${tenant}`, session)}\`.`,
   );
 }
 

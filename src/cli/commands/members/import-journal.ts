@@ -12,12 +12,19 @@ const entry = v.object({
   created: count,
   changed: count,
   bad: count,
+  /** Absent in the file of an older import. */
+  skipped: v.optional(count, 0),
+  unsubscribed: v.optional(count, 0),
+  suppressed: v.optional(count, 0),
   /** Bytes of the file of rejects. */
   rejects: count,
 });
 
 export type ImportState = v.InferOutput<typeof entry>;
-export const NOTHING_IMPORTED: ImportState = { line: 0, created: 0, changed: 0, bad: 0, rejects: 0 };
+export const NOTHING_IMPORTED: ImportState = {
+  ...{ line: 0, created: 0, changed: 0, bad: 0, rejects: 0 },
+  ...{ skipped: 0, unsubscribed: 0, suppressed: 0 },
+};
 
 /** Keeps on disk how far an import has come, so that the same command goes on after the last committed line. */
 export interface ImportJournal {

@@ -30,7 +30,7 @@ import { checkedWindows, type ImportRules, type ImportWindow, storedInOrder, sto
 
 interface ImportOptions {
   readonly tenant: string;
-  readonly newsletter: string;
+  readonly newsletter?: string;
   readonly status?: MemberStatus;
   readonly label?: readonly string[];
   readonly rejects?: string;
@@ -51,7 +51,7 @@ export function addMembersImport(members: Command, context: CliContext): void {
     .command('import')
     .argument('<FILE>', 'a .csv file with a header, or a .jsonl file with one object per line')
     .requiredOption('--tenant <ID>', 'the tenant that gets the members', parseId)
-    .requiredOption('--newsletter <ID>', 'the newsletter that all of them subscribe to', parseId)
+    .option('--newsletter <ID>', 'the newsletter that all of them subscribe to; not for our own export', parseId)
     .addOption(new Option('--status <S>', 'status of lines that give none').choices(MEMBER_STATUSES))
     .option('--label <L>', 'a label that all of them get; repeat the option for several', addLabel)
     .option('--rejects <FILE>', 'write every bad line there: number, column and rule, as JSON lines')
@@ -59,10 +59,11 @@ export function addMembersImport(members: Command, context: CliContext): void {
     .addHelpText(
       'after',
       `
-Columns are member_id, email, name, status, labels and newsletters; only email is needed. Labels and newsletters in a cell
-are separated by semicolons. Without a member_id, the address identifies the member. An import only adds: labels and
-subscriptions of a member stay, and who unsubscribed stays so. A bad line is named and stops no other. An import that
-was interrupted goes on after the last stored line when the same command runs again.
+An export of Ghost or listmonk is taken as it is, and a file of \`members export\`. Else columns are member_id, email, name,
+status, labels, newsletters, created_at, unsubscribed and suppressed; only email is needed. Values in a cell are separated
+by semicolons. Without a member_id, the address identifies the member. An import only adds: labels and subscriptions of a
+member stay, and who unsubscribed stays so. A bad line is named and stops no other. An import that was interrupted goes
+on after the last stored line when the same command runs again.
 
 Example:
   npm run ops -- members import members.csv --tenant TENANT001 --newsletter weekly --rejects rejects.jsonl`,
@@ -90,7 +91,7 @@ async function run(session: Session, file: string, options: ImportOptions): Prom
   const journal = importJournal(session.stateDirectory, scope, rejects);
   try {
     const { tenant, newsletter } = options;
-    const decision = { what: 'member.import', on: [newsletter], details: { tenant } };
+    const decision = { what: 'member.import', on: [newsletter ?? tenant], details: { tenant } };
     const { answer } = await session.decide(decision, async () => {
       const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
       const { created, changed, bad } = state;
@@ -125,7 +126,11 @@ async function importFrom(file: string, given: Import, session: Session): Promis
   try {
     const windows = checkedWindows(readRecords(bytes, format, state.line), rules, access);
     const store = (window: ImportWindow) => storeWindow(window, rules, access);
-    for await (const [{ line, faults }, { created, changed }] of storedInOrder(windows, store, WINDOWS_AT_ONCE)) {
+    for await (const [{ line, faults, skipped, members }, { created, changed }] of storedInOrder(
+      windows,
+      store,
+      WINDOWS_AT_ONCE,
+    )) {
       for (const fault of faults.slice(0, Math.max(0, SHOWN_FAULTS - state.bad))) progress.note(describe(fault));
       const bad = new Set(faults.map((fault) => fault.line)).size;
       state = {
@@ -133,6 +138,9 @@ async function importFrom(file: string, given: Import, session: Session): Promis
         created: state.created + created,
         changed: state.changed + changed,
         bad: state.bad + bad,
+        skipped: state.skipped + skipped,
+        unsubscribed: state.unsubscribed + members.filter((one) => Object.keys(one.unsubscribed).length > 0).length,
+        suppressed: state.suppressed + members.filter((one) => one.suppressed !== undefined).length,
         rejects: state.rejects + (sink?.write(faults) ?? 0),
       };
       // Last, so that what it says was done is done.
@@ -157,13 +165,23 @@ async function importFrom(file: string, given: Import, session: Session): Promis
   return state;
 }
 
-function report(session: Session, { line, created, changed, bad }: ImportState, rejects: string | undefined): number {
-  const counts = { lines: line, created, changed, bad };
+/** The members of the file are created + changed + bad + skipped. */
+function report(session: Session, state: ImportState, rejects: string | undefined): number {
+  const { line, created, changed, bad, skipped, unsubscribed, suppressed } = state;
+  const counts = {
+    ...{ lines: line, created, changed, bad },
+    ...(skipped > 0 && { skipped }),
+    ...(unsubscribed > 0 && { unsubscribed }),
+    ...(suppressed > 0 && { suppressed }),
+  };
   printResult(session, counts, () => {
     const where = bad === 0 ? '' : rejects === undefined ? '; add --rejects to have all of them' : `; see ${rejects}`;
     const was = (count: number) => (count === 1 ? 'was' : 'were');
     const are = (count: number, thing: string) => (count === 1 ? `1 ${thing} is` : `${count} ${thing}s are`);
-    return `${are(created, 'member')} new, ${changed} ${was(changed)} known, ${are(bad, 'line')} bad${where}.\n`;
+    const out = skipped > 0 ? ` ${are(skipped, 'line')} left out: deleted there.` : '';
+    const decided = [`${unsubscribed} have unsubscribed`, `${suppressed} are suppressed`];
+    const facts = unsubscribed + suppressed > 0 ? ` Of these, ${decided.join(', ')}.` : '';
+    return `${are(created, 'member')} new, ${changed} ${was(changed)} known, ${are(bad, 'line')} bad${where}.${out}${facts}\n`;
   });
   return bad === 0 ? 0 : EXIT_FAILED;
 }
@@ -186,10 +204,16 @@ async function rulesOf(
   session: Session,
 ): Promise<ImportRules> {
   const known = new Set((await newsletters.list(tenant)).map(({ newsletter_id }) => newsletter_id));
-  if (!known.has(newsletter)) {
+  if (newsletter !== undefined && !known.has(newsletter)) {
     throw newsletterNotFound(tenant, newsletter, session, [...known]);
   }
-  return { tenant_id: tenant, newsletter_id: newsletter, known, labels: label, ...(status && { status }) };
+  return {
+    tenant_id: tenant,
+    ...(newsletter !== undefined && { newsletter_id: newsletter }),
+    known,
+    labels: label,
+    ...(status && { status }),
+  };
 }
 
 /** Appends faults to a file. A continued import first removes what was written and not committed. */

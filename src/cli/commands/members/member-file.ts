@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync';
-import { memberEntries } from '../../../adapters/api/newsletter-schemas.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { columnsOf } from './member-columns.ts';
 
 /** What is wrong with a line. It quotes nothing of the line, which is about a person. */
 export interface LineFault {
@@ -11,8 +11,11 @@ export interface LineFault {
   readonly message: string;
 }
 
-/** A line as it was read: the member's fields, or what is wrong. */
-export type LineRecord = { readonly line: number; readonly fields: unknown } | LineFault;
+/** A line as it was read: the member's fields, why it is left out, or what is wrong. */
+export type LineRecord =
+  | { readonly line: number; readonly fields: unknown }
+  | { readonly line: number; readonly skipped: string }
+  | LineFault;
 
 function faultOf(line: number, rule: string, message: string): LineFault {
   return { line, column: '', rule, message };
@@ -39,27 +42,30 @@ export async function* readRecords(
   format: FileFormat,
   after = 0,
 ): AsyncGenerator<readonly LineRecord[]> {
-  let parse = format === 'jsonl' ? parseJson : undefined;
+  let parser: Parser | undefined = format === 'jsonl' ? { parse: parseJson, multiline: false } : undefined;
+  let joiner = createJoiner(false);
   let window: Line[] = [];
   for await (const line of readLines(bytes)) {
-    if (parse === undefined) {
+    if (parser === undefined) {
       if (/[\uFFFD\0]/.test(line.text)) {
         throw new OperatorError('The file is not UTF-8: save it as CSV in UTF-8.', EXIT_USAGE);
       }
-      parse = createCsvParser(line);
+      parser = createCsvParser(line);
+      joiner = createJoiner(parser.multiline);
       continue;
     }
     if (line.number === 1 && line.text.trimStart().startsWith('[')) {
       throw new OperatorError('The file is one JSON list: JSONL has one object per line.', EXIT_USAGE);
     }
-    if (line.number <= after || (line.text.trim() === '' && !line.tooLong)) continue;
-    window.push(line);
+    if (line.number <= after) continue;
+    window.push(...joiner.take(line).filter(({ text, tooLong }) => text.trim() !== '' || tooLong));
     if (window.length < WINDOW) continue;
-    yield recordsOf(window, parse);
+    yield recordsOf(window, parser.parse);
     window = [];
   }
-  if (parse === undefined) throw new OperatorError('The file is empty: line 1 must name the columns.', EXIT_USAGE);
-  if (window.length > 0) yield recordsOf(window, parse);
+  if (parser === undefined) throw new OperatorError('The file is empty: line 1 must name the columns.', EXIT_USAGE);
+  window.push(...joiner.rest());
+  if (window.length > 0) yield recordsOf(window, parser.parse);
 }
 
 function recordsOf(lines: readonly Line[], parse: (lines: readonly Line[]) => LineRecord[]): LineRecord[] {
@@ -89,20 +95,16 @@ function jsonOf(text: string): unknown {
   }
 }
 
-const COLUMNS = Object.keys(memberEntries);
-/** Columns with several values in one cell, separated by semicolons. */
-const LISTS: ReadonlySet<string> = new Set(['labels', 'newsletters']);
-
 /**
- * Reads the header, and returns what reads the lines below it. Each line is one member: no value of a member has line
- * breaks, so a quote that is not closed spoils its own line only.
+ * Reads the header, and returns what reads the lines below it. Each line of ours is one member: no value has line breaks,
+ * so a quote that is not closed spoils its own line only.
  * @throws OperatorError when the header has unknown, repeated or missing columns
  */
-function createCsvParser(header: Line): (lines: readonly Line[]) => LineRecord[] {
+function createCsvParser(header: Line): Parser {
   const delimiter = delimiterOf(header.text);
-  const [columns = []] = parseAll(header.text, delimiter) ?? [];
-  const names = columns.map((name) => name.trim().toLowerCase());
-  checkHeader(names);
+  const [given = []] = parseAll(header.text, delimiter) ?? [];
+  const names = given.map((name) => name.trim().toLowerCase());
+  const columns = columnsOf(names);
 
   const toRecord = ({ number }: Line, cells: readonly string[]): LineRecord => {
     if (cells.length !== names.length) {
@@ -110,22 +112,9 @@ function createCsvParser(header: Line): (lines: readonly Line[]) => LineRecord[]
       const message = `has ${count(cells.length, 'value')}; the header has ${count(names.length, 'column')}`;
       return faultOf(number, 'columns', message);
     }
-    const fields = names.flatMap((name, i) => {
-      const cell = cells[i]?.trim() ?? '';
-      if (cell === '') return [];
-      return [
-        [
-          name,
-          LISTS.has(name)
-            ? cell
-                .split(';')
-                .map((one) => one.trim())
-                .filter(Boolean)
-            : cell,
-        ],
-      ];
-    });
-    return { line: number, fields: Object.fromEntries(fields) };
+    const filled = names.flatMap((name, i) => (cells[i]?.trim() ? [[name, cells[i]?.trim() ?? ''] as const] : []));
+    const fields = columns.toFields(Object.fromEntries(filled));
+    return 'skipped' in fields ? { line: number, skipped: String(fields.skipped) } : { line: number, fields };
   };
 
   const parseOne = (line: Line): LineRecord => {
@@ -135,11 +124,40 @@ function createCsvParser(header: Line): (lines: readonly Line[]) => LineRecord[]
       : faultOf(line.number, 'quotes', 'has a quote that is not closed or not doubled');
   };
 
-  return (lines) => {
+  const parse = (lines: readonly Line[]) => {
     const rows = parseAll(lines.map(({ text }) => text).join('\n'), delimiter);
     // Only quotes can make other numbers of rows and lines: then each line is read alone.
     if (rows?.length !== lines.length) return lines.map(parseOne);
     return lines.map((line, i) => toRecord(line, rows[i] ?? []));
+  };
+  return { parse, multiline: columns.multiline };
+}
+
+interface Parser {
+  readonly parse: (lines: readonly Line[]) => LineRecord[];
+  /** A value may have line breaks. */
+  readonly multiline: boolean;
+}
+
+/** Most lines of one value: a quote that is not closed spoils no more than these. */
+const MOST_LINES = 100;
+
+/** Joins the lines of a value with line breaks, under the number of its last line. */
+function createJoiner(multiline: boolean): { take(line: Line): readonly Line[]; rest(): readonly Line[] } {
+  let open: Line[] = [];
+  const rest = () => open.splice(0);
+  return {
+    rest,
+    take(line) {
+      if (!multiline) return [line];
+      open.push(line);
+      const text = open.map((one) => one.text).join('\n');
+      if (text.split('"').length % 2 === 1) {
+        open = [];
+        return [{ ...line, text }];
+      }
+      return open.length >= MOST_LINES || text.length > MAX_LINE ? rest() : [];
+    },
   };
 }
 
@@ -157,25 +175,6 @@ function parseAll(text: string, delimiter: string): string[][] | undefined {
 function delimiterOf(header: string): string {
   const count = (delimiter: string) => header.split(delimiter).length;
   return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best));
-}
-
-function checkHeader(names: readonly string[]): void {
-  const known = `the columns are ${COLUMNS.join(', ')}`;
-  // A person's address is not quoted.
-  if (names.some((name) => name.includes('@'))) {
-    throw new OperatorError(
-      `Line 1 has an address, so it is no header: add a line above that names the columns; ${known}.`,
-      EXIT_USAGE,
-    );
-  }
-  const unknown = names.filter((name) => !COLUMNS.includes(name));
-  if (unknown.length > 0) {
-    throw new OperatorError(`Line 1 names unknown columns (${unknown.join(', ')}): ${known}.`, EXIT_USAGE);
-  }
-  const repeated = names.find((name, i) => names.indexOf(name) !== i);
-  if (repeated !== undefined)
-    throw new OperatorError(`Line 1 names the column ${repeated} twice: each has its place once.`, EXIT_USAGE);
-  if (!names.includes('email')) throw new OperatorError(`Line 1 lacks the column email: ${known}.`, EXIT_USAGE);
 }
 
 /** Longest line in characters. A member with 100 labels and 50 newsletters needs 15,000. */

@@ -1,26 +1,40 @@
 import * as v from 'valibot';
-import { memberEntries } from '../../../adapters/api/newsletter-schemas.ts';
+import { memberEntries, newsletterId } from '../../../adapters/api/newsletter-schemas.ts';
+import { moment } from '../../../adapters/api/request-schemas.ts';
 import { Problem } from '../../../core/model/problem.ts';
+import { groupsOf } from '../../../core/newsletter/lifecycle/lock.ts';
 import {
   type GivenMember,
   MAX_UPSERTS,
   type UpsertDeps,
   upsertMembers,
 } from '../../../core/newsletter/members/upsert-members.ts';
-import type { MemberStatus } from '../../../core/newsletter/model/member.ts';
+import { type MemberStatus, SUPPRESSION_REASONS, type Suppression } from '../../../core/newsletter/model/member.ts';
 import { check } from '../../../http/check.ts';
 import type { LineFault, LineRecord } from './member-file.ts';
 
 /** A member as a line gives it: without an id, the address identifies the member. */
-const lineSchema = v.strictObject({ ...memberEntries, member_id: v.optional(memberEntries.member_id) });
+const lineSchema = v.strictObject({
+  ...memberEntries,
+  member_id: v.optional(memberEntries.member_id),
+  /** True: from the newsletter of the import, now. */
+  unsubscribed: v.optional(v.union([v.boolean(), v.record(newsletterId, moment)], 'must be newsletters with times')),
+  suppressed: v.optional(
+    v.union(
+      [v.boolean(), v.strictObject({ reason: v.picklist(SUPPRESSION_REASONS), at: moment })],
+      `must be one of ${SUPPRESSION_REASONS.join(', ')} with its time`,
+    ),
+  ),
+  created_at: v.optional(moment),
+});
 
 /** Newsletters that a fault names. */
 const MOST_NAMED = 10;
 
 export interface ImportRules {
   readonly tenant_id: string;
-  /** All members subscribe to it. */
-  readonly newsletter_id: string;
+  /** All members subscribe to it; absent: each line says to which. */
+  readonly newsletter_id?: string;
   /** Newsletters that lines may name. */
   readonly known: ReadonlySet<string>;
   readonly status?: MemberStatus;
@@ -31,9 +45,17 @@ export interface ImportRules {
 export interface ImportWindow {
   /** The last line. */
   readonly line: number;
-  readonly members: readonly GivenMember[];
+  readonly members: readonly ImportedMember[];
+  /** Lines that are left out on purpose: who was deleted elsewhere. */
+  readonly skipped: number;
   readonly ids: ReadonlySet<string>;
   readonly faults: readonly LineFault[];
+}
+
+/** A member with what its address has decided elsewhere. */
+interface ImportedMember extends GivenMember {
+  readonly unsubscribed: Readonly<Record<string, string>>;
+  readonly suppressed?: Suppression;
 }
 
 interface WindowResult {
@@ -45,12 +67,13 @@ interface WindowResult {
 export async function* checkedWindows(
   windows: AsyncIterable<readonly LineRecord[]>,
   rules: ImportRules,
-  deps: Pick<UpsertDeps, 'sealing'>,
+  deps: Pick<UpsertDeps, 'sealing' | 'clock'>,
 ): AsyncGenerator<ImportWindow> {
   for await (const records of windows) {
     const read = await Promise.all(records.map((record) => readMember(record, rules, deps)));
-    const members = read.flatMap((one) => ('faults' in one ? [] : [one]));
+    const members = read.flatMap((one) => ('member_id' in one ? [one] : []));
     yield {
+      skipped: read.filter((one) => 'skipped' in one).length,
       line: records.at(-1)?.line ?? 0,
       members,
       ids: new Set(members.map(({ member_id }) => member_id)),
@@ -69,6 +92,8 @@ export async function storeWindow(
   deps: UpsertDeps,
 ): Promise<WindowResult> {
   const result = { created: 0, changed: 0 };
+  // First: in between nobody may get a mail who does not want it.
+  await storeFacts(members, tenant_id, deps);
   for (const round of withoutRepeats(members)) {
     const batches = Array.from({ length: Math.ceil(round.length / MAX_UPSERTS) }, (_, i) =>
       round.slice(i * MAX_UPSERTS, (i + 1) * MAX_UPSERTS),
@@ -81,20 +106,49 @@ export async function storeWindow(
   return result;
 }
 
+/** Writes at once. */
+const FACTS_AT_ONCE = 20;
+
+/** What addresses have decided: an earlier time stays, and an import lifts nothing. */
+async function storeFacts(
+  members: readonly ImportedMember[],
+  tenant_id: string,
+  { members: store, sealing }: Pick<UpsertDeps, 'members' | 'sealing'>,
+): Promise<void> {
+  const decided = members.filter((one) => one.suppressed !== undefined || Object.keys(one.unsubscribed).length > 0);
+  for (const group of groupsOf(decided, FACTS_AT_ONCE)) {
+    await Promise.all(
+      group.map(async ({ email, unsubscribed, suppressed }) => {
+        const hash = await sealing.emailHash(tenant_id, email);
+        if (suppressed !== undefined) await store.suppress(tenant_id, hash, suppressed);
+        for (const [newsletter_id, at] of Object.entries(unsubscribed)) {
+          await store.unsubscribe(tenant_id, hash, newsletter_id, at);
+        }
+      }),
+    );
+  }
+}
+
+type ReadMember = ImportedMember | { readonly faults: readonly LineFault[] } | { readonly skipped: string };
+
 async function readMember(
   record: LineRecord,
   { tenant_id, newsletter_id, known, status, labels }: ImportRules,
-  { sealing }: Pick<UpsertDeps, 'sealing'>,
-): Promise<GivenMember | { readonly faults: readonly LineFault[] }> {
+  { sealing, clock }: Pick<UpsertDeps, 'sealing' | 'clock'>,
+): Promise<ReadMember> {
+  if ('skipped' in record) return record;
   if (!('fields' in record)) return { faults: [record] };
   const { line } = record;
   try {
     const given = check(lineSchema, record.fields);
-    const faults = (given.newsletters ?? [])
-      .filter((id) => !known.has(id))
-      .map(() => ({
+    const now = clock().toISOString();
+    const unsubscribed = unsubscribedOf(given.unsubscribed, newsletter_id, now);
+    const named = { newsletters: given.newsletters ?? [], unsubscribed: Object.keys(unsubscribed) };
+    const faults = Object.entries(named)
+      .flatMap(([column, ids]) => ids.filter((id) => !known.has(id)).map(() => column))
+      .map((column) => ({
         line,
-        column: 'newsletters',
+        column,
         rule: 'existing_newsletter',
         message: `must name newsletters that exist, such as ${[...known].sort().slice(0, MOST_NAMED).join(', ')}`,
       }));
@@ -107,13 +161,32 @@ async function readMember(
       ...(name !== undefined && { name }),
       ...(chosen && { status: chosen }),
       labels: [...(given.labels ?? []), ...labels],
-      newsletters: [newsletter_id, ...(given.newsletters ?? [])],
+      newsletters: [...(newsletter_id === undefined ? [] : [newsletter_id]), ...(given.newsletters ?? [])],
+      ...(given.created_at !== undefined && { created_at: new Date(given.created_at).toISOString() }),
+      unsubscribed,
+      ...(given.suppressed && {
+        suppressed: given.suppressed === true ? { reason: 'operator', at: now } : inUtc(given.suppressed),
+      }),
     };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const errors = error.extras.errors ?? [];
     return { faults: errors.map(({ path, rule, message }) => ({ line, column: path, rule, message })) };
   }
+}
+
+function unsubscribedOf(
+  given: boolean | Readonly<Record<string, string>> | undefined,
+  newsletter_id: string | undefined,
+  now: string,
+): Readonly<Record<string, string>> {
+  if (given === true) return newsletter_id === undefined ? {} : { [newsletter_id]: now };
+  const times = Object.entries(given || {}).map(([id, at]) => [id, new Date(at).toISOString()]);
+  return Object.fromEntries(times);
+}
+
+function inUtc({ reason, at }: Suppression): Suppression {
+  return { reason, at: new Date(at).toISOString() };
 }
 
 /** The members in rounds, each without a repeated id, in order. */

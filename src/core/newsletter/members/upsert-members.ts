@@ -11,6 +11,8 @@ export interface GivenMember {
   readonly status?: MemberStatus;
   readonly labels?: readonly string[];
   readonly newsletters?: readonly string[];
+  /** When a new member joined elsewhere; that of a known member stays. */
+  readonly created_at?: string;
 }
 
 export interface UpsertDeps {
@@ -75,7 +77,7 @@ async function storedOf(
     status: given.status ?? before?.status ?? 'free',
     labels: lists(before?.labels, given.labels),
     newsletters: lists(before?.newsletters, given.newsletters),
-    created_at: before?.created_at ?? now,
+    created_at: before?.created_at ?? given.created_at ?? now,
     updated_at: now,
     email_hash: await sealing.emailHash(tenant_id, email),
     sealed_identity: await sealing.sealMember(tenant_id, member_id, { email, ...(name !== undefined && { name }) }),

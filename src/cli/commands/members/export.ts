@@ -1,0 +1,131 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { type MemberAccess, memberAccess } from '../../../operator-service/members.ts';
+import { OperatorError } from '../../../terminal/errors.ts';
+import { parseId } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
+import { showProgress } from '../../../terminal/progress.ts';
+import { unwritableFile } from '../../../terminal/unreadable-file.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { CSV_HEADER, csvLine, type ExportedMember } from './member-columns.ts';
+import { formatOf } from './member-file.ts';
+
+interface ExportOptions {
+  readonly tenant: string;
+  readonly newsletter?: string;
+}
+
+export function addMembersExport(members: Command, context: CliContext): void {
+  const command = members
+    .command('export')
+    .argument('<FILE>', 'the file to write: .csv or .jsonl')
+    .requiredOption('--tenant <ID>', 'the tenant whose members it gets', parseId)
+    .option('--newsletter <ID>', 'only members who subscribe, or have unsubscribed', parseId)
+    .description('write all members to a file, with what they unsubscribed from and why they are suppressed')
+    .addHelpText(
+      'after',
+      `
+\`members import FILE\` takes the file back, here or elsewhere. Addresses that are suppressed or unsubscribed and have no
+member any more are counted only: nothing but their hash is stored.
+
+Example:
+  npm run ops -- members export members.csv --tenant TENANT001`,
+    );
+  onDeployment<ExportOptions>(command, context, (session, options, [file = '']) => run(session, file, options));
+}
+
+interface Exported {
+  readonly members: number;
+  readonly unsubscribed: number;
+  readonly suppressed: number;
+  /** Facts of addresses that belong to nobody. */
+  readonly without_member: number;
+}
+
+async function run(session: Session, file: string, options: ExportOptions): Promise<number> {
+  const isCsv = formatOf(file) === 'csv';
+  const { tenant } = options;
+  const decision = { what: 'member.export', on: [tenant], details: { tenant } };
+  const { answer } = await session.decide(decision, async () => {
+    const exported = await writeMembers(session, { file, isCsv, ...options });
+    return { answer: exported, result: { ...exported } };
+  });
+  printResult(session, answer, () => {
+    const { members, unsubscribed, suppressed, without_member } = answer;
+    const others = without_member > 0 ? ` ${without_member} addresses without a member are left out.` : '';
+    return `${members} members are in ${file}: ${unsubscribed} have unsubscribed, ${suppressed} are suppressed.${others}\n`;
+  });
+  return 0;
+}
+
+/** Writes beside the file first, so that an interrupted export leaves no file that looks whole. */
+async function writeMembers(
+  session: Session,
+  { file, isCsv, tenant, newsletter }: ExportOptions & { readonly file: string; readonly isCsv: boolean },
+): Promise<Exported> {
+  const partial = `${file}.partial`;
+  const progress = showProgress(session);
+  // It has addresses in it: nobody else may read it.
+  const output = createWriteStream(partial, { mode: 0o600 });
+  const failed = new Promise<never>((_, reject) => output.once('error', reject));
+  failed.catch(() => undefined);
+  const write = (text: string) =>
+    Promise.race([failed, new Promise<void>((done) => void output.write(text, () => done()))]);
+  const sums = { members: 0, unsubscribed: 0, suppressed: 0, without_member: 0 };
+  try {
+    if (isCsv) await write(CSV_HEADER);
+    for await (const page of pagesOf(tenant, newsletter, memberAccess(session))) {
+      sums.without_member += page.without_member;
+      for (const { unsubscribed, suppressed } of page.members) {
+        sums.members += 1;
+        if (unsubscribed !== undefined) sums.unsubscribed += 1;
+        if (suppressed !== undefined) sums.suppressed += 1;
+      }
+      await write(page.members.map((one) => (isCsv ? csvLine(one) : `${JSON.stringify(one)}\n`)).join(''));
+      progress.update({ verb: 'members exported', done: sums.members });
+    }
+    await Promise.race([failed, new Promise<void>((done) => output.end(done))]);
+    await rename(partial, file);
+    return sums;
+  } catch (error) {
+    output.destroy();
+    await rm(partial, { force: true });
+    if (!(error instanceof Error) || !('syscall' in error)) throw error;
+    throw new OperatorError(unwritableFile(file, error));
+  } finally {
+    progress.end();
+  }
+}
+
+async function* pagesOf(tenant: string, newsletter: string | undefined, { members, sealing }: MemberAccess) {
+  for await (const page of members.addresses(tenant)) {
+    const opened = await Promise.all(
+      page.map(async ({ members: found, facts }) => {
+        const { unsubscribed = {}, suppressed } = facts ?? {};
+        const concerns = (ids: readonly string[]) =>
+          newsletter === undefined || ids.includes(newsletter) || Object.hasOwn(unsubscribed, newsletter);
+        return Promise.all(
+          found
+            .filter(({ newsletters }) => concerns(newsletters))
+            .map(async (stored): Promise<ExportedMember> => {
+              const { member_id, status, labels, newsletters, created_at } = stored;
+              return {
+                member_id,
+                ...(await sealing.openMember(stored)),
+                ...{ status, labels, newsletters, created_at },
+                ...(Object.keys(unsubscribed).length > 0 && { unsubscribed: sorted(unsubscribed) }),
+                ...(suppressed && { suppressed: { reason: suppressed.reason, at: suppressed.at } }),
+              };
+            }),
+        );
+      }),
+    );
+    const without_member = page.filter((entry) => entry.members.length === 0 && entry.facts !== undefined).length;
+    yield { members: opened.flat(), without_member };
+  }
+}
+
+function sorted(times: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(times).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
