@@ -24,6 +24,7 @@ const CORE_ROOMS = {
   newsletter: ['pacing', 'model'],
   verify: ['model'],
   outcomes: ['model'],
+  forget: ['verify', 'operator', 'delivery', 'model'],
 };
 
 const coreRooms = Object.entries(CORE_ROOMS).map(([room, below]) =>

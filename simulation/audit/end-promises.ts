@@ -13,11 +13,17 @@ export interface End {
   readonly records: readonly Stored[];
   /** The log_ids of the dead letters. */
   readonly letters: readonly unknown[];
+  /** By log_id; decrypted. */
+  readonly contents?: readonly (readonly [string, Stored])[];
 }
 
 export function ended(memory: Memory, end: End): readonly string[] {
   const missing = memory.handedOver.filter((accepted) => !end.rows.some(({ log_id }) => log_id === accepted));
-  return [...missing.map(() => '1: accepted from its producer, and no row'), ...rowsEnded(memory, end)];
+  return [
+    ...missing.map(() => '1: accepted from its producer, and no row'),
+    ...rowsEnded(memory, end),
+    ...leftOf(memory, end),
+  ];
 }
 
 /** Ends that another channel may avoid: a notification that names a fallback goes on there, once. */
@@ -48,6 +54,17 @@ function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly st
     // One that has arrived after all may have one, which an event has withdrawn.
     if (successors.length > 1 || (goesOn && successors.length === 0))
       violations.push(`1: ${successors.length} successors`);
+    return violations;
+  });
+}
+
+/** What an operator erased stays so: nobody stores or says it again. */
+function leftOf({ erased }: Memory, { rows, contents = [] }: End): string[] {
+  return erased.flatMap((log_id) => {
+    const row = rows.find((one) => one['log_id'] === log_id);
+    const content = contents.find(([id]) => id === log_id)?.[1];
+    const violations = textOf(content?.['recipient']) === '' ? [] : ['15: erased, and its content is stored'];
+    if (row?.['erased_at'] === undefined) violations.push('15: erased, and its row does not say so');
     return violations;
   });
 }

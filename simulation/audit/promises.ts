@@ -24,6 +24,8 @@ export interface Memory {
   readonly corrected: Readonly<Record<string, number>>;
   /** The attempts that had been claimed when a notification was cancelled, or deleted by its writer. */
   readonly deleted: Readonly<Record<string, number>>;
+  /** Notifications of which an operator was told that they are erased. */
+  readonly erased: readonly string[];
   /** Notifications whose producer was told that they are accepted. */
   readonly handedOver: readonly string[];
   /** By worker: how often a table refused to note an outcome. */
@@ -36,6 +38,7 @@ export const NOTHING_YET: Memory = {
   redriven: {},
   corrected: {},
   deleted: {},
+  erased: [],
   handedOver: [],
   refused: {},
 };
@@ -116,6 +119,10 @@ export function deleted(memory: Memory, { log_id, last_attempt }: Stored): Memor
 
 export function handedOver(memory: Memory, log_id: string): Memory {
   return { ...memory, handedOver: [...memory.handedOver, log_id] };
+}
+
+export function erased(memory: Memory, log_id: string): Memory {
+  return { ...memory, erased: [...memory.erased, log_id] };
 }
 
 /** Lambda ends an invocation that has done nothing but wait. */

@@ -117,6 +117,19 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     about: 'workers, the indexer, and a writer who spoils a column',
     ...{ edits: 1, indexings: 1, workers: 2, sweeps: 1, edited: ['limit', 'minute', 'decimals'], everyday: 0 },
   },
+  erased: { about: 'workers, and an operator who erases', ...{ workers: 2, erasures: 1, everyday: 0 } },
+  'erased-dead': {
+    about: 'a death, a redrive, and an operator who erases',
+    ...{ ...dead, workers: 3, redrives: 1, erasures: 1, everyday: 0 },
+  },
+  'erased-foreign': {
+    about: 'a row of another writer, the indexer, a sweep, and an operator who erases',
+    ...{ given: [{ ...ONE, foreign: true }], indexings: 2, sweeps: 1, workers: 1, erasures: 1, everyday: 0 },
+  },
+  'erased-retried': {
+    about: 'an operator who erases beside one who retries at once',
+    ...{ workers: 2, retries: 1, erasures: 1, everyday: 0 },
+  },
   'handed-over': {
     about: 'two requests of a producer with one key',
     ...{ given: [], requests: 2, workers: 2, everyday: 0 },

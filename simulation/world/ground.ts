@@ -168,12 +168,12 @@ export class Ground {
         return 0;
       case 'event.end':
         return tellAt(this, args[0] as DeliveryEvent, args[1] === null ? null : now + Number(args[1]) * 1000);
-      case 'stream.end': {
-        const done = (args[0] as Image[]).map(({ sequence }) => sequence);
-        return this.set({ stream: this.state.stream.filter(({ sequence }) => !done.includes(sequence)) });
-      }
+      case 'stream.end':
+        return this.set({ stream: without(this.state.stream, args[0] as Image[]) });
       case 'lanes.backlog':
         return this.#messages(args[0] as Channel, args[1] as Lane);
+      case 'operator.erased':
+        return this.set({ memory: promises.erased(this.state.memory, String(args[0])) });
       case 'producer.accepted':
         return this.set({ memory: promises.handedOver(this.state.memory, String(args[0])) });
       case 'time.pause':
@@ -245,6 +245,6 @@ export class Ground {
   }
 }
 
-function ascending(a: number, b: number): number {
-  return a - b;
-}
+const ascending = (a: number, b: number) => a - b;
+const without = (images: readonly Image[], done: readonly Image[]) =>
+  images.filter(({ sequence }) => !done.some((one) => one.sequence === sequence));

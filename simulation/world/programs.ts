@@ -2,10 +2,12 @@ import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
 import type { DispatcherDeps } from '../../functions/dispatcher/handler.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
+import { CLAIM_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { RecordStore, RetryQueue, RowStore } from '../../src/core/delivery/ports.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
+import { type Erasable, forgetOne } from '../../src/core/forget/forget-one.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import { accept } from '../../src/core/intake/accept.ts';
 import type { IntakeStore } from '../../src/core/intake/ports.ts';
@@ -177,8 +179,24 @@ export function producer(log_id: string, request: string): Program {
   };
 }
 
+/** An attempt that is under way ends first. */
+async function erase(env: Env, log_id: string, run_id: string, records: RecordStore): Promise<void> {
+  const rows = portOf<RowStore>(env, 'forgetRows', 'read', 'change');
+  const erasable = portOf<Erasable>(env, 'erasable', 'eraseContent', 'eraseRecords');
+  for (let looks = 0; looks < 3; looks++) {
+    const { result } = await forgetOne(log_id, run_id, () => false, { rows, records, erasable, clock: env.clock });
+    if (result !== 'claimed' && result !== 'changing') return env.call('operator.erased', log_id);
+    await env.call('time.pause', CLAIM_MS);
+  }
+}
+
 /** What an operator does, in words. */
-export const COMMANDS = { cancel: 'the cancellation', retry: 'the retry', give_up: 'the giving up' } as const;
+export const COMMANDS = {
+  cancel: 'the cancellation',
+  retry: 'the retry',
+  give_up: 'the giving up',
+  erase: 'the erasure',
+} as const;
 
 export function operator(command: keyof typeof COMMANDS, log_id: string, run_id: string): Program {
   return (env) => {
@@ -187,6 +205,7 @@ export function operator(command: keyof typeof COMMANDS, log_id: string, run_id:
     if (command === 'retry') return retryNow([log_id], run_id, { rows, send: send(env), policy, clock });
     if (command === 'give_up') return giveUp([log_id], { rows, clock });
     const records = portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find');
+    if (command === 'erase') return erase(env, log_id, run_id, records);
     return cancel([log_id], run_id, { rows, records, clock });
   };
 }

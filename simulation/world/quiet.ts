@@ -14,7 +14,8 @@ export function checkEnd(ground: Ground): void {
   const { tables, state } = ground;
   const letters = state.letters.map(({ message }) => message.log_id);
   const records = [...tables.retryLog.values()] as unknown as Stored[];
-  ground.violated(...ends.ended(state.memory, { rows: ground.rows(), records, letters }));
+  const contents = [...tables.content] as unknown as [string, Stored][];
+  ground.violated(...ends.ended(state.memory, { rows: ground.rows(), records, letters, contents }));
   const { counts = {}, log_ids = [] } = state.waiting ?? {};
   const isSent = (log_id: string) => state.counts[`sends of ${log_id}`] !== counts[`sends of ${log_id}`];
   ground.violated(...ends.expired(log_ids, ground.rows(), isSent));

@@ -25,6 +25,7 @@ export const LIMITS = [
   'indexings',
   'edits',
   'deletions',
+  'erasures',
   'requests',
   'outages',
   'losses',
@@ -187,9 +188,9 @@ export function received({ id, message, sent_at, receives }: Message): ReceivedM
   return { message, message_id: id, sent_at: new Date(sent_at), receive_count: receives };
 }
 
-/** When Lambda ends the actor's invocation. The dispatcher goes on in another one, which is left out here. */
+/** When Lambda ends the actor's invocation. The dispatcher goes on in another one, which is left out here; a command waits. */
 export function deadlineOf({ name, begun }: Actor): number {
-  return /^(sweep|manual|dry)/.test(name) ? Number.POSITIVE_INFINITY : begun + FUNCTION_MS;
+  return /^(sweep|manual|dry|the erasure)/.test(name) ? Number.POSITIVE_INFINITY : begun + FUNCTION_MS;
 }
 
 /** An instance between two invocations. */

@@ -40,7 +40,7 @@ export class Stores {
       ...{
         rows: tables.rows,
         eventRows: tables.eventRows,
-        operatorRows: tables.operatorRows,
+        ...{ operatorRows: tables.operatorRows, forgetRows: tables.forgetRows, erasable: tables.erasable },
         log: sweepLog(this.#sweeps),
       },
       ...{ records: tables.records, contents: tables.contents, successors: tables.successors },

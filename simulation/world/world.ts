@@ -169,6 +169,7 @@ export class World {
       begin('cancels', `an operator cancels ${log_id}`, () => deeds.operate('cancel', log_id));
       begin('drops', `an operator gives ${log_id} up`, () => deeds.operate('give_up', log_id));
       begin('forgeries', `somebody queues ${log_id} for another tenant`, () => forge(ground, log_id));
+      begin('erasures', `an operator erases ${log_id}`, () => deeds.operate('erase', log_id));
       begin('retries', `an operator retries ${log_id}`, () => deeds.operate('retry', log_id));
       for (const how of scope.edited ?? (['recipient'] as const))
         begin('edits', `${log_id}'s writer ${EDITS[how]}`, () => edit(ground, log_id, how));

@@ -19,6 +19,7 @@ import { addOutcomesResend } from './commands/outcomes/outcomes.ts';
 import { addReplay } from './commands/replay/replay.ts';
 import { addPreflight } from './commands/status/preflight.ts';
 import { addStatus, addSweeps } from './commands/status/status.ts';
+import { addForget } from './commands/verify/forget.ts';
 import { addVerify } from './commands/verify/verify.ts';
 import type { CliContext } from './session/session.ts';
 
@@ -59,6 +60,7 @@ Examples:
   addReplay(program, context);
   addReconcile(program, context);
   addVerify(program, context);
+  addForget(program, context);
   const dlq = program.command('dlq').description('the dead-letter queues').usage('<command> [options]');
   addDlqList(dlq, context);
   addDlqShow(dlq, context);

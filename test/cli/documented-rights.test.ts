@@ -1,12 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { contentItem } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { recipientHash } from '../../src/adapters/signing/hashed-ids.ts';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
 import { emailAccess } from '../../src/operator-service/emails.ts';
-import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
+import {
+  deadRow,
+  HASH_KEY,
+  type Operations,
+  startOperations,
+  stoppedRow,
+  storedRow,
+} from '../support/cli/operations.ts';
 import { recordingActions } from '../support/cli/recorded-calls.ts';
 import { OPERATOR_COMMANDS, OPERATOR_SECTION } from '../support/docs/operator-commands.ts';
 import { startLoopback } from '../support/loopback.ts';
@@ -36,6 +47,8 @@ const importOf = async (name: string, ...lines: readonly string[]): Promise<Comm
   writeFileSync(file, ['member_id,email', ...lines].join('\n'));
   return ['members', 'import', file, '--tenant', 'T1', '--newsletter', 'weekly'];
 };
+
+const FORGOTTEN = 'forgotten@example.com';
 
 type CommandLine = readonly string[];
 
@@ -120,6 +133,27 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   'newsletters show': async () => {
     await email();
     return [['newsletters', 'show', 'weekly', '--tenant', 'T1']];
+  },
+  forget: async () => {
+    const claim_until = new Date(Date.now() - 60_000).toISOString();
+    await ops.run(await importOf('forget', 'forgotten,forgotten@example.com'));
+    const recipient_hash = recipientHash(HASH_KEY, 'T1', FORGOTTEN);
+    const row = { tenant_id: 'T1', recipient_hash };
+    await ops.put(
+      storedRow('forget-due', row),
+      storedRow('forget-died', { ...row, send_status: 'SENDING', claim_until }),
+    );
+    const content = { recipient: FORGOTTEN, body: 'x', format: 'PLAIN' } as const;
+    const records = { original_log_id: 'forget-due', retry_attempt: 1, response_message: 'no' };
+    const { notification_content, notification_retry_log } = ops.tables;
+    const sealer = ops.deployment.sealer(ops.dynamodb);
+    const owner = { log_id: 'forget-due', tenant_id: 'T1', expires_at: 9_999_999_999 };
+    const item = await contentItem(sealer, owner, content);
+    await ops.dynamodb.send(new PutItemCommand({ TableName: notification_content, Item: item }));
+    const orphan = await contentItem(sealer, { ...owner, log_id: 'forget-orphan' }, content);
+    await ops.dynamodb.send(new PutItemCommand({ TableName: notification_content, Item: orphan }));
+    await ops.dynamodb.send(new PutItemCommand({ TableName: notification_retry_log, Item: toItem(records) }));
+    return [['forget', '--tenant', 'T1', '--recipient', '-']];
   },
   'emails send': async () => {
     await email();
@@ -228,8 +262,16 @@ async function actionsOf(lines: readonly CommandLine[], endpoints: Endpoints = {
       },
     },
   });
+  let passed = 0;
+  // What a command looks at again a minute later, without the wait.
+  const pause = async (ms: number) => {
+    if (ms >= 1_000) passed += ms;
+    else await new Promise((resolve) => setTimeout(resolve, Math.min(ms, 50)));
+  };
+  const clock = () => new Date(Date.now() + passed);
+  const more = { findDeployment, answer: 'y', input: FORGOTTEN, clock, pause };
   for (const line of lines) {
-    const { code, err } = await ops.run(line, { findDeployment, answer: 'y' });
+    const { code, err } = await ops.run(line, more);
     expect(code, `${line.join(' ')}: ${err}`).toBe(0);
   }
   return [...actions].sort();

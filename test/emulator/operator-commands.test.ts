@@ -91,6 +91,7 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       replay: { args: () => ['replay', '--channel', 'webhook', '--error-type', 'AUTH_FAILED', '--yes'] },
       reconcile: { args: () => ['reconcile', '--dry-run'] },
       verify: { args: () => ['verify', '--letters'] },
+      forget: { args: () => ['forget', '--recipient', '-', ...tenant], refused: 'stdin is empty' },
       'dlq list': { args: () => ['dlq', 'list'] },
       'dlq show': { args: () => ['dlq', 'show', 'dead-drop'] },
       // The emulator authorizes the call before it finds out that it has no such action.

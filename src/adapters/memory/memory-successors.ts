@@ -3,7 +3,12 @@ import { providerHost } from '../../core/model/channels.ts';
 import type { NotificationContent, NotificationRow } from '../../core/model/notification.ts';
 
 /** Content as it is kept, with its tenant and the place of its row in the stream. */
-export type KeptContent = NotificationContent & { readonly tenant_id: string; readonly sequence?: string };
+export type KeptContent = NotificationContent & {
+  readonly tenant_id: string;
+  readonly sequence?: string;
+  /** Nothing is left of it but the mark. */
+  readonly erased_at?: string;
+};
 
 interface Tables {
   readonly log: Map<string, Record<string, unknown>>;

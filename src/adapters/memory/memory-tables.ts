@@ -3,7 +3,8 @@ import type { ClaimStore, RecordStore, RowStore } from '../../core/delivery/port
 import { isStored, RECORD_GUARD, retryLogId } from '../../core/delivery/retry-record.ts';
 import { malformedEntries } from '../../core/delivery/take-over.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
-import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
+import type { Erasable } from '../../core/forget/forget-one.ts';
+import { type ContentOwner, ErasedError, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
 import type { RowScan } from '../../core/indexing/reconcile.ts';
 import {
   type ForeignRow,
@@ -71,12 +72,13 @@ export class MemoryTables implements IndexStore {
 
   readonly eventRows: EventRows = this.#guarded(guards.EVENT_COLUMNS);
   readonly operatorRows: RowStore = this.#guarded(guards.STATE_COLUMNS);
+  readonly forgetRows: RowStore = this.#guarded(guards.ERASED_COLUMNS);
 
   /** The twin of dynamodb/table/guarded-rows.ts. */
-  #guarded(columns: readonly (keyof NotificationRow)[]): RowStore {
+  #guarded(columns: readonly string[]): RowStore {
     return {
       read: async (log_id) => this.row(log_id),
-      change: (was, change) => this.#change(was, change, guards.asRead(was, columns)),
+      change: (was, change) => this.#change(was, change, guards.asRead<string>({ ...was }, columns)),
     };
   }
 
@@ -99,13 +101,13 @@ export class MemoryTables implements IndexStore {
   readonly contents: ContentStore = {
     read: async ({ log_id, tenant_id }) => {
       const content = this.content.get(log_id);
-      if (content === undefined) {
+      if (content === undefined || content.erased_at !== undefined) {
         throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
       }
       if (content.tenant_id !== tenant_id) {
         throw new ContentUnreadableError('The encrypted recipient belongs to another notification or tenant.');
       }
-      const { tenant_id: _, sequence: __, fallback: ___, ...rest } = content;
+      const { tenant_id: _, sequence: __, fallback: ___, erased_at: ____, ...rest } = content;
       return rest;
     },
   };
@@ -130,6 +132,7 @@ export class MemoryTables implements IndexStore {
   ): Promise<string | undefined> {
     const stored = this.content.get(log_id);
     if (amends && stored?.tenant_id !== tenant_id) throw new RowUnstorableError('the content that it lacks');
+    if (stored?.erased_at !== undefined) throw new ErasedError('The content of this log_id was erased.');
     const kept = stored?.sequence === undefined ? {} : { image_sequence: guards.sequenceValue(stored.sequence) };
     if (guards.isAny(guards.notLater(sequence), kept)) {
       const whole = { ...(amends ? stored : {}), ...content } as NotificationContent;
@@ -137,6 +140,24 @@ export class MemoryTables implements IndexStore {
     }
     return content.recipient === undefined ? undefined : `hash of ${tenant_id}/${content.recipient}`;
   }
+
+  readonly erasable: Erasable = {
+    eraseContent: async ({ log_id, tenant_id }) => {
+      if (this.content.get(log_id)?.erased_at !== undefined) return false;
+      const { sequence } = this.content.get(log_id) ?? {};
+      const nothing = { recipient: '', body: '', format: 'PLAIN', tenant_id, erased_at: this.#now() } as const;
+      this.content.set(log_id, { ...nothing, ...(sequence !== undefined && { sequence }) });
+      return true;
+    },
+    eraseRecords: async (log_id) => {
+      const told = [...this.retryLog.values()].filter(
+        (record) => record.original_log_id === log_id && (record.response_message ?? record.error_details),
+      );
+      for (const { response_message: _, error_details: __, ...record } of told)
+        this.retryLog.set(record.retry_log_id, record);
+      return told.length;
+    },
+  };
 
   async hasContent(log_id: string): Promise<boolean> {
     return this.content.has(log_id);

@@ -2,7 +2,13 @@ import type { Channel } from '../model/channels.ts';
 import { setAside } from '../model/column-rules.ts';
 import { ExplainedError } from '../model/explained-error.ts';
 import type { IndexShards } from '../model/index-shards.ts';
-import { type ForeignRow, hasContent, type NotificationContent } from '../model/notification.ts';
+import {
+  CONTENT_COLUMNS,
+  FALLBACK_COLUMNS,
+  type ForeignRow,
+  hasContent,
+  type NotificationContent,
+} from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import { type IndexPlan, isGivenUp, planIndex } from './index-plan.ts';
@@ -25,7 +31,7 @@ export interface IndexStore {
   /**
    * Stores the content, with its recipient encrypted, unless the content of a later image is stored.
    * @returns the recipient's keyed hash; undefined if the content has none
-   * @throws RowUnstorableError
+   * @throws RowUnstorableError, ErasedError
    */
   putContent(owner: ContentOwner, content: Partial<NotificationContent>): Promise<string | undefined>;
   hasContent(log_id: string): Promise<boolean>;
@@ -44,6 +50,11 @@ export interface ContentOwner {
 /** The storage will never accept this, for instance an item beyond its size limit. The message names the rule. */
 export class RowUnstorableError extends ExplainedError {
   override readonly name = 'RowUnstorableError';
+}
+
+/** The content of this log_id was erased (`ops forget`): nothing is stored under it any more. */
+export class ErasedError extends Error {
+  override readonly name = 'ErasedError';
 }
 
 export interface IndexDeps {
@@ -75,9 +86,20 @@ export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexO
     const plan = planned(image.row, now, deps, stored);
     return await carryOut(await withContentChecked(plan, image.row, now, deps.store), image, deps.store);
   } catch (error) {
+    if (error instanceof ErasedError) return dropContent(image, now, deps.store);
     if (!(error instanceof RowUnstorableError)) throw error;
     return setUnstorableAside(error, image, now, deps.store);
   }
+}
+
+/** A late image of an erased row finds the row changed. What its writer has put there since goes, and the row says why. */
+function dropContent(image: RowImage, now: Date, store: IndexStore): Promise<IndexOutcome> {
+  const { row } = image;
+  const fault = { column: 'log_id', rule: 'erased', expected: 'another log_id: an operator erased this notification' };
+  const { set, why } = isGivenUp(row) || row['send_status'] === 'SUCCESS' ? { set: {} } : setAside([fault], now);
+  const columns = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS, 'work_queue', 'work_at'];
+  const remove = columns.filter((column) => row[column] !== undefined);
+  return carryOut({ do: 'set_aside', set, remove, ...(why !== undefined && { why }) }, image, store);
 }
 
 /** The rules must see every fault. Where one is missing, the row is at fault all the same, and stops no other row. */

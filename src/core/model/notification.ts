@@ -102,6 +102,8 @@ export interface NotificationRow {
   readonly traceparent?: string;
   /** Logically deleted: it is not sent any more. */
   readonly is_deleted?: boolean;
+  /** When an operator erased its recipient and content (`ops forget`); it is deleted then, too. */
+  readonly erased_at?: string;
   /** Set by each of our writes. */
   readonly updated_at?: string;
   /** UPDATED_BY, unless another writer has changed the row since our last write. */

@@ -62,6 +62,9 @@ export type RetryCheck =
 
 /** Checks the row as it is. A delivered notification is never sent again (invariant 5). */
 export function checkRetry(row: NotificationRow, now: Date): RetryCheck {
+  if (row.erased_at !== undefined && row.send_status !== 'SUCCESS') {
+    return refuse('its recipient and content were erased: nothing is left to send');
+  }
   if (row.is_deleted && row.send_status !== 'SUCCESS') {
     return refuse('its writer deleted it (is_deleted); to send it anyway, set is_deleted to false first');
   }

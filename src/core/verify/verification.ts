@@ -182,7 +182,7 @@ export class Pace {
     this.#deps = deps;
   }
 
-  async spend(state: Verification, { read_units }: Pick<Page, 'read_units'>): Promise<void> {
+  async spend(state: Pick<Verification, 'read_units'>, { read_units }: Pick<Page, 'read_units'>): Promise<void> {
     const { clock, pause, rate } = this.#deps;
     state.read_units += read_units;
     const now = clock().getTime();

@@ -144,6 +144,21 @@ const ROWS: readonly ResourceRow[] = [
       [NotificationRetryLogTable, EmailsTable, EmailBatchesTable, EmailRecipientsTable].map(tableOf),
   },
   {
+    documented: '`dynamodb:…` of `forget`',
+    commands: /^forget/,
+    actions: /^dynamodb:/,
+    resources: ({
+      NotificationContentTable,
+      NotificationRetryLogTable,
+      NotificationLogTable,
+      DataKeysTable,
+      MembersTable,
+    }) =>
+      [NotificationLogTable, NotificationContentTable, NotificationRetryLogTable, DataKeysTable, MembersTable].map(
+        tableOf,
+      ),
+  },
+  {
     documented: 'the other `dynamodb:…`',
     commands: /^(?!audit|keys|members|emails)/,
     actions: /^dynamodb:(?!Query)/,
@@ -189,7 +204,7 @@ function besides(command: string, actions: readonly string[], { DataKey = '', ..
       ? [{ actions: ['kms:Encrypt', 'kms:GenerateDataKey'], resources: [DataKey] }]
       : []),
     ...(command === 'preflight' ? [{ actions: FIND_STACK.actions, resources: ['*'] }] : []),
-    ...(command.startsWith('members')
+    ...(command.startsWith('members') || command === 'forget'
       ? [
           { actions: ['secretsmanager:GetSecretValue'], resources: [RecipientHashSecret] },
           { actions: ['kms:Decrypt'], resources: [RecipientKey] },

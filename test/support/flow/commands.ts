@@ -43,9 +43,10 @@ export class Commands {
     return result;
   }
 
-  async ops(args: readonly string[]): Promise<Ended> {
+  /** @param input all of stdin */
+  async ops(args: readonly string[], input = ''): Promise<Ended> {
     if (this.#root !== PROJECT_ROOT) return this.opsProcess(args);
-    const { terminal, written } = recordingTerminal({});
+    const { terminal, written } = recordingTerminal({ input });
     const code = await runProgram([...args, '--local'], {
       terminal,
       findDeployment: () => findLocalDeployment(this.#directory),

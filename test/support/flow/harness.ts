@@ -120,6 +120,10 @@ export class Flow {
     return this.#commands.ops(args);
   }
 
+  opsInput(input: string, ...args: string[]): Promise<Ended> {
+    return this.#commands.ops(args, input);
+  }
+
   /** Runs an operator's command as a user does. */
   opsProcess(...args: string[]): Promise<Ended> {
     return this.#commands.opsProcess(args);

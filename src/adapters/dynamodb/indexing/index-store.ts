@@ -1,6 +1,11 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../../core/indexing/index-row.ts';
+import {
+  type ContentOwner,
+  ErasedError,
+  type IndexStore,
+  RowUnstorableError,
+} from '../../../core/indexing/index-row.ts';
 import type { ProgressStore, RowScan, ScanProgress } from '../../../core/indexing/reconcile.ts';
 import {
   CONTENT_COLUMNS,
@@ -46,7 +51,17 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
       const stored = { ...item, ...fallback, image_sequence };
       try {
         // If the content of a later image is stored already, the update of this image's row finds the row changed.
-        await putGuarded(client, tables.notification_content, stored, notLater(owner.sequence));
+        const { applied, item } = await putGuarded(
+          client,
+          tables.notification_content,
+          stored,
+          notLater(owner.sequence),
+        );
+        // Not every emulator returns the item; AWS does.
+        const there = applied
+          ? undefined
+          : (item ?? (await readItem(client, tables.notification_content, owner.log_id)));
+        if (there?.['erased_at'] !== undefined) throw new ErasedError('The content of this log_id was erased.');
       } catch (error) {
         throw unstorable(error);
       }

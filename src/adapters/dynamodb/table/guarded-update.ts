@@ -11,7 +11,7 @@ import { wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
-import { asRead, EVENT_COLUMNS, type Guard, STATE_COLUMNS } from './guards.ts';
+import { asRead, ERASED_COLUMNS, EVENT_COLUMNS, type Guard, STATE_COLUMNS } from './guards.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
 import { createRowReader, updateExpression } from './single-item.ts';
 
@@ -177,12 +177,7 @@ function conditionOf(guards: readonly Guard[]) {
 }
 
 /** Rows of NotificationLog, changed only while the guarded columns are as they were read. */
-function createGuardedRows(
-  client: DynamoDBClient,
-  table: string,
-  clock: Clock,
-  guarded: readonly (keyof NotificationRow)[],
-): RowStore {
+function createGuardedRows(client: DynamoDBClient, table: string, clock: Clock, guarded: readonly string[]): RowStore {
   const read = createRowReader(client, table);
   const update = createGuardedUpdates(client, table, read);
   return {
@@ -190,7 +185,7 @@ function createGuardedRows(
 
     change: (row, { set: given, remove = [] }) => {
       const set = { ...given, updated_at: clock().toISOString(), updated_by: UPDATED_BY };
-      const asked = { log_id: row.log_id, set, remove, guard: asRead(row, guarded) };
+      const asked = { log_id: row.log_id, set, remove, guard: asRead<string>({ ...row }, guarded) };
       return update.gathered(asked, (found) => wasApplied(found, { set, remove }));
     },
   };
@@ -204,4 +199,9 @@ export function createEventRows(client: DynamoDBClient, table: string, clock: Cl
 /** RowStore on NotificationLog, for operators. It also changes rows that are in no work index. */
 export function createOperatorRows(client: DynamoDBClient, table: string, clock: Clock): RowStore {
   return createGuardedRows(client, table, clock, STATE_COLUMNS);
+}
+
+/** RowStore on NotificationLog for an erasure, which also depends on what the row's writer has put into it. */
+export function createForgetRows(client: DynamoDBClient, table: string, clock: Clock): RowStore {
+  return createGuardedRows(client, table, clock, ERASED_COLUMNS);
 }

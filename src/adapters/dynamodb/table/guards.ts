@@ -34,6 +34,9 @@ const CLAIM_COLUMNS = [
 /** For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. */
 export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
 
+/** For an erasure: what its writer puts into the row between the read and the write is another recipient's. */
+export const ERASED_COLUMNS = [...STATE_COLUMNS, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
+
 /**
  * Columns that a foreign row's writer, or the pipeline, may change after the image was taken; indexing must not
  * overwrite that.
@@ -138,12 +141,13 @@ export function storedSequence({ image_sequence }: Readonly<Record<string, Attri
   return image_sequence?.N ?? image_sequence?.S?.replace(/^0+/, '') ?? '0';
 }
 
-/** No content of a later image is stored. A text stands for a larger number than any that is stored as one. */
+/** Neither content of a later image is stored, nor an erased one. A text stands for a larger number than any that is stored as one. */
 export function notLater(sequence: string): readonly Guard[] {
   const value = sequenceValue(sequence);
-  const guard: Guard = [['image_sequence', 'absent or <=', value]];
+  const kept: Guard[number] = ['erased_at', '=', undefined];
+  const guard: Guard = [['image_sequence', 'absent or <=', value], kept];
   if (typeof value !== 'string') return [guard];
-  return [guard, [['image_sequence', '<=', NumberValueImpl.from('9'.repeat(NUMBER_DIGITS))]]];
+  return [guard, [['image_sequence', '<=', NumberValueImpl.from('9'.repeat(NUMBER_DIGITS))], kept]];
 }
 
 /** Whether a stored item, or nothing, is as the guard has it. */

@@ -1,5 +1,3 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { newVerification, type Verification } from '../../../core/verify/verification.ts';
 import {
@@ -16,6 +14,7 @@ import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
+import { stateFile } from './state-file.ts';
 
 interface VerifyOptions {
   readonly tenant?: string;
@@ -57,8 +56,10 @@ async function run(session: Session, { resume, rate, ...options }: VerifyOptions
   const { tenant, from, to, sample, letters = false } = options;
   const asked = { ...(tenant && { tenant }), ...(from && { from }), ...(to && { to }), sample, letters };
   const id = resume ?? session.newId().slice(0, 8);
-  const file = stateFile(session, id);
-  const state = resume === undefined ? newVerification(asked, session.clock()) : file.read();
+  if (!/^[\w-]{1,50}$/.test(id)) throw new OperatorError('--resume takes the id that the run printed.', EXIT_USAGE);
+  const file = stateFile<Verification>(session, `verify-${id}`);
+  const state = resume === undefined ? newVerification(asked, session.clock()) : file.find();
+  if (state === undefined) throw new OperatorError(`No run ${id} is left here to go on with: start anew.`, EXIT_USAGE);
   const { signal, exitCode } = session.interruption();
   const progress = showProgress(session);
   progress.note(`If it is interrupted: ${opsCommand(`verify --resume ${id}`, session)}`);
@@ -93,37 +94,6 @@ async function run(session: Session, { resume, rate, ...options }: VerifyOptions
   const result = verified(state);
   printResult(session, result, () => describe(result, session));
   return result.holds ? 0 : EXIT_FAILED;
-}
-
-const KEPT_EVERY_MS = 2_000;
-
-/** The state on disk, from which `--resume` goes on. */
-function stateFile({ stateDirectory }: Session, id: string) {
-  if (!/^[\w-]{1,50}$/.test(id)) throw new OperatorError('--resume takes the id that the run printed.', EXIT_USAGE);
-  const path = join(stateDirectory, `verify-${id}.json`);
-  let kept = 0;
-  const write = (state: Verification) => {
-    mkdirSync(stateDirectory, { recursive: true });
-    // A death in between leaves the state before.
-    writeFileSync(`${path}.new`, JSON.stringify(state));
-    renameSync(`${path}.new`, path);
-  };
-  return {
-    write,
-    keep(state: Verification, now: Date) {
-      if (now.getTime() - kept < KEPT_EVERY_MS) return;
-      kept = now.getTime();
-      write(state);
-    },
-    read(): Verification {
-      try {
-        return JSON.parse(readFileSync(path, 'utf8'));
-      } catch {
-        throw new OperatorError(`No run ${id} is left here to go on with: start anew.`, EXIT_USAGE);
-      }
-    },
-    remove: () => rmSync(path, { force: true }),
-  };
 }
 
 function describe(result: Verified, { terminal: { colors } }: Session): string {

@@ -1,8 +1,9 @@
 import { type RowFault, setAside } from '../../model/column-rules.ts';
-import type { NotificationRow } from '../../model/notification.ts';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type NotificationRow } from '../../model/notification.ts';
 import { queuedFor } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { type RowChange, withChange } from '../../model/row-change.ts';
+import type { RowState } from '../../model/row-state.ts';
 import { clip } from '../../model/text.ts';
 import { movedQueue } from '../../model/work-index.ts';
 import { workFaults } from '../../model/work-rules.ts';
@@ -170,3 +171,40 @@ export function removalOfClaimed(row: NotificationRow, now: Date): Removal | und
 }
 
 const BY_A_CLAIM = { send_attempts: 1, attempts_left: -1, last_attempt: 1 } as const;
+
+/** What a row keeps of what others said about its recipient, beside what its writer put into it. */
+const TOLD = ['error_message', 'response_message', 'error_details', 'provider_host'] as const;
+/** Columns of the pipeline and of the table document that hold no text of a person's: a channel may be called like a word. */
+const PLAIN = [
+  ...['log_id', 'tenant_id', 'channel', 'priority', 'send_status', 'work_queue', 'work_at', 'queued_for', 'claim_id'],
+  ...['claim_until', 'error_type', 'failure_reason', 'response_code', 'history_bucket', 'tenant_created_at'],
+  ...['notification_type', 'priority_level', 'recipient_type', 'recipient_hash', 'integration_config_id', 'created_at'],
+  ...['created_by', 'updated_at', 'updated_by', 'successor_log_id', 'predecessor_log_id', 'replay_id'],
+  ...['dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at', 'fallback_channel', 'erased_at'],
+];
+
+/**
+ * The recipient is erased, and the notification is marked as erased and deleted, so that whatever brings it back (a
+ * redriven letter, a bounce, an operator) ends it without a send. What is still to be sent is stopped as cancelled; a
+ * delivered, stopped or dead one stays what it is, and a dead one keeps its letter.
+ * @param names whether a column says the recipient's address
+ * @returns no change when nothing is left to erase
+ */
+export function erasure(
+  row: NotificationRow,
+  state: RowState,
+  now: Date,
+  names: (value: unknown) => boolean,
+): { readonly change?: RowChange; readonly cancels: boolean } {
+  const isOpen = state === 'due' || state === 'waiting' || state === 'not_taken_in';
+  const cancels = isOpen || (state === 'set_aside' && row.work_queue !== undefined);
+  const told: readonly string[] = [...TOLD, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
+  const says = ([column, value]: readonly [string, unknown]) =>
+    value !== undefined && (told.includes(column) || (!PLAIN.includes(column) && names(value)));
+  const left = Object.entries(row).filter(says);
+  if (row.erased_at !== undefined && left.length === 0 && !cancels) return { cancels };
+  const { set = {}, remove = [] } = cancels ? CANCELLATION : {};
+  const erased_at = row.erased_at ?? now.toISOString();
+  const columns = left.map(([column]) => column as keyof NotificationRow);
+  return { change: { set: { ...set, is_deleted: true, erased_at }, remove: [...remove, ...columns] }, cancels };
+}

@@ -35,6 +35,7 @@ const SHOWN = [
   'last_attempt',
   'redrive_count',
   'is_deleted',
+  'erased_at',
   'replay_id',
   'fallback_channel',
   'successor_log_id',

@@ -114,7 +114,8 @@ export function recordFaults(row: Stored, records: readonly Stored[], first: num
   // The newest may not be over, or its record is owed; one that was never claimed here is its writer's.
   const isOpen = row['send_status'] === 'SENDING' || row['record_due'] !== undefined;
   const last = isOpen ? newest - 1 : newest;
-  const from = first ?? (numbers.length > 0 ? Math.min(...numbers) : row['claim_id'] === undefined ? last + 1 : last);
+  const isOurs = row['claim_id'] !== undefined && !isOpen;
+  const from = first ?? (numbers.length > 0 ? Math.min(...numbers) : isOurs ? last : last + 1);
   const kept = new Set(numbers);
   const faults: string[] = [];
   for (let attempt = Math.max(from, 0); attempt <= last; attempt += 1) {

@@ -36,7 +36,7 @@ async function putWorld(): Promise<void> {
   const handed = { ...stoppedRow('handed', 'MAX_RETRIES'), successor_log_id: 'handed-fallback', claim_id: 'c' };
   await ops.put(
     out,
-    ...[storedRow('waiting'), storedRow('in-flight', claimed)],
+    ...[storedRow('waiting'), storedRow('in-flight', { ...claimed, last_attempt: 1 })],
     ...[dead('dead-1', { claim_id: 'c' }), dead('dead-2', { claim_id: 'c' })],
     // SQS has dropped its letter.
     dead('dead-old', { work_at: '2026-01-01T00:00:00.000Z' }),

@@ -1,0 +1,99 @@
+import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
+import { owedRecord } from '../delivery/retry-record.ts';
+import { RECORD_WRITTEN } from '../delivery/transitions/settlements.ts';
+import { erasure } from '../delivery/transitions/without-attempt.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import { stateOf } from '../model/row-state.ts';
+import type { Clock } from '../model/time.ts';
+import { cancel } from '../operator/cancel.ts';
+
+/** What is erased of a notification beside its row. Each may be called again. */
+export interface Erasable {
+  /**
+   * Leaves of the content what keeps others from storing it again: no image of the stream, nor a repeated request, brings
+   * it back. @returns false when there was nothing left
+   */
+  eraseContent(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<boolean>;
+  /** What providers answered. @returns how many records said something */
+  eraseRecords(log_id: string): Promise<number>;
+}
+
+export interface ForgetDeps {
+  /** Changes a row while its state and what its writer has put into it are as they were read. */
+  readonly rows: RowStore;
+  readonly records: RecordStore;
+  readonly erasable: Erasable;
+  readonly clock: Clock;
+}
+
+export interface Forgotten {
+  readonly log_id: string;
+  /**
+   * `cancelled`: it was still to be sent. `claimed`: an attempt is under way, which is its last one; the rest follows
+   * when the claim has ended. `changing`: others kept changing the row.
+   */
+  readonly result: 'erased' | 'cancelled' | 'claimed' | 'changing' | 'already' | 'not_found';
+  readonly records: number;
+  /** Continues it, perhaps for the same person. */
+  readonly successor_log_id?: string;
+}
+
+/** What of a row is erased: all that others said about the recipient. */
+export type Names = (value: unknown) => boolean;
+
+/**
+ * Erases one notification. The row first: from that write on nobody claims it any more, so nobody misses the content.
+ * Called again after a crash anywhere, it does what was left. Who sends it at the moment ends its attempt, and finds then
+ * that it is cancelled.
+ * @param names whether a column says the address
+ */
+export async function forgetOne(log_id: string, run_id: string, names: Names, deps: ForgetDeps): Promise<Forgotten> {
+  let ended = false;
+  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
+    const row = await deps.rows.read(log_id);
+    if (row === undefined) return { log_id, result: 'not_found', records: 0 };
+    const step = await eraseRow(row, run_id, names, deps);
+    if (step === 'ended') ended = true;
+    if (step === 'ended' || step === 'again') continue;
+    if (step === 'claimed') return { log_id, result: 'claimed', records: 0 };
+    const hadContent = await deps.erasable.eraseContent(row);
+    const records = await deps.erasable.eraseRecords(log_id);
+    const { successor_log_id } = row;
+    const found = step === 'already' && (hadContent || records > 0) ? 'erased' : step;
+    const result = ended && found === 'erased' ? 'cancelled' : found;
+    return { log_id, result, records, ...(successor_log_id !== undefined && { successor_log_id }) };
+  }
+  return { log_id, result: 'changing', records: 0 };
+}
+
+/** `ended`: what a crashed worker had claimed is cancelled, and the row has to be looked at again. */
+type Step = 'erased' | 'cancelled' | 'already' | 'claimed' | 'ended' | 'again';
+
+async function eraseRow(row: NotificationRow, run_id: string, names: Names, deps: ForgetDeps): Promise<Step> {
+  const { rows, records, clock } = deps;
+  const now = clock();
+  const state = stateOf(row, now);
+  if (state === 'claimed') {
+    // Its attempt is the last one, however it ends.
+    const told = row.is_deleted === true || (await rows.change(row, { set: { is_deleted: true } }));
+    return told ? 'claimed' : 'again';
+  }
+  if (state === 'abandoned') {
+    const [cancelled] = await cancel([row.log_id], run_id, { rows, records, clock });
+    if (cancelled?.result === 'cancelled') return 'ended';
+    // Its record says that it was delivered: the next message settles that.
+    return cancelled?.result === 'ended' && (await rows.read(row.log_id))?.send_status === 'SENDING'
+      ? 'claimed'
+      : 'again';
+  }
+  if (row.record_due !== undefined) {
+    const owed = owedRecord(row);
+    if (owed !== undefined) await records.putIfAbsent(owed);
+    await rows.change(row, RECORD_WRITTEN);
+    return 'again';
+  }
+  const { change, cancels } = erasure(row, state, now, names);
+  if (change === undefined) return 'already';
+  if (!(await rows.change(row, change))) return 'again';
+  return cancels ? 'cancelled' : 'erased';
+}

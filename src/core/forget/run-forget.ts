@@ -1,0 +1,235 @@
+import { successorId } from '../delivery/failover.ts';
+import type { RowStore } from '../delivery/ports.ts';
+import {
+  asNotification,
+  FALLBACK_COLUMNS,
+  type ForeignRow,
+  hasContent,
+  type NotificationRow,
+} from '../model/notification.ts';
+import { stateOf } from '../model/row-state.ts';
+import type { PageCursor } from '../model/work-index.ts';
+import { Pace, type Page, SEGMENTS } from '../verify/verification.ts';
+import { type ForgetDeps, forgetOne, type Names } from './forget-one.ts';
+
+/** Whom a row, or a content, is for: the recipient themselves, or somebody else, and the recipient if that one fails. */
+export type Whose = 'recipient' | 'fallback';
+
+/** The tables of one tenant, as one recipient is looked for in them. */
+export interface ForgetPorts extends ForgetDeps {
+  /** Every row that may be theirs: by the hash, or with a recipient that its writer put there and nobody has taken in. */
+  readonly rowPage: (segment: number, after: PageCursor | null) => Promise<Page<ForeignRow>>;
+  readonly whose: (row: ForeignRow) => Promise<Whose | undefined>;
+  /** The contents that are theirs, each recipient decrypted: what has no row, or a row without the hash, is found, too. */
+  readonly contentPage: (
+    segment: number,
+    after: PageCursor | null,
+  ) => Promise<Page<{ readonly log_id: string; readonly whose: Whose }>>;
+  readonly contentOf: (log_id: string) => Promise<Whose | undefined>;
+  readonly eraseFallback: (log_id: string) => Promise<void>;
+  /** Of a request that died before it put a row: no answer was given. */
+  readonly dropContent: (log_id: string) => Promise<void>;
+  /** Members with the address. Absent: the stage has no newsletters. */
+  readonly members?: { find(): Promise<readonly string[]>; remove(member_id: string): Promise<void> };
+  readonly names: Names;
+}
+
+export interface ForgetRun {
+  readonly run_id: string;
+  /** Counts only. */
+  readonly dry_run: boolean;
+  readonly rate: number;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly isStopping: () => boolean;
+  /** Called after each page, with the state from which another process goes on. */
+  readonly onProgress?: (state: ForgetState) => void;
+}
+
+/** Looked at again when whoever works on it must have ended. */
+interface Later {
+  readonly log_id: string;
+  readonly of: 'row' | 'content';
+  readonly at: number;
+  readonly looks: number;
+}
+
+const PHASES = ['rows', 'contents', 'members', 'later', 'done'] as const;
+
+/** How far an erasure is: plain data that does not hold the address. */
+export interface ForgetState {
+  phase: (typeof PHASES)[number];
+  cursors: (PageCursor | 'end' | null)[];
+  scanned: number;
+  /** By what became of them, or in a preview by their states. */
+  readonly notifications: Record<string, number>;
+  records: number;
+  /** Notifications for others that would have gone on to the recipient. */
+  fallbacks: number;
+  contents_without_row: number;
+  members: number;
+  /** log_ids that contain the address: they are keys, and stay. */
+  named: number;
+  later: Later[];
+  /** Others kept working on them: the command has to be run again. */
+  left: number;
+  read_units: number;
+}
+
+export function newForget(): ForgetState {
+  return {
+    phase: 'rows',
+    cursors: Array<null>(SEGMENTS).fill(null),
+    notifications: {},
+    ...{ scanned: 0, records: 0, named: 0, fallbacks: 0, contents_without_row: 0, members: 0, left: 0, read_units: 0 },
+    later: [],
+  };
+}
+
+interface Work {
+  readonly state: ForgetState;
+  readonly ports: ForgetPorts;
+  readonly run: ForgetRun;
+  readonly pace: Pace;
+}
+
+/** Longer than a claim lasts, or a request to the API takes. */
+const LATER_MS = 70_000;
+const LOOKS = 3;
+
+/** Erases a recipient, from where the state is; each step may be repeated, so another process goes on after a death. */
+export async function forget(state: ForgetState, ports: ForgetPorts, run: ForgetRun): Promise<void> {
+  const { pause, rate, isStopping } = run;
+  const work: Work = { state, ports, run, pace: new Pace({ clock: ports.clock, pause, rate }) };
+  const steps = {
+    rows: () => scan(work, ports.rowPage, takeRow),
+    contents: () => scan(work, ports.contentPage, takeContent),
+  };
+  while (state.phase !== 'done' && !isStopping()) {
+    if (state.phase === 'rows' || state.phase === 'contents') await steps[state.phase]();
+    else if (state.phase === 'members') await takeMembers(work);
+    else await takeLater(work);
+    if (isStopping()) return;
+    state.phase = PHASES[PHASES.indexOf(state.phase) + 1] ?? 'done';
+    state.cursors = Array<null>(SEGMENTS).fill(null);
+    run.onProgress?.(state);
+  }
+}
+
+async function scan<T>(
+  work: Work,
+  page: (segment: number, after: PageCursor | null) => Promise<Page<T>>,
+  take: (item: T, work: Work) => Promise<void>,
+): Promise<void> {
+  const { state, run, pace } = work;
+  const segment = async (i: number) => {
+    for (let after = state.cursors[i] ?? null; after !== 'end' && !run.isStopping(); ) {
+      const read = await page(i, after);
+      for (const item of read.items) await take(item, work);
+      after = read.next ?? 'end';
+      state.cursors[i] = after;
+      state.scanned += read.items.length;
+      run.onProgress?.(state);
+      await pace.spend(state, read);
+    }
+  };
+  await Promise.all(Array.from({ length: SEGMENTS }, (_, i) => segment(i)));
+}
+
+async function takeRow(row: ForeignRow, work: Work): Promise<void> {
+  const { ports, run } = work;
+  const whose = await ports.whose(row);
+  if (whose === 'recipient') await takeNotification(String(row['log_id']), row, work);
+  if (whose === 'fallback') {
+    work.state.fallbacks += 1;
+    if (!run.dry_run) await withoutFallback(asNotification(row), ports.rows);
+  }
+}
+
+/** Foreign columns, which leave the row when it is taken in. */
+const FALLBACK = ['fallback_channel', ...FALLBACK_COLUMNS] as readonly string[] as readonly (keyof NotificationRow)[];
+
+/** Its writer named the recipient for the case that another one fails: nobody has taken the row in yet. */
+async function withoutFallback(row: NotificationRow, rows: RowStore): Promise<void> {
+  await rows.change(row, { set: {}, remove: FALLBACK });
+}
+
+async function takeNotification(log_id: string, row: ForeignRow | undefined, work: Work): Promise<void> {
+  const { state, ports, run } = work;
+  if (ports.names(log_id)) state.named += 1;
+  if (run.dry_run) {
+    const known = row && (row['erased_at'] === undefined ? stateOf(asNotification(row), ports.clock()) : 'already');
+    count(state, known ?? 'not_taken_in');
+    return;
+  }
+  await forgetNow({ log_id, of: 'row', at: 0, looks: 0 }, work);
+}
+
+async function forgetNow(one: Later, { state, ports, run }: Work): Promise<void> {
+  const { result, records, successor_log_id } = await forgetOne(one.log_id, run.run_id, ports.names, ports);
+  state.records += records;
+  if (result === 'claimed' || result === 'changing') {
+    if (one.looks + 1 < LOOKS) later(state, { ...one, of: 'row', looks: one.looks + 1 }, ports);
+    else state.left += 1;
+    return;
+  }
+  count(state, result);
+  if (successor_log_id !== undefined) later(state, { log_id: successor_log_id, of: 'content', looks: 0 }, ports);
+}
+
+function count(state: ForgetState, what: string): void {
+  state.notifications[what] = (state.notifications[what] ?? 0) + 1;
+}
+
+function later(state: ForgetState, one: Omit<Later, 'at'>, { clock }: ForgetPorts): void {
+  state.later.push({ ...one, at: clock().getTime() + LATER_MS });
+}
+
+async function takeContent({ log_id, whose }: { readonly log_id: string; readonly whose: Whose }, work: Work) {
+  const { state, ports, run } = work;
+  if (whose === 'fallback') {
+    state.fallbacks += 1;
+    if (run.dry_run) return;
+    await ports.eraseFallback(log_id);
+    // Whoever was handing it on at the moment has copied it.
+    later(state, { log_id: successorId(log_id), of: 'content', looks: 0 }, ports);
+    return;
+  }
+  const row = await ports.rows.read(log_id);
+  // Counted by the scan of the rows.
+  if (run.dry_run && row !== undefined && (await ports.whose({ ...row })) === 'recipient') return;
+  // Its writer has put in another recipient, whose content the indexer is about to store.
+  const isReplaced = row !== undefined && hasContent({ ...row });
+  if (row !== undefined && !isReplaced) return takeNotification(log_id, { ...row }, work);
+  if (isReplaced && run.dry_run) return;
+  if (run.dry_run) state.contents_without_row += 1;
+  else later(state, { log_id, of: 'content', looks: 0 }, ports);
+}
+
+async function takeMembers({ state, ports, run }: Work): Promise<void> {
+  for (const member_id of (await ports.members?.find()) ?? []) {
+    if (!run.dry_run) await ports.members?.remove(member_id);
+    state.members += 1;
+  }
+}
+
+async function takeLater(work: Work): Promise<void> {
+  const { state, ports, run } = work;
+  for (let [one] = state.later; one !== undefined && !run.isStopping(); [one] = state.later) {
+    const wait = one.at - ports.clock().getTime();
+    if (wait > 0) {
+      await run.pause(Math.min(wait, 1_000));
+      continue;
+    }
+    const isTheirs = one.of === 'row' || (await ports.contentOf(one.log_id)) === 'recipient';
+    if (isTheirs) {
+      const row = await ports.rows.read(one.log_id);
+      if (row !== undefined) await forgetNow(one, work);
+      else {
+        await ports.dropContent(one.log_id);
+        state.contents_without_row += 1;
+      }
+    }
+    state.later = state.later.filter((other) => other !== one);
+    run.onProgress?.(state);
+  }
+}
