@@ -2,18 +2,25 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { createMemoryOperations } from '../../../adapters/memory/console/memory-operations.ts';
 import type { Exclusion } from '../../../core/operator/operations/exclusions.ts';
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
-import { type Counts, NOTHING, type Operation } from '../../../core/operator/operations/operation.ts';
+import {
+  type Counts,
+  NOTHING,
+  type Operation,
+  type OperationStore,
+} from '../../../core/operator/operations/operation.ts';
 import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
+import { type OwnRun, ownRun } from '../../../operator-service/operation-runner.ts';
+import { unfinishedReplay } from '../../../operator-service/operations.ts';
 import type { Colors } from '../../../terminal/colors.ts';
 import { confirm } from '../../../terminal/confirm.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseDuration, parseRate } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
+import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { addFilterOptions } from '../../session/filter-options.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { type ReplayOptions, replayRequest, unfinishedReplay } from './replay-request.ts';
-import { type ReplayRun, replayRun } from './replay-run.ts';
+import { type ReplayOptions, replayRequest } from './replay-request.ts';
 
 export function addReplay(program: Command, context: CliContext): void {
   const command = addFilterOptions(
@@ -54,8 +61,10 @@ async function runReplay(session: Session, options: ReplayOptions): Promise<numb
   if (options.dryRun && options.id !== undefined)
     throw new OperatorError('--dry-run counts what the options say: omit --id.', EXIT_USAGE);
   if (options.dryRun) return dryRun(request, session);
-  const run = replayRun(session);
-  const unfinished = await unfinishedReplay(options, request, run.operations, session);
+  const run = runOf(session);
+  const { operation: unfinished, other } = await unfinishedReplay(options.id, request, session);
+  if (other !== undefined)
+    session.terminal.say(`${other} did not finish, and has another period: --id ${other} continues it.\n`);
   if (unfinished !== undefined) session.terminal.say(`Continuing ${unfinished.operation_id}, which did not finish.\n`);
   const created_by = await session.operator();
   const id = options.id !== undefined && { operation_id: options.id };
@@ -64,10 +73,37 @@ async function runReplay(session: Session, options: ReplayOptions): Promise<numb
 }
 
 /** The operation with its preview, also where the process of that failed. */
-async function previewed(given: Operation, run: ReplayRun): Promise<Operation> {
+async function previewed(given: Operation, run: Run): Promise<Operation> {
   const isFailed = given.status === 'failed' && given.started_at === undefined;
   const operation = isFailed ? await run.begin(given.operation_id) : given;
   return operation.status === 'previewing' ? run.follow(operation, 'looked at') : operation;
+}
+
+/** The run of a command, with its progress on the terminal. */
+interface Run extends Omit<OwnRun, 'follow'> {
+  follow(operation: Operation, verb: string): Promise<Operation>;
+  /** The exit code of a command that the operator has ended. */
+  interrupted(): number | undefined;
+}
+
+function runOf(session: Session, unstored?: OperationStore): Run {
+  const { signal, exitCode } = session.interruption();
+  const run = ownRun(session, signal, unstored);
+  return {
+    ...run,
+    interrupted: exitCode,
+    async follow(operation, verb) {
+      const progress = showProgress(session);
+      try {
+        return await run.follow(operation, ({ status, progress: taken, preview }) => {
+          const done = status === 'previewing' ? preview?.matched : taken.taken;
+          progress.update({ verb, done: done ?? 0, total: status === 'previewing' ? undefined : preview?.taken });
+        });
+      } finally {
+        progress.end();
+      }
+    },
+  };
 }
 
 /** An id that the console can show, too, and that is short enough for every row that stores it. */
@@ -79,7 +115,7 @@ function parseOperationId(text: string): string {
 
 /** Counts with an operation that is not stored. */
 async function dryRun(request: NewOperation, session: Session): Promise<number> {
-  const run = replayRun(session, createMemoryOperations());
+  const run = runOf(session, createMemoryOperations());
   const { preview = NOTHING, sample: log_ids } = await previewed(await run.create(request), run);
   const sample = await sampleOf(log_ids.slice(0, SHOWN), session);
   const { matched, excluded, taken } = preview;
@@ -92,7 +128,7 @@ async function dryRun(request: NewOperation, session: Session): Promise<number> 
 
 async function carryOut(
   operation: Operation,
-  run: ReplayRun,
+  run: Run,
   { yes, rate }: ReplayOptions,
   session: Session,
 ): Promise<number> {
@@ -125,7 +161,7 @@ async function carryOut(
 }
 
 /** An operator who says no leaves nothing behind that waits for a start. */
-async function isConfirmed(operation: Operation, to_send: number, run: ReplayRun, session: Session): Promise<boolean> {
+async function isConfirmed(operation: Operation, to_send: number, run: Run, session: Session): Promise<boolean> {
   let isYes = false;
   try {
     isYes = await confirm(`Send ${to_send} again?`, false, session);
