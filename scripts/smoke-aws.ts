@@ -173,7 +173,7 @@ function plan(options: Options): string {
       : `Destroys the stack ${STACK} at the end.`,
     '',
     `It costs at most $${usd(HOURS)} when the stack exists for ${HOURS} hour (list prices of us-east-1):`,
-    ...billOf(HOURS).lines.map(({ what, count, usd: each }) => `  ${Math.ceil(count)} × ${what}: $${each.toFixed(3)}`),
+    ...billOf(HOURS).lines.map(({ what, usd: each }) => `  ${what}: $${each.toFixed(3)}`),
     '',
   ].join('\n');
 }

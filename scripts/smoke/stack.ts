@@ -14,7 +14,7 @@ export const ALARM_QUEUE_OUTPUT = 'SmokeAlarmQueue';
 /** The output with the ARN of the secret that signs unsubscribe links: the mails themselves go to SES's simulator. */
 export const LINK_SECRET_OUTPUT = 'SmokeUnsubscribeSecret';
 
-/** Every part, with an encrypted topic of alarms. @param account 12 digits; the address of a sign-in page is unique in a region */
+/** Every part but outcomes, with an encrypted topic of alarms. @param account 12 digits; the address of a sign-in page is unique in a region */
 export function smokeStage(senderAddress: string, account: string): StageConfigInput {
   return {
     ...{ stage: STAGE, senderAddress, baseIntervalSeconds: 30, logRetentionDays: 1, monitoring: 'full' },

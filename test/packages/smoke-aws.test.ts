@@ -6,13 +6,16 @@ import { billOf } from '../../scripts/smoke/bill.ts';
 import { ROW_CHECKS } from '../../scripts/smoke/checks.ts';
 import { INTERFACE_CHECKS } from '../../scripts/smoke/interfaces.ts';
 import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
+import { replying, startLoopback } from '../support/loopback.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const TARGET = ['--account', '123456789012', '--sender', 'noreply@your-domain.example'];
 
 /** Without credentials and without AWS: whatever asked for either would fail. */
-function smoke(...args: string[]) {
-  const env = { PATH: process.env['PATH'] ?? '', AWS_ENDPOINT_URL: 'http://127.0.0.1:9', AWS_REGION: 'us-east-1' };
+const smoke = (...args: string[]) => smokeOn({ AWS_ENDPOINT_URL: 'http://127.0.0.1:9' }, ...args);
+
+function smokeOn(account: Readonly<Record<string, string>>, ...args: string[]) {
+  const env = { PATH: process.env['PATH'] ?? '', AWS_REGION: 'us-east-1', ...account };
   const command = ['--import', 'tsx', join('scripts', 'smoke-aws.ts'), ...args];
   return promisify(execFile)(pinnedNode(), command, { cwd: PROJECT_ROOT, env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
@@ -33,6 +36,17 @@ describe('the smoke test on AWS', { timeout: 120_000 }, () => {
     const { code, stderr } = await smoke(...TARGET);
     expect(code).toBe(1);
     expect(stderr).toContain('Nothing was done');
+  });
+
+  it('says in a sentence that the account is not bootstrapped, and changes nothing', async () => {
+    const cloudFormation = await startLoopback();
+    const said = '<Code>ValidationError</Code><Message>Stack with id CDKToolkit does not exist</Message>';
+    cloudFormation.answer = replying(400, `<ErrorResponse><Error>${said}</Error></ErrorResponse>`);
+    const account = { AWS_ENDPOINT_URL: cloudFormation.url, AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' };
+    const { code, stderr } = await smokeOn(account, ...TARGET, '--yes');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('has no stack CDKToolkit') });
+    expect(cloudFormation.received).toHaveLength(1);
+    await cloudFormation.close();
   });
 
   it('has to be told account and sender', async () => {
