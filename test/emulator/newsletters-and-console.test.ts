@@ -215,7 +215,7 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
     await until('row-dead is delivered', async () => (await stack.row('row-dead'))?.['send_status'] === 'SUCCESS');
     const audit = JSON.stringify((await asks('operator', 'GET', '/api/audit')).body);
     expect(audit).toContain('operation.start');
-    expect(audit).toContain('operator@your-domain.example');
+    expect(audit).toContain('"who":"sub-of-operator"');
   });
 
   it('was denied nothing', () => {

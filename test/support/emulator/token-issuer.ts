@@ -29,7 +29,7 @@ export async function startTokenIssuer(): Promise<TokenIssuer> {
         .setProtectedHeader({ alg: 'RS256', kid: 'key' })
         .setIssuer(url)
         .setAudience(CLIENT_ID)
-        .setSubject(group)
+        .setSubject(`sub-of-${group}`)
         .setIssuedAt()
         .setExpirationTime('1h')
         .sign(privateKey),
