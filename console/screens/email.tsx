@@ -15,7 +15,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { EmailActions } from './email/email-actions.tsx';
 import { Counts, Reasons } from './email/email-counts.tsx';
-import { phaseWord, RECIPIENT_WORDS } from './email/phase-words.ts';
+import { phaseWord, RECIPIENT_WORDS, WAITS_FOR } from './email/phase-words.ts';
 
 /** One e-mail of a newsletter: live progress, and who did not get it and why. */
 export function EmailScreen({ id }: { readonly id: string }) {
@@ -83,13 +83,19 @@ function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail 
 }
 
 function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }) {
-  const { rate, eta } = email;
+  const { rate, eta, waits } = email;
   return (
     <>
       {tenant_id} · {email.newsletter_id} · <code>{email.segment ?? 'everyone'}</code> · created{' '}
       <Time at={email.created_at} />
       {rate.now !== null &&
         ` · ${count(rate.now)} per second${rate.allowed === null ? '' : ` of ${count(rate.allowed)} allowed`}`}
+      {waits !== undefined && (
+        <>
+          {' '}
+          · waits {WAITS_FOR[waits.for]} until <Time at={waits.until} />
+        </>
+      )}
       {eta !== undefined && (
         <>
           {' '}

@@ -1,6 +1,6 @@
 import { useContext } from 'preact/hooks';
 import type { Newsletter } from '../../src/core/newsletter/model/email.ts';
-import type { EmailPhase, EmailSummary } from '../../src/core/newsletter/views/email-view.ts';
+import type { EmailPhase, ListedEmail } from '../../src/core/newsletter/views/email-view.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
@@ -13,15 +13,15 @@ import { type Column, Table } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { phaseWord } from './email/phase-words.ts';
 
-const columns = (names: ReadonlyMap<string, string>): readonly Column<EmailSummary>[] => [
+const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmail>[] => [
   { title: 'Phase', width: '8rem', narrow: 'head', cell: ({ phase }) => <Phase phase={phase} /> },
   {
     title: 'E-mail',
     width: 'minmax(10rem, 2fr)',
     narrow: 'head',
-    cell: ({ email_id }) => (
-      <a class="mono truncate" href={pageOf(email_id)} tabIndex={-1}>
-        {email_id}
+    cell: ({ email_id, subject }) => (
+      <a class={subject === undefined ? 'mono truncate' : 'truncate'} href={pageOf(email_id)} tabIndex={-1}>
+        {subject ?? email_id}
       </a>
     ),
   },
@@ -43,8 +43,12 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<EmailSumma
     narrow: 'line',
     cell: ({ email_count }) => (email_count === null ? '–' : count(email_count)),
   },
+  { title: 'Delivered', width: '6rem', align: 'right', cell: ({ rates }) => percent(rates?.delivered) },
+  { title: 'Opened', width: '6rem', align: 'right', cell: ({ rates }) => percent(rates?.opened) },
   { title: 'Created', width: '7rem', align: 'right', cell: ({ created_at }) => <Time at={created_at} /> },
 ];
+
+const percent = (share: number | undefined) => (share === undefined ? '–' : `${Math.round(100 * share)} %`);
 
 const pageOf = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
 
@@ -73,7 +77,7 @@ export function NewslettersScreen() {
     route: 'GET /api/emails',
     query: { tenant: tenant ?? '' },
     rowsOf: (page) => page.emails,
-    keyOf: ({ email_id }: EmailSummary) => email_id,
+    keyOf: ({ email_id }: ListedEmail) => email_id,
     when: tenant !== undefined,
   });
   const own = publications.rows.filter(({ tenant_id }) => tenant_id === tenant);
@@ -98,9 +102,7 @@ export function NewslettersScreen() {
       {!publications.loaded && problem === undefined && <Loading what="newsletters" />}
       {publications.loaded && publications.rows.length === 0 && (
         <Empty icon="newsletters" title="No newsletters yet">
-          <p>
-            A newsletter is made by the API. Its members are imported, and an e-mail is sent, by the commands below.
-          </p>
+          <p>Make one, import its members, and send an e-mail by the commands below, or by the API.</p>
         </Empty>
       )}
       {publications.rows.length > 0 && emails.loaded && emails.rows.length === 0 && (
@@ -122,6 +124,10 @@ export function NewslettersScreen() {
       <ShellCommands
         open={publications.loaded && emails.rows.length === 0}
         commands={[
+          {
+            label: 'Make a newsletter',
+            command: opsCommand('newsletters create ID --tenant TENANT --name NAME --from ADDRESS', session),
+          },
           {
             label: 'Import members',
             command: opsCommand('members import FILE.csv --tenant TENANT --newsletter NEWSLETTER', session),

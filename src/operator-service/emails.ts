@@ -21,6 +21,8 @@ import {
   type EmailView,
   emailSummary,
   emailView,
+  type ListedEmail,
+  ratesOf,
   shownResolved,
 } from '../core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientPlace, type RecipientView } from '../core/newsletter/views/list-recipients.ts';
@@ -108,10 +110,20 @@ export async function emailDetail(email_id: string, access: EmailAccess, local: 
   };
 }
 
-/** A tenant's emails, newest first. */
-export async function listEmails(tenant: string, after: string | undefined, { emails, clock }: EmailAccess) {
-  const page = await emails.list(tenant, after);
-  return { emails: page.emails.map((email) => emailSummary(email, clock())), next: page.next_cursor };
+/** Recipients up to which a list has an email's rates: they cost a read of each of its batches. */
+const MOST_RATED = 20_000;
+
+/** A tenant's emails, newest first, with what became of their mails. */
+export async function listEmails(tenant: string, after: string | undefined, access: EmailAccess) {
+  const page = await access.emails.list(tenant, after);
+  const now = access.clock();
+  const rated = async (email: Email): Promise<ListedEmail> => {
+    const { email_id, prepared } = email;
+    if (prepared === undefined || prepared.recipients > MOST_RATED) return emailSummary(email, now);
+    const [batches, events] = await Promise.all([access.batches.list(email_id), access.events.list(email_id)]);
+    return { ...emailSummary(email, now), ...ratesOf(emailView({ email, batches, events }, now, undefined)) };
+  };
+  return { emails: await Promise.all(page.emails.map(rated)), next: page.next_cursor };
 }
 
 const ACTIONS = { retry: retryEmail, pause: pauseEmail, resume: resumeEmail, cancel: cancelEmail } as const;

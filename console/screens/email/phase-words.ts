@@ -1,5 +1,5 @@
 import type { ShownState } from '../../../src/core/newsletter/model/recipient-state.ts';
-import type { EmailPhase } from '../../../src/core/newsletter/views/email-view.ts';
+import type { EmailPhase, Waits } from '../../../src/core/newsletter/views/email-view.ts';
 import type { Tone } from '../../parts/badge.tsx';
 
 const PHASES: Readonly<Record<EmailPhase, { readonly name: string; readonly tone: Tone; readonly meaning: string }>> = {
@@ -13,6 +13,14 @@ const PHASES: Readonly<Record<EmailPhase, { readonly name: string; readonly tone
   failed: { name: 'Failed', tone: 'bad', meaning: 'Something was not sent; it can be retried.' },
   cancelling: { name: 'Cancelling', tone: 'busy', meaning: 'Whoever was not sent to is being excluded.' },
   cancelled: { name: 'Cancelled', tone: 'none', meaning: 'It was cancelled; nobody else gets it.' },
+};
+
+/** What an e-mail waits for, after “waits”. */
+export const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {
+  retry: 'for a retry',
+  silence: 'for SES to answer again',
+  window: 'for its delivery window',
+  allowance: 'for what SES allows',
 };
 
 export function phaseWord(phase: EmailPhase) {

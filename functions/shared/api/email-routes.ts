@@ -16,8 +16,12 @@ import { type ResolveDeps, resolveEmail } from '../../../src/core/newsletter/lif
 import type { Email } from '../../../src/core/newsletter/model/email.ts';
 import type { EmailStore, EventStore } from '../../../src/core/newsletter/model/ports.ts';
 import type { TestMailDeps } from '../../../src/core/newsletter/sending/test-mail.ts';
-import { emailSummary, emailView, listBatches, shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
-import { listRecipients, type RecipientsDeps } from '../../../src/core/newsletter/views/list-recipients.ts';
+import { emailSummary, emailView, shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
+import {
+  listBatches,
+  listRecipients,
+  type RecipientsDeps,
+} from '../../../src/core/newsletter/views/list-recipients.ts';
 import type { Given, Reply } from '../../../src/http/kernel.ts';
 import {
   acceptedEmail,

@@ -1,9 +1,16 @@
-import type { EmailView } from '../../core/newsletter/views/email-view.ts';
+import type { EmailView, Waits } from '../../core/newsletter/views/email-view.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import { printableValue } from '../../terminal/printable.ts';
 import { fields } from '../../terminal/table.ts';
 
 const BAR_WIDTH = 30;
+
+const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {
+  retry: 'for a retry: SES refused for the time being',
+  silence: 'for an answer: SES answers no call, and one small call at a time tries it',
+  window: 'for its turn in the delivery window',
+  allowance: 'for what SES allows to send',
+};
 const number = (count: number) => count.toLocaleString('en');
 
 /** An email for people: phase, a bar, rate and expected end, and why recipients were not sent. */
@@ -19,6 +26,9 @@ export function describeEmail(view: EmailView, colors: Colors): string {
       `${batches.submitted} submitted, ${batches.submitting} submitting, ${batches.pending} pending, ${batches.failed} failed`,
     ],
     ['rate', `${rate.now ?? '–'} per second now, ${rate.allowed ?? '–'} allowed${loweredNote(rate)}`],
+    ...(view.waits === undefined
+      ? []
+      : [['waits', `${WAITS_FOR[view.waits.for]}, until ${view.waits.until}`] as [string, string]]),
     ...(view.eta === undefined ? [] : [['expected end', view.eta] as [string, string]]),
     ...(view.scheduled_at === undefined ? [] : [['scheduled', view.scheduled_at] as [string, string]]),
     ...(view.submitted_at === undefined ? [] : [['submitted', view.submitted_at] as [string, string]]),
@@ -30,7 +40,8 @@ export function describeEmail(view: EmailView, colors: Colors): string {
     counts.uncertain > view.uncertain_left
       ? `\n  Nobody knows whether the uncertain recipients got the mail: npm run ops -- emails resolve ${view.email_id} --resend or --leave\n`
       : '';
-  return `${colors.bold(view.email_id)}  ${paint(view, colors)}  ${progressBar(view)}\n${fields(shown, colors)}${error}${next}`;
+  const title = view.subject === undefined ? '' : `  ${printableValue(view.subject)}`;
+  return `${colors.bold(view.email_id)}${title}  ${paint(view, colors)}  ${progressBar(view)}\n${fields(shown, colors)}${error}${next}`;
 }
 
 export function doneOf({ counts }: EmailView): number {

@@ -77,7 +77,7 @@ export type LocalParts = keyof typeof LOCAL_PARTS;
 
 /**
  * The context of cdk.json, with the stage `local` added and selected. The local SES reports at once or never, so a resend
- * to uncertain recipients waits for nothing.
+ * to uncertain recipients waits for a minute only.
  */
 export function localContext(cdkJson: JsonObject, parts: LocalParts = 'default'): JsonObject {
   const context = objectAt(cdkJson['context'] ?? {}, 'context in cdk.json');
@@ -89,15 +89,15 @@ export function localContext(cdkJson: JsonObject, parts: LocalParts = 'default')
     stage: 'local',
     'notification-retry': {
       ...root,
-      stages: { ...stages, local: stages['local'] ?? { ...withoutWait(stages['dev']), ...LOCAL_PARTS[parts] } },
+      stages: { ...stages, local: stages['local'] ?? { ...withShortWait(stages['dev']), ...LOCAL_PARTS[parts] } },
     },
   };
 }
 
-function withoutWait(stage: Json | undefined): JsonObject {
+function withShortWait(stage: Json | undefined): JsonObject {
   if (!isObject(stage)) return {};
   const newsletter = isObject(stage['newsletter']) ? stage['newsletter'] : {};
-  return { ...stage, newsletter: { uncertainMinutes: 0, ...newsletter } };
+  return { ...stage, newsletter: { uncertainMinutes: 1, ...newsletter } };
 }
 
 function hashOfSources(): string {

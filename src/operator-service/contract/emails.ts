@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { BATCH_STATUSES } from '../../core/newsletter/model/batch.ts';
 import { EMAIL_STATUSES } from '../../core/newsletter/model/email.ts';
 import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
-import { EMAIL_PHASES } from '../../core/newsletter/views/email-view.ts';
+import { EMAIL_PHASES, WAITS } from '../../core/newsletter/views/email-view.ts';
 
 /** What the API and the console answer about emails. */
 
@@ -14,6 +14,7 @@ const nextCursor = v.pipe(v.nullable(v.string()), v.description('null on the las
 const summaryEntries = {
   email_id: v.string(),
   newsletter_id: v.string(),
+  subject: v.exactOptional(v.pipe(v.string(), v.description('Its beginning'))),
   status: v.picklist(EMAIL_STATUSES),
   phase: v.picklist(EMAIL_PHASES),
   email_count: v.pipe(v.nullable(count), v.description('Members found; null until they are counted')),
@@ -54,7 +55,21 @@ export const resolvedEmail = v.strictObject({
   ),
   waiting_until: v.exactOptional(v.pipe(time, v.description('When all that wait may be sent to again: resolve then'))),
 });
-export const emailList = v.strictObject({ emails: v.array(v.strictObject(summaryEntries)), next_cursor: nextCursor });
+const share = v.pipe(v.number(), v.minValue(0));
+export const emailList = v.strictObject({
+  emails: v.array(
+    v.strictObject({
+      ...summaryEntries,
+      rates: v.exactOptional(
+        v.pipe(
+          v.strictObject({ delivered: share, opened: share, clicked: share, bounced: share }),
+          v.description('Shares of the submitted mails, in the console; of emails with at most 20,000 recipients'),
+        ),
+      ),
+    }),
+  ),
+  next_cursor: nextCursor,
+});
 export const emailState = v.strictObject({
   ...summaryEntries,
   counts: v.strictObject({
@@ -79,6 +94,12 @@ export const emailState = v.strictObject({
     allowed: v.pipe(v.nullable(v.number()), v.description('What the account may send per second now')),
   }),
   eta: v.exactOptional(v.pipe(time, v.description('When the last recipient is expected to be sent'))),
+  waits: v.exactOptional(
+    v.pipe(
+      v.strictObject({ for: v.picklist(WAITS), until: time }),
+      v.description('What an email waits for, and until when'),
+    ),
+  ),
 });
 
 export const emailBatchList = v.strictObject({

@@ -164,7 +164,7 @@ describe('the context for the local stage', () => {
     expect(localContext(cdkJson({ dev: { a: 1 } }) as never)).toEqual({
       flag: true,
       stage: 'local',
-      'notification-retry': { stages: { dev: { a: 1 }, local: { a: 1, newsletter: { uncertainMinutes: 0 } } } },
+      'notification-retry': { stages: { dev: { a: 1 }, local: { a: 1, newsletter: { uncertainMinutes: 1 } } } },
     });
     expect(localContext(cdkJson({ dev: { a: 1 }, local: { a: 2 } }) as never)).toMatchObject({
       'notification-retry': { stages: { local: { a: 2 } } },
@@ -178,10 +178,10 @@ describe('the context for the local stage', () => {
     expect(localOf('least')).toMatchObject({ a: 1, channels: ['webhook'], api: false, newsletters: false });
   });
 
-  it('lets a resend wait for nothing, unless the stage says how long', () => {
+  it('lets a resend wait for a minute, unless the stage says how long', () => {
     const localOf = (newsletter: object) =>
       (localContext(cdkJson({ dev: { newsletter } }) as never)['notification-retry'] as never)['stages']['local'];
-    expect(localOf({ batchConcurrency: 3 })).toEqual({ newsletter: { uncertainMinutes: 0, batchConcurrency: 3 } });
+    expect(localOf({ batchConcurrency: 3 })).toEqual({ newsletter: { uncertainMinutes: 1, batchConcurrency: 3 } });
     expect(localOf({ uncertainMinutes: 5 })).toEqual({ newsletter: { uncertainMinutes: 5 } });
   });
 });

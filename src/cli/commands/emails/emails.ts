@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { describeEmail, doneOf, isOver, summaryOf } from '../../../batch/sending-job/email-report.ts';
 import { SHOWN_STATES, type ShownState } from '../../../core/newsletter/model/recipient-state.ts';
-import type { EmailSummary } from '../../../core/newsletter/views/email-view.ts';
+import type { ListedEmail } from '../../../core/newsletter/views/email-view.ts';
 import type { RecipientView } from '../../../core/newsletter/views/list-recipients.ts';
 import type { EmailAction } from '../../../operator-service/contract/choices.ts';
 import {
@@ -37,7 +37,7 @@ export function addEmailsList(emails: Command, context: CliContext): void {
 async function list(session: Session, { tenant, limit }: ListOptions): Promise<number> {
   const access = emailAccess(session);
   const now = session.clock();
-  const found: EmailSummary[] = [];
+  const found: ListedEmail[] = [];
   let cursor: string | undefined;
   do {
     const page = await listEmails(tenant, cursor, access);
@@ -48,15 +48,19 @@ async function list(session: Session, { tenant, limit }: ListOptions): Promise<n
   printResult(session, shown, () =>
     shown.length === 0
       ? `${tenant} has no mailings.\n`
-      : table<EmailSummary>(
+      : table<ListedEmail>(
           [
-            { title: 'email', of: ({ email_id }) => email_id },
+            { title: 'subject', of: ({ subject }) => subject?.slice(0, 40) ?? '–' },
             { title: 'newsletter', of: ({ newsletter_id }) => newsletter_id },
             { title: 'phase', of: ({ phase }) => phase },
             { title: 'recipients', of: ({ email_count }) => email_count },
+            { title: 'delivered', of: ({ rates }) => percent(rates?.delivered) },
+            { title: 'opened', of: ({ rates }) => percent(rates?.opened) },
+            { title: 'bounced', of: ({ rates }) => percent(rates?.bounced) },
             { title: 'segment', of: ({ segment }) => segment },
             { title: 'published', of: ({ created_at }) => ago(created_at, now) },
             { title: 'error', of: ({ error }) => error?.slice(0, 60) },
+            { title: 'email', of: ({ email_id }) => email_id },
           ],
           shown,
           session.terminal.colors,
@@ -64,6 +68,9 @@ async function list(session: Session, { tenant, limit }: ListOptions): Promise<n
   );
   return 0;
 }
+
+const percent = (share: number | undefined) =>
+  share === undefined ? undefined : `${Number((100 * share).toFixed(1))} %`;
 
 const LOOK_EVERY_MS = 2_000;
 

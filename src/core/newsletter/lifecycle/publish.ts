@@ -1,4 +1,5 @@
 import { Problem } from '../../model/problem.ts';
+import { clip } from '../../model/text.ts';
 import { type Clock, isoAfter } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
@@ -25,6 +26,9 @@ export interface PublishDeps {
   readonly clock: Clock;
   readonly limits: JobLimits;
 }
+
+/** Characters of the subject on the row, which stays below a write unit. */
+const SUBJECT = 80;
 
 const KEPT_MS = 2 * 365 * 86_400_000;
 
@@ -83,8 +87,9 @@ export async function replaceEmail(email: Email, publication: Publication, deps:
     if (status !== 'pending' || submitting_at !== undefined) {
       throw new Problem('conflict', `The email ${email_id} has started: it is ${status}, and cannot be replaced.`);
     }
-    const { newsletter_id, segment, delivery_window_minutes, next_at, created_at } = newEmail(publication, deps);
-    const set = { newsletter_id, segment, scheduled_at, delivery_window_minutes, replaced_at: created_at };
+    const next = newEmail(publication, deps);
+    const { newsletter_id, subject, segment, delivery_window_minutes, next_at, created_at } = next;
+    const set = { newsletter_id, subject, segment, scheduled_at, delivery_window_minutes, replaced_at: created_at };
     // The count was of other members.
     const remove = (['segment', 'scheduled_at', 'delivery_window_minutes'] as const).filter(
       (name) => set[name] === undefined,
@@ -112,6 +117,7 @@ export function newEmail(publication: Publication, { clock, limits }: Pick<Publi
   const row = {
     ...ids,
     newsletter_id: content.newsletter.newsletter_id,
+    subject: clip(content.subject, SUBJECT),
     status: 'pending',
     paused: false,
     version: 1,

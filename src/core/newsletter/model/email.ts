@@ -38,6 +38,8 @@ export interface Email {
   readonly email_id: string;
   readonly tenant_id: string;
   readonly newsletter_id: string;
+  /** The beginning of the subject, for lists; absent on rows from before it was kept. */
+  readonly subject?: string;
   readonly status: EmailStatus;
   readonly paused: boolean;
   /** Each change needs the version that it was read with. */

@@ -7,7 +7,7 @@ import type { Email, EmailContent } from '../model/email.ts';
 import { retryStorage } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
-import { withSample } from '../views/email-view.ts';
+import { withSample } from '../views/throughput.ts';
 import { ExclusionChecks, RecipientReader } from './exclusion-checks.ts';
 import type { SendDeps } from './send-deps.ts';
 

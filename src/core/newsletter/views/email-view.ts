@@ -1,9 +1,8 @@
 import { countsOf, reasonsOf, sentBatches } from '../accounting/counts.ts';
 import { heldSentence } from '../events/hold.ts';
 import type { Resolved } from '../lifecycle/resolve.ts';
-import { BATCH_STATUSES, type Batch, type BatchStatus, EXCLUDED_BATCH, type ProgressSample } from '../model/batch.ts';
+import { BATCH_STATUSES, type Batch, type BatchStatus } from '../model/batch.ts';
 import type { Email, EmailStatus, Held } from '../model/email.ts';
-import type { BatchStore } from '../model/ports.ts';
 import {
   type BatchEvents,
   countBits,
@@ -11,6 +10,7 @@ import {
   type EventKind,
   type StateCounts,
 } from '../model/recipient-state.ts';
+import { throughputOf } from './throughput.ts';
 
 /**
  * What an email is doing: `scheduled` and `queued` before its job begins, `cancelling` until everybody who is left is
@@ -35,6 +35,8 @@ export type EmailPhase = (typeof EMAIL_PHASES)[number];
 export interface EmailSummary {
   readonly email_id: string;
   readonly newsletter_id: string;
+  /** Its beginning; absent for an email from before it was kept. */
+  readonly subject?: string;
   readonly status: EmailStatus;
   readonly phase: EmailPhase;
   /** Members that the count found, then the frozen number of recipients; null until it is counted. */
@@ -53,6 +55,19 @@ export interface EmailSummary {
 /** Numbers of recipients that events told of. Opens and clicks by machines are counted apart. */
 type EventCounts = Readonly<Record<Exclude<EventKind, 'accepted' | 'rejected'>, number>>;
 
+/** Shares of the submitted mails. */
+export interface Rates {
+  readonly delivered: number;
+  readonly opened: number;
+  readonly clicked: number;
+  readonly bounced: number;
+}
+
+export interface ListedEmail extends EmailSummary {
+  /** Absent while nothing is submitted, and for large emails, whose status tells. */
+  readonly rates?: Rates;
+}
+
 export interface EmailView extends EmailSummary {
   readonly counts: StateCounts & EventCounts & { readonly recipients: number };
   /** Uncertain recipients that an operator decided to leave so. */
@@ -64,6 +79,15 @@ export interface EmailView extends EmailSummary {
   readonly rate: { readonly now: number | null; readonly allowed: number | null };
   /** When the last recipient is expected to be sent; absent while nothing is sent, or too little is known. */
   readonly eta?: string;
+  /** What an email waits for whose phase is `waiting`. */
+  readonly waits?: Waits;
+}
+
+/** `retry`: SES refused; `silence`: it answers no call; `window`: the pace of the delivery window; `allowance`: rate or quota. */
+export const WAITS = ['retry', 'silence', 'window', 'allowance'] as const;
+export interface Waits {
+  readonly for: (typeof WAITS)[number];
+  readonly until: string;
 }
 
 export interface EmailRows {
@@ -77,6 +101,7 @@ export function emailSummary(email: Email, now: Date): EmailSummary {
   return {
     email_id: email.email_id,
     newsletter_id: email.newsletter_id,
+    ...(email.subject !== undefined && { subject: email.subject }),
     status: email.status,
     phase: phaseOf(email, now),
     email_count: email.email_count ?? null,
@@ -111,7 +136,36 @@ export function emailView({ email, batches, events }: EmailRows, now: Date, allo
     batches: batchCounts(email.prepared === undefined ? [] : sent),
     rate: { now: rate === undefined ? null : rounded(rate), allowed: allowed === undefined ? null : rounded(allowed) },
     ...(eta !== undefined && { eta }),
+    ...waitsOf(email, sent, now),
   };
+}
+
+function waitsOf(email: Email, batches: readonly Batch[], now: Date): { readonly waits?: Waits } {
+  if (phaseOf(email, now) !== 'waiting') return {};
+  const at = now.toISOString();
+  const { silence, next_batch_at = '', delivery_deadline, next_at = at } = email;
+  if ((silence?.until ?? '') > at) return { waits: { for: 'silence', until: silence?.until ?? at } };
+  const tried = batches.filter(
+    ({ provider_failures = 0, not_before = '' }) => provider_failures > 0 && not_before > at,
+  );
+  const [retry_at] = tried.flatMap(({ not_before }) => not_before ?? []).sort();
+  if (retry_at !== undefined) return { waits: { for: 'retry', until: retry_at } };
+  const until = next_batch_at > at ? next_batch_at : next_at;
+  return { waits: { for: delivery_deadline !== undefined && next_batch_at > at ? 'window' : 'allowance', until } };
+}
+
+export function ratesOf({ counts }: Pick<EmailView, 'counts'>): { readonly rates?: Rates } {
+  const { submitted } = counts;
+  if (submitted === 0) return {};
+  const share = (count: number) => count / submitted;
+  const { delivered, opened, clicked, bounced } = counts;
+  const rates = {
+    delivered: share(delivered),
+    opened: share(opened),
+    clicked: share(clicked),
+    bounced: share(bounced),
+  };
+  return { rates };
 }
 
 export function phaseOf(email: Email, now: Date): EmailPhase {
@@ -152,90 +206,6 @@ function batchCounts(batches: readonly Batch[]): Readonly<Record<BatchStatus, nu
 
 function rounded(rate: number): number {
   return Math.round(rate * 10) / 10;
-}
-
-/** What the job keeps on a batch for itself. */
-type Internal =
-  | 'tenant_id'
-  | 'version'
-  | 'progress'
-  | 'claim_id'
-  | 'claim_until'
-  | 'provider_failures'
-  | 'rendering'
-  | 'warmed_domain'
-  | 'judges_alone';
-
-export type BatchView = Omit<Batch, Internal>;
-
-function batchView(batch: Batch): BatchView {
-  const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...rest } = batch;
-  const { warmed_domain, judges_alone, ...shown } = rest;
-  return shown;
-}
-
-/** The batches of an email by number, a page at a time; that of the excluded recipients comes last. */
-export async function listBatches(
-  email_id: string,
-  { limit, after }: { readonly limit: number; readonly after?: string },
-  batches: Pick<BatchStore, 'read' | 'from'>,
-): Promise<{ readonly batches: readonly BatchView[]; readonly next?: string }> {
-  const from = after === undefined ? '00000' : String(Number(after) + 1).padStart(5, '0');
-  const found = await batches.from(email_id, from, limit);
-  const last = found.at(-1);
-  if (found.length === limit && last !== undefined) return { batches: found.map(batchView), next: last.batch_id };
-  const excluded = await batches.read(email_id, EXCLUDED_BATCH);
-  return { batches: [...found, ...(excluded ? [excluded] : [])].map(batchView) };
-}
-
-/** Seconds between two samples; the newest one moves until it has this distance from the one before it. */
-const STEP_S = 10;
-/** Enough for the last minute. */
-const MOST = 8;
-/** The seconds over which throughput is counted. */
-const WINDOW_S = 60;
-/** Fewer seconds of sending say nothing about the rate. */
-const LEAST_S = 5;
-
-/** The samples of a batch after one more; a pause of more than a minute begins anew. */
-export function withSample(
-  samples: readonly ProgressSample[] = [],
-  now: Date,
-  done: number,
-): readonly ProgressSample[] {
-  const at = Math.floor(now.getTime() / 1000);
-  const last = samples.at(-1);
-  const before = samples.at(-2);
-  if (last === undefined || at - last.at > WINDOW_S) return [{ at, done }];
-  const kept = before !== undefined && last.at - before.at < STEP_S ? samples.slice(0, -1) : samples;
-  return [...kept, { at, done }].slice(-MOST);
-}
-
-/** Recipients per second in the last minute, over all batches; undefined while too little is known. */
-export function throughputOf(batches: readonly Pick<Batch, 'progress'>[], now: Date): number | undefined {
-  const at = now.getTime() / 1000;
-  const since = at - WINDOW_S;
-  let done = 0;
-  let from = Number.POSITIVE_INFINITY;
-  for (const { progress = [] } of batches) {
-    const first = progress[0];
-    const last = progress.at(-1);
-    if (first === undefined || last === undefined || last.at < since) continue;
-    done += Math.max(0, last.done - doneAt(progress, since));
-    from = Math.min(from, Math.max(first.at, since));
-  }
-  const seconds = at - from;
-  return seconds < LEAST_S || !Number.isFinite(seconds) ? undefined : done / seconds;
-}
-
-/** Between two samples, recipients are spread evenly. */
-function doneAt(samples: readonly ProgressSample[], at: number): number {
-  const after = samples.findIndex((sample) => sample.at >= at);
-  const next = samples[after];
-  const before = samples[after - 1];
-  if (next === undefined) return samples.at(-1)?.done ?? 0;
-  if (before === undefined) return next.done;
-  return before.done + ((next.done - before.done) * (at - before.at)) / (next.at - before.at);
 }
 
 /** What a decision reached, and of what it did not reach only what there is, as interfaces show it. */
