@@ -2,15 +2,17 @@ import { type ApiKey, newApiKey, type Scope } from '../adapters/api-keys/api-key
 import { createApiKeyStore } from '../adapters/api-keys/api-key-store.ts';
 import { Problem } from '../core/model/problem.ts';
 import type { Decide } from './audit.ts';
+import { shellCommand } from './contract/choices.ts';
 import type { OperatorDeps } from './deps.ts';
 
-type KeyDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>;
+type StoreDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>;
+type KeyDeps = StoreDeps & Pick<OperatorDeps, 'local'>;
 
 /** A key as operators see it: without its hash. */
 export type ShownKey = Omit<ApiKey, 'secret_hash'> & { readonly state: 'valid' | 'expired' | 'revoked' };
 
 /** The API keys of producers. Few: the table is read as a whole. */
-export async function listKeys(tenant: string | undefined, deps: KeyDeps): Promise<ShownKey[]> {
+export async function listKeys(tenant: string | undefined, deps: StoreDeps): Promise<ShownKey[]> {
   const now = deps.clock().getTime();
   return (await storeOf(deps).list(tenant)).map(({ secret_hash: _, ...key }) => {
     const isExpired = key.expires_at !== undefined && Date.parse(key.expires_at) <= now;
@@ -58,7 +60,7 @@ export async function createKey(request: NewKey, deps: KeyDeps, decide: Decide):
 export async function revokeKey(key_id: string, deps: KeyDeps, decide: Decide) {
   const { answer } = await decide({ what: 'key.revoke', on: [key_id] }, async () => {
     const revoked_at = deps.clock().toISOString();
-    if (!(await storeOf(deps).end(key_id, { revoked_at }))) throw keyNotFound(key_id);
+    if (!(await storeOf(deps).end(key_id, { revoked_at }))) throw keyNotFound(key_id, deps);
     return { answer: { key_id, revoked_at }, result: { revoked: 1 } };
   });
   return answer;
@@ -92,7 +94,7 @@ export async function rotateKey(
 async function rotate(key_id: string, successor: FreshKey, keep_old_ms: number, deps: KeyDeps): Promise<RotatedKey> {
   const store = storeOf(deps);
   const old = await store.get(key_id);
-  if (old === undefined || old.revoked_at !== undefined) throw keyNotFound(key_id);
+  if (old === undefined || old.revoked_at !== undefined) throw keyNotFound(key_id, deps);
   const now = deps.clock().getTime();
   const { key_id: _, secret_hash: __, expires_at, rotated_at, lifetime_ms, ...same } = old;
   const end = new Date(Math.min(now + keep_old_ms, Date.parse(expires_at ?? '9999-12-31'))).toISOString();
@@ -122,10 +124,11 @@ async function issue(
   return { key_id, key };
 }
 
-function storeOf({ dynamodb, deployment }: KeyDeps) {
+function storeOf({ dynamodb, deployment }: StoreDeps) {
   return createApiKeyStore(dynamodb, deployment.tables.api_keys);
 }
 
-function keyNotFound(key_id: string): Problem {
-  return new Problem('not-found', `There is no key ${key_id} that is not revoked: see \`npm run ops -- keys list\`.`);
+function keyNotFound(key_id: string, { local }: KeyDeps): Problem {
+  const see = shellCommand('keys list', local);
+  return new Problem('not-found', `There is no key ${key_id} that is not revoked: see \`${see}\`.`);
 }

@@ -73,7 +73,10 @@ export interface LetterChoice {
 }
 
 /** The channels whose queues hold the letters of the notifications. @throws Problem not-found */
-export async function channelsOf(log_ids: readonly string[], deps: Pick<OperatorDeps, 'rows'>): Promise<Channel[]> {
+export async function channelsOf(
+  log_ids: readonly string[],
+  deps: Pick<OperatorDeps, 'rows' | 'local'>,
+): Promise<Channel[]> {
   const rows = await Promise.all(log_ids.map((log_id) => requireNotification(log_id, deps)));
   return CHANNELS.filter((name) => rows.some(({ channel }) => channel === name));
 }

@@ -96,7 +96,7 @@ export interface ShownNotification {
   readonly remedy: string | null;
 }
 
-type ShowDeps = Pick<OperatorDeps, 'rows' | 'dynamodb' | 'deployment' | 'clock'>;
+type ShowDeps = Pick<OperatorDeps, 'rows' | 'dynamodb' | 'deployment' | 'clock' | 'local'>;
 
 /** @throws Problem not-found */
 export async function showNotification(log_id: string, deps: ShowDeps): Promise<ShownNotification> {
@@ -168,13 +168,13 @@ async function askersOf(
 /** @throws Problem not-found */
 export async function requireNotification(
   log_id: string,
-  { rows }: Pick<OperatorDeps, 'rows'>,
+  { rows, local }: Pick<OperatorDeps, 'rows' | 'local'>,
 ): Promise<NotificationRow> {
   const row = log_id.isWellFormed() ? await rows.read(log_id) : undefined;
   if (row !== undefined) return row;
   throw new Problem(
     'not-found',
-    `There is no notification ${log_id}: look for its log_id with \`npm run ops -- list\`.`,
+    `There is no notification ${log_id}: look for its log_id with \`${shellCommand('list', local)}\`.`,
   );
 }
 

@@ -34,6 +34,11 @@ export function describeError(error: unknown): DescribedError {
   if (/CredentialsProvider|ExpiredToken|UnrecognizedClient|InvalidClientTokenId/i.test(error.name)) {
     return failed(`AWS does not know you (${error.message}): sign in to the deployment's account, or add --local.`);
   }
+  if (/Region is missing/i.test(error.message)) {
+    return failed(
+      'There is no AWS region: set AWS_REGION to that of the deployment, such as eu-central-1, or add --local.',
+    );
+  }
   if (isUnreachable(error)) {
     return failed(`The deployment's services cannot be reached (${reasonOf(error)}): is it still running?`);
   }

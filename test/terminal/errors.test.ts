@@ -58,6 +58,7 @@ describe('the message to the operator', () => {
     ],
     [named('CredentialsProviderError', 'Could not load credentials'), 1, /sign in to the deployment's account, or add/],
     [named('ExpiredTokenException', 'expired'), 1, /sign in/],
+    [named('Error', 'Region is missing'), 1, /^There is no AWS region: set AWS_REGION .*or add --local\.$/],
     [
       named('AggregateError', '', { code: 'ECONNREFUSED' }),
       1,

@@ -60,6 +60,12 @@ function parsed(text: string): unknown {
 
 /** `fetch` puts the reason into `cause`. Only the code is used, because the messages contain addresses. */
 function codeOf(error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: { code?: string; errors?: readonly { code?: string }[] } };
-  return name === 'TimeoutError' ? TIMEOUT : (cause?.code ?? cause?.errors?.[0]?.code ?? name ?? 'unknown');
+  const { name, cause } = error as {
+    name?: string;
+    cause?: { code?: string; message?: string; errors?: readonly { code?: string }[] };
+  };
+  if (name === 'TimeoutError') return TIMEOUT;
+  // The name of an error that `fetch` throws is always TypeError, which says nothing to an operator.
+  const otherwise = name !== 'TypeError' ? name : cause?.message === 'bad port' ? 'bad port' : 'connection failed';
+  return cause?.code ?? cause?.errors?.[0]?.code ?? otherwise ?? 'unknown';
 }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import {
   AUDIT_PERIOD_MS,
   type AuditFilter,
@@ -24,7 +24,7 @@ export function addAudit(program: Command, context: CliContext): void {
     .command('audit')
     .description('list what operators did in the console and by commands, newest first')
     .option('--who <NAME>', 'only what this user did')
-    .option('--what <ACTION>', 'only this action: retry, cancel, reveal, operation.start, key.create, …')
+    .option('--what <ACTION>', 'only this action: retry, cancel, reveal, operation.start, key.create, …', parseAction)
     .option('--target <ID>', 'only what was done to this log_id, operation_id, key_id or email_id', parseId)
     .option('--from <TIME>', 'at this time or later: a time, or how long ago; by default 7d', parseMoment)
     .option('--to <TIME>', 'at this time or earlier', parseMoment)
@@ -40,6 +40,18 @@ Examples:
   npm run ops -- audit --target NL103 --json`,
     );
   onDeployment<AuditOptions>(command, context, showAudit);
+}
+
+/** As decisions name themselves (`what`): alone, or after the subject. */
+const ACTION =
+  /^((retry|redrive|cancel|give_up|reveal|reconcile|forget|verify)|(operation|dlq|email|key|member|newsletter|senders?|outcomes)\.[a-z_]+(\.[a-z_]+)?)$/;
+
+export function parseAction(text: string): string {
+  if (ACTION.test(text)) return text;
+  throw new InvalidArgumentError(
+    'It must be retry, redrive, cancel, give_up, reveal, reconcile, or what was done with its subject: operation.start, ' +
+      'dlq.drop, email.cancel, key.create, member.import, …',
+  );
 }
 
 async function showAudit(session: Session, options: AuditOptions): Promise<number> {

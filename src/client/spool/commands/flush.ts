@@ -54,15 +54,23 @@ export async function flush(session: SpoolSession, files?: readonly string[]): P
   } finally {
     progress.end();
   }
-  printResult(session, reportView(report), () => describe(report, command));
+  const host = await session.apiHost();
+  printResult(session, reportView(report), () => describe(report, command, host));
   for (const { file, because } of report.skipped) terminal.say(`${file} was left as it is: ${because}\n`);
   return report.givenUp.length + report.skipped.length > 0 ? EXIT_FAILED : 0;
 }
 
-function describe({ accepted, refused, left, leftBecause, givenUp, skipped }: FlushReport, command: string): string {
+function describe(
+  { accepted, refused, left, leftBecause, givenUp, skipped }: FlushReport,
+  command: string,
+  host: string | undefined,
+): string {
   if (accepted + refused + left + givenUp.length + skipped.length === 0) return 'The spool is empty: nothing to do.\n';
   const files = givenUp.length > 0 ? `, ${givenUp.length} files given up: see \`${command} list\`` : '';
-  const reasons = Object.entries(leftBecause).map(([reason, count]) => `${count} ${reason}`);
+  const reasons = Object.entries(leftBecause).map(([reason, count]) => {
+    const from = host !== undefined && reason.startsWith('no answer') ? ` from ${host}` : '';
+    return `${count} ${reason}${from}`;
+  });
   const why = left > 0 && reasons.length > 0 ? ` (${reasons.join(', ')})` : '';
   return `${accepted} handed over, ${left} still in the spool${why}, ${refused} refused${files}.\n`;
 }

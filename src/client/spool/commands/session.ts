@@ -27,6 +27,8 @@ export interface SpoolContext {
 export interface SpoolSession extends Output, Pick<SpoolContext, 'clock' | 'command'> {
   readonly settings: SpoolSettings;
   readonly spool: Spool;
+  /** Host and port of the API, as far as they are known. */
+  apiHost(): Promise<string | undefined>;
   /** @throws OperatorError if the URL or the key of the API is missing */
   client(told: Pick<ClientOptions, 'onGivenUp' | 'onLargeSpool'>): Promise<NotificationClient>;
 }
@@ -81,6 +83,10 @@ function sessionOf(context: SpoolContext, { json = false, dir, failedDir, url, l
     json,
     settings,
     spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
+    async apiHost() {
+      const api = (local ? await localApi?.() : url) ?? env['NOTIFICATION_API_URL'] ?? '';
+      return URL.canParse(api) ? new URL(api).host : undefined;
+    },
     async client(told) {
       const api = local ? await localApi?.() : url;
       return asOperatorError(() => createNotificationClient({ ...options, url: api, ...told }, env));

@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuditLog } from '../../../../src/adapters/dynamodb/console/audit-log.ts';
+import { parseAction } from '../../../../src/cli/commands/console/audit.ts';
 import type { AuditRecord } from '../../../../src/core/operator/audit/audit.ts';
 import { userOfMachine } from '../../../../src/processes/process-identity.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';
@@ -142,5 +145,27 @@ describe('a command that cannot write the audit log', () => {
     expect(await operations.takeAll()).toEqual([]);
     expect(await operations.json('keys', 'list')).toEqual({ keys: [] });
     expect(await operations.json<{ dead_letters: object[] }>('dlq', 'list')).toMatchObject({ dead_letters: [{}] });
+  });
+});
+
+describe('the action that `ops audit --what` asks for', () => {
+  it('is refused when no decision has such a name', () => {
+    expect(() => parseAction('nope')).toThrow('operation.start');
+    expect(() => parseAction('key.')).toThrow('operation.start');
+  });
+
+  it('is accepted for every decision of the sources', () => {
+    const sources = ['src/operator-service', 'src/cli/commands'].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => readFileSync(join(folder, file), 'utf8')),
+    );
+    const decided = sources.flatMap((text) =>
+      [...text.matchAll(/\bdecide\(\s*\{\s*what: (?:'([\w.]+)'|`([\w.]+)\$\{)/g)].map(
+        ([, whole, start]) => whole ?? `${start}x`,
+      ),
+    );
+    expect(decided.length).toBeGreaterThan(8);
+    for (const what of decided) expect(parseAction(what)).toBe(what);
   });
 });

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../../../../src/cli/program.ts';
@@ -7,6 +8,15 @@ import { lockSpool } from '../../../../src/client/spool/spool-lock.ts';
 import { recordingTerminal, type TerminalScript } from '../../../support/cli/recording-terminal.ts';
 import { problem } from '../../../support/client/api-stand-in.ts';
 import { notification, startWorld, type World } from '../../../support/client/world.ts';
+
+/** A port on which nobody listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 let world: World;
 beforeEach(async () => {
@@ -103,8 +113,15 @@ describe('spool flush', () => {
     const ended = await ops(['flush', '--url', 'http://127.0.0.1:9']);
     expect(ended).toMatchObject({
       code: 0,
-      out: '0 handed over, 2 still in the spool (2 no answer (TypeError)), 0 refused.\n',
+      out: '0 handed over, 2 still in the spool (2 no answer (bad port) from 127.0.0.1:9), 0 refused.\n',
     });
+  }, 15_000);
+
+  it('names code and host of an API that refuses the connection', async () => {
+    await spooled();
+    const port = await closedPort();
+    const { out } = await ops(['flush', '--url', `http://127.0.0.1:${port}`]);
+    expect(out).toContain(`(2 no answer (ECONNREFUSED) from 127.0.0.1:${port})`);
   }, 15_000);
 
   it('takes MAX_SPOOL_RETRIES and SPOOL_RETENTION_HOURS from the environment, and reports once', async () => {
