@@ -92,6 +92,10 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       reconcile: { args: () => ['reconcile', '--dry-run'] },
       verify: { args: () => ['verify', '--letters'] },
       forget: { args: () => ['forget', '--recipient', '-', ...tenant], refused: 'stdin is empty' },
+      'outcomes resend': {
+        args: () => ['outcomes', 'resend', '--from', '1d', '--to', '1h'],
+        refused: 'tells no outcomes',
+      },
       'dlq list': { args: () => ['dlq', 'list'] },
       'dlq show': { args: () => ['dlq', 'show', 'dead-drop'] },
       // The emulator authorizes the call before it finds out that it has no such action.

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { type AwsClients, awsClients } from '../emulator/aws-clients.ts';
-import { type Deliver, eventBus, type Publish } from '../emulator/events/event-bus.ts';
+import { type Deliver, eventBus, type Publish, postTo } from '../emulator/events/event-bus.ts';
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
 import { showNotices } from '../emulator/sources/show-notices.ts';
 import { readAssembly } from '../emulator/template/assembly.ts';
-import type { RuleTarget } from '../emulator/template/event-rules.ts';
 import { type LocalPlan, planFrom } from '../emulator/template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../emulator/template/references.ts';
 import type { Teardown } from '../processes/teardown.ts';
@@ -63,7 +62,7 @@ export async function createStack(options: StackOptions): Promise<LocalStack> {
   let invoke: InvokeByName = () => undefined;
   const deliver: Deliver = async (target, body) => {
     if (target.kind === 'queue') return send(target.name, body);
-    if (target.kind === 'http') return post(target, body);
+    if (target.kind === 'http') return postTo(target, body);
     const result = await invoke(target.name, body);
     if (result?.ok !== true) throw new Error(`${target.name}: ${result?.error.errorMessage ?? 'is not there'}`);
   };
@@ -71,18 +70,4 @@ export async function createStack(options: StackOptions): Promise<LocalStack> {
     invoke = found;
   };
   return { plan, clients, send, publish: eventBus(plan.eventRules, deliver, log), reachFunctions };
-}
-
-/** EventBridge waits so long for the answer of an API destination. */
-const DESTINATION_MS = 5_000;
-
-async function post({ url, method, headers }: Extract<RuleTarget, { kind: 'http' }>, body: string): Promise<void> {
-  const signal = AbortSignal.timeout(DESTINATION_MS);
-  const answer = await fetch(url, {
-    method,
-    headers: { 'content-type': 'application/json', ...headers },
-    body,
-    signal,
-  });
-  if (!answer.ok) throw new Error(`${new URL(url).host} answers ${answer.status}`);
 }

@@ -58,3 +58,21 @@ function valueAt(path: string, event: JsonObject): Json | undefined {
     return isObject(value) ? value[step] : undefined;
   }, event);
 }
+
+/** EventBridge waits so long for the answer of an API destination. */
+const DESTINATION_MS = 5_000;
+
+/** Hands a message to an API destination. */
+export async function postTo(
+  { url, method, headers }: Extract<RuleTarget, { kind: 'http' }>,
+  body: string,
+): Promise<void> {
+  const signal = AbortSignal.timeout(DESTINATION_MS);
+  const answer = await fetch(url, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+    signal,
+  });
+  if (!answer.ok) throw new Error(`${new URL(url).host} answers ${answer.status}`);
+}
