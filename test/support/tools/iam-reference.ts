@@ -180,6 +180,7 @@ const ARNS: Readonly<Record<string, string>> = {
   'AWS::SecretsManager::Secret': `arn:aws:secretsmanager:${REGION}:${ACCOUNT}:secret:`,
   'AWS::IAM::Role': `arn:aws:iam::${ACCOUNT}:role/`,
   'AWS::S3::Bucket': 'arn:aws:s3:::',
+  'AWS::Events::EventBus': `arn:aws:events:${REGION}:${ACCOUNT}:event-bus/`,
 };
 
 /** The text that CloudFormation makes of a value, with ids in the place of names. */
