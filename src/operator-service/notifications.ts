@@ -4,6 +4,7 @@ import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES 
 import { Problem } from '../core/model/problem.ts';
 import { checkRetry, stateOf } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
+import { isoBefore } from '../core/model/time.ts';
 import type { AuditRecord } from '../core/operator/audit/audit.ts';
 import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
 import {
@@ -70,7 +71,7 @@ export async function findNotifications(query: NotificationQuery, deps: Operator
   const send_status = SEND_STATUSES.find((one) => one === status);
   const filter = { ...searchFilter(query), ...more, ...(send_status && { send_status }) };
   const to = query.to ?? now.toISOString();
-  const period = () => ({ from: query.from ?? new Date(Date.parse(to) - DAY_MS).toISOString(), to });
+  const period = () => ({ from: query.from ?? isoBefore(to, DAY_MS), to });
   const { rows, ...page } = await listNotifications({ source, period, filter, limit, cursor, full }, deps);
   return { notifications: rows.map(view), ...page };
 }

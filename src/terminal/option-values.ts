@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseTime } from '../core/model/time.ts';
+import { isoBefore, parseTime } from '../core/model/time.ts';
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -37,7 +37,7 @@ export function parseDuration(text: string): number {
 /** A time, or how long ago it was (`6h`), as ISO-8601 UTC with milliseconds. */
 export function parseMoment(text: string): string {
   const ms = durationOf(text);
-  const moment = ms === undefined ? parseTime(text) : new Date(Date.now() - ms);
+  const moment = ms === undefined ? parseTime(text) : new Date(isoBefore(new Date(), ms));
   if (moment === undefined) {
     throw new InvalidArgumentError(
       'It must be a time such as 2026-11-21T09:00:00Z, or a duration ago such as 6h or 2d.',

@@ -174,6 +174,20 @@ describe('what the routes take', () => {
     expect(await ask('GET', '/api/audit', { cursor: toCursor(place) })).toEqual([400, []]);
   });
 
+  // They exist, and a period before them would begin in a year with a sign.
+  it.each(['0000-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'])(
+    'as a time is the first or the last: %s',
+    async (at) => {
+      for (const [path, query] of ['/api/notifications', '/api/audit'].flatMap((path) =>
+        [{ to: at }, { from: at }, { from: at, to: at }].map((query) => [path, query] as const),
+      )) {
+        const [status, faults] = await ask('GET', path, query);
+        expect([path, query, faults]).toEqual([path, query, []]);
+        expect([200, 400]).toContain(status);
+      }
+    },
+  );
+
   it('as the end of the audit log may be the first day of all', async () => {
     const clock = () => new Date();
     const audit = createAuditLog(ops.dynamodb, ops.deployment.tables.audit, clock);

@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import type { querySchema } from '../../../src/adapters/api/request-schemas.ts';
 import { publicState } from '../../../src/core/intake/public-state.ts';
 import { asNotification, type ForeignRow } from '../../../src/core/model/notification.ts';
-import { parseTime } from '../../../src/core/model/time.ts';
+import { isoBefore, parseTime } from '../../../src/core/model/time.ts';
 import type { Period } from '../../../src/core/operator/search-filter.ts';
 import { invalid } from '../../../src/http/check.ts';
 import {
@@ -40,7 +40,7 @@ export async function listOfTenant(query: TenantQuery, tenant_id: string, deps: 
 
 function periodOf(from: string | undefined, to: string | undefined, now: Date): Period {
   const end = (to === undefined ? undefined : parseTime(to)) ?? now;
-  const start = (from === undefined ? undefined : parseTime(from)) ?? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS);
+  const start = (from === undefined ? undefined : parseTime(from)) ?? new Date(isoBefore(end, DEFAULT_DAYS * DAY_MS));
   if (start > end) throw invalid([{ path: 'from', rule: 'before_to', message: 'must not be later than to' }]);
   if (end.getTime() - start.getTime() > MAX_DAYS * DAY_MS) {
     throw invalid([{ path: 'from', rule: 'max_days', message: `must be at most ${MAX_DAYS} days before to` }]);

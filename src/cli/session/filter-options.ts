@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
 import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../../core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../core/model/error-types.ts';
+import { isoBefore } from '../../core/model/time.ts';
 import { ALWAYS, NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
 import type { OperationFilter } from '../../operator-service/contract/operations.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
@@ -102,7 +103,7 @@ export function periodOf(
   default_ms = DEFAULT_PERIOD_MS,
 ): Period {
   const end = to ?? now.toISOString();
-  const begin = from ?? new Date(Date.parse(end) - default_ms).toISOString();
+  const begin = from ?? isoBefore(end, default_ms);
   if (begin > end) throw new OperatorError(`--from (${begin}) is later than --to (${end}): exchange them.`, EXIT_USAGE);
   return { from: begin, to: end };
 }

@@ -24,6 +24,11 @@ export function parseTime(text: string, zone = 'UTC'): Date | undefined {
 const FIRST = new Date('0000-01-01T00:00:00Z');
 const END = new Date('+010000-01-01T00:00:00Z');
 
+/** So many milliseconds before, but no time before the year 0: its sign would sort it wrongly, and no store reads it. */
+export function isoBefore(time: string | Date, ms: number): string {
+  return new Date(Math.max(FIRST.getTime(), new Date(time).getTime() - ms)).toISOString();
+}
+
 /** Whether `epochMs` reads the text, and on every machine as the same time. */
 export function isUtcTime(text: string): boolean {
   return text.endsWith('Z') && parseTime(text) !== undefined;

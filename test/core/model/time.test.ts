@@ -1,5 +1,10 @@
-import { expect, it, vi } from 'vitest';
-import { isTimeZone, parseTime } from '../../../src/core/model/time.ts';
+import { InvalidArgumentError } from 'commander';
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, it, vi } from 'vitest';
+import { moment } from '../../../src/adapters/api/request-schemas.ts';
+import { isoBefore, isTimeZone, parseTime } from '../../../src/core/model/time.ts';
+import { parseMoment } from '../../../src/terminal/option-values.ts';
 
 it.each([
   ['2026-02-28T23:59:59.999Z', '2026-02-28T23:59:59.999Z'],
@@ -59,3 +64,45 @@ it.each(['UTC', 'Asia/Tokyo'])(
     format.mockRestore();
   },
 );
+
+describe('what people write as a time', () => {
+  const WRITTEN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+  const part = (most: number, length = 2) => fc.nat({ max: most }).map((n) => String(n).padStart(length, '0'));
+  const shown = fc
+    .tuple(
+      part(9_999, 4),
+      part(13),
+      part(32),
+      part(25),
+      part(61),
+      part(61),
+      fc.constantFrom('Z', '.000Z', '+14:00', '', '-12:00'),
+    )
+    .map(([y, m, d, h, min, s, zone]) => `${y}-${m}-${d}T${h}:${min}:${s}${zone}`);
+  const ago = fc.tuple(fc.nat(999_999), fc.constantFrom('s', 'm', 'h', 'd')).map(([n, unit]) => `${n}${unit}`);
+  const read = (parse: () => string): string | undefined => {
+    try {
+      return parse();
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      return undefined;
+    }
+  };
+
+  it('is a time that stores can order, or is refused, by the API and by commands', () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(fc.oneof(shown, ago, fc.string()), (text) => {
+        const byApi = v.safeParse(moment, text).success ? parseTime(text)?.toISOString() : undefined;
+        if (v.safeParse(moment, text).success) expect(byApi).toMatch(WRITTEN);
+        const byCommand = read(() => parseMoment(text));
+        if (byCommand === undefined) return;
+        taken += 1;
+        expect(byCommand).toMatch(WRITTEN);
+        expect(isoBefore(byCommand, 31 * 86_400_000)).toMatch(WRITTEN);
+      }),
+      { examples: [['0000-00-00T00:00:00.000Z'], ['0000-01-01T00:00:00Z'], ['999999d'], ['2026-02-30T00:00:00Z']] },
+    );
+    expect(taken).toBeGreaterThan(20);
+  });
+});
