@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { takePidLock } from '../../processes/pid-lock.ts';
 import { killOrphans } from '../processes/orphans.ts';
@@ -27,6 +27,8 @@ export function takeDirectories(
   for (const directory of new Set([workDir, home])) {
     const unlock = lockDirectory(directory);
     teardown.add('lock', async () => unlock());
+    // Mails, tables and keys lie in it, and other users of the machine may look into what is not closed.
+    chmodSync(directory, 0o700);
   }
   rmSync(endpointsFile(workDir), { force: true });
   killOrphans(home);

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lockDirectory } from '../../../src/local/runtime/directories.ts';
+import { Teardown } from '../../../src/local/processes/teardown.ts';
+import { lockDirectory, takeDirectories } from '../../../src/local/runtime/directories.ts';
 import { describeRuntime, removeEndpoints, writeEndpoints } from '../../../src/local/runtime/endpoints-file.ts';
 import { prepareSecrets, SAMPLE_INTEGRATIONS } from '../../../src/local/runtime/secrets-file.ts';
 import { localContext } from '../../../src/local/runtime/synthesize.ts';
@@ -38,6 +39,17 @@ const outputs = {
 };
 const endpoints = { dynamodb: 'd', sqs: 's', ses: 'm', api: 'a', console: 'c', simulator: 'x', outcomes: 'o' };
 const rest = { endpoints, functions: {}, logs: '/logs', secrets_file: '/secrets' };
+
+describe('the directories of a runtime', () => {
+  it('are closed to other users of the machine, also those that were there', async () => {
+    const teardown = new Teardown();
+    const [workDir, dataDir] = [join(directory.path, 'work'), join(directory.path, 'data')];
+    mkdirSync(dataDir, { mode: 0o755 });
+    takeDirectories({ workDir, dataDir }, teardown);
+    await teardown.run();
+    expect([workDir, dataDir].map((one) => statSync(one).mode & 0o777)).toEqual([0o700, 0o700]);
+  });
+});
 
 describe('the endpoints file', () => {
   it("has the contract's keys, taken from the stack's outputs", () => {

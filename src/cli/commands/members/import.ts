@@ -235,7 +235,7 @@ function openRejects(path: string, committed: number) {
 
 function opened(path: string, mode: 'w' | 'a'): number {
   try {
-    return openSync(path, mode);
+    return openSync(path, mode, 0o600);
   } catch (cause) {
     throw new OperatorError(`--rejects: ${unwritableFile(path, cause)}`, EXIT_USAGE);
   }
