@@ -14,6 +14,8 @@ export interface Wanted extends Parts {
   readonly stage: string;
   /** Whether what goes is left behind. */
   readonly retain: boolean;
+  /** Whether the console is on the web. */
+  readonly console?: boolean;
 }
 
 /** What the deployed stage holds. */
@@ -62,6 +64,7 @@ export function preflight(facts: AccountFacts, wanted: Wanted, deployed?: Holdin
     ok('region', `The region is ${facts.region}.`),
     ok('credentials', 'AWS answers.'),
     ...[bootstrapOf(facts), concurrencyOf(facts), ...(wanted.channels.includes('email') ? [sesOf(facts)] : [])],
+    ...cloudFrontOf(facts, wanted),
     ...stackOf(facts),
     ...(deployed ? lossesOf(wanted, deployed) : []),
   ];
@@ -81,6 +84,19 @@ function concurrencyOf({ concurrency }: AccountFacts): Finding {
   const says = `Lambda runs ${concurrency} functions at once, and the lanes want more:`;
   if (concurrency > NEW_ACCOUNT) return warning('lambda', `${says} a backlog drains slowly.`, raise);
   return refused('lambda', `${says} throttled messages end in the dead-letter queues.`, raise);
+}
+
+/**
+ * AWS tells an unverified account only when it makes a distribution, and refuses that: "Your account must be verified
+ * before you can add new CloudFront resources". Lambda's small limit is the other sign of a new account.
+ */
+function cloudFrontOf({ concurrency, stack }: AccountFacts, { console = false }: Wanted): Finding[] {
+  const isNew = concurrency !== undefined && concurrency <= NEW_ACCOUNT;
+  if (!console || !isNew || isReadable(stack)) return [];
+  const says =
+    'CloudFront refuses distributions of new accounts until AWS has verified them, and the console needs one.';
+  const remedy = 'Ask AWS Support to verify the account for CloudFront, or deploy with console "off" first.';
+  return [warning('cloudfront', says, remedy)];
 }
 
 function sesOf({ ses }: AccountFacts): Finding {

@@ -36,6 +36,17 @@ describe('the preflight', () => {
     expect(badOf({ ...GOOD, stack }, ALL, HELD)).toEqual([]);
   });
 
+  it('warns a new account that wants the console on the web of CloudFront, until the stack is there', () => {
+    const facts = { ...GOOD, concurrency: 10 };
+    const checks = (wanted: Wanted, more: Partial<AccountFacts> = {}) =>
+      badOf({ ...facts, ...more }, wanted).map(({ check, state }) => `${check} ${state}`);
+    expect(checks({ ...ALL, console: true })).toContain('cloudfront warning');
+    expect(checks(ALL)).not.toContain('cloudfront warning');
+    expect(checks({ ...ALL, console: true }, { concurrency: 1_000 })).toEqual([]);
+    const stack = { name: 'x', status: 'UPDATE_COMPLETE', is_protected: false, has_outputs: true };
+    expect(checks({ ...ALL, console: true }, { stack })).not.toContain('cloudfront warning');
+  });
+
   it.each<[string, Partial<AccountFacts>, string, string, string]>([
     ['a region', { region: undefined }, 'region', 'No region is set.', 'AWS_REGION'],
     [

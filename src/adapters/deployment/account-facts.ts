@@ -4,6 +4,7 @@ import {
   DescribeStacksCommand,
   paginateDescribeStacks,
   paginateListStackResources,
+  paginateListStacks,
   type Stack,
 } from '@aws-sdk/client-cloudformation';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
@@ -107,8 +108,8 @@ export interface Leftover {
 }
 
 /**
- * Tables and secrets that a stack of this name has left, and that no stack owns; keys and logs have no name that tells
- * whose they are.
+ * What a stack of this name has left, and no stack owns: tables and secrets by their names; keys, logs and queues, whose
+ * names do not tell whose they are, by what CloudFormation remembers for 90 days.
  */
 export async function readLeftovers(stack: string, given: Access = {}): Promise<Leftover[]> {
   const [{ DynamoDBClient, paginateListTables }, { SecretsManagerClient, paginateListSecrets }] = await Promise.all([
@@ -127,6 +128,7 @@ export async function readLeftovers(stack: string, given: Access = {}): Promise<
   for await (const { SecretList = [] } of paginateListSecrets({ client: manager }, {})) {
     secrets.push(...SecretList.filter((one) => one.Description?.startsWith(mark) && !isOfAnother(stack, one)));
   }
+  const letGo = await letGoBy(stack, access);
   // Read last: what a deployment makes meanwhile is owned by then.
   const owned = await ownedBy(stack, access);
   return [
@@ -142,7 +144,42 @@ export async function readLeftovers(stack: string, given: Access = {}): Promise<
         what: `The secret ${Name} (${Description.slice(mark.length + 1)}).`,
         remove: `aws secretsmanager delete-secret --secret-id ${Name}`,
       })),
+    ...letGo
+      .filter(({ id }) => !owned.has(id))
+      .map(({ what, remove, id }) => ({ what: `${what} ${id}.`, remove: `${remove} ${id}` })),
   ];
+}
+
+const REMOVALS: Readonly<Record<string, readonly [what: string, remove: string]>> = {
+  'AWS::KMS::Key': ['The key', 'aws kms schedule-key-deletion --pending-window-in-days 30 --key-id'],
+  'AWS::Logs::LogGroup': ['The log group', 'aws logs delete-log-group --log-group-name'],
+  'AWS::SQS::Queue': ['The queue', 'aws sqs delete-queue --queue-url'],
+};
+
+/** What stacks of the name retained when they failed or were deleted; it may be removed by now. */
+async function letGoBy(stack: string, access: Access) {
+  const client = new CloudFormationClient(access);
+  const found = new Map<string, { readonly id: string; readonly what: string; readonly remove: string }>();
+  const StackStatusFilter = ['DELETE_COMPLETE', 'DELETE_FAILED', 'ROLLBACK_COMPLETE', 'ROLLBACK_FAILED'] as const;
+  for await (const { StackSummaries = [] } of paginateListStacks(
+    { client },
+    { StackStatusFilter: [...StackStatusFilter] },
+  )) {
+    for (const { StackId } of StackSummaries.filter(({ StackName }) => StackName === stack)) {
+      if (StackId === undefined) continue;
+      for await (const { StackResourceSummaries = [] } of paginateListStackResources(
+        { client },
+        { StackName: StackId },
+      )) {
+        for (const { PhysicalResourceId: id, ResourceType = '', ResourceStatus } of StackResourceSummaries) {
+          const [what, remove] = REMOVALS[ResourceType] ?? [];
+          if (ResourceStatus !== 'DELETE_SKIPPED' || !id || what === undefined || remove === undefined) continue;
+          found.set(id, { id, what, remove });
+        }
+      }
+    }
+  }
+  return [...found.values()];
 }
 
 /** CloudFormation names a table `<stack>-<logical id>-<random>`; a table of `prod-eu` is none of `prod`. */

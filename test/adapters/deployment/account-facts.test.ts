@@ -120,6 +120,39 @@ describe('what a stack has left', () => {
   });
 });
 
+describe('what CloudFormation remembers of deleted stacks', () => {
+  it('is keys, logs and queues that were retained, and that no stack owns again', async () => {
+    const resource = (id: string, type: string, status = 'DELETE_SKIPPED') =>
+      `<member><PhysicalResourceId>${id}</PhysicalResourceId><ResourceType>AWS::${type}</ResourceType><ResourceStatus>${status}</ResourceStatus></member>`;
+    aws.answer = (response, received) => {
+      const target = String(received.headers['x-amz-target'] ?? '');
+      if (target !== '') return replying(200, '{}')(response, received);
+      const asked = new URLSearchParams(received.body);
+      const action = asked.get('Action') ?? '';
+      const parts: Readonly<Record<string, string>> = {
+        DescribeStacks: `<Stacks><member><StackName>${OWN}</StackName></member></Stacks>`,
+        ListStacks: `<StackSummaries><member><StackName>${OWN}</StackName><StackId>gone</StackId></member><member><StackName>${OWN}-eu</StackName><StackId>eu</StackId></member></StackSummaries>`,
+        ListStackResources: `<StackResourceSummaries>${
+          asked.get('StackName') === 'gone'
+            ? resource('k1', 'KMS::Key') +
+              resource('k2', 'KMS::Key') +
+              resource('k3', 'KMS::Key', 'DELETE_COMPLETE') +
+              resource('/aws/lambda/x', 'Logs::LogGroup') +
+              resource('https://sqs/q-dead-letter', 'SQS::Queue')
+            : resource('k2', 'KMS::Key', 'CREATE_COMPLETE')
+        }</StackResourceSummaries>`,
+      };
+      const result = `<${action}Response><${action}Result>${parts[action]}</${action}Result></${action}Response>`;
+      return replying(200, result, { 'content-type': 'text/xml' })(response, received);
+    };
+    expect((await readLeftovers(OWN, access())).map(({ what, remove }) => `${what} ${remove}`)).toEqual([
+      'The key k1. aws kms schedule-key-deletion --pending-window-in-days 30 --key-id k1',
+      'The log group /aws/lambda/x. aws logs delete-log-group --log-group-name /aws/lambda/x',
+      'The queue https://sqs/q-dead-letter. aws sqs delete-queue --queue-url https://sqs/q-dead-letter',
+    ]);
+  });
+});
+
 describe('the account', () => {
   it('says of the stack what can be read of it', async () => {
     const status = '<StackStatus>REVIEW_IN_PROGRESS</StackStatus>';

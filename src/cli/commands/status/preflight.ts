@@ -84,13 +84,14 @@ function partsIn(cdkJson: string, stage: string): Wanted {
     throw new OperatorError(`cdk.json has no stage ${stage}: name its stack with ${STACK_VARIABLE}.`);
   }
   const given = config as Readonly<Record<string, unknown>>;
-  const { channels = CHANNELS, api = {}, newsletters = true, retain = stage === 'prod' } = given;
+  const { channels = CHANNELS, api = {}, newsletters = true, retain = stage === 'prod', console = 'off' } = given;
   return {
     channels: CHANNELS.filter((channel) => (channels as readonly unknown[]).includes(channel)),
     api: api !== false,
     newsletters: newsletters === 'data' ? 'data' : newsletters !== false,
     stage,
     retain: retain === true,
+    console: console !== 'off',
   };
 }
 
