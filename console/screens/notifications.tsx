@@ -26,7 +26,7 @@ import {
   startOf,
 } from './notification-filters.ts';
 import { NewOperation } from './operations/new-operation.tsx';
-import { RecipientSearch } from './recipient-search.tsx';
+import { isAddress, RecipientSearch } from './recipient-search.tsx';
 import { SearchField } from './search-field.tsx';
 
 const text = (row: NotificationView, name: string) =>
@@ -111,6 +111,7 @@ export function NotificationsScreen() {
   const session = useContext(SessionContext);
   const filters = filtersIn(query);
   const [operation, setOperation] = useState<OperationFilter>();
+  const [address, setAddress] = useState<string>();
   const kinds = operationKinds(filters);
   // Once per period: a start that moves with the clock would be another list each time.
   const from = useMemo(
@@ -128,6 +129,12 @@ export function NotificationsScreen() {
   });
   const set = (change: Partial<Record<string, string | undefined>>) =>
     navigate(hrefOf('/notifications', { ...Object.fromEntries(query), ...change }));
+  // An address must not come into the URL: the dialog turns it into its hash.
+  const search = (typed: string | undefined) => {
+    const isRecipient = typed !== undefined && isAddress(typed);
+    set(isRecipient ? { recipient_hash: undefined } : { q: typed?.slice(0, 100) });
+    if (isRecipient) setAddress(typed);
+  };
   return (
     <ScreenFrame
       title="Notifications"
@@ -141,7 +148,7 @@ export function NotificationsScreen() {
       }
     >
       <search class="filters" aria-label="Filter notifications">
-        <SearchField value={filters.api.q} onSearch={(q) => set({ q })} />
+        <SearchField value={filters.api.q} onSearch={search} />
         <Select
           label="State"
           value={filters.api.status}
@@ -180,7 +187,7 @@ export function NotificationsScreen() {
           nameOf={(period) => `Last ${period}`}
           onChange={(period) => set({ period })}
         />
-        <RecipientSearch filters={filters} onChange={set} />
+        <RecipientSearch filters={filters} address={address} onClosed={() => setAddress(undefined)} onChange={set} />
         {query.size > 0 && (
           <a class="clear" href="/notifications">
             Clear

@@ -9,12 +9,21 @@ import type { ListFilters } from './notification-filters.ts';
 
 interface RecipientSearchProps {
   readonly filters: ListFilters;
+  /** Typed where ids are searched: the dialog opens with it. */
+  readonly address: string | undefined;
+  readonly onClosed: () => void;
   readonly onChange: (change: Partial<Record<string, string | undefined>>) => void;
 }
 
+/** What is no id but an address: of a mailbox, a URL, a Slack channel. */
+export function isAddress(text: string): boolean {
+  return /^[^\s@]+@[^\s@]+$|^https?:\/\/|^#/.test(text);
+}
+
 /** Finds what one recipient got. The address itself comes into no URL and no history: the API turns it into a hash. */
-export function RecipientSearch({ filters, onChange }: RecipientSearchProps) {
-  const [open, setOpen] = useState(false);
+export function RecipientSearch({ filters, address, onClosed, onChange }: RecipientSearchProps) {
+  const [asked, setOpen] = useState(false);
+  const open = asked || address !== undefined;
   const { recipient_hash, tenant } = filters.api;
   if (recipient_hash !== undefined)
     return (
@@ -39,9 +48,14 @@ export function RecipientSearch({ filters, onChange }: RecipientSearchProps) {
       {open && (
         <Ask
           tenant={tenant}
-          onClose={() => setOpen(false)}
+          recipient={address}
+          onClose={() => {
+            setOpen(false);
+            onClosed();
+          }}
           onFound={(found) => {
             setOpen(false);
+            onClosed();
             onChange(found);
           }}
         />
@@ -52,11 +66,12 @@ export function RecipientSearch({ filters, onChange }: RecipientSearchProps) {
 
 interface AskProps {
   readonly tenant: string | undefined;
+  readonly recipient: string | undefined;
   readonly onClose: () => void;
   readonly onFound: (found: { readonly recipient_hash?: string; readonly tenant: string }) => void;
 }
 
-function Ask({ tenant, onClose, onFound }: AskProps) {
+function Ask({ tenant, recipient: typed, onClose, onFound }: AskProps) {
   const [problem, setProblem] = useState<ProblemBody>();
   const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
     event.preventDefault();
@@ -91,6 +106,7 @@ function Ask({ tenant, onClose, onFound }: AskProps) {
         <Field
           label="Recipient"
           name="recipient"
+          value={typed}
           hint="The exact address, channel or URL. Leave it empty for everything of the tenant."
         />
         {problem !== undefined && <Problem problem={problem} />}

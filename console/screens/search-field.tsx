@@ -6,7 +6,7 @@ interface SearchFieldProps {
   readonly onSearch: (text: string | undefined) => void;
 }
 
-/** Finds one notification by its id, when Enter is pressed or the field is left. */
+/** Finds by an id, its beginning, or a recipient, when Enter is pressed or the field is left. */
 export function SearchField({ value, onSearch }: SearchFieldProps) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -16,13 +16,13 @@ export function SearchField({ value, onSearch }: SearchFieldProps) {
   return (
     <label class="search">
       <Icon name="search" />
-      <span class="visually-hidden">Search by log_id</span>
+      <span class="visually-hidden">Search by log_id, notification_id or recipient</span>
       <input
         ref={input}
         type="search"
-        placeholder="Find a log_id"
+        placeholder="id, its beginning, recipient"
         defaultValue={value ?? ''}
-        maxLength={100}
+        maxLength={500}
         spellcheck={false}
         autocomplete="off"
         onChange={search}

@@ -48,7 +48,7 @@ export function searchFilter(filter: OperationFilter): SearchFilter {
 
 export interface NotificationQuery extends OperationFilter {
   readonly status?: (typeof LIST_STATUSES)[number] | undefined;
-  /** A log_id, or with a tenant a notification_id: exact. */
+  /** A log_id, or with a tenant a notification_id, of any age; else the beginning of either, within the period. */
   readonly q?: string | undefined;
   /** Conditions that only commands have. */
   readonly more?: SearchFilter;
@@ -66,13 +66,16 @@ export async function findNotifications(query: NotificationQuery, deps: Operator
   const { status, q, more, limit, cursor, full = false } = query;
   const now = deps.clock();
   const view = (row: ForeignRow) => datedView(row, now);
-  if (q !== undefined) return { notifications: (await findExactly(q, query, deps)).map(view), next_cursor: null };
+  const exact = q === undefined || cursor !== undefined ? [] : await findExactly(q, query, deps);
+  if (exact.length > 0) return { notifications: exact.map(view), next_cursor: null };
   const source = status === 'due' || status === 'dead' ? status : 'created';
   const send_status = SEND_STATUSES.find((one) => one === status);
   const filter = { ...searchFilter(query), ...more, ...(send_status && { send_status }) };
   const to = query.to ?? now.toISOString();
   const period = () => ({ from: query.from ?? isoBefore(to, DAY_MS), to });
-  const { rows, ...page } = await listNotifications({ source, period, filter, limit, cursor, full }, deps);
+  const begins = (id: unknown) => typeof id === 'string' && id.startsWith(q ?? '');
+  const fits = (row: ForeignRow) => q === undefined || begins(row['log_id']) || begins(row['notification_id']);
+  const { rows, ...page } = await listNotifications({ source, period, filter, fits, limit, cursor, full }, deps);
   return { notifications: rows.map(view), ...page };
 }
 

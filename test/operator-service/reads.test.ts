@@ -136,6 +136,19 @@ describe('the reads of the console', () => {
     expect(ids(await page.ok('GET /api/notifications', { query: { q: 'nobody' } }))).toEqual([]);
   });
 
+  it('find by the beginning of a log_id or notification_id, whatever the tenant', async () => {
+    await ops.put(
+      storedRow('begin-7f3a-1', { tenant_id: 'T1', notification_id: 'order-81' }),
+      storedRow('begin-7f3a-2', { tenant_id: 'T2', notification_id: 'order-82' }),
+      storedRow('begin-9999-3', { tenant_id: 'T2', notification_id: 'order-9' }),
+    );
+    const found = async (q: string) => ids(await page.ok('GET /api/notifications', { query: { q } }));
+    expect(await found('begin-7f3a')).toEqual(['begin-7f3a-1', 'begin-7f3a-2']);
+    expect(await found('begin-7f3a-2')).toEqual(['begin-7f3a-2']);
+    expect(await found('order-8')).toEqual(['begin-7f3a-1', 'begin-7f3a-2']);
+    expect(await found('order-9')).toEqual(['begin-9999-3']);
+  });
+
   it('show a notification with what can be done, why not, and the command that does the same', async () => {
     await ops.put(deadRow("N'1; rm -rf", slack));
     const detail = await page.ok('GET /api/notifications/{log_id}', { path: { log_id: "N'1; rm -rf" } });

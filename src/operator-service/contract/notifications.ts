@@ -42,7 +42,7 @@ export const filterFields = {
 export const notificationsQuery = v.strictObject({
   status: v.optional(v.picklist(LIST_STATUSES)),
   ...filterFields,
-  /** A log_id, or with `tenant` a notification_id: exact. */
+  /** A log_id, or with `tenant` a notification_id, of any age; else the beginning of either, within the period. */
   q: v.optional(id),
   limit,
   cursor,
