@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { BATCH, webhookPasses } from '../bench/setup/lanes.ts';
 import { startWorld } from '../bench/setup/world.ts';
 import { readAssembly } from '../src/local/emulator/template/assembly.ts';
-import { DEFAULT_WORK_DIR } from '../src/local/runtime/paths.ts';
+import { DEFAULT_WORK_DIR } from '../src/local/runtime/directories.ts';
 import { synthesize } from '../src/local/runtime/synthesize.ts';
 import { type HouseFigure, loadFigures, staticFigures } from './house-figures.ts';
 import { PROJECT_ROOT } from './project-root.ts';

@@ -9,8 +9,7 @@ import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { median } from '../figure.ts';
-import { deployedFunctions } from '../setup/deployed-functions.ts';
-import { bundle } from '../setup/function.ts';
+import { bundle, deployedFunctions } from '../setup/function.ts';
 import { NOWHERE, SERVICES_NOWHERE } from '../setup/world.ts';
 
 /**

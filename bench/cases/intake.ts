@@ -1,6 +1,6 @@
 import type { Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
-import { tableNames } from '../setup/deployed-functions.ts';
+import { tableNames } from '../setup/function.ts';
 import { startMeter } from '../setup/meter.ts';
 import { bodyOf } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';

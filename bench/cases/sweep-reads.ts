@@ -4,7 +4,7 @@ import { PRIORITIES } from '../../src/core/model/channels.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import { plainScan } from '../plain/plain-tables.ts';
-import { deployedFunctions, tableNames } from '../setup/deployed-functions.ts';
+import { deployedFunctions, tableNames } from '../setup/function.ts';
 import { importTable } from '../setup/imported-table.ts';
 import { startMeter } from '../setup/meter.ts';
 import { bodyOf, dueItem } from '../setup/rows.ts';

@@ -5,15 +5,23 @@ import { parseArgs } from 'node:util';
 import { readAssembly } from '../../src/local/emulator/template/assembly.ts';
 import { startChild } from '../../src/local/processes/start-child.ts';
 import { Teardown } from '../../src/local/processes/teardown.ts';
-import { DEFAULT_WORK_DIR } from '../../src/local/runtime/paths.ts';
+import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
 import { synthesize } from '../../src/local/runtime/synthesize.ts';
 import { bodyOf } from '../setup/rows.ts';
 import { startWorld } from '../setup/world.ts';
 import { ourCandidate, webhookSecret } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
-import { serverCpu, treeOf } from './process-cpu.ts';
 import { startPeersReceiver } from './receiver.ts';
-import { type Candidate, CONCURRENCY, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
+import {
+  type Candidate,
+  CONCURRENCY,
+  measure,
+  measureDeaths,
+  PATIENCE_SECONDS,
+  renderPeers,
+  serverCpu,
+  treeOf,
+} from './rounds.ts';
 import { installPeers, type Server, startPostgres, startRedis, TOOLS } from './servers.ts';
 
 const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--json]

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { createGzip } from 'node:zlib';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import type { BenchContext } from '../benchmark.ts';
-import { deployedFunctions } from './deployed-functions.ts';
+import { deployedFunctions } from './function.ts';
 
 /**
  * Makes a data directory with one large table for the stand-in. A million rows take 15 minutes to put over HTTP, and

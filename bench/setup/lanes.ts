@@ -6,8 +6,7 @@ import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { queueUrl } from '../../src/local/stand-ins/create-queues.ts';
-import { tableNames, variableOf } from './deployed-functions.ts';
-import type { MeasuredFunction } from './function.ts';
+import { type MeasuredFunction, tableNames, variableOf } from './function.ts';
 import { bodyOf, chunks, dueAgain, putAll, seedDue } from './rows.ts';
 import type { World } from './world.ts';
 

@@ -25,8 +25,7 @@ import { startSimulatedSes } from '../../src/local/providers/ses/simulated-ses.t
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import type { BenchContext } from '../benchmark.ts';
 import type { SeriesOutcome } from '../processes/function-process.ts';
-import { type DeployedFunctions, deployedFunctions, variableOf } from './deployed-functions.ts';
-import type { MeasuredFunction } from './function.ts';
+import { type DeployedFunctions, deployedFunctions, type MeasuredFunction, variableOf } from './function.ts';
 import { importTable } from './imported-table.ts';
 import { drain, queueAt } from './lanes.ts';
 import { bodyOf, chunks } from './rows.ts';

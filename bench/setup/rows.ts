@@ -5,7 +5,7 @@ import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import type { ForeignRow, MessageFormat } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
-import { tableNames } from './deployed-functions.ts';
+import { tableNames } from './function.ts';
 import { expectNoFailures } from './lanes.ts';
 import type { World } from './world.ts';
 

@@ -7,7 +7,7 @@ import { sendJson, serve } from '../../src/http/loopback-server.ts';
 import { type AwsClients, awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { functionEnvironment, type ServiceEndpoints } from '../../src/local/emulator/lambda/environment.ts';
 import { Teardown } from '../../src/local/processes/teardown.ts';
-import { DEFAULT_WORK_DIR } from '../../src/local/runtime/paths.ts';
+import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import { createQueues } from '../../src/local/stand-ins/create-queues.ts';
 import { createTables } from '../../src/local/stand-ins/create-tables.ts';
@@ -16,8 +16,14 @@ import { startSes } from '../../src/local/stand-ins/ses.ts';
 import { startSqs } from '../../src/local/stand-ins/sqs.ts';
 import type { BenchContext } from '../benchmark.ts';
 import { PLAIN_QUEUE, PLAIN_TABLE_INPUTS } from '../plain/plain-tables.ts';
-import { type DeployedFunctions, deployedFunctions, tableNames } from './deployed-functions.ts';
-import { bundle, type MeasuredFunction, startFunction } from './function.ts';
+import {
+  bundle,
+  type DeployedFunctions,
+  deployedFunctions,
+  type MeasuredFunction,
+  startFunction,
+  tableNames,
+} from './function.ts';
 import { generator } from './rows.ts';
 
 /** The tables and queues of the deployed stack and of the plain reading, on stand-ins of their own. */

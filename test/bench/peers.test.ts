@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serverCpu, treeOf } from '../../bench/peers/process-cpu.ts';
 import { type PeersReceiver, startPeersReceiver } from '../../bench/peers/receiver.ts';
-import { renderPeers } from '../../bench/peers/rounds.ts';
+import { renderPeers, serverCpu, treeOf } from '../../bench/peers/rounds.ts';
 
 const KEY = Buffer.alloc(24, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;

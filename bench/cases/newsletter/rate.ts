@@ -5,12 +5,12 @@ import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/emai
 import { type AwsClients, awsClients } from '../../../src/local/emulator/aws-clients.ts';
 import type { Received } from '../../../src/local/providers/received-log.ts';
 import type { BulkReceipt } from '../../../src/local/providers/ses/bulk-mails.ts';
-import { DEFAULT_WORK_DIR } from '../../../src/local/runtime/paths.ts';
+import { DEFAULT_WORK_DIR } from '../../../src/local/runtime/directories.ts';
 import { type LocalRuntime, startLocalRuntime } from '../../../src/local/runtime/runtime.ts';
 import { synthesize } from '../../../src/local/runtime/synthesize.ts';
 import type { Benchmark } from '../../benchmark.ts';
 import type { Measurement } from '../../figure.ts';
-import { deployedFunctions } from '../../setup/deployed-functions.ts';
+import { deployedFunctions } from '../../setup/function.ts';
 import { importMembers, newsletterNames, POST_NOTE, publish, TENANT } from '../../setup/newsletter.ts';
 
 const MEMBERS = 50_000;

@@ -10,7 +10,7 @@ import { MAX_UPSERTS, upsertMembers } from '../../core/newsletter/members/upsert
 import type { EmailView } from '../../core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientView } from '../../core/newsletter/views/list-recipients.ts';
 import { emailAccess, showEmail } from '../../operator-service/emails.ts';
-import { PROJECT_ROOT } from '../runtime/paths.ts';
+import { PROJECT_ROOT } from '../runtime/directories.ts';
 import { SAMPLE_NEWSLETTER, SAMPLE_POST, sampleMembers } from '../samples/sample-newsletter.ts';
 
 /** The e-mail of the demo, and one of its recipients for each reason for which somebody gets none. */

@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import { takePidLock } from '../../processes/pid-lock.ts';
 import { killOrphans } from '../processes/orphans.ts';
 import type { Teardown } from '../processes/teardown.ts';
-import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
 
 export interface Directories {
   readonly workDir: string;
@@ -50,4 +49,14 @@ export function lockDirectory(directory: string): () => void {
       `A local runtime is already up in ${directory} (pid ${pid ?? 'unknown'}). Use it, or stop it first with ${stop}`,
     );
   });
+}
+
+export const PROJECT_ROOT = join(import.meta.dirname, '..', '..', '..');
+
+/** Directory of the synthesized app, the logs and the endpoints file. Git ignores it. */
+export const DEFAULT_WORK_DIR = join(PROJECT_ROOT, '.local');
+
+/** The file in which clients look for a running runtime. */
+export function endpointsFile(workDir: string): string {
+  return join(workDir, 'endpoints.json');
 }

@@ -7,7 +7,7 @@ import { takePidLock } from '../../processes/pid-lock.ts';
 import { pinnedNode } from '../processes/pinned-node.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import { isObject, type Json, type JsonObject, objectAt } from '../support/json.ts';
-import { PROJECT_ROOT } from './paths.ts';
+import { PROJECT_ROOT } from './directories.ts';
 
 /** The sources of the synthesized app and of its bundles. */
 const SOURCES = [
