@@ -77,7 +77,11 @@ export class Auditor {
   #count = 0;
   readonly #causes: Record<string, number> = {};
 
-  constructor(size: number, priority: (row: number) => string) {
+  /** Milliseconds between the earliest clock of a worker and the latest. */
+  readonly #apart: number;
+
+  constructor(size: number, priority: (row: number) => string, apart = 0) {
+    this.#apart = apart;
     this.#priority = priority;
     this.#acceptances = new Uint8Array(size);
     this.#newest = new Uint8Array(size);
@@ -94,7 +98,10 @@ export class Auditor {
   /** A row that is stored has changed. */
   written(row: number, before: Stored, after: Stored, now: number): void {
     if (after['send_status'] === 'SENDING' && !this.#firstClaim[row]) this.#firstClaim[row] = now;
-    this.#judged(promises.written(this.#memory, before, after, { by: 'worker', now }).violations, row);
+    this.#judged(
+      promises.written(this.#memory, before, after, { by: 'worker', now: now + this.#apart }).violations,
+      row,
+    );
   }
 
   /** An operator sends a dead letter again: its window starts anew. */
@@ -106,16 +113,20 @@ export class Auditor {
 
   /** A message reaches the provider. @param stored its row, and the record before it */
   sent(row: number, send: promises.Send, stored: Stored, before: Stored | undefined): void {
-    this.#judged(promises.sent(this.#memory, send, stored, before === undefined ? [] : [before]).violations, row);
+    this.#judged(
+      promises.sent(this.#memory, { ...send, apart: this.#apart }, stored, before === undefined ? [] : [before])
+        .violations,
+      row,
+    );
   }
 
   requested(row: number, worker: object, now: number): void {
     const other = this.#sending.get(row);
     if (other !== undefined && !this.#dead.has(other)) this.#violated('2: two requests overlap', row);
     if (this.#newest[row] === RECORDED) this.#violated('5: sent after it was delivered', row);
-    if (now < (this.#notBefore[row] ?? 0)) this.#violated('7: sent before its backoff was over', row);
+    if (now + this.#apart < (this.#notBefore[row] ?? 0)) this.#violated('7: sent before its backoff was over', row);
     const window = (WINDOW_HOURS[this.#priority(row)] ?? 0) * 3_600_000 + CLAIM_TO_REQUEST_MS;
-    if (now > (this.#firstClaim[row] ?? 0) + window) this.#violated('7: sent after its deadline', row);
+    if (now > (this.#firstClaim[row] ?? 0) + window + this.#apart) this.#violated('7: sent after its deadline', row);
     this.#sending.set(row, worker);
     this.#holder.set(row, worker);
     const open = this.#openOf.get(worker) ?? new Set();

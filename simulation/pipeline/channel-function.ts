@@ -23,7 +23,7 @@ import type { WorkerProcess } from '../models/worker-process.ts';
 import { rowOf } from '../twins/tables.ts';
 import type { Env } from '../world/actor.ts';
 import { channelHandler, eventOf, portOf, scheduleBy } from '../world/channel-program.ts';
-import { type World, windowOf } from './world.ts';
+import { type Ports, type World, windowOf } from './world.ts';
 
 /** As lib/constructs/lanes sets them. */
 const TIMEOUT_MS = 60_000;
@@ -73,24 +73,20 @@ function channelFunction(
   queue: SimulatedQueue<QueueMessage>,
   world: World,
 ): QueueFunction<QueueMessage> {
-  const { time, draw, scenario } = world;
+  const { time, scenario } = world;
+  let instances = 0;
   return {
     start(worker) {
+      const { clocks = [0], batch_ms } = scenario;
+      const wrong_ms = clocks[instances++ % clocks.length] ?? 0;
       let left_ms = () => 0;
       const ports = portsOf(worker, queue, world, () => left_ms());
-      const env: Env = {
-        call: <T>(port: string, ...args: unknown[]) => {
-          const call = ports[port];
-          if (call === undefined) throw new Error(`The simulation has no ${port}.`);
-          return call(...(args as never[])) as Promise<T>;
-        },
-        ...{ clock: time.clock, random: draw, fault: world.fault },
-      };
+      const env = world.env(ports, wrong_ms);
       const gate = gateOf(channel, env, world);
       const handler = channelHandler(env, { gate, pacing: gate, gathered: 'at once' });
       return async (batch, remaining) => {
         left_ms = remaining;
-        if (scenario.batch_ms !== undefined) await time.pause(scenario.batch_ms);
+        if (batch_ms !== undefined) await time.pause(batch_ms);
         const { batchItemFailures } = await handler(eventOf(batch), { getRemainingTimeInMillis: remaining });
         const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
         await worker.call(QUEUE_MS, () => {
@@ -101,8 +97,6 @@ function channelFunction(
     },
   };
 }
-
-type Ports = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
 /** What the calls of the function do, and what they take. */
 function portsOf(

@@ -2,7 +2,6 @@ import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { SweepLanes } from '../../src/core/model/queue-message.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
 import { START } from '../engine/start.ts';
-import type { Env } from '../world/actor.ts';
 import { dispatcher } from '../world/programs.ts';
 import { sweepLog } from '../world/stores.ts';
 import type { World } from './world.ts';
@@ -35,7 +34,13 @@ export function startDispatcher(world: World): void {
       next = undefined;
       const deadline = time.now + TIMEOUT_MS;
       const shards = await tables.index.shards();
-      const handler = dispatcher(envOf(world), { shards, short_lanes: SHORT_LANES, lanes, log, continueWith });
+      const handler = dispatcher(world.env({ 'index.page': world.index.page, 'time.pause': world.time.pause }), {
+        shards,
+        short_lanes: SHORT_LANES,
+        lanes,
+        log,
+        continueWith,
+      });
       try {
         await handler(event, { getRemainingTimeInMillis: () => deadline - time.now });
       } catch (error) {
@@ -56,22 +61,6 @@ export function startDispatcher(world: World): void {
     });
   };
   everyMinute(START.getTime());
-}
-
-function envOf(world: World): Env {
-  const { time, draw, fault, index } = world;
-  const calls: Readonly<Record<string, (...args: never[]) => Promise<unknown>>> = {
-    'index.page': index.page,
-    'time.pause': time.pause,
-  };
-  return {
-    call: <T>(port: string, ...args: unknown[]) => {
-      const call = calls[port];
-      if (call === undefined) throw new Error(`The simulation has no ${port}.`);
-      return call(...(args as never[])) as Promise<T>;
-    },
-    ...{ clock: time.clock, random: draw, fault },
-  };
 }
 
 function lanesOf(world: World): SweepLanes {

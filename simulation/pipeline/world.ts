@@ -16,6 +16,7 @@ import { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { CONCURRENCY, type Scenario } from '../scenarios/scenario.ts';
 import { rowOf, Tables, type TableWatcher } from '../twins/tables.ts';
+import type { Env } from '../world/actor.ts';
 import { type Cohort, Observer } from './observer.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
@@ -34,6 +35,9 @@ const READ_EVERY = 101;
 const INDEX_MS = 8;
 /** What a refused call takes, with the client's own retries. */
 const REFUSED_MS = 300;
+
+/** What the calls of deployed code do, by their names. */
+export type Ports = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
 /** All parts of one simulation. */
 export class World {
@@ -62,7 +66,9 @@ export class World {
     const size = scenario.notifications;
     const { time } = this;
     const cohort = (row: number) => this.#cohorts[row] ?? UNKNOWN;
-    this.auditor = new Auditor(size, (row) => cohort(row).priority);
+    const { clocks = [0] } = scenario;
+    const apart = Math.max(...clocks) - Math.min(...clocks);
+    this.auditor = new Auditor(size, (row) => cohort(row).priority, apart);
     this.observer = new Observer(START.getTime(), size, cohort);
     const watcher: TableWatcher = {
       written: (row, before, after) => {
@@ -190,6 +196,17 @@ export class World {
     if (error instanceof ThrottledError) return;
     this.auditor.threw(error instanceof Error ? (error.stack ?? error.message) : String(error));
   };
+
+  /** What deployed code sees of the world. @param wrong_ms by which the clock of its instance is wrong */
+  env(ports: Ports, wrong_ms = 0): Env {
+    const { time, draw, fault } = this;
+    const call = <T>(port: string, ...args: unknown[]) => {
+      const run = ports[port];
+      if (run === undefined) throw new Error(`The simulation has no ${port}.`);
+      return run(...(args as never[])) as Promise<T>;
+    };
+    return { call, clock: () => new Date(time.now + wrong_ms), random: draw, fault };
+  }
 
   count(name: string): void {
     this.counts[name] = (this.counts[name] ?? 0) + 1;

@@ -21,6 +21,8 @@ const MIX = { urgent: 1, important: 2, normal: 5, info: 2 };
 const RATE = 200;
 /** E-mails a second of a small account, as SES grants it first. */
 const SMALL_RATE = 14;
+/** As far apart as AWS's are at most. */
+const CLOCKS = [0, 2_500, -2_500, 0, 1_500, 0, 0, -1_000, 0, 0] as const;
 const LATENCY = [20, 300] as const;
 
 const SCENARIOS: readonly NamedPipeline[] = [
@@ -145,6 +147,8 @@ const SCENARIOS: readonly NamedPipeline[] = [
         },
       },
       account: { per_second: SMALL_RATE },
+      clocks: CLOCKS,
+      saturated: { from: 2.5 * HOUR + 60, until: 2.5 * HOUR + 1_200, per_second: SMALL_RATE },
       redrives: [2.5 * HOUR],
     }),
   },

@@ -39,6 +39,8 @@ export interface Scenario {
   readonly integrationRate?: number;
   readonly account?: SendingLimits;
   readonly concurrency?: Partial<Record<Channel, Partial<Record<Lane, number>>>>;
+  /** Milliseconds by which the clocks of instances are wrong: each new one has the next of these. */
+  readonly clocks?: readonly number[];
   /** Share of the invocations whose process dies. */
   readonly deaths?: number;
   /** Times at which an operator redrives all dead letters, seconds since the start. */

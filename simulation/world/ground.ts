@@ -34,12 +34,14 @@ export class Ground {
   readonly apart: number;
   readonly #stores: Stores;
   readonly tables: Stores['tables'];
+  readonly breakers: Stores['breakers']['breakers'];
   state: State;
 
   constructor(scope: Scope, state: State) {
     this.scope = scope;
     this.#stores = new Stores(() => new Date(this.state.now), scope.channels);
     this.tables = this.#stores.tables;
+    this.breakers = this.#stores.breakers.breakers;
     this.given = new Map((scope.given ?? [ONE]).map((given, i) => [`n${i + 1}`, given]));
     this.state = state;
     const { clocks = [0] } = scope;
@@ -64,7 +66,7 @@ export class Ground {
     const { broken, down, former } = this.state;
     const all = (values: Iterable<unknown>) =>
       Array.from(values, (one) => numbers.of(one))
-        .sort(ascending)
+        .sort((a, b) => a - b)
         .join();
     const who = actors.map(({ name, moment, begun, slow }) => `${name} ${moment.id} ${begun} ${slow}`).sort();
     const data = [
@@ -192,9 +194,7 @@ export class Ground {
     return queue.filter(isIn).length;
   }
 
-  rows(): promises.Stored[] {
-    return [...this.tables.log.values()];
-  }
+  readonly rows = (): promises.Stored[] => [...this.tables.log.values()];
 
   /** One message, or with batches all that can be received together. */
   batches(): (readonly Message[])[] {
@@ -245,6 +245,5 @@ export class Ground {
   }
 }
 
-const ascending = (a: number, b: number) => a - b;
 const without = (images: readonly Image[], done: readonly Image[]) =>
   images.filter(({ sequence }) => !done.some((one) => one.sequence === sequence));

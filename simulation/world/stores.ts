@@ -19,7 +19,7 @@ type Method = (...args: unknown[]) => Promise<unknown>;
 /** The tables, as the ports of the pipeline; they pass the contract suites of test/contract. */
 export class Stores {
   readonly tables: MemoryTables;
-  readonly #breakers = new MemoryBreakers();
+  readonly breakers = new MemoryBreakers();
   readonly #requests = new Map<string, IntakeRecord>();
   /** When the last sweep began that walked everything, and the last express run. */
   readonly #sweeps = new Map<string, string>();
@@ -32,7 +32,7 @@ export class Stores {
     const tables = new MemoryTables(clock);
     const { log, retryLog, content } = tables;
     this.tables = tables;
-    this.maps = [log, retryLog, content, this.#breakers.breakers, this.#requests, this.#sweeps] as Map<
+    this.maps = [log, retryLog, content, this.breakers.breakers, this.#requests, this.#sweeps] as Map<
       string,
       unknown
     >[];
@@ -45,7 +45,7 @@ export class Stores {
       },
       ...{ records: tables.records, contents: tables.contents, successors: tables.successors },
       ...{ index: indexOf(tables, channels), malformed: tables.malformed, indexing: tables },
-      ...{ breakers: this.#breakers.store, intake: createMemoryIntake(tables, this.#requests) },
+      ...{ breakers: this.breakers.store, intake: createMemoryIntake(tables, this.#requests) },
     };
   }
 
