@@ -6,7 +6,12 @@ import { addConsole } from './commands/console/console.ts';
 import { addDlqDrop, addDlqList, addDlqRedrive, addDlqShow } from './commands/dead-letters/dead-letters.ts';
 import { addEmailsReplace, addEmailsTest } from './commands/emails/drafts.ts';
 import { addEmailsDecisions, addEmailsList, addEmailsRecipients, addEmailsStatus } from './commands/emails/emails.ts';
-import { addNewslettersCreate, addNewslettersList, addNewslettersShow } from './commands/emails/newsletters.ts';
+import {
+  addNewslettersCreate,
+  addNewslettersList,
+  addNewslettersShow,
+  addSenders,
+} from './commands/emails/newsletters.ts';
 import { addEmailsSend } from './commands/emails/send.ts';
 import { addReconcile } from './commands/indexing/reconcile.ts';
 import { addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate } from './commands/keys/keys.ts';
@@ -92,6 +97,7 @@ Examples:
   addNewslettersCreate(newsletters, context);
   addNewslettersList(newsletters, context);
   addNewslettersShow(newsletters, context);
+  addSenders(program, context);
   const emails = program.command('emails').description('the mailings of newsletters').usage('<command> [options]');
   addEmailsSend(emails, context);
   addEmailsTest(emails, context);

@@ -2,6 +2,7 @@ import { createMemberStore } from '../adapters/dynamodb/newsletter/member-store.
 import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createMemberSealing } from '../adapters/recipient/member-sealing.ts';
 import { Problem } from '../core/model/problem.ts';
+import { senderEntry } from '../core/newsletter/model/senders.ts';
 import { invalid } from '../http/check.ts';
 import type { Decide } from './audit.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -91,6 +92,34 @@ export async function suppressAddress(
     else await access.members.unsuppress(tenant, hash);
     const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
     return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
+  });
+  return answer;
+}
+
+type SenderDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment'>;
+
+/** As whom the newsletters of a tenant are sent. Empty: as whomever the stage's `newsletter.senders` lets them. */
+export function listSenders(tenant: string, { dynamodb, deployment }: SenderDeps): Promise<readonly string[]> {
+  return createNewsletterStore(dynamodb, deployment.tables.newsletters).senders(tenant);
+}
+
+/** @throws Problem invalid-request for what is neither an address nor `*@domain` */
+export async function decideSender(
+  asked: { readonly tenant: string; readonly sender: string; readonly action: 'allow' | 'revoke' },
+  { dynamodb, deployment }: SenderDeps,
+  decide: Decide,
+): Promise<readonly string[]> {
+  const { tenant, action } = asked;
+  const sender = senderEntry(asked.sender);
+  if (sender === undefined) {
+    const message = 'must be an address such as news@example.com, or *@example.com';
+    throw invalid([{ path: 'sender', rule: 'address', message }]);
+  }
+  const store = createNewsletterStore(dynamodb, deployment.tables.newsletters);
+  // An address of the tenant's own, as which it writes to everybody: the log may name it.
+  const { answer } = await decide({ what: `sender.${action}`, on: [tenant, sender] }, async () => {
+    const senders = await store.changeSenders(tenant, action, sender);
+    return { answer: senders, result: { changed: 1 } };
   });
   return answer;
 }

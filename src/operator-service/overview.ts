@@ -1,11 +1,13 @@
 import { createBreakerStore } from '../adapters/dynamodb/breaker/breaker-store.ts';
 import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
+import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
 import { lastSweeps } from '../adapters/dynamodb/sweep/sweep-log.ts';
 import { queueCounts } from '../adapters/sqs/queue-counts.ts';
-import { CHANNELS } from '../core/model/channels.ts';
+import { CHANNELS, channelsIn } from '../core/model/channels.ts';
 import type { Clock } from '../core/model/time.ts';
 import { groupDead } from '../core/operator/dead-letters/dead-groups.ts';
 import { breakerStatus } from '../core/operator/views/breaker-status.ts';
+import { laneStatus } from '../core/operator/views/lane-status.ts';
 import {
   HistoryUnavailableError,
   type MetricHistory,
@@ -67,7 +69,7 @@ async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHis
 }
 
 /** The breakers that are not closed, and the budgets that are used. */
-export async function providersNow(now: Date, { deployment, dynamodb, clock }: OperatorDeps) {
+async function providersNow(now: Date, { deployment, dynamodb, clock }: OperatorDeps) {
   const { pipeline_state } = deployment.tables;
   const pacing = createPacingStore(dynamodb, pipeline_state);
   const [breakers, ...budgets] = await Promise.all([
@@ -149,4 +151,24 @@ function cachedFor<T>(ms: number, clock: Clock, read: () => Promise<T>): () => P
     );
     return asked.value;
   };
+}
+
+/** The exact figures of each lane, which cost a reading of the whole work index; with what slows its provider down. */
+export async function readStatus(deps: OperatorDeps) {
+  const { deployment, dynamodb, sqs, shards, clock } = deps;
+  const now = clock();
+  const index = createDueIndex(dynamodb, deployment.tables.notification_log, async () => (await shards()).work);
+  const [lanes, providers] = await Promise.all([
+    laneStatus({
+      index,
+      channels: channelsIn(deployment.lane_queues),
+      inFlight: async (channel, lane) => {
+        const url = deployment.lane_queues[channel]?.[lane];
+        return url === undefined ? 0 : (await queueCounts(sqs, url)).in_flight;
+      },
+      now,
+    }),
+    providersNow(now, deps),
+  ]);
+  return { lanes, ...providers };
 }

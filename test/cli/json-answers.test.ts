@@ -226,6 +226,10 @@ async function changes(answer: Answer, file: (name: string, text: string) => str
   await answer('members', 'import', members, '--tenant', 'T1', '--newsletter', 'weekly');
   await answer('members', 'show', 'm-1', '--tenant', 'T1');
   await answer('members', 'show', 'm-9', '--tenant', 'T1');
+  await answer('senders', 'list', '--tenant', 'T8');
+  await answer('senders', 'allow', '*@Example.COM', '--tenant', 'T8');
+  await answer('senders', 'allow', 'no address', '--tenant', 'T8');
+  await answer('senders', 'revoke', '*@example.com', '--tenant', 'T8');
   await answer('members', 'suppress', 'm-1', '--tenant', 'T1');
   await answer('members', 'unsuppress', '--email', 'm1@example.com', '--tenant', 'T1');
   const post = file('post.md', '# Hello\n\nText');

@@ -34,6 +34,7 @@ const run = (...args: string[]) => ops.run([...args, '--local'], { findDeploymen
 describe('a command on a stage without the part that it needs', () => {
   it.each([
     ['newsletters', ['members', 'show', 'M1', '--tenant', 'T1']],
+    ['newsletters', ['senders', 'list', '--tenant', 'T1']],
     ['newsletters', ['emails', 'list', '--tenant', 'T1']],
     ['newsletters', ['emails', 'status', 'EM1']],
     ['API, and thus no keys', ['keys', 'list']],

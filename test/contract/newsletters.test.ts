@@ -42,6 +42,21 @@ function suite(store: () => NewsletterStore): void {
     expect(await store().list('nobody')).toEqual([]);
     expect(await store().read(tenant_id, 'c')).toBeUndefined();
   });
+
+  it('keeps the senders of a tenant, which are no newsletter', async () => {
+    const { tenant_id } = await store().put(fresh());
+    expect(await store().senders(tenant_id)).toEqual([]);
+    await store().changeSenders(tenant_id, 'allow', 'news@example.com');
+    await Promise.all(
+      ['*@b.example', 'news@example.com'].map((sender) => store().changeSenders(tenant_id, 'allow', sender)),
+    );
+    expect(await store().senders(tenant_id)).toEqual(['*@b.example', 'news@example.com']);
+    expect(await store().senders(fresh().tenant_id)).toEqual([]);
+    expect(await store().list(tenant_id)).toHaveLength(1);
+    expect(await store().changeSenders(tenant_id, 'revoke', '*@b.example')).toEqual(['news@example.com']);
+    expect(await store().changeSenders(tenant_id, 'revoke', 'unknown@b.example')).toEqual(['news@example.com']);
+    expect(await store().changeSenders(tenant_id, 'revoke', 'news@example.com')).toEqual([]);
+  });
 }
 
 describeOnDynamoDb('newsletters', ({ client, tables }) => createNewsletterStore(client, tables.newsletters), suite);

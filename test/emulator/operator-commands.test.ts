@@ -109,6 +109,9 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       'members show': { args: () => ['members', 'show', '--email', 'ann@your-domain.example', ...tenant] },
       'members suppress': { args: () => ['members', 'suppress', 'ann', ...tenant] },
       'members unsuppress': { args: () => ['members', 'unsuppress', 'ann', ...tenant] },
+      'senders allow': { args: () => ['senders', 'allow', '*@your-domain.example', ...tenant] },
+      'senders list': { args: () => ['senders', 'list', ...tenant] },
+      'senders revoke': { args: () => ['senders', 'revoke', '*@your-domain.example', ...tenant] },
       'emails send': { args: () => ['emails', 'send', post, ...tenant, ...publication] },
       'emails list': {
         args: async () => {

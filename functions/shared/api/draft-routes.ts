@@ -29,7 +29,7 @@ import type { Caller } from './caller.ts';
 export interface DraftRouteDeps extends RequestDryRunDeps, TestMailDeps, Pick<PublishDeps, 'schedules'> {
   readonly emails: Pick<EmailStore, 'create' | 'read' | 'replace' | 'content'>;
   readonly queues: NewsletterQueues;
-  readonly newsletters: Pick<NewsletterStore, 'read'>;
+  readonly newsletters: Pick<NewsletterStore, 'read' | 'senders'>;
   readonly senderFault: PublicationDeps['senderFault'];
   readonly newId: () => string;
 }
@@ -51,6 +51,7 @@ export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
     toPublication(request, { tenant_id, email_id, request_hash: hash }, {
       readNewsletter: (newsletter_id) => deps.newsletters.read(tenant_id, newsletter_id),
       readEmail: deps.emails.read,
+      senders: () => deps.newsletters.senders(tenant_id),
       senderFault: deps.senderFault,
       now: clock(),
     } satisfies PublicationDeps & { now: Date });

@@ -9,7 +9,8 @@ import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
-import { check } from '../../../src/http/check.ts';
+import { FOREIGN_SENDER, foreignSenders } from '../../../src/core/newsletter/model/senders.ts';
+import { check, invalid } from '../../../src/http/check.ts';
 import { type ApiRoute, route } from './api-function.ts';
 
 export interface NewsletterRouteDeps {
@@ -52,6 +53,10 @@ export function newsletterRoutes({ newsletters, clock }: NewsletterRouteDeps): A
           Newsletter,
           'tenant_id' | 'newsletter_id' | 'created_at' | 'updated_at'
         >;
+        const foreign = foreignSenders(fields, await newsletters.senders(tenant_id));
+        if (foreign.length > 0) {
+          throw invalid(foreign.map((path) => ({ path, rule: 'allowed_sender', message: FOREIGN_SENDER })));
+        }
         const stored = await newsletters.put({ ...fields, tenant_id, newsletter_id, created_at: now, updated_at: now });
         return { body: shown(stored), log: { newsletter_id } };
       },

@@ -5,6 +5,7 @@ import { SegmentError } from '../../core/newsletter/audience/segment.ts';
 import type { Publication } from '../../core/newsletter/lifecycle/publish.ts';
 import type { Email, EmailContent, Newsletter } from '../../core/newsletter/model/email.ts';
 import { mergeFieldRefusal } from '../../core/newsletter/model/merge-fields.ts';
+import { foreignSenders } from '../../core/newsletter/model/senders.ts';
 import { fromAddress } from '../../core/newsletter/sending/send-deps.ts';
 import { ALL_PARTS } from '../../core/newsletter/sending/test-mail.ts';
 import { ConversionTooSlowError } from '../content/conversion-timeout.ts';
@@ -17,6 +18,8 @@ export interface PublicationDeps {
   readonly readNewsletter: (newsletter_id: string) => Promise<Newsletter | undefined>;
   /** Why the provider would refuse the sender, and what to do; undefined: it would not. */
   readonly senderFault: (from: string) => Promise<string | undefined>;
+  /** As whom the tenant may write; empty: as whomever the stage lets it. */
+  readonly senders: () => Promise<readonly string[]>;
   readonly readEmail: (email_id: string) => Promise<Email | undefined>;
 }
 
@@ -114,6 +117,10 @@ function timeFault(scheduled_at: string, now: Date): FieldFault | undefined {
 }
 
 async function senderFault(newsletter: Newsletter, deps: PublicationDeps): Promise<FieldFault | undefined> {
+  if (foreignSenders(newsletter, await deps.senders()).length > 0) {
+    const message = `This tenant may not write as ${newsletter.from} (any more): an operator allows it by \`ops senders allow\`.`;
+    return { path: 'newsletter_id', rule: 'allowed_sender', message };
+  }
   const senders = [false, true].map((fallback) => fromAddress(newsletter, { fallback_sending_domain: fallback }));
   for (const sender of new Set(senders)) {
     const message = await deps.senderFault(sender);

@@ -101,7 +101,14 @@ export const NEWSLETTER_ROUTES = [
 /** Newsletters are few: a scan of their small table, page by page. */
 async function listAll(client: DynamoDBClient, TableName: string, after: v.InferOutput<typeof place> | undefined) {
   const { Items = [], LastEvaluatedKey } = await client.send(
-    new ScanCommand({ TableName, Limit: PAGE, ...(after && { ExclusiveStartKey: toItem(after) }) }),
+    new ScanCommand({
+      TableName,
+      Limit: PAGE,
+      // The senders of tenants are items of the table, too.
+      FilterExpression: 'attribute_exists(#name)',
+      ExpressionAttributeNames: { '#name': 'name' },
+      ...(after && { ExclusiveStartKey: toItem(after) }),
+    }),
   );
   const next = LastEvaluatedKey && unmarshall(LastEvaluatedKey);
   return {

@@ -188,6 +188,7 @@ export async function startApiWorld() {
     faults,
     keys,
     members,
+    newsletters: newsletterDeps.newsletters,
     /** What the routes of emails stored, queued, scheduled and sent. */
     emails: emailDeps,
     url: server.url,

@@ -12,9 +12,31 @@ const OPTIONAL = [
   'track',
 ] as const satisfies readonly (keyof Newsletter)[];
 
+/** The item with the senders of a tenant, under a key that no newsletter has. */
+const sendersKey = (tenant_id: string) => ({ tenant_id: { S: `senders#${tenant_id}` }, newsletter_id: { S: '@' } });
+
 /** NewsletterStore on the table newsletters. */
 export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {
   return {
+    async senders(tenant_id) {
+      const Key = sendersKey(tenant_id);
+      const { Item } = await client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true }));
+      return toSenders(Item);
+    },
+
+    async changeSenders(tenant_id, action, sender) {
+      const { Attributes } = await client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: sendersKey(tenant_id),
+          UpdateExpression: `${action === 'allow' ? 'ADD' : 'DELETE'} senders :senders`,
+          ExpressionAttributeValues: { ':senders': { SS: [sender] } },
+          ReturnValues: 'ALL_NEW',
+        }),
+      );
+      return toSenders(Attributes);
+    },
+
     async put({ tenant_id, newsletter_id, created_at, ...rest }) {
       const { expression, names, values } = updateExpression({
         set: rest,
@@ -55,4 +77,8 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
 
 function toNewsletter(item: Item): Newsletter {
   return unmarshall(item) as Newsletter;
+}
+
+function toSenders(item: Item | undefined): readonly string[] {
+  return [...(item?.['senders']?.SS ?? [])].sort();
 }

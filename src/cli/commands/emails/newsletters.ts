@@ -4,6 +4,7 @@ import { newsletterId, newsletterSchema } from '../../../adapters/api/newsletter
 import { createNewsletterStore } from '../../../adapters/dynamodb/newsletter/newsletter-store.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import { check } from '../../../http/check.ts';
+import { decideSender, listSenders } from '../../../operator-service/members.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields, table } from '../../../terminal/table.ts';
@@ -144,4 +145,60 @@ export function addNewslettersShow(newsletters: Command, context: CliContext): v
     });
     return 0;
   });
+}
+
+interface SenderOptions {
+  readonly tenant: string;
+}
+
+/** As whom the newsletters of a tenant may be sent. */
+export function addSenders(program: Command, context: CliContext): void {
+  const senders = program
+    .command('senders')
+    .description('as whom the newsletters of a tenant may be sent')
+    .usage('<command> [options]');
+  addDecision(
+    senders,
+    context,
+    'allow',
+    'let a tenant write as an address, or as all of a domain; from the first one on as no other',
+  );
+  addDecision(
+    senders,
+    context,
+    'revoke',
+    'let a tenant write as an address no more; mailings that are published go on',
+  );
+  const list = senders
+    .command('list')
+    .requiredOption('--tenant <ID>', 'the tenant', parseId)
+    .description('list the addresses and domains of a tenant');
+  onDeployment<SenderOptions>(list, context, async (session, { tenant }) =>
+    printSenders(tenant, await listSenders(tenant, session), session),
+  );
+}
+
+function addDecision(senders: Command, context: CliContext, action: 'allow' | 'revoke', description: string): void {
+  const command = senders
+    .command(action)
+    .argument('<SENDER>', 'an address, or *@domain (quote it for the shell)')
+    .requiredOption('--tenant <ID>', 'the tenant', parseId)
+    .description(description)
+    .addHelpText('after', `\nExample:\n  npm run ops -- senders ${action} '*@example.com' --tenant TENANT001`);
+  onDeployment<SenderOptions>(command, context, async (session, { tenant }, [sender = '']) => {
+    const asked = { tenant, sender, action } as const;
+    const left = await decideSender(asked, session, session.decide).catch((error: unknown) =>
+      faultInOptions(error, { sender: 'SENDER' }),
+    );
+    return printSenders(tenant, left, session);
+  });
+}
+
+function printSenders(tenant_id: string, senders: readonly string[], session: Session): number {
+  printResult(session, { tenant_id, senders }, () =>
+    senders.length === 0
+      ? `${tenant_id} has no senders of its own: it writes as those of the stage (newsletter.senders).\n`
+      : `${senders.join('\n')}\n`,
+  );
+  return 0;
 }

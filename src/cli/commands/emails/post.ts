@@ -129,6 +129,7 @@ export async function publicationOf(
     {
       readNewsletter: async () => newsletter,
       readEmail: access.emails.read,
+      senders: () => access.newsletters.senders(tenant_id),
       senderFault: senderFaultOf(session),
       now: session.clock(),
     },

@@ -3,8 +3,7 @@ import type { BreakerStatus } from '../../../core/operator/views/breaker-status.
 import type { LaneStatus } from '../../../core/operator/views/lane-status.ts';
 import type { BudgetStatus } from '../../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../../core/sweep/sweep-run.ts';
-import { listSweeps } from '../../../operator-service/overview.ts';
-import { readStatus } from '../../../operator-service/status.ts';
+import { listSweeps, readStatus } from '../../../operator-service/overview.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';

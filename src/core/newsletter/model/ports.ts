@@ -29,6 +29,10 @@ export interface NewsletterStore {
   put(newsletter: Newsletter): Promise<Newsletter>;
   read(tenant_id: string, newsletter_id: string): Promise<Newsletter | undefined>;
   list(tenant_id: string): Promise<readonly Newsletter[]>;
+  /** As whom the tenant may write: addresses, and `*@domain`. Empty: as whomever the stage lets it. */
+  senders(tenant_id: string): Promise<readonly string[]>;
+  /** @returns what is left */
+  changeSenders(tenant_id: string, action: 'allow' | 'revoke', sender: string): Promise<readonly string[]>;
 }
 
 /** All that is stored of one address of a tenant: its members in the order of their ids, and its facts. */

@@ -134,6 +134,7 @@ describe('a command that cannot write the audit log', () => {
     [['dlq', 'redrive', '--channel', 'webhook', '--yes']],
     [['keys', 'create', '--tenant', 'T1', '--scope', 'send']],
     [['members', 'suppress', '--email', 'm@example.com', '--tenant', 'T1']],
+    [['senders', 'allow', 'news@example.com', '--tenant', 'T1']],
     [['members', 'show', '--email', 'm@example.com', '--tenant', 'T1']],
   ])('does nothing: %j', async (args) => {
     const { deployment } = operations;

@@ -153,6 +153,17 @@ describe('an email is published', () => {
     expect((await publish({ ...POST, ...changes })).body.detail).toBe(sentence);
   });
 
+  it('unless its tenant may not write as its sender any more', async () => {
+    await world.newsletters.changeSenders(tenant_id, 'allow', '*@others.example');
+    const refused = await publish();
+    await world.newsletters.changeSenders(tenant_id, 'allow', 'n@example.com');
+    const taken = await publish();
+    for (const sender of ['*@others.example', 'n@example.com'])
+      await world.newsletters.changeSenders(tenant_id, 'revoke', sender);
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ rule: 'allowed_sender' }] } });
+    expect(taken.status).toBe(202);
+  });
+
   it('unless SES has not verified its sender', async () => {
     world.emails.unverified.add('Weekly <n@example.com>');
     expect(await publish()).toMatchObject({ status: 400, body: { errors: [{ rule: 'verified_sender' }] } });
