@@ -11,6 +11,7 @@ import { EMAIL_ID, type NewsletterWorld } from './newsletter-world.ts';
 
 /** How an email is published. */
 export interface Publishing {
+  readonly segment?: string;
   readonly window_minutes?: number | undefined;
   /** Seconds after the start at which it is due; undefined: now. */
   readonly delay_s?: number | undefined;
@@ -42,7 +43,10 @@ export function operate<T>(
   });
 }
 
-export function publish(world: NewsletterWorld, { window_minutes, delay_s }: Publishing = {}): Promise<unknown> {
+export function publish(
+  world: NewsletterWorld,
+  { segment, window_minutes, delay_s }: Publishing = {},
+): Promise<unknown> {
   const at = START.toISOString();
   const newsletter = { tenant_id: TENANT, newsletter_id: NEWSLETTER, name: 'News', from: 'News <news@example.test>' };
   const content: EmailContent = {
@@ -53,6 +57,7 @@ export function publish(world: NewsletterWorld, { window_minutes, delay_s }: Pub
   };
   const publication = {
     ...{ email_id: EMAIL_ID, request_hash: 'hash', tenant_id: TENANT, content },
+    ...(segment !== undefined && { segment }),
     ...(window_minutes !== undefined && { delivery_window_minutes: window_minutes }),
     ...(delay_s !== undefined && { scheduled_at: new Date(START.getTime() + delay_s * 1000).toISOString() }),
   };

@@ -3,7 +3,7 @@ import type { Mood } from '../../../simulation/models/bulk-provider.ts';
 import { connectFunctions } from '../../../simulation/newsletter/newsletter-functions.ts';
 import { NewsletterWorld } from '../../../simulation/newsletter/newsletter-world.ts';
 import { runClockOnce } from '../../../simulation/newsletter/operators.ts';
-import { NO_FAULTS } from '../../../simulation/scenarios/newsletter-scenario.ts';
+import { type NewsletterScenario, NO_FAULTS } from '../../../simulation/scenarios/newsletter-scenario.ts';
 import type { JobLimits } from '../../../src/core/newsletter/model/job-limits.ts';
 
 /** A world in which nothing breaks but the provider, and what a test breaks. Nobody hears of any event. */
@@ -11,6 +11,7 @@ export function calmWorld(
   members: number,
   moods: readonly (readonly [from_s: number, mood: Mood])[],
   limits: Partial<JobLimits> = {},
+  more: Partial<NewsletterScenario> = {},
 ): NewsletterWorld {
   const world = new NewsletterWorld(
     {
@@ -22,6 +23,7 @@ export function calmWorld(
       },
       events: { lost: 1, bounced: 0, complained: 0 },
       unsubscribe_per_minute: 0,
+      ...more,
     },
     1,
   );
