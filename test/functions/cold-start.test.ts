@@ -76,7 +76,7 @@ const LATER: readonly (readonly [service: string, later: readonly string[]])[] =
 
 let loadedBy: (service: string) => Loaded;
 beforeAll(async () => {
-  loadedBy = await loadedAtOnce(LATER.map(([service]) => service));
+  loadedBy = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']);
 });
 
 describe('at a cold start', () => {
@@ -86,5 +86,11 @@ describe('at a cold start', () => {
     expect([...packages].filter((name) => later.includes(name))).toEqual([]);
     expect(builtins).toContain('node:https');
     expect([...builtins].filter((name) => COSTLY_IMPORTS.includes(name))).toEqual([]);
+  });
+
+  it('outcomes loads the client of DynamoDB with the first address whose members it looks up', () => {
+    const { packages } = loadedBy('outcomes');
+    expect(packages).toContain('@aws-sdk/client-eventbridge');
+    expect(packages).not.toContain('@aws-sdk/client-dynamodb');
   });
 });

@@ -98,6 +98,22 @@ describe('stories that broke a promise once', () => {
       ],
     ],
     [
+      'erased-dead',
+      'a settlement that the client repeats keeps its letter, though the notification is erased between the two',
+      [
+        'a worker receives n1/sweep-1/1',
+        `${twice} claims n1`,
+        `${twice} reads the content of n1`,
+        `${twice} sends attempt 1 of n1`,
+        `${twice} writes, if there is none, the record of attempt 1 of n1: FAILED`,
+        `${twice} settles n1 as FAILED for 10:30:00: applied, and the client repeats it`,
+        'an operator erases n1',
+        'the erasure of n1 calls forgetRows.read',
+        'the erasure of n1 calls forgetRows.change',
+        `${twice} settles n1 as FAILED for 10:30:00`,
+      ],
+    ],
+    [
       'dead-apart',
       'a letter that is redriven a second after a death by a fast clock is no straggler',
       [

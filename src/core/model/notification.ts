@@ -213,6 +213,9 @@ export type ForeignRow = Readonly<Record<string, unknown>>;
 export const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
 export const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
 
+/** What a row keeps of what others said about its recipient, beside what its writer put into it. */
+export const TOLD_COLUMNS = ['error_message', 'response_message', 'error_details', 'provider_host'] as const;
+
 /** The row holds content or recipients, which must not stay in it: its writer has put them there since it was taken in. */
 export function hasContent(row: ForeignRow): boolean {
   return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => (row[column] ?? null) !== null);

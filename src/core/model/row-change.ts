@@ -1,4 +1,4 @@
-import type { NotificationRow } from './notification.ts';
+import { type NotificationRow, TOLD_COLUMNS } from './notification.ts';
 
 /** Changes to a row: attributes to set, attributes to remove. */
 export interface RowChange {
@@ -30,9 +30,14 @@ export function wasApplied(row: NotificationRow, change: RowChange): boolean {
   return claim_id === undefined ? shows(row, change) : row.claim_id === claim_id && row.send_status === send_status;
 }
 
-/** Whether a settlement that was refused was applied before. An event may have changed `updated_at` since. */
+/**
+ * Whether a settlement that was refused was applied before. An event may have changed `updated_at` since; an erasure has
+ * taken out what the provider said, and a dead row must not lose its letter for that.
+ */
 export function wasSettled(row: NotificationRow, claimed: NotificationRow, change: RowChange): boolean {
-  const { updated_at: _, ...set } = change.set;
+  const { updated_at: _, ...settled } = change.set;
+  const erased: readonly string[] = row.erased_at === undefined ? [] : TOLD_COLUMNS;
+  const set = Object.fromEntries(Object.entries(settled).filter(([name]) => !erased.includes(name)));
   return row.last_attempt === claimed.last_attempt && shows(row, { ...change, set });
 }
 

@@ -1,5 +1,5 @@
 import { type RowFault, setAside } from '../../model/column-rules.ts';
-import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type NotificationRow } from '../../model/notification.ts';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type NotificationRow, TOLD_COLUMNS } from '../../model/notification.ts';
 import { queuedFor } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { type RowChange, withChange } from '../../model/row-change.ts';
@@ -172,8 +172,6 @@ export function removalOfClaimed(row: NotificationRow, now: Date): Removal | und
 
 const BY_A_CLAIM = { send_attempts: 1, attempts_left: -1, last_attempt: 1 } as const;
 
-/** What a row keeps of what others said about its recipient, beside what its writer put into it. */
-const TOLD = ['error_message', 'response_message', 'error_details', 'provider_host'] as const;
 /** Columns of the pipeline and of the table document that hold no text of a person's: a channel may be called like a word. */
 const PLAIN = [
   ...['log_id', 'tenant_id', 'channel', 'priority', 'send_status', 'work_queue', 'work_at', 'queued_for', 'claim_id'],
@@ -198,7 +196,7 @@ export function erasure(
 ): { readonly change?: RowChange; readonly cancels: boolean } {
   const isOpen = state === 'due' || state === 'waiting' || state === 'not_taken_in';
   const cancels = isOpen || (state === 'set_aside' && row.work_queue !== undefined);
-  const told: readonly string[] = [...TOLD, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
+  const told: readonly string[] = [...TOLD_COLUMNS, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
   const says = ([column, value]: readonly [string, unknown]) =>
     value !== undefined && (told.includes(column) || (!PLAIN.includes(column) && names(value)));
   const left = Object.entries(row).filter(says);
