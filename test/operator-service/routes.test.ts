@@ -25,7 +25,7 @@ const MADE_UP = decision('POST /api/things/{thing_id}/polish', decisionBody, {
   answer: v.strictObject({ thing_id: v.string() }),
   command: ['show', 'thing_id'],
   async handle({ path: { thing_id }, decide }) {
-    const { answer } = await decide({ what: 'thing.polish', on: [thing_id] }, async () => ({
+    const { answer } = await decide({ what: 'newsletter.polish', on: [thing_id] }, async () => ({
       answer: { thing_id },
       result: { polished: 1 },
     }));
@@ -66,7 +66,7 @@ describe('a route of the console that is added as one object', () => {
   it('is audited, and decides once for each request_id', async () => {
     const ask = serve();
     for (const _ of ['first', 'repeated']) await ask({ request_id: 'request-3' });
-    const audit = await ops.run(['audit', '--what', 'thing.polish', '--json']);
+    const audit = await ops.run(['audit', '--what', 'newsletter.polish', '--json']);
     const found = JSON.parse(audit.out).entries.filter(
       ({ request_id }: { request_id: string }) => request_id === 'request-3',
     );
