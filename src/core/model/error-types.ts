@@ -118,7 +118,7 @@ export function remedyOf(
     last_error === undefined
   )
     return policyOf(failure_reason).remedy;
-  const repair = REPAIRS[last_error]?.(channel === undefined ? 'the provider' : PROVIDER_NAMES[channel]);
+  const repair = entryOf(REPAIRS, last_error)?.(entryOf(PROVIDER_NAMES, channel) ?? 'the provider');
   if (repair === undefined)
     return policyOf(policyOf(last_error).class === 'permanent' ? last_error : failure_reason).remedy;
   return failure_reason === 'EXPIRED'
