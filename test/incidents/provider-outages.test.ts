@@ -91,7 +91,7 @@ describe('an incident: one provider is down, and another refuses two notificatio
     expect(shown).toMatch(/integration_config_id +ledger$/m);
     expect(shown).toMatch(/error_message +.*503/);
     expect(shown).toMatch(/^ +1 .* FAILED +SERVER_OVERLOAD +503 /m);
-    expect(shown).toContain('What to do: Remove the cause that the error message names, then redrive');
+    expect(shown).toContain('What to do: Check that the receiver is up, then redrive.');
     expect(shown).toContain('To redrive: npm run ops -- dlq redrive --channel webhook --local');
 
     expect(waiting).toMatch(/ SKIPPED +SERVER_OVERLOAD .* held: webhook#shop is down$/m);
