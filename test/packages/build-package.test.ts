@@ -44,7 +44,9 @@ describe('the package with the construct', () => {
       // The states that a page shows.
       /^client\/types\/core\/intake\/public-state\.d\.ts$/,
       /^console\/(index\.html|assets\/console-[0-9a-f]{12}\.(js|css|svg))$/,
-      new RegExp(`^functions/(${[...FUNCTIONS, 'console-api', 'console-operations', 'outcomes'].join('|')})/[\\w.-]+\\.mjs$`),
+      new RegExp(
+        `^functions/(${[...FUNCTIONS, 'console-api', 'console-operations', 'outcomes'].join('|')})/[\\w.-]+\\.mjs$`,
+      ),
     ];
     expect(packed.files.filter((file) => !allowed.some((pattern) => pattern.test(file)))).toEqual([]);
     expect(packed.files).toEqual(
