@@ -86,10 +86,16 @@ export function apiDocument(routes: readonly ApiRoute[]): Json {
 }
 
 function component(schema: v.GenericSchema): Json {
+  // Generated clients give each type one name.
+  if (isUnion(schema)) return { anyOf: schema.options.map(named) };
   const [list, item] = ITEMS.get(schema) ?? [];
   if (list === undefined || item === undefined) return schemaOf(schema);
   const { properties, ...rest } = schemaOf(schema) as { properties: Readonly<Record<string, Json>> };
   return { ...rest, properties: { ...properties, [list]: { ...properties[list], items: schemaOf(item) } } };
+}
+
+function isUnion(schema: v.GenericSchema): schema is v.UnionSchema<v.UnionOptions, undefined> {
+  return schema.type === 'union';
 }
 
 /** @throws Error for a schema that has no name in SCHEMAS */
@@ -115,7 +121,8 @@ function operation(route: ApiRoute): Json {
     return { operationId: operation_id, summary, security: [], responses };
   }
   const met: readonly ProblemName[] = [
-    ...(query === undefined && body === undefined ? [] : ['invalid-request' as const]),
+    // API Gateway refuses a path that it cannot decode.
+    ...(query === undefined && body === undefined && !key.includes('{') ? [] : ['invalid-request' as const]),
     ...(idempotency === undefined ? [] : ['idempotency-key-missing' as const]),
     ...problems,
     ...COMMON,
@@ -148,7 +155,7 @@ function refusals(names: readonly ProblemName[]): Json {
 }
 
 /** Statuses that API Gateway also returns by itself, with its own body. */
-const GATEWAY_STATUSES = new Set([401, 413, 429, 503]);
+const GATEWAY_STATUSES = new Set([400, 401, 413, 429, 503]);
 const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set(['request-in-progress', 'rate-limited', 'unavailable']);
 const RETRY_AFTER = { description: 'Whole seconds', schema: { type: 'string', pattern: '^[0-9]+$' } };
 
