@@ -9,7 +9,7 @@ import type { DeliveryOutcome } from './attempt.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';
 import { CLAIM_MS, CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { RecordStore, RowStore } from './ports.ts';
-import { owedRecord, recordedAttempt, recordOfCrash } from './retry-record.ts';
+import { crashedAfterArrival, owedRecord, recordedAttempt, recordOfCrash } from './retry-record.ts';
 import { CRASHED, RECORD_WRITTEN, returnedToDead } from './transitions/settlements.ts';
 import { removalOfMisindexed, shownDelivered } from './transitions/without-attempt.ts';
 
@@ -131,7 +131,7 @@ export type Departure = { readonly why: string } | { readonly held_ms: number } 
 /**
  * Whoever may write to the table may have put the row into the work index, or spoilt it since; or its channel is gone.
  * Nothing is taken from under a claim, and an attempt whose worker crashed is concluded by its record, as when another
- * worker takes it over: one that was recorded as delivered stays delivered.
+ * worker takes it over: what was recorded as delivered, or shown to have arrived, is delivered.
  * @param faults the rules that the row breaks @returns undefined where the row may stay
  */
 export async function leaveIndex(
@@ -149,7 +149,7 @@ export async function leaveIndex(
 }
 
 /** Milliseconds until the holder of a claim can settle no more, by whichever clock. A claim of ours lasts no longer. */
-function heldMs({ send_status, claim_until = '' }: NotificationRow, now: Date, claim_ms: number): number {
+export function heldMs({ send_status, claim_until = '' }: NotificationRow, now: Date, claim_ms: number): number {
   const left = send_status === 'SENDING' ? epochMs(claim_until) + CLOCK_ERROR_MS - now.getTime() : 0;
   return left <= claim_ms + 2 * CLOCK_ERROR_MS ? left : 0;
 }
@@ -157,21 +157,26 @@ function heldMs({ send_status, claim_until = '' }: NotificationRow, now: Date, c
 /** Of records that no message's run wrote. */
 const RUN_ID = 'sweep-set-aside';
 
+const SET_ASIDE = {
+  verdict: { status: 'FAILED', error_type: 'UNKNOWN', failure_reason: 'FORMAT_ERROR', dead_letter: false },
+  remark: 'the provider may or may not have taken the message, and the row was set aside',
+} as const;
+
 /** Ends the attempt of a worker that crashed. @returns the change where it is known to have arrived */
 async function concluded(row: NotificationRow, now: Date, { records, claim_ms }: LeaveDeps) {
-  if (row.send_status !== 'SENDING' || !isRecordable(row)) return undefined;
+  if (row.send_status === 'SUCCESS') return undefined;
+  const delivered = (at: string) => ({ change: shownDelivered(row, {}, at), why: 'it is delivered already' });
+  const shown = arrived(row.delivery_by_attempt) ? delivered(row.delivered_at ?? now.toISOString()) : undefined;
+  if (row.send_status !== 'SENDING' || !isRecordable(row)) return shown;
   const record = await records.find(row.log_id, row.last_attempt);
-  if (record !== undefined && isOfClaim(record, row, { claim_ms })) {
-    if (record.retry_status !== 'SUCCESS') return undefined;
-    return { change: shownDelivered(row, {}, record.retry_at), why: 'it is delivered already' };
-  }
+  if (record !== undefined && isOfClaim(record, row, { claim_ms }))
+    return record.retry_status === 'SUCCESS' ? delivered(record.retry_at) : shown;
   const crashed = recordOfCrash(row, {
     ...{ run_id: RUN_ID, requested_by: 'schedule', now },
-    verdict: { status: 'FAILED', error_type: 'UNKNOWN', failure_reason: 'FORMAT_ERROR', dead_letter: false },
-    remark: 'the provider may or may not have taken the message, and the row was set aside',
+    ...(shown ? crashedAfterArrival(now) : SET_ASIDE),
   });
   await (record ? records.replace(crashed, record) : records.putIfAbsent(crashed));
-  return undefined;
+  return shown;
 }
 
 /** Whoever spoilt the row may have spoilt what its record says. */

@@ -1,10 +1,13 @@
+import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
+import { heldMs, leaveIndex } from '../delivery/take-over.ts';
 import { RECORD_WRITTEN } from '../delivery/transitions/settlements.ts';
 import { erasure } from '../delivery/transitions/without-attempt.ts';
-import type { NotificationRow } from '../model/notification.ts';
+import { arrived, type NotificationRow } from '../model/notification.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
+import { workFaults } from '../model/work-rules.ts';
 import { cancel } from '../operator/cancel.ts';
 
 /** What is erased of a notification beside its row. Each may be called again. */
@@ -73,12 +76,17 @@ async function eraseRow(row: NotificationRow, run_id: string, names: Names, deps
   const { rows, records, clock } = deps;
   const now = clock();
   const state = stateOf(row, now);
-  if (state === 'claimed') {
+  // Whatever else its row holds: nothing is taken from under a claim.
+  if (state === 'claimed' || (state !== 'abandoned' && heldMs(row, now, CLAIM_MS) > 0)) {
     // Its attempt is the last one, however it ends.
     const told = row.is_deleted === true || (await rows.change(row, { set: { is_deleted: true } }));
     return told ? 'claimed' : 'again';
   }
-  if (state === 'abandoned') {
+  if (state === 'set_aside') {
+    const left = await leaveIndex(row, workFaults({ ...row }), { rows, records, clock, claim_ms: CLAIM_MS });
+    if (left !== undefined) return 'again';
+  }
+  if (state === 'abandoned' || ((state === 'due' || state === 'waiting') && arrived(row.delivery_by_attempt))) {
     const [cancelled] = await cancel([row.log_id], run_id, { rows, records, clock });
     if (cancelled?.result === 'cancelled') return 'ended';
     // Its record says that it was delivered: the next message settles that.

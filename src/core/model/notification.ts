@@ -202,8 +202,8 @@ export function withEvidence(
 }
 
 /** One of the attempts has reached the recipient: another attempt would be a duplicate. */
-export function arrived(known: DeliveryByAttempt = {}): boolean {
-  return Object.values(known).some((evidence) => evidence === 'delivered' || evidence === 'seen');
+export function arrived(known?: DeliveryByAttempt | null): boolean {
+  return Object.values(known ?? {}).some((evidence) => evidence === 'delivered' || evidence === 'seen');
 }
 
 /** A row as its writer left it, with any attributes of any type. */

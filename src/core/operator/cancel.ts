@@ -1,8 +1,8 @@
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
-import { recordOfCrash } from '../delivery/retry-record.ts';
-import { CANCELLATION, GIVEN_UP } from '../delivery/transitions/without-attempt.ts';
+import { crashedAfterArrival, recordOfCrash } from '../delivery/retry-record.ts';
+import { CANCELLATION, GIVEN_UP, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../delivery/verdict.ts';
-import type { NotificationRow } from '../model/notification.ts';
+import { arrived, type NotificationRow } from '../model/notification.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
 import type { DeadLetter } from './dead-letters/dead-letter.ts';
@@ -20,6 +20,8 @@ const CANCELLED = {
   remark: 'then an operator cancelled the notification',
 } as const;
 
+const DELIVERED = { result: 'ended', because: 'it is delivered already' } as const;
+
 export interface CancelDeps {
   readonly rows: RowStore;
   readonly records: RecordStore;
@@ -27,7 +29,8 @@ export interface CancelDeps {
 }
 
 /**
- * Cancels all further retries by one conditional write per notification. A command that dies in between has cancelled
+ * Cancels all further retries by one conditional write per notification; what an event has shown to have arrived is
+ * delivered. A command that dies in between has cancelled
  * some notifications and left the others unchanged.
  */
 export function cancel(log_ids: readonly string[], run_id: string, deps: CancelDeps): Promise<CancelResult[]> {
@@ -40,6 +43,11 @@ async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Prom
     if (row === undefined) return { log_id, result: 'not_found', because: 'there is no such notification' };
     const answer = await reasonNotToCancel(row, run_id, deps);
     if (answer !== undefined) return { log_id, ...answer };
+    if (arrived(row.delivery_by_attempt)) {
+      const change = shownDelivered(row, {}, row.delivered_at ?? deps.clock().toISOString());
+      if (await deps.rows.change(row, change)) return { log_id, ...DELIVERED };
+      continue;
+    }
     if (await deps.rows.change(row, CANCELLATION)) return { log_id, result: 'cancelled' };
   }
   const because = 'other processes kept changing it; look at it with `ops show`, then run the command again';
@@ -55,7 +63,7 @@ async function reasonNotToCancel(
   const now = clock();
   switch (stateOf(row, now)) {
     case 'delivered':
-      return { result: 'ended', because: 'it is delivered already' };
+      return DELIVERED;
     case 'stopped':
     case 'set_aside':
       return { result: 'ended', because: `it was given up already: ${row.failure_reason}` };
@@ -74,7 +82,8 @@ async function reasonNotToCancel(
       // Every settled attempt has a record (docs/architecture.md, invariant 6), and this settles the attempt of a
       // worker that died.
       if (record !== undefined) return undefined;
-      if (await records.putIfAbsent(recordOfCrash(row, { run_id, now, ...CANCELLED }))) return undefined;
+      const ending = arrived(row.delivery_by_attempt) ? crashedAfterArrival(now) : CANCELLED;
+      if (await records.putIfAbsent(recordOfCrash(row, { run_id, now, ...ending }))) return undefined;
       return reasonNotToCancel(row, run_id, { records, clock });
     }
     default:

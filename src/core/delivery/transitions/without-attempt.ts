@@ -194,8 +194,7 @@ export function erasure(
   now: Date,
   names: (value: unknown) => boolean,
 ): { readonly change?: RowChange; readonly cancels: boolean } {
-  const isOpen = state === 'due' || state === 'waiting' || state === 'not_taken_in';
-  const cancels = isOpen || (state === 'set_aside' && row.work_queue !== undefined);
+  const cancels = state === 'due' || state === 'waiting' || state === 'not_taken_in';
   const told: readonly string[] = [...TOLD_COLUMNS, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
   const says = ([column, value]: readonly [string, unknown]) =>
     value !== undefined && (told.includes(column) || (!PLAIN.includes(column) && names(value)));

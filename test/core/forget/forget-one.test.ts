@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { CLAIM_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
+import { forgetOne } from '../../../src/core/forget/forget-one.ts';
+import { at, dueRow, T0 } from '../../support/rows.ts';
+
+const ADDRESS = 'ann@example.com';
+
+function forgetting(row: object, ms = 0) {
+  const clock = () => at(ms);
+  const tables = new MemoryTables(clock);
+  tables.log.set('log-1', { ...dueRow(), ...row });
+  const { forgetRows: rows, records, erasable } = tables;
+  const names = (value: unknown) => JSON.stringify(value).includes(ADDRESS);
+  return { tables, forgotten: forgetOne('log-1', 'manual-1', names, { rows, records, erasable, clock }) };
+}
+
+const claimed = {
+  ...{ send_status: 'SENDING', claim_id: 'c', last_attempt: 1 },
+  claim_until: at(CLAIM_MS).toISOString(),
+};
+const malformed = { ...claimed, redrive_count: 'often' };
+const expired = { ...malformed, claim_until: at(-60_000).toISOString() };
+const shown = { delivery_by_attempt: { 0: 'delivered' }, delivered_at: at(-1_000).toISOString() };
+
+it('leaves a claim to its holder, also of a row that its writer has spoilt', async () => {
+  const { tables, forgotten } = forgetting(malformed);
+  expect(await forgotten).toMatchObject({ result: 'claimed' });
+  expect(tables.log.get('log-1')).toMatchObject({ ...malformed, is_deleted: true, work_queue: dueRow().work_queue });
+  expect(tables.content.get('log-1')).toBeUndefined();
+});
+
+it('concludes the attempt of a worker that crashed, before it erases a row that its writer has spoilt', async () => {
+  const { tables, forgotten } = forgetting(expired);
+  expect(await forgotten).toMatchObject({ result: 'erased' });
+  expect(tables.log.get('log-1')).toMatchObject({ failure_reason: 'FORMAT_ERROR', erased_at: T0.toISOString() });
+  expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, failure_reason: 'FORMAT_ERROR' }]);
+});
+
+it.each([
+  ['waits for a retry', { send_status: 'RETRY', ...shown }],
+  ['is abandoned', { ...claimed, claim_until: at(-1_000).toISOString(), ...shown }],
+  ['is abandoned and spoilt', { ...expired, ...shown }],
+  ['is spoilt', { redrive_count: 'often', ...shown }],
+])('leaves what has arrived as delivered, where its row %s', async (_, row) => {
+  const { tables, forgotten } = forgetting(row);
+  expect(await forgotten).toMatchObject({ result: 'erased' });
+  const stored = tables.log.get('log-1');
+  expect(stored).toMatchObject({ send_status: 'SUCCESS', sent_at: shown.delivered_at, erased_at: T0.toISOString() });
+  expect(stored).not.toHaveProperty('failure_reason');
+  expect(stored).not.toHaveProperty('work_queue');
+  for (const record of tables.retryLog.values()) expect(record).not.toHaveProperty('failure_reason');
+});
