@@ -1,5 +1,5 @@
-import { type Channel, PRIORITIES, PRIORITY_OF_LEVEL, type Priority } from './channels.ts';
-import type { ErrorType } from './error-types.ts';
+import { CHANNELS, type Channel, PRIORITIES, PRIORITY_OF_LEVEL, type Priority } from './channels.ts';
+import { ERROR_TYPES, type ErrorType } from './error-types.ts';
 import { entryOf } from './text.ts';
 
 /** his-notification-log-table.md, chk_notification_log_status. */
@@ -208,6 +208,17 @@ export function arrived(known?: DeliveryByAttempt | null): boolean {
 
 /** A row as its writer left it, with any attributes of any type. */
 export type ForeignRow = Readonly<Record<string, unknown>>;
+
+/** Columns that hold one of a few words. Whoever may write to the table may have put any text there, also an address. */
+const WORDS = {
+  ...{ channel: CHANNELS, fallback_channel: CHANNELS, priority: PRIORITIES, send_status: SEND_STATUSES },
+  ...{ error_type: ERROR_TYPES, failure_reason: ERROR_TYPES, recipient_type: RECIPIENT_TYPES },
+} as const;
+
+/** The words that the column may hold; undefined for any other column. */
+export function wordsOf(column: string): readonly unknown[] | undefined {
+  return entryOf<readonly unknown[]>(WORDS, column);
+}
 
 /** The columns of the content; FALLBACK_COLUMNS: of the fallback recipient (failover.ts), which few rows have. */
 export const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;

@@ -1,5 +1,5 @@
 import { ERROR_TYPES } from '../model/error-types.ts';
-import { type ForeignRow, UPDATED_BY } from '../model/notification.ts';
+import { type ForeignRow, UPDATED_BY, wordsOf } from '../model/notification.ts';
 import { readTraceparent, traceOf } from '../model/trace.ts';
 import { type Outcome, type OutcomeContext, outcomeOf, textsOf, timeOf } from './outcome.ts';
 
@@ -11,7 +11,7 @@ import { type Outcome, type OutcomeContext, outcomeOf, textsOf, timeOf } from '.
  *   writer, erased, or set aside as malformed. What continues on a fallback channel names its successor.
  * - An attempt that came back is `Notification Bounced`, whatever became of the row: a delivery that was told before no
  *   longer holds.
- * Later writes of the row say the same again, with the same `event_id`
+ * Later writes of the row say the same again, with the same `event_id`, unless a bounce has come in between
  * (docs/decisions/operators/outcomes.md).
  */
 export function notificationOutcomes(row: ForeignRow, context: OutcomeContext): Outcome[] {
@@ -29,10 +29,10 @@ export function notificationOutcomes(row: ForeignRow, context: OutcomeContext): 
   };
   const told = (
     kind: Outcome['kind'],
-    [of, redriven]: readonly [attempt: number, redriven: number],
+    [of, ...which]: readonly [attempt: number, redriven: number, turned_by?: string],
     at: string,
     rest: Partial<Outcome['detail']>,
-  ) => outcomeOf(kind, { identity: [log_id, of, redriven], at, log_id, ...ids(row), ...trace(of), ...rest }, context);
+  ) => outcomeOf(kind, { identity: [log_id, of, ...which], at, log_id, ...ids(row), ...trace(of), ...rest }, context);
   const bounced = attemptsThatCameBack(row).map((one) => {
     const at = timeOf([row['bounced_at'], row['updated_at']], context.seen_at);
     // The number of an attempt is never used again, and a redrive later must not tell of the bounce as of a new one.
@@ -41,7 +41,7 @@ export function notificationOutcomes(row: ForeignRow, context: OutcomeContext): 
   if (row['send_status'] === 'SUCCESS' && attempt >= 0) {
     const at = timeOf([row['sent_at'], row['updated_at']], context.seen_at);
     const { error_type: _, failure_reason: __, ...rest } = state(row);
-    return [...bounced, told('Notification Delivered', [attempt, redrives], at, rest)];
+    return [...bounced, told('Notification Delivered', [attempt, redrives, ...turnedBy(row)], at, rest)];
   }
   if (isGivenUp(row)) {
     // A dead row is in the work index since its death. Another one keeps the time when it would have been due.
@@ -51,24 +51,36 @@ export function notificationOutcomes(row: ForeignRow, context: OutcomeContext): 
   return bounced;
 }
 
+/** The same attempt may come back after its delivery was told, and be opened after all: that is told anew. */
+function turnedBy({ bounced_at }: ForeignRow): [string?] {
+  return typeof bounced_at === 'string' ? [bounced_at] : [];
+}
+
 function ids(row: ForeignRow) {
-  return textsOf(row, [
-    'tenant_id',
-    'notification_id',
-    'channel',
-    'priority',
-    'successor_log_id',
-    'predecessor_log_id',
-  ]);
+  const texts = textsOf(row, ['tenant_id', 'notification_id', 'successor_log_id', 'predecessor_log_id']);
+  return { ...texts, ...knownWords(row, ['channel', 'priority']) };
 }
 
 function state(row: ForeignRow) {
   const attempts = wholeNumber(row['send_attempts']);
   return {
-    ...textsOf(row, ['error_type', 'failure_reason']),
+    ...knownWords(row, ['error_type', 'failure_reason']),
     ...(attempts !== undefined && { attempts }),
-    status: String(row['send_status']),
+    ...statusOf(row),
   };
+}
+
+function statusOf(row: ForeignRow) {
+  const { send_status: status } = knownWords(row, ['send_status']);
+  return status === undefined ? {} : { status };
+}
+
+/** Whoever may write to the table may have put any text there, also an address. */
+function knownWords<K extends string>(row: ForeignRow, columns: readonly K[]) {
+  return textsOf(
+    row,
+    columns.filter((column) => wordsOf(column)?.includes(row[column])),
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { CLAIM_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
+import { erasure } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { forgetOne } from '../../../src/core/forget/forget-one.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
@@ -35,6 +36,25 @@ it('concludes the attempt of a worker that crashed, before it erases a row that 
   expect(await forgotten).toMatchObject({ result: 'erased' });
   expect(tables.log.get('log-1')).toMatchObject({ failure_reason: 'FORMAT_ERROR', erased_at: T0.toISOString() });
   expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, failure_reason: 'FORMAT_ERROR' }]);
+});
+
+it('erases the address from columns of words, where its writer has put no word, also beside a change of them', async () => {
+  const words = { priority: ADDRESS, error_type: ADDRESS, failure_reason: ADDRESS, send_status: ADDRESS };
+  const { work_queue: _, ...row } = { ...dueRow(), ...words, channel: ADDRESS, give_up: ADDRESS };
+  const { tables, forgotten } = forgetting({ ...row, work_queue: undefined });
+  expect(await forgotten).toMatchObject({ result: 'erased' });
+  expect(JSON.stringify(tables.log.get('log-1'))).not.toContain(ADDRESS);
+});
+
+it.each([
+  [{ send_status: ADDRESS, give_up: ADDRESS }, ['give_up']],
+  [{ fallback_channel: 'email', channel: ADDRESS }, ['channel']],
+])('names no column twice in a change, which DynamoDB refuses: %j', (columns, names) => {
+  const row = { ...dueRow(), ...columns } as never;
+  const { change } = erasure(row, 'due', T0, (value) => value === ADDRESS);
+  const { set = {}, remove = [] } = change ?? {};
+  expect(remove).toEqual(expect.arrayContaining(names));
+  expect([...Object.keys(set), ...remove]).toHaveLength(new Set([...Object.keys(set), ...remove]).size);
 });
 
 it.each([

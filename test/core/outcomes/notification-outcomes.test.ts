@@ -24,6 +24,7 @@ const dead = dueRow({
   send_attempts: 6,
 });
 
+const ADDRESS = 'ann@example.com';
 const kindsOf = (row: object) => toldOf({ ...row }).map(({ kind }) => kind);
 const idsOf = (row: object) => toldOf({ ...row }).map(({ detail }) => detail.event_id);
 const changed = (row: NotificationRow, change: RowChange) => withChange(row, change);
@@ -120,6 +121,18 @@ describe('an image of a row', () => {
     expect(outcome?.detail).not.toHaveProperty('error_type');
   });
 
+  it('passes on only known words where its columns have words: a writer may have put an address there', () => {
+    const column = { channel: ADDRESS, priority: ADDRESS, error_type: ADDRESS };
+    const bounced = { bounced_at: sent_at, delivery_by_attempt: { 0: 'bounced' } };
+    const rows = [
+      { ...dead, ...column },
+      { ...dueRow(), ...bounced, ...column, send_status: ADDRESS, failure_reason: ADDRESS },
+    ];
+    const told = rows.flatMap((row) => toldOf({ ...row }));
+    expect(told.map(({ kind }) => kind)).toEqual(['Notification Given Up', 'Notification Bounced']);
+    expect(JSON.stringify(told)).not.toContain(ADDRESS);
+  });
+
   it('leaves out what is no text, or too long for an id, and stays far below the limit of an entry', () => {
     const long = 'x'.repeat(300_000);
     const [outcome] = toldOf({ ...dead, tenant_id: long, notification_id: 7, error_type: { a: 1 }, priority: '' });
@@ -141,6 +154,15 @@ describe('event_id', () => {
       idsOf,
     );
     expect(new Set(ids).size).toBe(5);
+  });
+
+  it('of a delivery is another one once the same attempt has come back and was opened after all', () => {
+    const before = { ...withoutWork, delivery_by_attempt: { 2: 'delivered' } };
+    const bounced = dueRow({ ...before, send_status: 'RETRY', bounced_at: at(6_000).toISOString() } as never);
+    const after = { ...withoutWork, bounced_at: bounced.bounced_at, delivery_by_attempt: { 2: 'seen' } };
+    expect(kindsOf(after)).toEqual(kindsOf(before));
+    expect(idsOf(after)).not.toEqual(idsOf(before));
+    expect(idsOf({ ...after, opened_at: sent_at })).toEqual(idsOf(after));
   });
 
   it('of a bounce stays when an operator sends the notification again', () => {

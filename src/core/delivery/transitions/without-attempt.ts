@@ -1,5 +1,11 @@
 import { type RowFault, setAside } from '../../model/column-rules.ts';
-import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type NotificationRow, TOLD_COLUMNS } from '../../model/notification.ts';
+import {
+  CONTENT_COLUMNS,
+  FALLBACK_COLUMNS,
+  type NotificationRow,
+  TOLD_COLUMNS,
+  wordsOf,
+} from '../../model/notification.ts';
 import { queuedFor } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { type RowChange, withChange } from '../../model/row-change.ts';
@@ -172,7 +178,7 @@ export function removalOfClaimed(row: NotificationRow, now: Date): Removal | und
 
 const BY_A_CLAIM = { send_attempts: 1, attempts_left: -1, last_attempt: 1 } as const;
 
-/** Columns of the pipeline and of the table document that hold no text of a person's: a channel may be called like a word. */
+/** Columns of the pipeline and of the table document that hold no text of a person's; one of words is such while it holds one. */
 const PLAIN = [
   ...['log_id', 'tenant_id', 'channel', 'priority', 'send_status', 'work_queue', 'work_at', 'queued_for', 'claim_id'],
   ...['claim_until', 'error_type', 'failure_reason', 'response_code', 'history_bucket', 'tenant_created_at'],
@@ -196,12 +202,16 @@ export function erasure(
 ): { readonly change?: RowChange; readonly cancels: boolean } {
   const cancels = state === 'due' || state === 'waiting' || state === 'not_taken_in';
   const told: readonly string[] = [...TOLD_COLUMNS, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
+  const isPlain = (column: string, value: unknown) =>
+    PLAIN.includes(column) && (wordsOf(column)?.includes(value) ?? true);
   const says = ([column, value]: readonly [string, unknown]) =>
-    value !== undefined && (told.includes(column) || (!PLAIN.includes(column) && names(value)));
+    value !== undefined && (told.includes(column) || (!isPlain(column, value) && names(value)));
   const left = Object.entries(row).filter(says);
   if (row.erased_at !== undefined && left.length === 0 && !cancels) return { cancels };
   const { set = {}, remove = [] } = cancels ? CANCELLATION : {};
   const erased_at = row.erased_at ?? now.toISOString();
   const columns = left.map(([column]) => column as keyof NotificationRow);
-  return { change: { set: { ...set, is_deleted: true, erased_at }, remove: [...remove, ...columns] }, cancels };
+  // DynamoDB refuses a change that names a column twice.
+  const gone = new Set([...remove, ...columns.filter((column) => !(column in set))]);
+  return { change: { set: { ...set, is_deleted: true, erased_at }, remove: [...gone] }, cancels };
 }
