@@ -17,6 +17,7 @@ export type Whose = 'recipient' | 'fallback';
 
 /** The tables of one tenant, as one recipient is looked for in them. */
 export interface ForgetPorts extends ForgetDeps {
+  readonly tenant_id: string;
   /** Every row that may be theirs: by the hash, or with a recipient that its writer put there and nobody has taken in. */
   readonly rowPage: (segment: number, after: PageCursor | null) => Promise<Page<ForeignRow>>;
   readonly whose: (row: ForeignRow) => Promise<Whose | undefined>;
@@ -27,8 +28,6 @@ export interface ForgetPorts extends ForgetDeps {
   ) => Promise<Page<{ readonly log_id: string; readonly whose: Whose }>>;
   readonly contentOf: (log_id: string) => Promise<Whose | undefined>;
   readonly eraseFallback: (log_id: string) => Promise<void>;
-  /** Of a request that died before it put a row: no answer was given. */
-  readonly dropContent: (log_id: string) => Promise<void>;
   /** Members with the address. Absent: the stage has no newsletters. */
   readonly members?: { find(): Promise<readonly string[]>; remove(member_id: string): Promise<void> };
   readonly names: Names;
@@ -212,6 +211,19 @@ async function takeMembers({ state, ports, run }: Work): Promise<void> {
   }
 }
 
+/**
+ * Of a request that died before it put a row, no answer was given. Its key keeps the mark, so that a repeated request
+ * stores nothing anew. One that is repeated at this moment has put its row by now, or puts it without content.
+ */
+async function forgetWithRow(one: Later, work: Work): Promise<void> {
+  const { rows, erasable, tenant_id } = work.ports;
+  const { log_id } = one;
+  if ((await rows.read(log_id)) !== undefined) return forgetNow(one, work);
+  await erasable.eraseContent({ log_id, tenant_id });
+  if ((await rows.read(log_id)) !== undefined) return forgetNow(one, work);
+  work.state.contents_without_row += 1;
+}
+
 async function takeLater(work: Work): Promise<void> {
   const { state, ports, run } = work;
   for (let [one] = state.later; one !== undefined && !run.isStopping(); [one] = state.later) {
@@ -221,14 +233,7 @@ async function takeLater(work: Work): Promise<void> {
       continue;
     }
     const isTheirs = one.of === 'row' || (await ports.contentOf(one.log_id)) === 'recipient';
-    if (isTheirs) {
-      const row = await ports.rows.read(one.log_id);
-      if (row !== undefined) await forgetNow(one, work);
-      else {
-        await ports.dropContent(one.log_id);
-        state.contents_without_row += 1;
-      }
-    }
+    if (isTheirs) await forgetWithRow(one, work);
     state.later = state.later.filter((other) => other !== one);
     run.onProgress?.(state);
   }

@@ -75,6 +75,8 @@ export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<
     const row = await deps.store.findRow(record.log_id);
     const left = epochMs(record.accepted_at) + IN_FLIGHT_MS - deps.clock().getTime();
     if (row !== undefined) return repeatOf(record, row, left, deps);
+    // Its recipient was erased before it had a row: as after the end of any other notification, nothing is sent.
+    if (record.erased_at !== undefined) return { log_id: record.log_id, status: record.accepted_status, repeat: true };
     if (left > 0) {
       throw new Problem('request-in-progress', 'The first request with this Idempotency-Key is still in progress.', {
         retry_after_seconds: Math.ceil(left / 1000),

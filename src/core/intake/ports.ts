@@ -24,6 +24,8 @@ export interface IntakeRecord {
   readonly traceparent?: string;
   /** Only on the first use of a key: how many times the key was used anew, each time after 72 hours. */
   readonly latest_generation?: number;
+  /** When an operator erased what the request said: nothing is stored for it any more. */
+  readonly erased_at?: string;
   /** TTL, epoch seconds. */
   readonly expires_at: number;
 }

@@ -52,6 +52,18 @@ describe('a key of retry-and-idempotency-design.md §2', () => {
     expect(tables.log.size).toBe(1);
   });
 
+  it('of a request that died, whose recipient was erased since: its answer, and neither row nor message', async () => {
+    const { tables, deps, pass } = memoryIntake();
+    const dying = { ...deps.store, putRow: () => Promise.reject(new Error('died')) };
+    await expect(accept(intakeRequest(), { ...deps, store: dying })).rejects.toThrow('died');
+    const [log_id = ''] = tables.content.keys();
+    await tables.erasable.eraseContent({ log_id, tenant_id: 'tenant-1' });
+    pass(IN_FLIGHT_MS + 1);
+    expect(await accept(intakeRequest(), deps)).toEqual({ log_id, status: 'processing', repeat: true });
+    expect(tables.log.size).toBe(0);
+    expect(JSON.stringify([...tables.content])).not.toContain('example.com');
+  });
+
   it('gives the first answer again whatever became of the notification', async () => {
     const { tables, deps, pass } = memoryIntake();
     const { log_id } = await accept(intakeRequest('k', { scheduled_at: at(HOUR).toISOString() }), deps);

@@ -30,6 +30,7 @@ const RECORD = [
   'accepted_by',
   'latest_generation',
   'traceparent',
+  'erased_at',
   'expires_at',
 ] as const satisfies readonly (keyof IntakeRecord)[];
 

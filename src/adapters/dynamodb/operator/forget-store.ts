@@ -1,10 +1,4 @@
-import {
-  DeleteItemCommand,
-  type DynamoDBClient,
-  QueryCommand,
-  ScanCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, QueryCommand, ScanCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { successorId } from '../../../core/delivery/failover.ts';
 import type { ForgetPorts, Whose } from '../../../core/forget/run-forget.ts';
 import { SEALED } from '../../../core/model/notification.ts';
@@ -99,6 +93,7 @@ export function createForgetStore(
   };
 
   return {
+    tenant_id,
     rows: createForgetRows(client, notification_log, clock),
 
     async rowPage(segment, after) {
@@ -151,10 +146,6 @@ export function createForgetStore(
     },
 
     eraseFallback: (log_id) => remove(log_id, FALLBACK),
-
-    async dropContent(log_id) {
-      await client.send(new DeleteItemCommand({ TableName: notification_content, Key: { log_id: { S: log_id } } }));
-    },
 
     erasable: {
       async eraseContent({ log_id }) {

@@ -3,12 +3,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { contentItem } from '../../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { fallbackAttributes } from '../../../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createIntakeStore } from '../../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { type Item, toForeignRow, toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../../../src/adapters/signing/hashed-ids.ts';
 import { indexRow } from '../../../../src/core/indexing/index-row.ts';
+import { accept } from '../../../../src/core/intake/accept.ts';
 import { type ForeignRow, SEALED } from '../../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { memberAccess } from '../../../../src/operator-service/members.ts';
+import { intakeRequest, memoryIntake } from '../../../support/api/intake.ts';
 import {
   deadRow,
   HASH_KEY,
@@ -234,6 +237,20 @@ describe('ops forget', () => {
       error_message: expect.stringContaining('erased'),
     });
     expect(await everything()).not.toContain('ann.smith');
+  });
+
+  it('stores nothing anew for a request that died, when its producer repeats it', async () => {
+    const { tables, dynamodb: client } = ops;
+    const store = createIntakeStore({ client, tables, sealer: sealer(), hashKey: async () => HASH_KEY });
+    const request = intakeRequest('key-1', { recipient: ANN, channel: 'email' });
+    const intake = { ...memoryIntake().deps, store, clock: () => new Date(now) };
+    const dying = { ...store, putRow: () => Promise.reject(new Error('died')) };
+    await expect(accept(request, { ...intake, store: dying })).rejects.toThrow('died');
+    expect(await forget(ANN)).toMatchObject({ code: 0, contents_without_row: 1, left: 0 });
+    const log_id = request.logId(0);
+    expect(await accept(request, intake)).toEqual({ log_id, status: 'processing', repeat: true });
+    expect(await everything()).not.toContain('ann.smith');
+    expect(await forget(ANN)).toMatchObject({ contents_without_row: 0, notifications: {} });
   });
 
   it('goes on where it was killed', async () => {

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { forget, newForget } from '../../../src/core/forget/run-forget.ts';
+import { at, CONTENT, dueRow, T0 } from '../../support/rows.ts';
+
+const nothing = async () => ({ items: [], read_units: 0 });
+
+it('erases the row that a repeated request puts at the moment when its content is erased', async () => {
+  const clock = () => at(0);
+  const tables = new MemoryTables(clock);
+  const { log_id, tenant_id } = dueRow();
+  tables.content.set(log_id, { ...CONTENT, tenant_id });
+  const { forgetRows: rows, records } = tables;
+  const erasable = {
+    ...tables.erasable,
+    eraseContent: async (row: { log_id: string; tenant_id: string }) => {
+      if (!tables.log.has(log_id)) tables.log.set(log_id, { ...dueRow() });
+      return tables.erasable.eraseContent(row);
+    },
+  };
+  const state = {
+    ...newForget(),
+    phase: 'later' as const,
+    later: [{ log_id, of: 'content' as const, at: 0, looks: 0 }],
+  };
+  const ports = {
+    ...{ tenant_id, rows, records, erasable, clock, rowPage: nothing, contentPage: nothing, names: () => false },
+    ...{ whose: async () => undefined, contentOf: async () => 'recipient' as const, eraseFallback: async () => {} },
+  };
+  const run = { run_id: 'manual-1', dry_run: false, rate: 1_000, pause: async () => {}, isStopping: () => false };
+  await forget(state, ports, run);
+  expect(state).toMatchObject({ phase: 'done', notifications: { cancelled: 1 }, contents_without_row: 0 });
+  expect(tables.log.get(log_id)).toMatchObject({ failure_reason: 'CANCELLED', erased_at: T0.toISOString() });
+});
