@@ -8,6 +8,7 @@ import {
   type NotificationRow,
 } from '../model/notification.ts';
 import { stateOf } from '../model/row-state.ts';
+import { epochMs } from '../model/time.ts';
 import type { PageCursor } from '../model/work-index.ts';
 import { Pace, type Page, SEGMENTS } from '../verify/verification.ts';
 import { type ForgetDeps, forgetOne, type Names } from './forget-one.ts';
@@ -56,6 +57,8 @@ const PHASES = ['rows', 'contents', 'members', 'later', 'done'] as const;
 
 /** How far an erasure is: plain data that does not hold the address. */
 export interface ForgetState {
+  /** When this scan began; one of an earlier version does not say. */
+  started_at?: string;
   phase: (typeof PHASES)[number];
   cursors: (PageCursor | 'end' | null)[];
   scanned: number;
@@ -74,8 +77,9 @@ export interface ForgetState {
   read_units: number;
 }
 
-export function newForget(): ForgetState {
+export function newForget(now: Date): ForgetState {
   return {
+    started_at: now.toISOString(),
     phase: 'rows',
     cursors: Array<null>(SEGMENTS).fill(null),
     notifications: {},
@@ -94,11 +98,28 @@ interface Work {
 /** Longer than a claim lasts, or a request to the API takes. */
 const LATER_MS = 70_000;
 const LOOKS = 3;
+/** What was scanned longer ago may hold the recipient again. */
+const RESUMED_MS = 3_600_000;
 
-/** Erases a recipient, from where the state is; each step may be repeated, so another process goes on after a death. */
+/**
+ * Erases a recipient, from where the state is; each step may be repeated, so another process goes on after a death. What
+ * came to the pages that an old state has behind it is found by another scan.
+ */
 export async function forget(state: ForgetState, ports: ForgetPorts, run: ForgetRun): Promise<void> {
-  const { pause, rate, isStopping } = run;
+  const { pause, rate } = run;
+  const now = ports.clock();
+  const isOld = !(now.getTime() - epochMs(state.started_at ?? '') <= RESUMED_MS);
   const work: Work = { state, ports, run, pace: new Pace({ clock: ports.clock, pause, rate }) };
+  await finish(work);
+  if (state.phase !== 'done' || !isOld) return;
+  const { phase, cursors, started_at, named, left } = newForget(now);
+  Object.assign(state, { phase, cursors, started_at, named, left });
+  await finish(work);
+}
+
+async function finish(work: Work): Promise<void> {
+  const { state, ports, run } = work;
+  const { isStopping } = run;
   const steps = {
     rows: () => scan(work, ports.rowPage, takeRow),
     contents: () => scan(work, ports.contentPage, takeContent),

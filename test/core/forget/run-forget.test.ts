@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { forget, newForget } from '../../../src/core/forget/run-forget.ts';
+import { type ForgetState, forget, newForget } from '../../../src/core/forget/run-forget.ts';
 import { at, CONTENT, dueRow, T0 } from '../../support/rows.ts';
 
 const nothing = async () => ({ items: [], read_units: 0 });
@@ -19,7 +19,7 @@ it('erases the row that a repeated request puts at the moment when its content i
     },
   };
   const state = {
-    ...newForget(),
+    ...newForget(T0),
     phase: 'later' as const,
     later: [{ log_id, of: 'content' as const, at: 0, looks: 0 }],
   };
@@ -31,4 +31,28 @@ it('erases the row that a repeated request puts at the moment when its content i
   await forget(state, ports, run);
   expect(state).toMatchObject({ phase: 'done', notifications: { cancelled: 1 }, contents_without_row: 0 });
   expect(tables.log.get(log_id)).toMatchObject({ failure_reason: 'CANCELLED', erased_at: T0.toISOString() });
+});
+
+it.each([
+  ['an hour', 3_600_000, 4],
+  ['longer, so it is scanned anew', 3_600_001, 12],
+  ['as long as an earlier version knew', Number.NaN, 12],
+])('goes on from a state that is old by %s', async (_, age, scans) => {
+  const clock = () => at(0);
+  const { forgetRows: rows, records, erasable } = new MemoryTables(clock);
+  const started_at = Number.isNaN(age) ? {} : { started_at: at(-age).toISOString() };
+  const { started_at: __, ...fresh } = newForget(T0);
+  const state: ForgetState = { ...fresh, ...started_at, phase: 'contents' };
+  let pages = 0;
+  const page = async () => {
+    pages += 1;
+    return nothing();
+  };
+  const ports = {
+    ...{ tenant_id: 't', rows, records, erasable, clock, rowPage: page, contentPage: page, names: () => false },
+    ...{ whose: async () => undefined, contentOf: async () => undefined, eraseFallback: async () => {} },
+  };
+  const run = { run_id: 'manual-1', dry_run: false, rate: 1_000, pause: async () => {}, isStopping: () => false };
+  await forget(state, ports, run);
+  expect({ pages, phase: state.phase }).toEqual({ pages: scans, phase: 'done' });
 });

@@ -56,7 +56,7 @@ async function run(session: Session, { tenant, recipient, dryRun = false, rate }
     .digest('hex')
     .slice(0, 16);
   const file = stateFile<ForgetState>(session, `forget-${id}`);
-  const state = (dryRun ? undefined : file.find()) ?? newForget();
+  const state = (dryRun ? undefined : file.find()) ?? newForget(session.clock());
   const { signal, exitCode } = session.interruption();
   const progress = showProgress(session);
   try {
