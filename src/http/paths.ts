@@ -1,3 +1,5 @@
+import { pathSegment } from '../core/model/path-segment.ts';
+
 /**
  * What a path has in place of the parameters of a pattern such as `/v1/emails/{email_id}`, escaped as it came. A
  * parameter is one segment that is not empty. Undefined when the path has another form.
@@ -53,11 +55,14 @@ export function inPath(
   return Object.fromEntries(Object.entries(found).map(([name, segment = '']) => [name, textOf(decode(segment))]));
 }
 
-/** What a client has written into a segment: `~` and the base64url of an id whose escapes API Gateway does not pass on. */
+/**
+ * What a client has written into a segment: `~` and the base64url of an id whose escapes API Gateway does not pass on.
+ * Any other segment is the id itself, as one that needs no code may look like a coded one: `~YWJj` is not `abc`.
+ */
 function textOf(segment: string): string {
   if (!segment.startsWith('~')) return segment;
   const text = Buffer.from(segment.slice(1), 'base64url').toString();
-  return `~${Buffer.from(text).toString('base64url')}` === segment ? text : segment;
+  return pathSegment(text) === segment ? text : segment;
 }
 
 /** A name that comes twice keeps both values, so that no schema takes one of them for all there was. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import * as client from '../../src/client/handover/retry-rules.ts';
+import { pathSegment } from '../../src/core/model/path-segment.ts';
 import { byFewerParameters, matchRoute, pathParameters } from '../../src/http/paths.ts';
-import { pathSegment } from '../../src/operator-service/contract/choices.ts';
 
 it.each([
   ['/v1/emails/{email_id}', '/v1/emails/a%20b', { email_id: 'a%20b' }],
@@ -28,6 +28,6 @@ it.each(IDS)('an id %j comes back from a path', (id) => {
 });
 
 it('an id that only looks like a coded one stays as it is', () => {
-  for (const id of ['~a', '~Y Q', '~wyg', '~YQ=='])
+  for (const id of ['~a', '~Y Q', '~wyg', '~YQ==', '~YWJj', '~YQ', '~5pel'])
     expect(matchRoute(['GET /{id}'], 'GET', `/${encodeURIComponent(id)}`)?.path).toEqual({ id });
 });
