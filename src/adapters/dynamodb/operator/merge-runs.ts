@@ -117,7 +117,7 @@ function commonFrontier(starved: readonly Run[], order: Order): ListPlace | unde
 /** Queries after which a page ends at the end of a day, full or not. */
 const ENOUGH_QUERIES = 500;
 
-/** Runs that are merged, and the place at which they have ended. */
+/** Runs that are merged, and the place at which they have ended; the last group of a list has none. */
 export interface Group {
   readonly runs: readonly Run[];
   readonly end?: ListPlace;
@@ -169,8 +169,9 @@ export async function readMerged(
         queries += starved.length;
         pages += (await Promise.all(starved.map((run) => run.refill()))).filter(Boolean).length;
       }
-      last = end ?? last;
-      if (!full && queries >= ENOUGH_QUERIES && last !== undefined) return { rows, next: last };
+      if (end === undefined) continue;
+      last = end;
+      if (!full && queries >= ENOUGH_QUERIES) return { rows, next: end };
     }
   } catch (error) {
     if (error instanceof TooManyTenantsError && rows.length > 0 && last !== undefined) return { rows, next: last };

@@ -96,7 +96,8 @@ export function createOrderedSearch(
         }),
       );
       const end = { time: `${some.at(-1)}T00:00:00.000Z`, run: END_OF_DAY, log_id: END_OF_DAY };
-      yield { runs: runs.flat(2), end };
+      // The period may begin within its oldest day: a place at the end of that day would lie outside the period.
+      yield { runs: runs.flat(2), ...(start + size < days.length && { end }) };
     }
   }
 
@@ -150,7 +151,8 @@ export function createOrderedSearch(
         runs.push(runOfTenant({ day, shard, period, query, tenant_id, name: `${shard}.${tenant_id}` }, read));
       }
       if (last === undefined) return runs;
-      sorted_before = `${last}#${day}`;
+      // With the T, a tenant whose name is this one's and the day is not jumped over.
+      sorted_before = `${last}#${day}T`;
     }
   }
 

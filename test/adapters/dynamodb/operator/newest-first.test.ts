@@ -141,4 +141,43 @@ describe('what a page reads', () => {
     expect(page.next).toBeDefined();
     expect(queries).toBeLessThanOrEqual(24);
   });
+
+  it('has no place behind it on the oldest day, on which the period begins at noon, however many queries it took', async () => {
+    const search = createOrderedSearch(
+      dynamodb.client,
+      table,
+      () => new Date(END),
+      async () => ({
+        work: 4,
+        history: 64,
+      }),
+    );
+    const period = { from: '2026-10-24T12:00:00.000Z', to: PERIOD.to };
+    const query = { filter: { tenant_id: 'nobody' }, fits: () => true, limit: 50 };
+    expect(await search.created(period, { ...query, after: undefined })).toEqual({ rows: [] });
+    expect(queries).toBeGreaterThan(500);
+  });
+});
+
+describe('tenants whose names begin with the name of another', () => {
+  it.each(['', '#x', 'S', '.'])('and the day of the list, and %j, are listed with it', async (rest) => {
+    const day = '2026-07-01';
+    const names = ['A', `A#${day}${rest}`, `A#${day}${rest}#${day}`, 'B'];
+    const rows = names.flatMap((tenant_id, t) =>
+      Array.from({ length: 6 }, (_, i): Stored => {
+        const created_at = new Date(Date.parse(`${day}T10:00:00.000Z`) + i * 1_000 + t).toISOString();
+        return { log_id: `${rest}-${t}-${i}`, tenant_id, created_at, work_at: created_at, channel: 'email' };
+      }),
+    );
+    await Promise.all(rows.map(put));
+    pageSize = 1;
+    const from = `${day}T00:00:00.000Z`;
+    const query = { filter: {}, fits: (row: object) => String(Reflect.get(row, 'log_id')).startsWith(`${rest}-`) };
+    const period = { from, to: `${day}T23:59:59.999Z` };
+    const page = await searchWith().created(period, { ...query, limit: 100, full: true });
+    expectNewestFirst(
+      page.rows.map(({ log_id }) => String(log_id)),
+      rows,
+    );
+  });
 });
