@@ -15,13 +15,13 @@ const terminal = processTerminal();
 
 /** batch-sending-service-job: the job of one e-mail, started by hand. */
 async function main(options: SendingJobOptions): Promise<number> {
-  const { email_id, wait, json } = options;
-  const deployment = await findDeployment(options.local);
+  const { email_id, wait, json, local } = options;
+  const deployment = await findDeployment(local);
   const clients = createDeploymentClients(deployment);
   const progress = showProgress({ terminal, json });
   process.once('exit', progress.end);
   try {
-    const access = emailAccess({ deployment, ...clients, clock: () => new Date(), newId: randomUUID });
+    const access = emailAccess({ deployment, ...clients, clock: () => new Date(), newId: randomUUID, local });
     await requireEmail(email_id, access);
     const request = await requestStart(email_id, access);
     let view = (await showEmail(email_id, access)).view;
@@ -33,7 +33,9 @@ async function main(options: SendingJobOptions): Promise<number> {
       view = (await showEmail(email_id, access)).view;
     }
     progress.end();
-    terminal.print(json ? `${JSON.stringify({ ...request, email: view })}\n` : describeEmail(view, terminal.colors));
+    terminal.print(
+      json ? `${JSON.stringify({ ...request, email: view })}\n` : describeEmail(view, terminal.colors, local),
+    );
     return exitCode(request, wait, view.status === 'submitted');
   } finally {
     progress.end();

@@ -37,10 +37,12 @@ export interface EmailAccessDeps {
   readonly sqs: SQSClient;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** Whether shell commands get `--local`. */
+  readonly local?: boolean;
 }
 
 /** What commands need that work on emails: the use cases of the API, on the deployment's tables and queues. */
-export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAccessDeps) {
+export function emailAccess({ deployment, dynamodb, sqs, clock, newId, local = false }: EmailAccessDeps) {
   const { tables, newsletter_queues, uncertain_minutes } = deployment;
   const sealer = deployment.sealer(dynamodb);
   return {
@@ -55,6 +57,7 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAc
     schedules: { create: async () => {}, remove: async () => {} },
     clock,
     newId,
+    local,
     limits: {
       ...DEFAULT_JOB_LIMITS,
       ...(uncertain_minutes !== undefined && { uncertain_ms: 60_000 * uncertain_minutes }),
@@ -66,10 +69,16 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAc
 export type EmailAccess = ReturnType<typeof emailAccess>;
 
 /** @throws Problem not-found */
-export async function requireEmail(email_id: string, { emails }: Pick<EmailAccess, 'emails'>): Promise<Email> {
+export async function requireEmail(
+  email_id: string,
+  { emails, local }: Pick<EmailAccess, 'emails' | 'local'>,
+): Promise<Email> {
   const email = /^[\w-]{1,50}$/.test(email_id) ? await emails.read(email_id) : undefined;
   if (email !== undefined) return email;
-  throw new Problem('not-found', `There is no email ${email_id}: npm run ops -- emails list --tenant ID shows them.`);
+  throw new Problem(
+    'not-found',
+    `There is no email ${email_id}: ${shellCommand('emails list --tenant ID', local)} shows them.`,
+  );
 }
 
 export interface ShownEmail {

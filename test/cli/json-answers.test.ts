@@ -141,6 +141,7 @@ it('every command answers `--json` in the same form as ever', async () => {
       newId,
       findDeployment,
     });
+    for (const [hint] of err.matchAll(/npm run ops -- [^`\n]*/g)) expect(hint).toContain('--local');
     const said = code === 0 ? '' : err;
     const line = args.join(' ').replaceAll(ops.directory, 'DIR');
     const answered = out === '' ? undefined : JSON.parse(out);

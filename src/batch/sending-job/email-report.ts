@@ -1,4 +1,5 @@
 import type { EmailView, Waits } from '../../core/newsletter/views/email-view.ts';
+import { shellCommand } from '../../operator-service/contract/choices.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import { printableValue } from '../../terminal/printable.ts';
 import { fields } from '../../terminal/table.ts';
@@ -14,7 +15,7 @@ const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {
 const number = (count: number) => count.toLocaleString('en');
 
 /** An email for people: phase, a bar, rate and expected end, and why recipients were not sent. */
-export function describeEmail(view: EmailView, colors: Colors): string {
+export function describeEmail(view: EmailView, colors: Colors, local: boolean): string {
   const { counts, rate, batches } = view;
   const entries: [string, string][] = [
     ['recipients', recipientsLine(view)],
@@ -38,7 +39,7 @@ export function describeEmail(view: EmailView, colors: Colors): string {
   const error = why === undefined ? '' : `\n  ${colors.red(printableValue(why))}\n`;
   const next =
     counts.uncertain > view.uncertain_left
-      ? `\n  Nobody knows whether the uncertain recipients got the mail: npm run ops -- emails resolve ${view.email_id} --resend or --leave\n`
+      ? `\n  Nobody knows whether the uncertain recipients got the mail: ${shellCommand('emails resolve', local, ['--resend'], [view.email_id])}, or with --leave\n`
       : '';
   const title = view.subject === undefined ? '' : `  ${printableValue(view.subject)}`;
   return `${colors.bold(view.email_id)}${title}  ${paint(view, colors)}  ${progressBar(view)}\n${fields(shown, colors)}${error}${next}`;

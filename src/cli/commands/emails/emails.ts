@@ -102,7 +102,7 @@ async function status(session: Session, id: string, watch: boolean): Promise<num
       view = (await showEmail(id, access)).view;
     }
     progress?.end();
-    printResult(session, view, () => describeEmail(view, session.terminal.colors));
+    printResult(session, view, () => describeEmail(view, session.terminal.colors, session.local));
     return watch && view.status !== 'submitted' ? EXIT_FAILED : 0;
   } finally {
     progress?.end();

@@ -6,7 +6,7 @@ import type { ReconcileAnswer } from '../../../adapters/lambda/reconcile-event.t
 import { reconcilePart } from '../../../adapters/lambda/reconcile-part.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
 
 type Cursor = NonNullable<ReconcileAnswer['next']>;
 
@@ -78,7 +78,8 @@ async function scanAll(reconciler: string, { dryRun = false, after }: ReconcileO
       progress.update({ verb: 'scanned', done: total.scanned, summary: `${total.missed} missed` });
     } while (next !== undefined);
   } catch (error) {
-    if (next !== undefined) progress.note(`Go on with: npm run ops -- reconcile --after ${toText(next)}`);
+    const rest = `reconcile${dryRun ? ' --dry-run' : ''} --after`;
+    if (next !== undefined) progress.note(`Go on with: ${opsCommand(`${rest} ${toText(next)}`, session)}`);
     throw error;
   } finally {
     progress.end();

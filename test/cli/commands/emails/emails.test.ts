@@ -189,7 +189,9 @@ describe('ops emails', () => {
       const flags = command === 'resolve' ? ['--leave', '--local'] : ['--local'];
       const { code, err } = await ops.run(['emails', command, 'nobody', ...flags]);
       expect({ command, code }).toEqual({ command, code: 1 });
-      expect(err, command).toContain('There is no email nobody: npm run ops -- emails list --tenant ID shows them.');
+      expect(err, command).toContain(
+        'There is no email nobody: npm run ops -- emails list --tenant ID --local shows them.',
+      );
     }
   });
 
@@ -252,7 +254,7 @@ describe('ops emails', () => {
     expect(shown.out).toContain('75 %');
     expect(shown.out).toContain('4: 1 submitted, 1 pending, 0 excluded, 1 failed, 1 uncertain');
     expect(shown.out).toContain('1 message_rejected');
-    expect(shown.out).toContain('emails resolve');
+    expect(shown.out).toContain(`npm run ops -- emails resolve ${email_id} --resend --local, or with --leave`);
     expect((await ops.json<{ email_id: string }[]>('emails', 'list', '--tenant', 'T1'))[0]?.email_id).toBe(email_id);
 
     const failed = await ops.json<object[]>('emails', 'recipients', email_id, '--state', 'failed');
