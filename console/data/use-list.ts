@@ -9,6 +9,8 @@ export interface List<T> {
   readonly loaded: boolean;
   readonly problem: ProblemBody | undefined;
   readonly more: boolean;
+  /** Whether the last page that was read is in the order of tenants, as so many sent on one day. */
+  readonly by_tenant: boolean;
   readonly loadMore: () => void;
   readonly refresh: () => void;
 }
@@ -19,6 +21,7 @@ interface Tail<T> {
   readonly key: string;
   readonly rows: readonly T[];
   readonly next: string | null;
+  readonly by_tenant: boolean;
   readonly problem?: ProblemBody;
 }
 
@@ -48,6 +51,7 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
   current.current = key;
   const own = tail?.key === key ? tail : undefined;
   const next = own === undefined ? (head.data?.next_cursor ?? null) : own.next;
+  const by_tenant = own?.by_tenant ?? isByTenant(head.data);
 
   const loadMore = useCallback(async () => {
     if (busy.current || next === null) return;
@@ -55,19 +59,32 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
     try {
       let cursor: string | null = next;
       let found: readonly T[] = [];
+      let by_tenant = false;
       for (let page = 0; cursor !== null && found.length === 0 && page < MOST_EMPTY_PAGES; page++) {
         const answer: Answer<K> = await read(route, params, { ...query, cursor } as Query<K>);
         found = rowsOf(answer);
         cursor = (answer as NextPage).next_cursor;
+        by_tenant = isByTenant(answer);
       }
       if (current.current === key)
-        setTail((before) => ({ key, rows: [...(before?.key === key ? before.rows : []), ...found], next: cursor }));
+        setTail((before) => ({
+          key,
+          rows: [...(before?.key === key ? before.rows : []), ...found],
+          next: cursor,
+          by_tenant,
+        }));
     } catch (error) {
-      setTail((before) => ({ key, rows: before?.key === key ? before.rows : [], next, problem: problemOf(error) }));
+      setTail((before) => ({
+        key,
+        rows: before?.key === key ? before.rows : [],
+        next,
+        by_tenant,
+        problem: problemOf(error),
+      }));
     } finally {
       busy.current = false;
     }
-  }, [key, next]);
+  }, [key, next, by_tenant]);
 
   const firstRows = head.data === undefined ? undefined : rowsOf(head.data);
   const empty = firstRows?.length === 0 && (own?.rows.length ?? 0) === 0 && next !== null;
@@ -90,9 +107,14 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
     loaded: head.data !== undefined && !empty,
     problem: head.problem ?? own?.problem,
     more: next !== null,
+    by_tenant,
     loadMore,
     refresh: head.refresh,
   };
+}
+
+function isByTenant(answer: object | undefined): boolean {
+  return answer !== undefined && 'by_tenant' in answer && answer.by_tenant === true;
 }
 
 function joined<T>(first: readonly T[], rest: readonly T[], keyOf: (row: T) => string): readonly T[] {

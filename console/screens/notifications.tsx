@@ -225,6 +225,7 @@ function Rows({ list }: { readonly list: ReturnType<typeof useList<'GET /api/not
       />
       <p class="table-foot faint" role="status">
         {list.more ? `${count(list.rows.length)} loaded; more come as you scroll` : `${count(list.rows.length)} in all`}
+        {list.by_tenant && '. So many tenants sent on one day that the list goes by tenant instead of by time'}
       </p>
     </>
   );
