@@ -35,7 +35,7 @@ function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly st
     if (isIntruder(row)) return intruder(row, memory);
     const [violations, queue] = [[] as string[], textOf(work_queue)];
     // Who deletes a row while it is sent, and edits it, has its end: nobody sends it any more.
-    const account = accountOf(row) ?? 'in_flight';
+    const account = accountOf(row, Number.POSITIVE_INFINITY) ?? 'in_flight';
     if (account === 'waiting' || account === 'in_flight' || queue.startsWith('due'))
       violations.push(`1: lost: ${send_status} ${failure_reason ?? ''} ${queue} at the end`);
     if (row['record_due'] !== undefined) violations.push('6: it owes its record at the end');

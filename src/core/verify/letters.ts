@@ -90,7 +90,8 @@ async function oneByOne(run: Run, channels: readonly string[]): Promise<Compared
         const [log_id, channel] = [String(row['log_id']), textOf(row['channel'])];
         const counted = letters[channel];
         // Redriven meanwhile, or given up.
-        if (accountOf(row) !== 'dead' || !hasSettled(row, began) || !needsLetter(row, began) || !counted) continue;
+        if (accountOf(row, began) !== 'dead' || !hasSettled(row, began) || !needsLetter(row, began) || !counted)
+          continue;
         counted.dead += 1;
         const has = found.get(log_id)?.some((letter) => isLetterOf(row, letter)) ?? false;
         if (!has) missing.push({ channel, log_id });

@@ -53,6 +53,8 @@ export interface Verification {
   lost: number;
   /** Erased by `ops forget`; each is in an account, too. */
   erased: number;
+  /** Set aside, and content in the clear is left for the writer to correct; each is in an account, too. */
+  set_aside_in_clear: number;
   contents: number;
   contents_without_row: number;
   /** A random choice of the rows, all equally likely. */
@@ -80,7 +82,8 @@ export function newVerification(asked: Asked, now: Date): Verification {
     accounts: Object.fromEntries(ACCOUNTS.map((name) => [name, 0])) as Record<Account, number>,
     recipients: NO_SUMS,
     letters: {},
-    ...{ scanned: 0, lost: 0, erased: 0, contents: 0, contents_without_row: 0, sampled_of: 0, records_checked: 0 },
+    ...{ scanned: 0, lost: 0, erased: 0, set_aside_in_clear: 0, contents: 0, contents_without_row: 0 },
+    ...{ sampled_of: 0, records_checked: 0 },
     ...{ emails: 0, violated: 0, read_units: 0, sample: [], suspects: [], violations: [] },
   };
 }
@@ -105,6 +108,7 @@ export interface VerifyPorts {
   };
   /** NotificationContent without what it holds. */
   readonly contents: { page(segment: number, after: PageCursor | null): Promise<Page> };
+  /** All of them, as they are now. */
   readonly records: (log_id: string) => Promise<Page>;
   /** Absent: the stage has no newsletters. */
   readonly newsletters?: {

@@ -2,7 +2,15 @@ import { createdAt, isGone } from '../model/history-index.ts';
 import { parseTime } from '../model/time.ts';
 import { suspectLetters, verifyLetters } from './letters.ts';
 import { countEmail, verifyEmail, verifyNewsletters } from './newsletters.ts';
-import { accountOf, firstAttempt, recordFaults, rowFaults, type Stored, textOf } from './rules/row-rules.ts';
+import {
+  accountOf,
+  firstAttempt,
+  isSetAsideInTheClear,
+  recordFaults,
+  rowFaults,
+  type Stored,
+  textOf,
+} from './rules/row-rules.ts';
 import {
   belongs,
   found,
@@ -80,22 +88,23 @@ async function takeRows(items: readonly Stored[], run: Run): Promise<() => void>
     for (const row of rows) {
       const log_id = String(row['log_id']);
       chooseForSample(log_id, run);
-      if (rowFaults(row, deps.terms).length > 0 || astray.has(log_id)) suspect(run, 'row', log_id);
-      else countRow(row, state);
+      if (rowFaults(row, deps.terms, now.getTime()).length > 0 || astray.has(log_id)) suspect(run, 'row', log_id);
+      else countRow(row, run);
     }
   };
 }
 
-function countRow(row: Stored, state: Verification): void {
-  const account = accountOf(row);
+function countRow(row: Stored, { state, deps }: Run): void {
+  const account = accountOf(row, deps.clock().getTime());
   if (account === undefined) state.lost += 1;
   else state.accounts[account] += 1;
   if (row['erased_at'] !== undefined) state.erased += 1;
+  if (isSetAsideInTheClear(row)) state.set_aside_in_clear += 1;
 }
 
 /** Those that were handed on to a notification that is not there. */
 async function withoutSuccessor(rows: readonly Stored[], run: Run): Promise<ReadonlySet<string>> {
-  const handed = rows.filter((row) => accountOf(row) === 'handed_on');
+  const handed = rows.filter((row) => accountOf(row, run.deps.clock().getTime()) === 'handed_on');
   const there = await readRows(
     handed.map((row) => String(row['successor_log_id'])),
     run,
@@ -158,10 +167,10 @@ async function verifyRecords(run: Run): Promise<void> {
 
 async function recordsOf(log_id: string, run: Run): Promise<readonly string[]> {
   const { state, deps, pace } = run;
+  // Before the records: a record is written before its row says so, so every attempt that the row knows has its record.
+  const row = (await readRows([log_id], run)).get(log_id);
   const records = await deps.ports.records(log_id);
   await pace.spend(state, records);
-  // After the records: what was written meanwhile is no attempt without one.
-  const row = (await readRows([log_id], run)).get(log_id);
   return row === undefined ? [] : recordFaults(row, records.items, firstAttempt(row));
 }
 
@@ -190,8 +199,8 @@ async function lookAgain(run: Run, until: number): Promise<void> {
   const counts: (() => void)[] = rows.map((row) => () => {
     const log_id = String(row['log_id']);
     const gone = astray.has(log_id) ? [`1: it goes on as ${row['successor_log_id']}, which is not there`] : [];
-    countRow(row, state);
-    found(state, [...rowFaults(row, run.deps.terms), ...gone], { log_id });
+    countRow(row, run);
+    found(state, [...rowFaults(row, run.deps.terms, run.deps.clock().getTime()), ...gone], { log_id });
   });
   for (const log_id of of('records')) {
     const faults = await recordsOf(log_id, run);

@@ -20,10 +20,8 @@ export async function runVerification(
   deps: PortDeps & Pick<OperatorDeps, 'clock'> & Omit<VerifyDeps, 'ports' | 'terms' | 'random'>,
 ): Promise<void> {
   const shards = (await deps.shards()).work;
-  const { priorities } = deps.deployment.retry_policy;
-  const retries = Object.fromEntries(Object.entries(priorities).map(([name, { max_retries }]) => [name, max_retries]));
   const ports = verifyPorts(deps);
-  await verify(state, { ...deps, ports, terms: { shards, retries }, random: Math.random });
+  await verify(state, { ...deps, ports, terms: { shards }, random: Math.random });
 }
 
 function verifyPorts({ deployment, dynamodb, sqs, shards }: PortDeps): VerifyPorts {
@@ -68,6 +66,8 @@ export interface Verified {
   /** In none of them. */
   readonly lost: number;
   readonly erased: number;
+  /** Their writers must correct their content. */
+  readonly set_aside_in_clear: number;
   readonly recipients: { readonly total: number } & Verification['recipients'];
   readonly emails: number;
   readonly letters: Verification['letters'];
@@ -89,7 +89,7 @@ export function verified(state: Verification): Verified {
   return {
     holds: violated === 0,
     equation: equation('accepted', accepted, [...parts, ['in none of these', lost]]),
-    ...{ accepted, accounts, lost, erased: state.erased },
+    ...{ accepted, accounts, lost, erased: state.erased, set_aside_in_clear: state.set_aside_in_clear },
     recipients: { total, ...recipients },
     ...{ emails: state.emails, letters: state.letters, records_checked: state.records_checked },
     ...{ contents: state.contents, contents_without_row: state.contents_without_row },

@@ -21,6 +21,7 @@ class Tables {
   now = 0;
   reads = 0;
   onRead = () => {};
+  onRecords = () => {};
 
   put(...rows: readonly Stored[]): void {
     for (const row of rows) this.rows.set(String(row['log_id']), row);
@@ -45,7 +46,11 @@ class Tables {
         },
       },
       contents: { page: async (segment, after) => this.#page(this.contents, segment, after) },
-      records: async (log_id) => ({ items: this.records.get(log_id) ?? [], read_units: 1 }),
+      records: async (log_id) => {
+        const items = this.records.get(log_id) ?? [];
+        this.onRecords();
+        return { items, read_units: 1 };
+      },
       letters: {
         channels: [],
         counts: async () => ({ letters: 0, on_the_way: 0 }),
@@ -55,7 +60,7 @@ class Tables {
     };
     return {
       ports,
-      terms: { shards: 8, retries: { normal: 5 } },
+      terms: { shards: 8 },
       clock: () => at(this.now),
       pause: async (ms) => {
         this.now += ms;
@@ -140,6 +145,39 @@ it('checks the records of a sample, all of them if there are fewer', async () =>
   const few = newVerification({ ...ASKED, sample: 5 }, T0);
   await verify(few, tables.deps());
   expect(few.records_checked).toBe(5);
+});
+
+it('finds the record of each attempt that is settled between its reads', async () => {
+  const tables = new Tables();
+  const settled = (last_attempt: number) =>
+    row(1, { last_attempt, claim_id: '', send_attempts: 2, created_by: 'intake-api' });
+  const recorded = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ retry_attempt: i, retry_status: 'FAILED' }));
+  tables.put(settled(1));
+  tables.records.set('n-1', recorded(2));
+  let last = 1;
+  tables.onRecords = () => {
+    last += 1;
+    tables.records.set('n-1', recorded(last + 1));
+    tables.put(settled(last));
+  };
+  const state = newVerification(ASKED, T0);
+  await verify(state, tables.deps());
+  expect(state).toMatchObject({ records_checked: 1, violated: 0 });
+});
+
+it('counts malformed rows whose content is left to their writers', async () => {
+  const tables = new Tables();
+  const malformed = {
+    work_queue: undefined,
+    work_at: undefined,
+    message_body: 'words',
+    updated_by: 'notification-retry',
+  };
+  tables.put(row(1), row(2, { ...malformed, failure_reason: 'FORMAT_ERROR' }));
+  const state = newVerification(ASKED, T0);
+  await verify(state, tables.deps());
+  expect(state).toMatchObject({ violated: 0, set_aside_in_clear: 1, accounts: { waiting: 1, stopped: 1 } });
 });
 
 it('counts each row once, though its process dies after any page and another one goes on', async () => {

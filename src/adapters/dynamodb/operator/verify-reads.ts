@@ -22,7 +22,16 @@ const ROW = [
   ...['created_at', 'tenant_created_at', 'expires_at', 'created_by', 'is_deleted', 'erased_at', 'claim_id'],
   ...['send_attempts', 'max_retry_count', 'last_attempt', 'record_due', 'delivery_by_attempt', 'delivered_at'],
   ...['predecessor_log_id', 'successor_log_id', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'],
-  ...['recipient_address', 'subject', 'message_body', 'fallback_recipient'],
+  ...[
+    'recipient_address',
+    'subject',
+    'message_body',
+    'fallback_recipient',
+    'attempts_left',
+    'updated_by',
+    'updated_at',
+  ],
+  ...['scheduled_at', 'next_retry_at', 'first_attempt_at'],
 ];
 
 interface Answer {
@@ -37,6 +46,13 @@ function pageOf({ Items = [], ConsumedCapacity, LastEvaluatedKey }: Answer): Pag
     read_units: ConsumedCapacity?.CapacityUnits ?? 0,
     ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
   };
+}
+
+async function allOf(answers: AsyncIterable<Answer>): Promise<Page> {
+  const pages: Page[] = [];
+  for await (const answer of answers) pages.push(pageOf(answer));
+  const read_units = pages.reduce((sum, page) => sum + page.read_units, 0);
+  return { items: pages.flatMap(({ items }) => items), read_units };
 }
 
 /** By numbers, as any column may be a word of DynamoDB's own. */
@@ -87,16 +103,15 @@ export function createVerifyReads(
     contents: { page: scanOf(client, notification_content, ['log_id', 'tenant_id', 'expires_at']) },
 
     async records(log_id) {
-      const answer = await client.send(
-        new QueryCommand({
-          TableName: notification_retry_log,
-          KeyConditionExpression: 'original_log_id = :id',
-          ExpressionAttributeValues: { ':id': { S: log_id } },
-          ProjectionExpression: 'retry_attempt, retry_status',
-          ReturnConsumedCapacity,
-        }),
-      );
-      return pageOf(answer);
+      const query = {
+        TableName: notification_retry_log,
+        KeyConditionExpression: 'original_log_id = :id',
+        ExpressionAttributeValues: { ':id': { S: log_id } },
+        ProjectionExpression: 'retry_attempt, retry_status',
+        ConsistentRead: true,
+        ReturnConsumedCapacity,
+      } as const;
+      return allOf(paginateQuery({ client }, query));
     },
 
     async *dead() {
@@ -160,13 +175,9 @@ export function createNewsletterReads(
         ConsistentRead: true,
         ReturnConsumedCapacity,
       } as const;
-      const pages: Page[] = [];
-      for await (const answer of paginateQuery({ client }, query)) pages.push(pageOf(answer));
+      const all = await allOf(paginateQuery({ client }, query));
       // Beside its batches, what events told of each.
-      const items = pages.flatMap((page) =>
-        page.items.filter((item) => /^(\d{5}|excluded)$/.test(String(item['batch_id']))),
-      );
-      return { items, read_units: pages.reduce((sum, { read_units }) => sum + read_units, 0) };
+      return { ...all, items: all.items.filter((item) => /^(\d{5}|excluded)$/.test(String(item['batch_id']))) };
     },
 
     async *chunks(email_id, batch_id) {

@@ -97,7 +97,8 @@ async function run(session: Session, { resume, rate, ...options }: VerifyOptions
 }
 
 function describe(result: Verified, { terminal: { colors } }: Session): string {
-  const { emails, letters, records_checked, contents_without_row, violated, violations, erased } = result;
+  const { emails, letters, records_checked, contents_without_row, violated, violations, erased, set_aside_in_clear } =
+    result;
   const { total, ...recipients } = result.recipients;
   const of = Object.entries(letters).map(
     ([channel, { dead, letters: held, on_the_way }]) =>
@@ -110,6 +111,11 @@ function describe(result: Verified, { terminal: { colors } }: Session): string {
     `records: checked of ${records_checked} notifications`,
     ...(contents_without_row > 0 ? [`content without a notification: ${contents_without_row}`] : []),
     ...(erased > 0 ? [`erased by ops forget: ${erased}`] : []),
+    ...(set_aside_in_clear > 0
+      ? [
+          `malformed, with content in the clear: ${set_aside_in_clear}; their writers must correct what error_message names`,
+        ]
+      : []),
     violated === 0 ? colors.green('No rule is broken.') : colors.red(`${violated} violations`),
     '',
   ];

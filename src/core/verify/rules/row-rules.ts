@@ -13,6 +13,11 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Writers set a column to NULL that has no value. */
+function isAbsent(value: unknown): boolean {
+  return (value ?? null) === null;
+}
+
 /** What becomes of a notification: each is in exactly one of these. */
 export const ACCOUNTS = [
   'delivered',
@@ -26,19 +31,48 @@ export const ACCOUNTS = [
 ] as const;
 export type Account = (typeof ACCOUNTS)[number];
 
-/** Undefined: nobody will come back to it, and nobody said that it is over. */
-export function accountOf(row: Stored): Account | undefined {
-  const { send_status, failure_reason, claim_id } = row;
-  const given_up = send_status === 'FAILED' && textOf(failure_reason) !== '';
+/** Why the pipeline gives a notification up. A row with any other reason is work, as its writer says so alone. */
+export const REASONS: readonly unknown[] = [
+  ...['NETWORK_TIMEOUT', 'UNKNOWN', 'SERVER_OVERLOAD', 'RATE_LIMITED', 'AUTH_TEMPORARY', 'INVALID_RECIPIENT'],
+  ...['AUTH_FAILED', 'FORMAT_ERROR', 'PERMISSION_DENIED', 'MAX_RETRIES', 'EXPIRED', 'CANCELLED'],
+];
+const PIPELINE = 'notification-retry';
+
+/**
+ * Undefined: nobody will come back to it, and nobody said that it is over.
+ * @param now epoch milliseconds
+ */
+export function accountOf(row: Stored, now: number): Account | undefined {
+  const { send_status, failure_reason, work_queue, work_at, updated_by } = row;
+  const given_up = send_status === 'FAILED' && REASONS.includes(failure_reason);
   if (send_status === 'SUCCESS') return 'delivered';
   // Both keys make the entry of the index.
-  const queue = textOf(row['work_at']) === '' ? '' : textOf(row['work_queue']);
+  const queue = textOf(work_at) === '' ? '' : textOf(work_queue);
   if (queue.startsWith('due#')) return send_status === 'SENDING' ? 'in_flight' : 'waiting';
   if (queue.startsWith('dead#')) return given_up ? 'dead' : undefined;
-  if (given_up) return stoppedAs(row);
+  const ours = updated_by === PIPELINE || !isAbsent(work_at);
+  if (given_up && isAbsent(work_queue) && ours) return stoppedAs(row);
   // Before it is taken in, its writer may delete it, or be sending it.
-  if (row['is_deleted'] === true && send_status !== 'SENDING') return 'cancelled';
-  return send_status === 'SENDING' && claim_id === undefined ? 'in_flight' : undefined;
+  const writers = send_status === 'SENDING' && isAbsent(row['claim_id']);
+  if (writers && mayBeSending(row, now)) return 'in_flight';
+  return row['is_deleted'] === true && (writers || send_status !== 'SENDING') ? 'cancelled' : undefined;
+}
+
+const HOUR_MS = 3_600_000;
+/** A writer has an hour for its attempt, and the reconciler comes once a day; a time without a zone may be half a day off. */
+const WRITER_SENDS_MS = (1 + 24 + 12) * HOUR_MS;
+
+/** What has no time is given one by the reconciler. */
+function mayBeSending(row: Stored, now: number): boolean {
+  const written = ['updated_at', 'created_at', 'scheduled_at', 'next_retry_at', 'first_attempt_at'];
+  const times = written.map((column) => timeOf(row[column])).filter((time) => !Number.isNaN(time));
+  return times.length === 0 || now - Math.max(...times) < WRITER_SENDS_MS;
+}
+
+/** Also of the table document's form, `2025-06-01 10:30:45`. */
+function timeOf(value: unknown): number {
+  const text = textOf(value).replace(' ', 'T');
+  return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
 }
 
 function stoppedAs({ failure_reason, successor_log_id }: Stored): Account {
@@ -51,21 +85,29 @@ function stoppedAs({ failure_reason, successor_log_id }: Stored): Account {
 const CONTENT = ['recipient_address', 'subject', 'message_body', 'fallback_recipient'];
 
 export function hasContentInTheClear(row: Stored): boolean {
-  return CONTENT.some((column) => (row[column] ?? null) !== null);
+  return CONTENT.some((column) => !isAbsent(row[column]));
+}
+
+/**
+ * Malformed, and FAILED until its writer corrects it. Where its content is what is malformed, that stays for the writer
+ * to correct: it is said, and breaks no rule.
+ */
+export function isSetAsideInTheClear(row: Stored): boolean {
+  const { send_status, failure_reason, updated_by, work_at, work_queue } = row;
+  const malformed = send_status === 'FAILED' && failure_reason === 'FORMAT_ERROR' && updated_by === PIPELINE;
+  return malformed && isAbsent(work_at) && isAbsent(work_queue) && hasContentInTheClear(row);
 }
 
 /** What a stage decides of its rows. */
 export interface RowTerms {
   /** Partitions of the work index per state and priority: as many as the stage ever had. */
   readonly shards: number;
-  /** Most retries by priority, for a row that has no limit of its own. */
-  readonly retries: Readonly<Record<string, number>>;
 }
 
-/** What a row breaks by itself. */
-export function rowFaults(row: Stored, { shards, retries }: RowTerms): string[] {
+/** What a row breaks by itself. @param now epoch milliseconds */
+export function rowFaults(row: Stored, { shards }: RowTerms, now: number): string[] {
   const { send_status, work_queue, priority, work_at } = row;
-  const account = accountOf(row);
+  const account = accountOf(row, now);
   const faults: string[] = [];
   if (account === undefined) faults.push(`1: ${shown(send_status)} and in no part of the work index that fits`);
   const [, of, shard = ''] = textOf(work_queue).split('#');
@@ -73,12 +115,11 @@ export function rowFaults(row: Stored, { shards, retries }: RowTerms): string[] 
   if (isIn && (of !== priority || !/^\d+$/.test(shard) || Number(shard) >= shards))
     faults.push(`1: in a part of the work index that nobody reads for it: ${shown(work_queue)}`);
   if (isIn && Number.isNaN(Date.parse(textOf(work_at)))) faults.push('1: in the work index at no time');
-  const limit = Number(row['max_retry_count'] ?? retries[textOf(priority)] ?? Number.NaN);
-  if (Number(row['send_attempts']) > limit + 1) faults.push('4: more attempts than its limit allows');
+  faults.push(...attemptFaults(row));
   // The worker that sends it, its writer's included, leaves what its writer puts into it meanwhile.
   if (send_status !== 'SENDING') {
     faults.push(...arrivalFaults(row));
-    if (hasContentInTheClear(row)) faults.push('14: content is left in the clear');
+    if (hasContentInTheClear(row) && !isSetAsideInTheClear(row)) faults.push('14: content is left in the clear');
   }
   return faults;
 }
@@ -87,21 +128,42 @@ function shown(value: unknown): string {
   return (textOf(value) || 'without a status').slice(0, 40);
 }
 
-type Evidence = Readonly<Record<string, string>>;
+/**
+ * By what the row says alone: an integration, or yesterday's configuration, may have allowed other limits than today's.
+ * A row that was never taken in counts as its writer likes.
+ */
+function attemptFaults(row: Stored): string[] {
+  const { send_attempts, attempts_left, max_retry_count, last_attempt } = row;
+  if (isAbsent(attempts_left)) return [];
+  const overOwn = !isAbsent(max_retry_count) && Number(send_attempts) > Number(max_retry_count) + 1;
+  const faults = Number(attempts_left) < 0 || overOwn ? ['4: more attempts than its limit allows'] : [];
+  // Attempts are numbered from 0, those that do not count included.
+  if (!isAbsent(last_attempt) && Number(send_attempts) > Number(last_attempt) + 1)
+    faults.push('4: it counts more attempts than were made');
+  return faults;
+}
+
+/** What events have shown of each attempt. */
+function evidenceOf({ delivery_by_attempt }: Stored): (readonly [string, string])[] {
+  const known = typeof delivery_by_attempt === 'object' && delivery_by_attempt !== null ? delivery_by_attempt : {};
+  return Object.entries(known).map(([attempt, what]) => [attempt, textOf(what)]);
+}
 
 /** What events have shown decides the row. */
 export function arrivalFaults(row: Stored): string[] {
-  const shown = Object.values((row['delivery_by_attempt'] ?? {}) as Evidence);
-  const arrived = shown.some((what) => what === 'delivered' || what === 'seen');
+  const shown = evidenceOf(row);
+  const arrived = shown.some(([, what]) => what === 'delivered' || what === 'seen');
   const faults: string[] = [];
   if (arrived && row['send_status'] !== 'SUCCESS') faults.push('5: it has arrived, and is not SUCCESS');
-  if (arrived !== (row['delivered_at'] !== undefined)) faults.push('5: delivered_at contradicts its events');
+  // What its writer delivered, its writer says: no event of ours shows it.
+  const told = shown.length > 0 || firstAttempt(row) === 0;
+  if (told && arrived === isAbsent(row['delivered_at'])) faults.push('5: delivered_at contradicts its events');
   return faults;
 }
 
 /** The number of the first attempt that is the pipeline's own, where it is known: it sends what began here from 0. */
 export function firstAttempt(row: Stored): number | undefined {
-  return row['predecessor_log_id'] !== undefined || row['created_by'] === 'intake-api' ? 0 : undefined;
+  return !isAbsent(row['predecessor_log_id']) || row['created_by'] === 'intake-api' ? 0 : undefined;
 }
 
 /**
@@ -112,9 +174,9 @@ export function recordFaults(row: Stored, records: readonly Stored[], first: num
   const numbers = records.map(({ retry_attempt }) => Number(retry_attempt));
   const newest = Number(row['last_attempt'] ?? -1);
   // The newest may not be over, or its record is owed; one that was never claimed here is its writer's.
-  const isOpen = row['send_status'] === 'SENDING' || row['record_due'] !== undefined;
+  const isOpen = row['send_status'] === 'SENDING' || !isAbsent(row['record_due']);
   const last = isOpen ? newest - 1 : newest;
-  const isOurs = row['claim_id'] !== undefined && !isOpen;
+  const isOurs = !isAbsent(row['claim_id']) && !isOpen;
   const from = first ?? (numbers.length > 0 ? Math.min(...numbers) : isOurs ? last : last + 1);
   const kept = new Set(numbers);
   const faults: string[] = [];
@@ -125,7 +187,7 @@ export function recordFaults(row: Stored, records: readonly Stored[], first: num
   const { send_status } = row;
   if (retry_status === 'SUCCESS' && send_status !== 'SUCCESS' && send_status !== 'SENDING')
     faults.push(`5: recorded as delivered, and ${send_status}`);
-  for (const [attempt, what] of Object.entries((row['delivery_by_attempt'] ?? {}) as Evidence)) {
+  for (const [attempt, what] of evidenceOf(row)) {
     const status = records.find(({ retry_attempt }) => retry_attempt === Number(attempt))?.['retry_status'];
     const expected = what.endsWith('bounced') ? 'FAILED' : 'SUCCESS';
     if (status !== undefined && status !== expected) faults.push(`6: attempt ${attempt} is ${status}, and was ${what}`);

@@ -41,7 +41,7 @@ async function putWorld(): Promise<void> {
     // SQS has dropped its letter.
     dead('dead-old', { work_at: '2026-01-01T00:00:00.000Z' }),
     ...[stoppedRow('stopped'), stoppedRow('cancelled', 'CANCELLED'), stoppedRow('expired', 'EXPIRED')],
-    ...[handed, storedRow('handed-fallback', { predecessor_log_id: 'handed', last_attempt: -1 })],
+    ...[handed, storedRow('handed-fallback', { predecessor_log_id: 'handed', last_attempt: -1, send_attempts: 0 })],
     storedRow('other', { tenant_id: 'T2' }),
   );
   await record('delivered', 1, 'SUCCESS');
@@ -99,6 +99,16 @@ it('says for people what it says in JSON', async () => {
   expect(code).toBe(0);
   expect(out).toContain(`${EQUATION}\n5 recipients of 1 newsletters = 3 submitted + 1 excluded + 1 uncertain\n`);
   expect(out).toContain('No rule is broken.');
+});
+
+it('says how many malformed notifications keep their content for their writers, and breaks no rule', async () => {
+  const { work_queue: _, work_at: __, ...row } = storedRow('malformed', { send_status: 'FAILED' });
+  await ops.put({ ...row, failure_reason: 'FORMAT_ERROR', updated_by: 'notification-retry', message_body: 7 });
+  const { code, out } = await ops.run(['verify', '--local']);
+  const key = { TableName: ops.tables.notification_log, Key: toItem({ log_id: 'malformed' }) };
+  await ops.dynamodb.send(new DeleteItemCommand(key));
+  expect(out).toContain('malformed, with content in the clear: 1; their writers must correct what error_message names');
+  expect(code).toBe(0);
 });
 
 const change = (log_id: string, UpdateExpression: string, values: object = {}) =>
