@@ -29,17 +29,15 @@ export async function lockEmail(email: Email, claim_id: string, deps: LockDeps):
   return undefined;
 }
 
+/** What a start is decided by. */
+const DECIDED_BY = ['status', 'paused', 'claim_id', 'claim_until', 'replaced_at', 'scheduled_at'] as const;
+
 /**
  * The count pass and late events change the row, too: that is no other start (docs/decisions/newsletters/job.md#0185).
+ * An email that was replaced may be for later, and its replacement has it started.
  */
 function isAsFree(found: Email, decided: Email): boolean {
-  const { status, paused, claim_id, claim_until } = decided;
-  return (
-    found.status === status &&
-    found.paused === paused &&
-    found.claim_id === claim_id &&
-    found.claim_until === claim_until
-  );
+  return DECIDED_BY.every((name) => found[name] === decided[name]);
 }
 
 /** Members come and go: a count from earlier than this before the start is an estimate, which is made anew. */

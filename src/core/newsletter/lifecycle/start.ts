@@ -39,7 +39,7 @@ export async function startEmail(email_id: string, deps: StartDeps): Promise<Sta
   }
   const claim_id = deps.newId();
   const locked = await storage('lock the email', () => lockEmail(email, claim_id, deps));
-  if (locked === undefined) return { result: 'skipped', reason: 'Another start was faster.' };
+  if (locked === undefined) return { result: 'skipped', reason: 'Another start, or a change, was faster.' };
   if (locked.prepared !== undefined) {
     await storage('give the first batches', () => advance(email_id, deps));
     return { result: 'started' };

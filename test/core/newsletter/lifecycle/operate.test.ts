@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
-import { type Publication, publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
+import { type Publication, publishEmail, replaceEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
 import { resolveEmail } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { EmailStatus } from '../../../../src/core/newsletter/model/email.ts';
@@ -35,6 +35,28 @@ describe('the publication of an email', () => {
       result: 'skipped',
       reason: `The email is scheduled for ${scheduled_at}.`,
     });
+  });
+
+  it('is not started when it is postponed between the read and the lock of its start', async () => {
+    const world = new JobWorld();
+    world.give([candidate(0)]);
+    const published = await publishEmail(publication(), world.deps());
+    const scheduled_at = '2026-03-02T08:00:00.000Z';
+    const { emails, ...deps } = world.deps();
+    let isReplaced = false;
+    const change: typeof emails.change = async (...asked) => {
+      if (!isReplaced) {
+        isReplaced = true;
+        world.advance(1);
+        await replaceEmail(published, publication({ scheduled_at }), world.deps());
+      }
+      return emails.change(...asked);
+    };
+    const racing = new Proxy(emails, { get: (of, name) => (name === 'change' ? change : Reflect.get(of, name)) });
+    expect(await startEmail('email-1', { ...deps, emails: racing })).toMatchObject({ result: 'skipped' });
+    expect(await world.email()).toMatchObject({ status: 'pending', scheduled_at });
+    expect(world.sends).toEqual([]);
+    expect(world.schedules.at(-1)).toEqual(['email-1', scheduled_at]);
   });
 
   it('answers a repeated request alike, and refuses another one with the same key', async () => {
