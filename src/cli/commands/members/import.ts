@@ -59,11 +59,11 @@ export function addMembersImport(members: Command, context: CliContext): void {
     .addHelpText(
       'after',
       `
-An export of Ghost or listmonk is taken as it is, and a file of \`members export\`. Else columns are member_id, email, name,
-status, labels, newsletters, created_at, unsubscribed and suppressed; only email is needed. Values in a cell are separated
-by semicolons. Without a member_id, the address identifies the member. An import only adds: labels and subscriptions of a
-member stay, and who unsubscribed stays so. A bad line is named and stops no other. An import that was interrupted goes
-on after the last stored line when the same command runs again.
+An export of Ghost or listmonk is taken as it is, with --newsletter, and a file of \`members export\`. Else columns are
+member_id, email, name, status, labels, newsletters, created_at, unsubscribed and suppressed; only email is needed. Values
+in a cell are separated by semicolons. Without a member_id, the address identifies the member. An import only adds: labels
+and subscriptions of a member stay, and who unsubscribed stays so. A bad line is named and stops no other. An import that
+was interrupted goes on after the last stored line when the same command runs again.
 
 Example:
   npm run ops -- members import members.csv --tenant TENANT001 --newsletter weekly --rejects rejects.jsonl`,
@@ -124,7 +124,11 @@ async function importFrom(file: string, given: Import, session: Session): Promis
   const progress = showProgress(session);
   const bytes = createReadStream(file);
   try {
-    const windows = checkedWindows(readRecords(bytes, format, state.line), rules, access);
+    const windows = checkedWindows(
+      readRecords(bytes, format, { after: state.line, newsletter_id: rules.newsletter_id }),
+      rules,
+      access,
+    );
     const store = (window: ImportWindow) => storeWindow(window, rules, access);
     for await (const [{ line, faults, skipped, members }, { created, changed }] of storedInOrder(
       windows,

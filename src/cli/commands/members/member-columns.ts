@@ -4,7 +4,7 @@ import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 
 /** Columns of a file, and how the cells of a line become the fields of a member. Columns that it does not name are left out. */
 export interface MemberColumns {
-  /** Whose export it is; absent: ours. */
+  /** Whose export it is, which knows no newsletter of ours; absent: ours. */
   readonly of?: 'Ghost' | 'listmonk';
   /** Whether a value may have line breaks, such as a note. */
   readonly multiline: boolean;
@@ -14,7 +14,7 @@ export interface MemberColumns {
 
 const OWN_COLUMNS = [...Object.keys(memberEntries), 'created_at', 'unsubscribed', 'suppressed'];
 
-/** Our own columns. Several values in a cell are separated by semicolons; `\;` is one that belongs to a value. */
+/** Our own columns. Several values in a cell are separated by semicolons; `\;` and `\\` belong to a value. */
 const OWN: MemberColumns = {
   multiline: false,
   toFields: (cells) =>
@@ -34,11 +34,14 @@ const OWN_CELLS: Readonly<Record<string, (cell: string) => unknown>> = {
   },
 };
 
+/** Any other backslash stands for itself: people write files, too. */
 function listIn(cell: string): string[] {
-  return cell
-    .split(/(?<!\\);/)
-    .map((one) => plain(one.replaceAll('\\;', ';').trim()))
-    .filter(Boolean);
+  const values = [''];
+  for (const [token] of cell.matchAll(/\\[\\;]|[\s\S]/g)) {
+    if (token === ';') values.push('');
+    else values.push(`${values.pop()}${token.length === 2 ? token.slice(1) : token}`);
+  }
+  return values.map((one) => plain(one.trim())).filter(Boolean);
 }
 
 function split(text: string): readonly [string, string] {
@@ -53,6 +56,11 @@ function plain(cell: string): string {
   return cell.startsWith("'") && /^[=+\-@\t']/.test(cell.slice(1)) ? cell.slice(1) : cell;
 }
 
+/** As Ghost writes it: an apostrophe of the value's own has no other before it. */
+function plainOfGhost(cell: string): string {
+  return cell.startsWith("'") && FORMULA.test(cell.slice(1)) ? cell.slice(1) : cell;
+}
+
 const isTrue = (cell: string | undefined) => /^true$/i.test(cell ?? '');
 
 /** Ghost's export: Settings → Members → Export. Notes, tiers and gifts have no place here. */
@@ -64,13 +72,13 @@ const GHOST: MemberColumns = {
     const status = isTrue(complimentary_plan) ? 'comped' : stripe_customer_id === undefined ? 'free' : 'paid';
     return {
       ...(id !== undefined && { member_id: id }),
-      email,
-      ...(name !== undefined && { name: oneLine(plain(name)) }),
+      ...(email !== undefined && { email: plainOfGhost(email) }),
+      ...(name !== undefined && { name: oneLine(plainOfGhost(name)) }),
       status,
       ...(cells['labels'] !== undefined && {
         labels: cells['labels']
           .split(',')
-          .map((label) => plain(label.trim()))
+          .map((label) => plainOfGhost(label.trim()))
           .filter(Boolean),
       }),
       ...timeOf(created_at),
@@ -157,11 +165,11 @@ export function csvLine(member: ExportedMember): string {
     unsubscribed = {},
     suppressed,
   } = member;
-  const list = (values: readonly string[]) => values.map((value) => safe(value).replaceAll(';', '\\;')).join(';');
+  const list = (values: readonly string[]) => values.map((value) => safe(value).replaceAll(/[\\;]/g, '\\$&')).join(';');
   const cells = [
-    ...[safe(member_id), email, safe(name), status, list(labels), list(newsletters), created_at],
+    ...[safe(member_id), safe(email), safe(name), status, list(labels), list(newsletters), created_at],
     Object.entries(unsubscribed)
-      .map(([newsletter, at]) => `${newsletter}@${at}`)
+      .map(([newsletter, at]) => safe(`${newsletter}@${at}`))
       .join(';'),
     suppressed === undefined ? '' : `${suppressed.reason}@${suppressed.at}`,
   ];

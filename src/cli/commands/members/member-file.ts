@@ -33,14 +33,18 @@ export function formatOf(path: string): FileFormat {
   throw new OperatorError(`${path} must end in .csv or .jsonl, which says how it is read.`, EXIT_USAGE);
 }
 
-/**
- * Reads a file window by window; empty lines are left out.
- * @param after lines up to this number were imported before
- */
+interface ReadRules {
+  /** Lines up to this number were imported before. */
+  readonly after: number;
+  /** All members subscribe to it. */
+  readonly newsletter_id: string | undefined;
+}
+
+/** Reads a file window by window; empty lines are left out. */
 export async function* readRecords(
   bytes: AsyncIterable<Uint8Array>,
   format: FileFormat,
-  after = 0,
+  { after, newsletter_id }: ReadRules,
 ): AsyncGenerator<readonly LineRecord[]> {
   let parser: Parser | undefined = format === 'jsonl' ? { parse: parseJson, multiline: false } : undefined;
   let joiner = createJoiner(false);
@@ -50,7 +54,7 @@ export async function* readRecords(
       if (/[\uFFFD\0]/.test(line.text)) {
         throw new OperatorError('The file is not UTF-8: save it as CSV in UTF-8.', EXIT_USAGE);
       }
-      parser = createCsvParser(line);
+      parser = createCsvParser(line, newsletter_id);
       joiner = createJoiner(parser.multiline);
       continue;
     }
@@ -98,13 +102,18 @@ function jsonOf(text: string): unknown {
 /**
  * Reads the header, and returns what reads the lines below it. Each line of ours is one member: no value has line breaks,
  * so a quote that is not closed spoils its own line only.
- * @throws OperatorError when the header has unknown, repeated or missing columns
+ * @throws OperatorError when the header has unknown, repeated or missing columns, or is of a foreign export and no
+ * newsletter is given
  */
-function createCsvParser(header: Line): Parser {
+function createCsvParser(header: Line, newsletter_id: string | undefined): Parser {
   const delimiter = delimiterOf(header.text);
   const [given = []] = parseAll(header.text, delimiter) ?? [];
   const names = given.map((name) => name.trim().toLowerCase());
   const columns = columnsOf(names);
+  if (columns.of !== undefined && newsletter_id === undefined) {
+    const why = `An export of ${columns.of} does not say from which newsletter a person has unsubscribed`;
+    throw new OperatorError(`${why}, so who did would get mail again: add --newsletter.`, EXIT_USAGE);
+  }
 
   const toRecord = ({ number }: Line, cells: readonly string[]): LineRecord => {
     if (cells.length !== names.length) {

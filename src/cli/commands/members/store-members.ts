@@ -142,6 +142,11 @@ async function readMember(
   try {
     const given = check(lineSchema, record.fields);
     const now = clock().toISOString();
+    if (given.unsubscribed === true && newsletter_id === undefined) {
+      const message =
+        'must name newsletters with times, or the import needs --newsletter: true does not say from which';
+      return { faults: [{ line, column: 'unsubscribed', rule: 'newsletter', message }] };
+    }
     const unsubscribed = unsubscribedOf(given.unsubscribed, newsletter_id, now);
     const named = { newsletters: given.newsletters ?? [], unsubscribed: Object.keys(unsubscribed) };
     const faults = Object.entries(named)
