@@ -2,7 +2,13 @@ import type { Batch } from '../model/batch.ts';
 import type { Call, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore } from '../model/ports.ts';
-import { RECIPIENT_STATES as CODE, type ExclusionReason, LEFT, type RecipientCode } from '../model/recipient-state.ts';
+import {
+  RECIPIENT_STATES as CODE,
+  EXPIRED,
+  type ExclusionReason,
+  LEFT,
+  type RecipientCode,
+} from '../model/recipient-state.ts';
 import { countChunks } from './counts.ts';
 
 /**
@@ -118,6 +124,12 @@ export function expireCall(state: ChunkState, now: string): NextState | undefine
     at: now,
     outcomes: call.entries.map((n) => ({ n, state: 'uncertain' })),
   });
+}
+
+/** Whose address has expired can never be sent to: `expired` is the end. */
+export function expirePending(state: ChunkState): NextState | undefined {
+  const places = placesOf(state.states, CODE.pending);
+  return withEntries(state, new Map(places.map((n) => [n, { code: CODE.failed, reason: EXPIRED, tries: undefined }])));
 }
 
 /** Events show that the provider accepted the recipients: what is uncertain is submitted. */

@@ -32,6 +32,9 @@ export const NO_RECIPIENTS: StateCounts = { pending: 0, submitted: 0, excluded: 
 /** Reason of an uncertain recipient that an operator decided to leave so (resolve --leave). */
 export const LEFT = 'left';
 
+/** Reason of a failed recipient who was not sent to until the address expired (newsletter.recipientDays). */
+export const EXPIRED = 'expired';
+
 const SHOWN_BY_CODE: Readonly<Record<string, ShownState>> = {
   '.': 'pending',
   '>': 'pending',

@@ -119,6 +119,8 @@ export class RecipientReader {
   #opened: Chunk | undefined;
   /** Chunks that can never be read, and why. */
   readonly #unreadable = new Map<number, string>();
+  /** Chunks whose addresses have expired, while their states are kept. */
+  readonly #gone = new Set<number>();
 
   constructor(work: ReadBatch) {
     this.#work = work;
@@ -127,12 +129,18 @@ export class RecipientReader {
   /** The recipients of a chunk; undefined where they can never be read, which holds up no other chunk. */
   async chunk(number: number): Promise<Chunk | undefined> {
     try {
-      return await this.#read(number);
+      const chunk = await this.#read(number);
+      if (chunk === undefined) this.#gone.add(number);
+      return chunk;
     } catch (error) {
       if (!(error instanceof UnreadableChunkError)) throw error;
       this.#unreadable.set(number, error.message);
       return undefined;
     }
+  }
+
+  isGone(chunk: number): boolean {
+    return this.#gone.has(chunk);
   }
 
   isUnreadable(chunk: number): boolean {
@@ -161,7 +169,7 @@ export class RecipientReader {
     return this.#opened;
   }
 
-  async #read(number: number): Promise<Chunk> {
+  async #read(number: number): Promise<Chunk | undefined> {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened?.chunk === number) return opened;
@@ -174,7 +182,7 @@ export class RecipientReader {
       this.#ahead = new Map(found.map((sealed) => [sealed.chunk, sealed]));
     }
     const sealed = this.#ahead.get(number);
-    if (sealed === undefined) throw new UnreadableChunkError(`Chunk ${number} of batch ${batch_id} is missing.`);
+    if (sealed === undefined) return undefined;
     const open = () =>
       sealed.open().catch((error: unknown) => {
         throw error instanceof UnreadableChunkError ? new StopRetrying(error) : error;

@@ -1,5 +1,5 @@
 import { epochMs, isoAfter } from '../../model/time.ts';
-import { claimEntries, expireCall, placesOf } from '../accounting/chunk-changes.ts';
+import { claimEntries, expireCall, expirePending, placesOf } from '../accounting/chunk-changes.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome } from '../model/email-message.ts';
 import type { BulkAnswer, BulkCall } from '../model/provider.ts';
@@ -35,7 +35,11 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     const open = pending.filter((n) => !tried.has(n) && !isGivenUp(state, n, work.batch, limits));
     if (open.length === 0 || work.reader.isUnreadable(key.chunk)) return undefined;
     chunk ??= await work.reader.chunk(key.chunk);
-    if (chunk === undefined) return undefined;
+    if (chunk === undefined) {
+      if (!work.reader.isGone(key.chunk)) return undefined;
+      await expireRecipients(state, work);
+      continue;
+    }
     const excluded = await work.checks.of(chunk, open, work);
     const left = open.filter((n) => !excluded.has(n));
     if (left.length === 0) {
@@ -94,6 +98,15 @@ async function exclude(state: ChunkState, excluded: ReadonlyMap<number, Exclusio
   const next = claimEntries(state, { call_id: '', entries: [], until: '' }, excluded);
   if (next === undefined) return;
   const changed = await work.storage('exclude recipients', () => work.deps.chunks.change(state, next));
+  if (changed !== undefined) work.keep(changed);
+  else await work.reloadState(keyOf(state));
+}
+
+/** An email that rested too long ends all the same: nobody knows the addresses any more, and no retry brings them back. */
+async function expireRecipients(state: ChunkState, work: BatchWork): Promise<void> {
+  const next = expirePending(state);
+  if (next === undefined) return;
+  const changed = await work.storage('end expired recipients', () => work.deps.chunks.change(state, next));
   if (changed !== undefined) work.keep(changed);
   else await work.reloadState(keyOf(state));
 }

@@ -160,6 +160,24 @@ describe('a batch in its slot', () => {
     });
   });
 
+  it('ends recipients whose addresses have expired, and so the email', async () => {
+    const world = await sending(['..', '.s', '..']);
+    await world.tables.batches.put(batchFor([chunkState('s')], { batch_id: '00001', status: 'submitted' }));
+    const deps = world.deps();
+    const readChunks: typeof deps.chunks.readChunks = async (...args) =>
+      (await deps.chunks.readChunks(...args)).filter(({ chunk }) => chunk !== 1);
+    expect(await sendBatch(MESSAGE, { ...deps, chunks: { ...deps.chunks, readChunks } })).toMatchObject({
+      result: 'submitted',
+    });
+    expect(await world.states()).toBe('ssfsss');
+    expect((await world.batches())[0]).toMatchObject({
+      status: 'submitted',
+      counts: { pending: 0, failed: 1, submitted: 5 },
+      failed_by_reason: { expired: 1 },
+    });
+    expect(await world.email()).toMatchObject({ status: 'submitted', failed_recipients: 1 });
+  });
+
   it('takes no more than pacing grants in one call', async () => {
     const world = await sending(['....']);
     world.reserve = (count) => ({ granted: Math.min(3, count) });
