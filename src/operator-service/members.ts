@@ -2,6 +2,7 @@ import { createMemberStore } from '../adapters/dynamodb/newsletter/member-store.
 import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createMemberSealing } from '../adapters/recipient/member-sealing.ts';
 import { Problem } from '../core/model/problem.ts';
+import type { SenderAction } from '../core/newsletter/model/ports.ts';
 import { senderEntry } from '../core/newsletter/model/senders.ts';
 import { invalid } from '../http/check.ts';
 import type { Decide } from './audit.ts';
@@ -103,9 +104,9 @@ export function listSenders(tenant: string, { dynamodb, deployment }: SenderDeps
   return createNewsletterStore(dynamodb, deployment.tables.newsletters).senders(tenant);
 }
 
-/** @throws Problem invalid-request for what is neither an address nor `*@domain` */
+/** @throws Problem invalid-request for what is neither an address nor `*@domain`; conflict for the last one */
 export async function decideSender(
-  asked: { readonly tenant: string; readonly sender: string; readonly action: 'allow' | 'revoke' },
+  asked: { readonly tenant: string; readonly sender: string; readonly action: SenderAction },
   { dynamodb, deployment }: SenderDeps,
   decide: Decide,
 ): Promise<readonly string[]> {
@@ -117,8 +118,13 @@ export async function decideSender(
   }
   const store = createNewsletterStore(dynamodb, deployment.tables.newsletters);
   // An address of the tenant's own, as which it writes to everybody: the log may name it.
-  const { answer } = await decide({ what: `sender.${action}`, on: [tenant, sender] }, async () => {
+  const what = action === 'allow' ? 'sender.allow' : 'sender.revoke';
+  const { answer } = await decide({ what, on: [tenant, sender] }, async () => {
     const senders = await store.changeSenders(tenant, action, sender);
+    if (senders === undefined) {
+      const why = `${sender} is the last sender of ${tenant}: without one it may write as those of the stage`;
+      throw new Problem('conflict', `${why}. Allow another first, or add --back-to-stage.`);
+    }
     return { answer: senders, result: { changed: 1 } };
   });
   return answer;

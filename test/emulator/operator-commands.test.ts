@@ -111,7 +111,7 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       'members unsuppress': { args: () => ['members', 'unsuppress', 'ann', ...tenant] },
       'senders allow': { args: () => ['senders', 'allow', '*@your-domain.example', ...tenant] },
       'senders list': { args: () => ['senders', 'list', ...tenant] },
-      'senders revoke': { args: () => ['senders', 'revoke', '*@your-domain.example', ...tenant] },
+      'senders revoke': { args: () => ['senders', 'revoke', '*@your-domain.example', '--back-to-stage', ...tenant] },
       'emails send': { args: () => ['emails', 'send', post, ...tenant, ...publication] },
       'emails list': {
         args: async () => {

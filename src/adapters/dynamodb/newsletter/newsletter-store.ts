@@ -1,4 +1,10 @@
-import { type DynamoDBClient, GetItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  paginateQuery,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
@@ -25,16 +31,21 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
     },
 
     async changeSenders(tenant_id, action, sender) {
-      const { Attributes } = await client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: sendersKey(tenant_id),
-          UpdateExpression: `${action === 'allow' ? 'ADD' : 'DELETE'} senders :senders`,
-          ExpressionAttributeValues: { ':senders': { SS: [sender] } },
-          ReturnValues: 'ALL_NEW',
-        }),
-      );
-      return toSenders(Attributes);
+      const command = new UpdateItemCommand({
+        TableName: table,
+        Key: sendersKey(tenant_id),
+        UpdateExpression: `${action === 'allow' ? 'ADD' : 'DELETE'} senders :senders`,
+        // A set that is equal to it has no other entry.
+        ...(action === 'revoke' && { ConditionExpression: 'attribute_not_exists(senders) OR senders <> :senders' }),
+        ExpressionAttributeValues: { ':senders': { SS: [sender] } },
+        ReturnValues: 'ALL_NEW',
+      });
+      try {
+        return toSenders((await client.send(command)).Attributes);
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return undefined;
+        throw error;
+      }
     },
 
     async put({ tenant_id, newsletter_id, created_at, ...rest }) {

@@ -149,6 +149,7 @@ export function addNewslettersShow(newsletters: Command, context: CliContext): v
 
 interface SenderOptions {
   readonly tenant: string;
+  readonly backToStage?: boolean;
 }
 
 /** As whom the newsletters of a tenant may be sent. */
@@ -167,7 +168,7 @@ export function addSenders(program: Command, context: CliContext): void {
     senders,
     context,
     'revoke',
-    'let a tenant write as an address no more; mailings that are published go on',
+    'let a tenant write as an address no more, while it has another; mailings that are published go on',
   );
   const list = senders
     .command('list')
@@ -185,8 +186,9 @@ function addDecision(senders: Command, context: CliContext, action: 'allow' | 'r
     .requiredOption('--tenant <ID>', 'the tenant', parseId)
     .description(description)
     .addHelpText('after', `\nExample:\n  npm run ops -- senders ${action} '*@example.com' --tenant TENANT001`);
-  onDeployment<SenderOptions>(command, context, async (session, { tenant }, [sender = '']) => {
-    const asked = { tenant, sender, action } as const;
+  if (action === 'revoke') command.option('--back-to-stage', 'revoke the last one, too: then those of the stage count');
+  onDeployment<SenderOptions>(command, context, async (session, { tenant, backToStage }, [sender = '']) => {
+    const asked = { tenant, sender, action: backToStage === true ? 'back-to-stage' : action } as const;
     const left = await decideSender(asked, session, session.decide).catch((error: unknown) =>
       faultInOptions(error, { sender: 'SENDER' }),
     );
