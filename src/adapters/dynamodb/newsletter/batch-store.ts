@@ -44,12 +44,16 @@ export function createBatchStore(client: DynamoDBClient, table: string, clock: C
     },
 
     async list(email_id) {
-      const excluded = read(email_id, EXCLUDED_BATCH);
-      const found: Batch[] = [];
-      for await (const { Items = [] } of paginateQuery({ client }, numbered(email_id, '0'))) {
-        found.push(...Items.map(toBatch));
-      }
-      return [...found, ...((await excluded) ? [await excluded] : [])].filter((batch) => batch !== undefined);
+      const inOrder = async () => {
+        const found: Batch[] = [];
+        for await (const { Items = [] } of paginateQuery({ client }, numbered(email_id, '0'))) {
+          found.push(...Items.map(toBatch));
+        }
+        return found;
+      };
+      // Awaited together: a read that is refused while the query is under way would otherwise end the process.
+      const [found, excluded] = await Promise.all([inOrder(), read(email_id, EXCLUDED_BATCH)]);
+      return excluded === undefined ? found : [...found, excluded];
     },
 
     async from(email_id, batch_id, limit) {
