@@ -17,6 +17,8 @@ import { type Loopback, replying, startLoopback } from '../support/loopback.ts';
 interface Attempt {
   /** Arguments of `npm run ops`. */
   readonly args: () => Promise<readonly string[]> | readonly string[];
+  /** What it reads from standard input. */
+  readonly input?: string;
   /** Part of a refusal that has nothing to do with rights, where the command cannot be done here. */
   readonly refused?: string;
 }
@@ -91,7 +93,6 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       replay: { args: () => ['replay', '--channel', 'webhook', '--error-type', 'AUTH_FAILED', '--yes'] },
       reconcile: { args: () => ['reconcile', '--dry-run'] },
       verify: { args: () => ['verify', '--letters'] },
-      forget: { args: () => ['forget', '--recipient', '-', ...tenant], refused: 'stdin is empty' },
       'outcomes resend': {
         args: () => ['outcomes', 'resend', '--from', '1d', '--to', '1h'],
         refused: 'tells no outcomes',
@@ -106,13 +107,29 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       'keys rotate': { args: async () => ['keys', 'rotate', await key()] },
       'keys revoke': { args: () => ['keys', 'revoke', key_id] },
       'members import': { args: () => ['members', 'import', members, ...tenant, ...publication] },
+      'members export': { args: () => ['members', 'export', join(files, 'export.csv'), ...tenant] },
       'members show': { args: () => ['members', 'show', '--email', 'ann@your-domain.example', ...tenant] },
       'members suppress': { args: () => ['members', 'suppress', 'ann', ...tenant] },
       'members unsuppress': { args: () => ['members', 'unsuppress', 'ann', ...tenant] },
+      'newsletters create': {
+        args: () => [
+          'newsletters',
+          'create',
+          'monthly',
+          ...tenant,
+          '--name',
+          'Monthly',
+          '--from',
+          'weekly@example.com',
+        ],
+      },
+      'newsletters list': { args: () => ['newsletters', 'list', ...tenant] },
+      'newsletters show': { args: () => ['newsletters', 'show', 'monthly', ...tenant] },
       'senders allow': { args: () => ['senders', 'allow', '*@your-domain.example', ...tenant] },
       'senders list': { args: () => ['senders', 'list', ...tenant] },
       'senders revoke': { args: () => ['senders', 'revoke', '*@your-domain.example', '--back-to-stage', ...tenant] },
       'emails send': { args: () => ['emails', 'send', post, ...tenant, ...publication] },
+      'emails test': { args: () => ['emails', 'test', post, ...tenant, ...publication, '--to', 'me@example.com'] },
       'emails list': {
         args: async () => {
           const [sent] = await json('emails', 'list', ...tenant);
@@ -128,9 +145,11 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       'emails recipients': { args: () => ['emails', 'recipients', email_id, '--addresses'] },
       'emails resolve': { args: () => ['emails', 'resolve', email_id, '--leave'] },
       'emails retry': { args: () => ['emails', 'retry', email_id], refused: 'cannot be retried' },
+      'emails replace': { args: () => ['emails', 'replace', scheduled_id, post] },
       'emails pause': { args: () => ['emails', 'pause', scheduled_id] },
       'emails resume': { args: () => ['emails', 'resume', scheduled_id] },
       'emails cancel': { args: () => ['emails', 'cancel', scheduled_id] },
+      forget: { args: () => ['forget', '--recipient', '-', ...tenant], input: 'ann@your-domain.example' },
     };
 
     it('are tried with every command', () => {
@@ -139,10 +158,10 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       expect(Object.keys(ATTEMPTS).sort()).toEqual(commands.sort());
     });
 
-    it.each(Object.entries(ATTEMPTS))('may do `%s`', async (command, { args, refused }) => {
+    it.each(Object.entries(ATTEMPTS))('may do `%s`', async (command, { args, input, refused }) => {
       const line = await args();
       const user = await createUser(stack, command.replaceAll(' ', '-'), documentedRights(command, outputs));
-      const run = stack.npm('ops', line, user);
+      const run = stack.npm('ops', line, user, input);
       if (refused === undefined) await run;
       else await expect(run).rejects.toThrow(refused);
     });

@@ -42,7 +42,7 @@ export interface DeployedStack {
   /** The standard output of an AWS CLI command. */
   aws(args: readonly string[], as?: Credentials): Promise<string>;
   /** The standard output of an npm script. */
-  npm(script: string, args: readonly string[], as?: Credentials): Promise<string>;
+  npm(script: string, args: readonly string[], as?: Credentials, input?: string): Promise<string>;
   row(log_id: string): Promise<Readonly<Record<string, unknown>> | undefined>;
   api(request: ApiRequest): Promise<ApiAnswer>;
   /** The routes of the console, as its page calls them. */
@@ -120,7 +120,8 @@ export function stackOn(emulator: Ministack): DeployedStack {
     // Without the option, a few of SQS's commands go to AWS, whatever endpoint the environment names.
     aws: (args, as) =>
       outputOf('aws', ['--output', 'json', '--endpoint-url', emulator.endpoint, ...args], emulator.environment(as)),
-    npm: (script, args, as) => outputOf('npm', ['run', '--silent', script, '--', ...args], emulator.environment(as)),
+    npm: (script, args, as, input) =>
+      outputOf('npm', ['run', '--silent', script, '--', ...args], emulator.environment(as), input),
     async row(log_id) {
       const { NotificationLogTable } = await stack.outputs();
       const { Item } = await dynamodb.send(

@@ -68,13 +68,13 @@ const ROWS: readonly ResourceRow[] = [
     ],
   },
   {
-    documented: 'for `send` also the table in `NewslettersTable`',
-    commands: /^emails send/,
-    actions: /^dynamodb:/,
+    documented: 'for `GetItem` of `send`, `test` and `replace` also the table in `NewslettersTable`',
+    commands: /^emails (send|test|replace)/,
+    actions: /:GetItem$/,
     resources: ({ NewslettersTable }) => [tableOf(NewslettersTable)],
   },
   {
-    documented: 'for `GetItem` of `status` PipelineState',
+    documented: 'of `status` PipelineState',
     commands: /^emails status/,
     actions: /:GetItem$/,
     resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
@@ -86,6 +86,12 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ DataKeysTable }) => [tableOf(DataKeysTable)],
   },
   {
+    documented: 'the other `dynamodb:…` of `newsletters` and `senders`',
+    commands: /^(newsletters|senders)/,
+    actions: /^dynamodb:(?!PutItem)/,
+    resources: ({ NewslettersTable }) => [tableOf(NewslettersTable)],
+  },
+  {
     documented: '`sqs:SendMessage` of `emails`',
     commands: /^emails/,
     actions: /^sqs:/,
@@ -93,7 +99,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: '`dynamodb:Query`',
-    commands: /^(?!audit|keys|members|emails)/,
+    commands: /^(?!audit|keys|members|newsletters|senders|emails)/,
     actions: /:Query$/,
     resources: ({ NotificationLogTable }) => [indexesOf(NotificationLogTable)],
   },
@@ -160,7 +166,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: 'the other `dynamodb:…`',
-    commands: /^(?!audit|keys|members|emails)/,
+    commands: /^(?!audit|keys|members|newsletters|senders|emails)/,
     actions: /^dynamodb:(?!Query)/,
     resources: ({ NotificationLogTable }) => [tableOf(NotificationLogTable)],
   },
@@ -212,8 +218,12 @@ function besides(command: string, actions: readonly string[], { DataKey = '', ..
       : []),
     ...(command === 'members import' ? [{ actions: ['kms:GenerateDataKey'], resources: [RecipientKey] }] : []),
     ...(command === 'emails recipients' ? [{ actions: ['kms:Decrypt'], resources: [RecipientKey] }] : []),
-    ...(command === 'emails send'
+    ...(/^emails (send|test|replace)$/.test(command)
       ? [{ actions: ['ses:GetEmailIdentity'], resources: [`arn:aws:ses:us-east-1:${ACCOUNT}:identity/*`] }]
+      : []),
+    // To send a mail is authorized by the emulator without identity, configuration set and template.
+    ...(command === 'emails test'
+      ? [{ actions: ['ses:SendBulkEmail', 'ses:SendBulkTemplatedEmail'], resources: ['*'] }]
       : []),
   ];
 }
