@@ -99,7 +99,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: '`dynamodb:Query`',
-    commands: /^(?!audit|keys|members|newsletters|senders|emails)/,
+    commands: /^(?!audit|keys|members|newsletters|senders|emails|outcomes)/,
     actions: /:Query$/,
     resources: ({ NotificationLogTable }) => [indexesOf(NotificationLogTable)],
   },
@@ -143,6 +143,25 @@ const ROWS: readonly ResourceRow[] = [
     ],
   },
   {
+    documented: '`dynamodb:Scan` of `outcomes resend`',
+    commands: /^outcomes/,
+    actions: /:Scan$/,
+    resources: ({ NotificationLogTable, EmailsTable, MembersTable }) =>
+      [NotificationLogTable, EmailsTable, MembersTable].map(tableOf),
+  },
+  {
+    documented: '`dynamodb:Query` of `outcomes resend`',
+    commands: /^outcomes/,
+    actions: /:Query$/,
+    resources: ({ PipelineStateTable, MembersTable }) => [PipelineStateTable, MembersTable].map(tableOf),
+  },
+  {
+    documented: '`events:PutEvents`',
+    commands: /^outcomes/,
+    actions: /^events:/,
+    resources: ({ OutcomesBus }) => [`arn:aws:events:us-east-1:${ACCOUNT}:event-bus/${OutcomesBus}`],
+  },
+  {
     documented: '`dynamodb:Query` of `verify`',
     commands: /^verify/,
     actions: /:Query$/,
@@ -166,7 +185,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: 'the other `dynamodb:…`',
-    commands: /^(?!audit|keys|members|newsletters|senders|emails)/,
+    commands: /^(?!audit|keys|members|newsletters|senders|emails|outcomes)/,
     actions: /^dynamodb:(?!Query)/,
     resources: ({ NotificationLogTable }) => [tableOf(NotificationLogTable)],
   },
