@@ -39,9 +39,14 @@ const FROM_API = { created_by: 'intake-api' };
 /** By the kind of edit: what it changes beside the recipient and the body, which one that corrects them changes alone. */
 const SPOILED: Readonly<Record<Exclude<Edit, 'recipient'>, (row: promises.Stored) => promises.Stored>> = {
   limit: () => ({ max_retry_count: 'many' }),
-  minute: ({ work_at }) => ({ work_at: `${promises.textOf(work_at).slice(0, 16)}Z` }),
-  decimals: ({ work_at }) => ({ work_at: promises.textOf(work_at).replace('Z', '0000000Z') }),
+  minute: (row) => ofTime(row, (time) => `${time.slice(0, 16)}Z`),
+  decimals: (row) => ofTime(row, (time) => time.replace('Z', '0000000Z')),
 };
+
+/** A row that has left the work index has no time there to spoil. */
+function ofTime({ work_at }: promises.Stored, spoilt: (time: string) => string): promises.Stored {
+  return typeof work_at === 'string' ? { work_at: spoilt(work_at) } : {};
+}
 
 export function edit(ground: Ground, log_id: string, how: Edit): void {
   const was = ground.tables.log.get(log_id) ?? {};
@@ -63,10 +68,13 @@ export function remove(ground: Ground, log_id: string): void {
 
 /** A message that is not of its row's tenant. */
 export function forge(ground: Ground, log_id: string): void {
-  const { channel, priority, work_at } = ground.tables.row(log_id) ?? {};
+  const { channel, priority, work_at = '' } = ground.tables.row(log_id) ?? {};
   if (channel === undefined || priority === undefined) return;
   const routing = { version: 1, log_id, tenant_id: 'tenant-2', channel, priority } as const;
-  ground.send({ ...routing, due: work_at ?? new Date(START_MS).toISOString(), run_id: 'sweep-forged' }, 0);
+  ground.send(
+    { ...routing, due: /\.\d{3}Z$/.test(work_at) ? work_at : new Date(START_MS).toISOString(), run_id: 'sweep-forged' },
+    0,
+  );
 }
 
 export function put(ground: Ground, row: promises.Stored): void {

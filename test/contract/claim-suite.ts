@@ -99,6 +99,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
 
   it.each([
     ['is held', () => new Date(Date.now() + 60_000).toISOString(), false],
+    ['is held by a worker whose clock is 5 s ahead', () => new Date(Date.now() + 70_000).toISOString(), false],
     ['ended just now by a clock that may be wrong', () => new Date().toISOString(), false],
     ['has expired', () => T0.toISOString(), true],
   ])('sets a malformed entry aside only where no worker may still settle it: its claim %s', async (_, until, aside) => {

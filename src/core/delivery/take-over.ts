@@ -148,10 +148,10 @@ export async function leaveIndex(
   return (await deps.rows.change(row, change)) ? { why } : 'changed';
 }
 
-/** Milliseconds until the holder of a claim can settle no more, by whichever clock. A claim of ours lasts no longer. */
+/** Milliseconds until the holder of a claim can settle no more, by whichever clock. No claim of ours lasts twice as long. */
 export function heldMs({ send_status, claim_until = '' }: NotificationRow, now: Date, claim_ms: number): number {
   const left = send_status === 'SENDING' ? epochMs(claim_until) + CLOCK_ERROR_MS - now.getTime() : 0;
-  return left <= claim_ms + 2 * CLOCK_ERROR_MS ? left : 0;
+  return left <= 2 * claim_ms ? left : 0;
 }
 
 /** Of records that no message's run wrote. */

@@ -164,9 +164,12 @@ function planEnded(
   return { do: 'history', set: known ? { expires_at, ...host.set } : { ...history }, ...moved, remove };
 }
 
-/** A malformed row must not stay in the work index, and a writer's own time there would make it look like ours. */
+/**
+ * A malformed row must not stay in the work index, and a writer's own time there would make it look like ours. A bounce
+ * that was to end it (`give_up`) may be of the recipient that its writer corrects next.
+ */
 function keysOf(row: ForeignRow): string[] {
-  return ['work_queue', 'work_at'].filter((key) => row[key] !== undefined);
+  return ['work_queue', 'work_at', 'give_up'].filter((key) => row[key] !== undefined);
 }
 
 /**

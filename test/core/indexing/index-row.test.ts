@@ -534,6 +534,23 @@ describe('a row that another writer left SENDING', () => {
   });
 });
 
+describe('a row in the work index that its writer has spoilt', () => {
+  const due = { ...dueRow(), max_retry_count: 'many' };
+
+  it('is set aside, and keeps nothing that would give up the corrected one', () => {
+    const remove = ['work_queue', 'work_at', 'give_up'];
+    expect(index({ ...due, give_up: 'INVALID_RECIPIENT' })).toMatchObject({ do: 'set_aside', remove });
+  });
+
+  it('stays while it is sent, where a sweep meets it', () => {
+    const sending = { ...due, send_status: 'SENDING' };
+    expect(index(sending)).toEqual({ do: 'ignore' });
+    const place = { work_queue: workQueueOf('due', due.priority, due.log_id), work_at: T0.toISOString() };
+    for (const spoilt of [{ work_queue: 'nowhere' }, { work_at: 'soon' }])
+      expect(index({ ...sending, ...spoilt })).toEqual({ do: 'index', set: place, remove: [] });
+  });
+});
+
 describe('a malformed row', () => {
   it.each([
     ['notification_type', { notification_type: 'FAX' }, 'chk_notification_log_type'],
