@@ -122,12 +122,13 @@ export class ReceiverPacer {
     this.#busyUntil(key, Math.max(now, ...group.map((ask) => slots.get(ask)?.at ?? 0)) + allowed);
   }
 
-  /** Whether nobody reserves for the receiver now: it took all that it was sent lately. */
+  /** Whether it is known that nobody reserves for the receiver now: it took all that it was sent lately. */
   async #isIdle(key: string): Promise<boolean> {
     const { view, viewed_at } = this.#of(key);
     const isFresh = view !== undefined && this.#clock.now() - viewed_at < VIEW_MS;
-    const known = isFresh ? view : ((await this.#orAlone(() => this.#read(key))) ?? {});
-    return USED_UNTIL.every((name) => (numberIn(known, name) ?? 0) <= this.#clock.now());
+    const known = isFresh ? view : await this.#orAlone(() => this.#read(key));
+    // Others may use what cannot be read.
+    return known !== undefined && USED_UNTIL.every((name) => (numberIn(known, name) ?? 0) <= this.#clock.now());
   }
 
   /** The slots that were given before stay, unless the receiver has refused since, or what is more urgent took them. */

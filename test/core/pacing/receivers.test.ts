@@ -320,3 +320,16 @@ it('a worker whose storage fails takes its part of the rate alone, and sends wha
   await worker.reserve([{ ...ask }]);
   expect(calls).toBe(1);
 });
+
+it('a worker whose storage fails takes no more than its part, either, where its messages come one by one', async () => {
+  let now = START.getTime();
+  const broken = () => Promise.reject(new Error('throttled'));
+  const worker = receiversAt(() => new Date(now), { store: { read: broken, change: broken }, workers: 10 });
+  let sent = 0;
+  for (const end = now + 60_000; now < end; now += 1_100) {
+    const [answer] = await worker.reserve([{ key: 'C1', per_second: 1, lane: 'standard' }]);
+    if (answer?.slots.some((at) => at <= now)) sent += 1;
+  }
+  expect(sent).toBeLessThanOrEqual(7);
+  expect(sent).toBeGreaterThan(0);
+});
