@@ -93,15 +93,6 @@ export function recordOfCrash(
   return recordOf({ row, ...originOf(ending), run_id, started: now, ended: now, result, verdict });
 }
 
-/** What the record says of an attempt that crashed after another one had arrived: it was given up for no reason. */
-export function crashedAfterArrival(now: Date) {
-  const next_retry_at = now.toISOString();
-  return {
-    verdict: { status: 'RETRY', error_type: 'UNKNOWN', next_retry_at, counted: true },
-    remark: 'the provider may or may not have taken the message, and an attempt before it had arrived',
-  } as const;
-}
-
 function traceOfRecord(row: NotificationRow, attempt: number): Pick<RetryRecord, 'traceparent'> {
   const trace = traceOf(row, attempt);
   return trace === undefined ? {} : { traceparent: trace.traceparent };

@@ -1,7 +1,8 @@
 import { createForgetStore } from '../../adapters/dynamodb/operator/forget-store.ts';
 import { mailbox } from '../../adapters/email/address.ts';
 import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
-import { type ForgetRun, type ForgetState, forget } from '../../core/forget/run-forget.ts';
+import type { ForgetState } from '../../core/forget/forget-state.ts';
+import { type ForgetRun, forget } from '../../core/forget/run-forget.ts';
 import { newRunId } from '../../core/model/queue-message.ts';
 import type { Decide } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';

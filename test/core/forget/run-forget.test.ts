@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { type ForgetState, forget, newForget } from '../../../src/core/forget/run-forget.ts';
+import { type ForgetState, newForget } from '../../../src/core/forget/forget-state.ts';
+import { forget } from '../../../src/core/forget/run-forget.ts';
 import { at, CONTENT, dueRow, T0 } from '../../support/rows.ts';
 
 const nothing = async () => ({ items: [], read_units: 0 });

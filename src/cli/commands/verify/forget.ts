@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
-import { type ForgetState, newForget } from '../../../core/forget/run-forget.ts';
+import { type ForgetState, newForget } from '../../../core/forget/forget-state.ts';
 import { forgetRecipient, REMAINS, recipientOf } from '../../../operator-service/scans/forget.ts';
 import { VERIFY_RATE } from '../../../operator-service/scans/verify.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
