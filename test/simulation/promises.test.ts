@@ -125,7 +125,7 @@ describe('a record', () => {
 });
 
 describe('the end', () => {
-  const DONE = { log_id: 'n1', send_status: 'SUCCESS', last_attempt: 1 };
+  const DONE = { log_id: 'n1', send_status: 'SUCCESS', last_attempt: 1, work_at: at(0) };
   const REFUSED = { records: [{ ...RECORD, retry_status: 'FAILED' }] };
   const judge = (row: object, more: Partial<ends.End> = {}) =>
     ends.ended(accepted(), { rows: [{ ...DONE, ...row }], records: [RECORD], letters: [], ...more });
@@ -138,6 +138,7 @@ describe('the end', () => {
     [{ record_due: '{}' }, {}, ['6: it owes its record at the end']],
     [{ recipient_address: 'n1@example.com' }, {}, ['14: content is left in the clear']],
     [{ last_attempt: 2 }, {}, ['6: attempt 2 has no record']],
+    [{ attempts_left: -1 }, {}, ['4: more attempts than its limit allows']],
     [
       { send_status: 'FAILED', failure_reason: 'AUTH_FAILED', work_queue: 'dead#info#0' },
       REFUSED,

@@ -132,7 +132,7 @@ function shown(value: unknown): string {
  * By what the row says alone: an integration, or yesterday's configuration, may have allowed other limits than today's.
  * A row that was never taken in counts as its writer likes.
  */
-function attemptFaults(row: Stored): string[] {
+export function attemptFaults(row: Stored): string[] {
   const { send_attempts, attempts_left, max_retry_count, last_attempt } = row;
   if (isAbsent(attempts_left)) return [];
   const overOwn = !isAbsent(max_retry_count) && Number(send_attempts) > Number(max_retry_count) + 1;
