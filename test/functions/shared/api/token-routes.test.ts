@@ -157,6 +157,20 @@ describe('a token to send', () => {
     expect((await world.post(token, 'k1', { ...EMAIL, body: 'Another text' })).status).toBe(409);
   });
 
+  it('repeats what a page stored under its key before pages had keys of their own, for 72 hours', async () => {
+    const { tokenFor, key } = await producer();
+    // As it was: a page's request lay where those of servers lie.
+    const first = await world.post(key, 'k1', EMAIL);
+    const again = await world.post(await tokenFor({ send: true }), 'k1', EMAIL);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+
+    world.pass(72 * 3_600_000);
+    const later = await world.post(await tokenFor({ send: true }), 'k1', EMAIL);
+    expect(later.headers.get('idempotent-replayed')).toBeNull();
+    expect((await world.post(key, 'k1', { ...EMAIL, body: 'Another text' })).status).toBe(202);
+  });
+
   it.each([
     [{ channel: 'email' }, EMAIL, 202],
     [{ channel: 'slack' }, EMAIL, 403],
