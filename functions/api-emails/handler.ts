@@ -7,6 +7,7 @@ import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/ne
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
@@ -35,13 +36,13 @@ function bind() {
   const shared = bindNewsletter(env, client, observability);
   const { clock } = shared;
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
+  const members = createMemberStore(client, env.MEMBERS_TABLE, clock);
+  const sealing = createMemberSealing(sealer, hashKey);
   const budgets = createPacingStore(client, env.PIPELINE_STATE_TABLE);
   const deps: EmailRouteDeps & ApiDeps = {
     ...shared,
-    candidates: createCandidateReader(
-      createMemberStore(client, env.MEMBERS_TABLE, clock),
-      createMemberSealing(sealer, hashKey),
-    ),
+    candidates: createCandidateReader(members, sealing),
+    exclusions: createLateExclusions(members, sealing),
     parts: partsOnFirstEmail(),
     dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),

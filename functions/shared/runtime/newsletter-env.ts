@@ -57,6 +57,8 @@ export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob
   /** Test mails are sent with it, too. Their tags name no batch, so their events count for nobody. */
   NEWSLETTER_CONFIGURATION_SET: name,
   RECIPIENT_KEY_ARN: optionalName,
+  /** Finds whether an address of a test is suppressed. */
+  RECIPIENT_HASH_SECRET: optionalName,
 });
 
 export const newsletterClockEnv = /* @__PURE__ */ environment(localOnly, newsletterJob);

@@ -4,7 +4,7 @@ import type { ApiEmailsEnv } from '../../../functions/shared/runtime/newsletter-
 import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
-import { allow, countRequests, openRecipients, useBudgets, useTableKey } from '../function/permissions.ts';
+import { allow, countRequests, openRecipients, readSecrets, useBudgets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { jobEnvironment, sendMessages } from '../newsletter/job-access.ts';
 import { allowBulk, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
@@ -34,6 +34,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterApiProps): 
       SCHEDULE_TARGET_ARN: newsletterQueues.prepare.queueArn,
       NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
       RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+      RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
     } satisfies ApiEmailsEnv,
     permissions: [
       allow(
@@ -43,11 +44,13 @@ export function emailsApiFunction(scope: Construct, props: NewsletterApiProps): 
       allow(['dynamodb:Query'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
       allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
       allow(['dynamodb:GetItem'], [newsletters.tableArn]),
-      allow(['dynamodb:Query'], [members.tableArn]),
+      allow(['dynamodb:Query', 'dynamodb:BatchGetItem'], [members.tableArn]),
       countRequests(tables.pipelineState),
       useBudgets(tables.pipelineState),
       useTableKey(encryption.dataKey),
       ...openRecipients(encryption, tables, SEALED.members),
+      readSecrets(encryption),
+      allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
       ...sendMessages(newsletterQueues),
       allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], [schedules]),
       allow(['iam:PassRole'], [newsletterQueues.scheduleRole.roleArn]),

@@ -33,6 +33,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
+import { createLateExclusions } from '../../../src/core/newsletter/sending/exclusion-checks.ts';
 import { serve } from '../../../src/http/loopback-server.ts';
 import { createHttpApi } from '../../../src/local/emulator/http-api/http-api.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
@@ -303,6 +304,10 @@ function emailRouteDeps({
     renderings: createRenderings(),
     parts: createPartSegments(),
     candidates: createCandidateReader(
+      createMemberStore(client, tables.members, clock),
+      createMemberSealing(sealer, hashKey),
+    ),
+    exclusions: createLateExclusions(
       createMemberStore(client, tables.members, clock),
       createMemberSealing(sealer, hashKey),
     ),

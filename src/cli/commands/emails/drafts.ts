@@ -9,6 +9,7 @@ import { createBulkProvider } from '../../../adapters/ses-v2/bulk-provider.ts';
 import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import { newEmail, type Publication, replaceEmail } from '../../../core/newsletter/lifecycle/publish.ts';
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
+import { createLateExclusions } from '../../../core/newsletter/sending/exclusion-checks.ts';
 import { sendTestMail, type TestMailResult } from '../../../core/newsletter/sending/test-mail.ts';
 import { type EmailAccess, emailAccess, requireEmail } from '../../../operator-service/emails.ts';
 import { memberAccess } from '../../../operator-service/members.ts';
@@ -101,8 +102,13 @@ async function test(session: Session, post: string, { to, tenant, newsletter }: 
     client: new SESv2Client({ ...clients.ses, maxAttempts: 1 }),
     configurationSet: set,
   });
+  const { members, sealing } = memberAccess(session);
+  const exclusions = createLateExclusions(members, sealing);
   const { answer } = await session.decide({ what: 'email.test', on: [email.email_id] }, async () => {
-    const results = await sendTestMail({ email, content, to }, { provider, renderings: createRenderings() });
+    const results = await sendTestMail(
+      { email, content, to },
+      { provider, renderings: createRenderings(), exclusions },
+    );
     return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
   });
   printResult(session, { results: answer }, () =>

@@ -42,7 +42,7 @@ export interface LateExclusions {
   /** For each recipient, in order, why it must not get the mail any more. */
   check(
     email: Pick<Email, 'tenant_id' | 'newsletter_id'>,
-    recipients: readonly Recipient[],
+    recipients: readonly Pick<Recipient, 'member_email'>[],
   ): Promise<readonly (ExclusionReason | undefined)[]>;
 }
 

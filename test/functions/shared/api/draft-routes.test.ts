@@ -136,6 +136,26 @@ describe('a test of what is not published', () => {
   });
 });
 
+describe('a test to an address that is suppressed', () => {
+  it('is not mailed, and says so in its place', async () => {
+    await giveMembers();
+    const hash = (await world.members.find(tenant_id, ['a'])).members[0]?.email_hash ?? '';
+    await world.members.suppress(tenant_id, hash, { reason: 'complained', at: world.now().toISOString() });
+    const test = (to: readonly string[]) => world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });
+    const { body } = await test(['ANN@example.com', 'ben@example.com', 'refused@example.com']);
+    expect(body.results).toMatchObject([
+      { index: 0, accepted: false, reason: 'suppressed' },
+      { index: 1, accepted: true, message_id: 'message-ben@example.com' },
+      { index: 2, accepted: false, reason: 'message_rejected' },
+    ]);
+    expect(world.emails.calls.map(({ entries }) => entries.map(({ to }) => to))).toEqual([
+      ['ben@example.com', 'refused@example.com'],
+    ]);
+    expect((await test(['ann@example.com'])).body.results).toMatchObject([{ accepted: false, reason: 'suppressed' }]);
+    expect(world.emails.calls).toHaveLength(1);
+  });
+});
+
 describe('an email that has not started', () => {
   const replace = (email_id: string, body: unknown, by = key) =>
     world.call('PUT', `/v1/emails/${email_id}`, { key: by, body });
