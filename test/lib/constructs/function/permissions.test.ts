@@ -387,7 +387,7 @@ describe('the key that wraps data keys', () => {
       'kms:EncryptionContext:purpose': /Newsletter|Function|EmailsRole|Unsubscribe/.test(role) ? 'member' : 'recipient',
     },
   });
-  const WITHOUT_SECRETS = ['PrepareFunctionRole', 'EmailsRole'];
+  const WITHOUT_SECRETS = ['PrepareFunctionRole'];
   const bySecretsManager = {
     Action: 'kms:Decrypt',
     Condition: { StringEquals: { 'kms:ViaService': expect.objectContaining({ 'Fn::Join': expect.anything() }) } },
