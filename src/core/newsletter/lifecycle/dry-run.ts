@@ -1,3 +1,4 @@
+import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { mergeUses, missingFields } from '../model/merge-fields.ts';
@@ -146,6 +147,14 @@ export async function requestDryRun(publication: Publication, deps: RequestDryRu
     members <= MOST_MEMBERS && deps.clock().getTime() - started.getTime() < MOST_MS;
   const part = await dryRun(publication, deps, goesOn);
   if ('result' in part) return { ...kept, progress: NOTHING, result: part.result };
+  const earlier = await deps.dry_runs.read(email_id);
+  if (earlier?.publication !== undefined) {
+    if (earlier.publication.request_hash === publication.request_hash) return earlier;
+    throw new Problem(
+      'idempotency-key-reused',
+      'A dry run of another email goes on under this Idempotency-Key. Use a new key for each email.',
+    );
+  }
   const run = { ...kept, publication, progress: part.progress };
   await deps.dry_runs.put(run);
   await deps.queues.prepare({ version: 1, kind: 'dry-run', email_id });

@@ -100,9 +100,15 @@ describe('a dry run', () => {
     };
     const original = deps.candidates;
     Object.assign(deps, { candidates });
-    const { status, body } = await publish({ ...POST, body: 'Hello', dry_run: true });
+    const { status, body } = await publish({ ...POST, body: 'Hello', dry_run: true }, 'large');
     expect({ status, body }).toMatchObject({ status: 202, body: { status: 'running', members } });
     const message = { version: 1, kind: 'dry-run', email_id: body.email_id };
+    expect(world.emails.queued).toEqual([message]);
+    expect((await publish({ ...POST, body: 'Hello', dry_run: true }, 'large')).body).toEqual(body);
+    expect(await publish({ ...POST, body: 'Other', dry_run: true }, 'large')).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('goes on under this Idempotency-Key') },
+    });
     expect(world.emails.queued).toEqual([message]);
     const shown = (by = key) => world.call('GET', `/v1/emails/${body.email_id}/dry-run`, { key: by });
     expect((await shown()).body).toEqual(body);
