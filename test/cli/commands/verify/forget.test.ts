@@ -114,14 +114,14 @@ async function putWorld(): Promise<void> {
   await record('delivered', 1, 'SUCCESS');
   await notify(storedRow('waiting', { error_message: `451 ${ANN} busy`, note: { for: ANN.toLowerCase() } }));
   await notify(
-    deadRow('dead', { work_at: longAgo, last_attempt: 0, error_message: `550 ${ANN}` }),
+    deadRow('dead', { work_at: longAgo, send_attempts: 1, last_attempt: 0, error_message: `550 ${ANN}` }),
     'ann.smith@EXAMPLE.com ',
   );
   const dead_letter = { version: 1, tenant_id: TENANT, channel: 'webhook', priority: 'normal', log_id: 'dead' };
   await ops.sendDeadLetter('webhook', { ...dead_letter, due: longAgo, run_id: 'sweep-dead' });
   const claim_until = new Date(now - 5_000).toISOString();
   await notify(storedRow('abandoned', { send_status: 'SENDING', claim_id: 'c', claim_until, last_attempt: 1 }));
-  await notify({ ...stoppedRow('stopped'), last_attempt: 0 });
+  await notify({ ...stoppedRow('stopped'), send_attempts: 1, last_attempt: 0 });
   const inline = { recipient_address: `  ${ANN}`, subject: 'Hi', message_body: `Dear ${ANN}`, message_format: 'PLAIN' };
   await ops.put({ log_id: 'foreign', tenant_id: TENANT, notification_type: 'EMAIL', send_status: 'FAILED', ...inline });
   await notify(storedRow('other-falls-back', { fallback_channel: 'email' }), 'https://bob.example/hook', ANN);
