@@ -92,6 +92,12 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ NewslettersTable }) => [tableOf(NewslettersTable)],
   },
   {
+    documented: 'for `test` that in `MembersTable`',
+    commands: /^emails test/,
+    actions: /:BatchGetItem$/,
+    resources: ({ MembersTable }) => [tableOf(MembersTable)],
+  },
+  {
     documented: '`sqs:SendMessage` of `emails`',
     commands: /^emails/,
     actions: /^sqs:/,
@@ -229,7 +235,7 @@ function besides(command: string, actions: readonly string[], { DataKey = '', ..
       ? [{ actions: ['kms:Encrypt', 'kms:GenerateDataKey'], resources: [DataKey] }]
       : []),
     ...(command === 'preflight' ? [{ actions: FIND_STACK.actions, resources: ['*'] }] : []),
-    ...(command.startsWith('members') || command === 'forget'
+    ...(/^(members|forget|emails test)/.test(command)
       ? [
           { actions: ['secretsmanager:GetSecretValue'], resources: [RecipientHashSecret] },
           { actions: ['kms:Decrypt'], resources: [RecipientKey] },
