@@ -1,7 +1,7 @@
 import type { Clock } from '../../model/time.ts';
 import { acceptUncertain, changeState, refreshBatch, rejectSubmitted } from '../accounting/chunk-changes.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
-import { CHUNK_SIZE } from '../model/chunk.ts';
+import { CHUNK_SIZE, placeInBatch } from '../model/chunk.ts';
 import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { type BatchEvents, type EventKind, hasBit, RECIPIENT_STATES, withBits } from '../model/recipient-state.ts';
 import type { SharedWarming } from '../warming/domain-warming.ts';
@@ -82,7 +82,7 @@ async function setBits({ email_id, batch_id }: Batch, events: readonly Newslette
 function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
   const places = new Map<EventKind, Set<number>>();
   for (const { chunk, n, kinds } of events) {
-    const place = chunk * CHUNK_SIZE + n;
+    const place = placeInBatch(chunk, n);
     for (const kind of kinds) {
       if (hasBit(bits[kind], place)) continue;
       const found = places.get(kind) ?? new Set();
@@ -114,12 +114,12 @@ async function moveStates(batch: Batch, events: readonly NewsletterEvent[], deps
   const mayBeUncertain = now !== undefined && (now.status !== 'submitted' || now.counts.uncertain > 0);
   if (!mayBeUncertain && rejected.size === 0) return 0;
   const accepted = new Set(
-    events.filter(({ kinds }) => kinds.includes('accepted')).map(({ chunk, n }) => chunk * CHUNK_SIZE + n),
+    events.filter(({ kinds }) => kinds.includes('accepted')).map(({ chunk, n }) => placeInBatch(chunk, n)),
   );
   let moved = 0;
   let changed = false;
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
-    const isNew = (n: number) => accepted.has(state.chunk * CHUNK_SIZE + n);
+    const isNew = (n: number) => accepted.has(placeInBatch(state.chunk, n));
     let after = state;
     if ([...state.states].some((code, n) => code === RECIPIENT_STATES.uncertain && isNew(n))) {
       after = await changeState(state, (found) => acceptUncertain(found, isNew), deps);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../model/time.ts';
-import { CHUNK_SIZE, type ChunkKey, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
+import { type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { hasBit, withBits } from '../model/recipient-state.ts';
@@ -52,7 +52,7 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
   const write = (hash: string) => deps.members.unsubscribe(tenant_id, hash, newsletter_id, at);
   if (recipient !== undefined) await writeForPerson({ tenant_id, recipient }, write, deps);
   else if (email_hash !== undefined) await write(email_hash);
-  const bit = chunk * CHUNK_SIZE + n;
+  const bit = placeInBatch(chunk, n);
   for (;;) {
     const found = await deps.events.read(email_id, batch_id);
     if (hasBit(found.bits.unsubscribed, bit)) return true;

@@ -10,7 +10,7 @@ import {
 } from '../accounting/chunk-changes.ts';
 import { countChunks, sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
-import type { ChunkState } from '../model/chunk.ts';
+import { type ChunkState, placeInBatch } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
@@ -220,7 +220,7 @@ async function decide(
   if (meant.length === 0) return 0;
   const { bits } = await deps.events.read(email_id, batch_id);
   for (const state of meant) {
-    const accepted = (n: number) => hasBit(bits.accepted, state.chunk * deps.limits.chunk_size + n);
+    const accepted = (n: number) => hasBit(bits.accepted, placeInBatch(state.chunk, n));
     const known = await changeState(state, (found) => acceptUncertain(found, accepted), deps);
     let decided = 0;
     await changeState(

@@ -21,6 +21,11 @@ export interface ChunkKey {
   readonly chunk: number;
 }
 
+/** The place of a recipient in its batch, by which the bits of events are kept: the same however full its chunks are. */
+export function placeInBatch(chunk: number, n: number): number {
+  return chunk * CHUNK_SIZE + n;
+}
+
 /** Up to 50 recipients, written once by the preparation. */
 export interface Chunk extends ChunkKey {
   readonly tenant_id: string;

@@ -85,7 +85,7 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** The place of a recipient in its batch is chunk × 50 + n. */
+/** The bit of a recipient is its `placeInBatch`. */
 export interface BatchEvents {
   readonly email_id: string;
   readonly batch_id: string;

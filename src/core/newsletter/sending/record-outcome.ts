@@ -2,7 +2,7 @@ import { epochMs, isoAfter } from '../../model/time.ts';
 import { acceptUncertain, applyOutcome, changeState, placesOf, refreshBatch } from '../accounting/chunk-changes.ts';
 import { reopen } from '../lifecycle/advance.ts';
 import type { ResolveDeps } from '../lifecycle/resolve.ts';
-import type { ChunkKey, ChunkState } from '../model/chunk.ts';
+import { type ChunkKey, type ChunkState, placeInBatch } from '../model/chunk.ts';
 import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { pauseAfter, retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import { hasBit, RECIPIENT_STATES } from '../model/recipient-state.ts';
@@ -145,12 +145,12 @@ function givenUp({ states, batch, deps: { limits } }: BatchWork): Stop | undefin
  */
 async function acceptFromEvents(work: BatchWork): Promise<void> {
   const { email_id, batch_id } = work.batch;
-  const { events, chunks, limits } = work.deps;
+  const { events, chunks } = work.deps;
   const uncertain = work.states.filter(({ states }) => states.includes(RECIPIENT_STATES.uncertain));
   if (uncertain.length === 0) return;
   const { bits } = await work.storage('read the events of a batch', () => events.read(email_id, batch_id));
   for (const state of uncertain) {
-    const next = acceptUncertain(state, (n) => hasBit(bits.accepted, state.chunk * limits.chunk_size + n));
+    const next = acceptUncertain(state, (n) => hasBit(bits.accepted, placeInBatch(state.chunk, n)));
     if (next === undefined) continue;
     const changed = await work.storage('accept what events show', () => chunks.change(state, next));
     if (changed !== undefined) work.keep(changed);

@@ -1,5 +1,5 @@
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
-import { CHUNK_SIZE, type ChunkState, type Recipient } from '../model/chunk.ts';
+import { type ChunkState, placeInBatch, type Recipient } from '../model/chunk.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import {
   type BatchEvents,
@@ -127,7 +127,7 @@ function viewOf(
 ): RecipientView {
   const reason = reasons[n];
   const message_id = message_ids[n];
-  const place = chunk * CHUNK_SIZE + n;
+  const place = placeInBatch(chunk, n);
   return {
     recipient_id: `${email_id}-${batch_id}-${chunk}-${n}`,
     batch_id,
