@@ -56,7 +56,11 @@ if (suite === undefined || missing !== undefined) {
 }
 const vitest = join(PROJECT_ROOT, 'node_modules', 'vitest', 'vitest.mjs');
 const { folder = `test/${name}`, options = [] } = suite;
-const { status } = spawnSync(process.execPath, [vitest, 'run', folder, ...options, ...rest], {
+// These suites wait on wall clocks and other people's programs: with CI_RETRIES a test that fails is run again so often,
+// and named by the report as one that was.
+const retries = process.env['CI_RETRIES'];
+const retry = retries === undefined ? [] : [`--retry=${retries}`];
+const { status } = spawnSync(process.execPath, [vitest, 'run', folder, ...options, ...retry, ...rest], {
   cwd: PROJECT_ROOT,
   // `WITH_DYNAMODB_LOCAL` switches the tests of `dynamodb-local` on.
   env: { ...process.env, [`WITH_${name.toUpperCase().replace('-', '_')}`]: '1' },
