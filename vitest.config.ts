@@ -37,6 +37,7 @@ export default defineConfig({
     // Half of the tests' time is waiting (for timers of queues and runtimes, for disks): five workers fill two cores.
     maxWorkers: 5,
     globalSetup: ['test/support/temporary-directory.ts'],
+    setupFiles: ['test/support/seed.ts'],
     // It ends what hangs. Beside four other processes on two cores, what computes for six seconds takes three times that.
     testTimeout: 40_000,
     env: {

@@ -3,10 +3,9 @@ import { drawHistory, type RandomHistory, shrink } from '../../simulation/histor
 import type { ForeignRow } from '../../src/core/model/notification.ts';
 import { HOSTILE_KINDS, hostileRow } from '../support/intruder-rows.ts';
 import { endOf, toldOf } from '../support/outcomes.ts';
+import { SEED } from '../support/seed.ts';
 
 const RUNS = Number(process.env['FAULT_RUNS'] ?? 300);
-/** Others in each run; a failure names its own. */
-const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000_000);
 
 /** What the stories have to tell of, or they say little. */
 const TOLD = [
