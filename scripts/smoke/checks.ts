@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ListMessageMoveTasksCommand, SendMessageBatchCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import {
+  DeleteMessageCommand,
+  ListMessageMoveTasksCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  StartMessageMoveTaskCommand,
+} from '@aws-sdk/client-sqs';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { receiveLetters } from '../../src/adapters/sqs/dead-letters.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { type SmokeAccount, until } from './account.ts';
+import { OUTCOME_QUEUE_OUTPUT } from './stack.ts';
 
 /** A step of the first hour, and how a run finds out whether AWS does it. */
 export interface Check {
@@ -186,5 +193,24 @@ const redrive: Check = {
   },
 };
 
+const outcomes: Check = {
+  name: 'outcomes',
+  expects: 'a rule of the event bus puts into a queue that a notification was delivered',
+  async run({ sqs, outputs, put, rowWhen, sweep, id }) {
+    const log_id = id('told');
+    await put(foreignRow(log_id, {}));
+    await rowWhen(log_id, INDEXED_WITHIN_S, (row) => row['work_queue'] !== undefined);
+    await sweep({ channel: 'email' });
+    const QueueUrl = outputs[OUTCOME_QUEUE_OUTPUT];
+    await until('the outcome is in the queue', SENT_WITHIN_S, async () => {
+      const receive = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5, MaxNumberOfMessages: 10 });
+      const { Messages = [] } = await sqs.send(receive);
+      for (const { ReceiptHandle } of Messages) await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+      const told = Messages.map(({ Body = '{}' }) => JSON.parse(Body));
+      return told.some((event) => event['detail-type'] === 'Notification Delivered' && event.detail.log_id === log_id);
+    });
+  },
+};
+
 /** What becomes of rows. */
-export const ROW_CHECKS: readonly Check[] = [claim, filters, writers, transformers, delays, redrive];
+export const ROW_CHECKS: readonly Check[] = [claim, filters, writers, transformers, delays, outcomes, redrive];

@@ -1,4 +1,6 @@
 import { type App, CfnOutput } from 'aws-cdk-lib';
+import { Rule } from 'aws-cdk-lib/aws-events';
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { SqsSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { parseStageConfig, type StageConfigInput } from '../../lib/config/stage-config.ts';
@@ -11,13 +13,22 @@ export const STACK = `notification-retry-${STAGE}`;
 
 /** The output with the URL of the queue that gets the alarms. */
 export const ALARM_QUEUE_OUTPUT = 'SmokeAlarmQueue';
+/** The output with the URL of the queue that gets what producers are told. */
+export const OUTCOME_QUEUE_OUTPUT = 'SmokeOutcomeQueue';
 /** The output with the ARN of the secret that signs unsubscribe links: the mails themselves go to SES's simulator. */
 export const LINK_SECRET_OUTPUT = 'SmokeUnsubscribeSecret';
 
-/** Every part but outcomes, with an encrypted topic of alarms. @param account 12 digits; the address of a sign-in page is unique in a region */
+/** Every part, with an encrypted topic of alarms. @param account 12 digits; the address of a sign-in page is unique in a region */
 export function smokeStage(senderAddress: string, account: string): StageConfigInput {
   return {
-    ...{ stage: STAGE, senderAddress, baseIntervalSeconds: 30, logRetentionDays: 1, monitoring: 'full' },
+    ...{
+      stage: STAGE,
+      senderAddress,
+      baseIntervalSeconds: 30,
+      logRetentionDays: 1,
+      monitoring: 'full',
+      outcomes: true,
+    },
     console: { cognito: { domainPrefix: `notification-retry-${STAGE}-${account}` } },
   };
 }
@@ -26,11 +37,17 @@ export function smokeStage(senderAddress: string, account: string): StageConfigI
 export function smokeStack(app: App, senderAddress: string, account: string): NotificationRetryStack {
   const config = parseStageConfig(smokeStage(senderAddress, account));
   const stack = new NotificationRetryStack(app, STACK, { config });
-  const { alerts, encryption } = stack.notificationRetry;
+  const { alerts, encryption, outcomes } = stack.notificationRetry;
   addWriter(stack);
   addConsoleUser(stack);
   const alarms = new Queue(stack, 'SmokeAlarms', { enforceSSL: true });
   alerts?.topic.addSubscription(new SqsSubscription(alarms));
+  const told = new Queue(stack, 'SmokeOutcomes', { enforceSSL: true });
+  if (outcomes) {
+    const eventPattern = { source: ['notification-retry'] };
+    new Rule(stack, 'SmokeOutcomesRule', { eventBus: outcomes.bus, eventPattern, targets: [new SqsQueue(told)] });
+  }
+  new CfnOutput(stack, OUTCOME_QUEUE_OUTPUT, { value: told.queueUrl });
   new CfnOutput(stack, ALARM_QUEUE_OUTPUT, { value: alarms.queueUrl });
   new CfnOutput(stack, LINK_SECRET_OUTPUT, { value: encryption.unsubscribeSecret.secretArn });
   return stack;
