@@ -112,6 +112,7 @@ export class ConsolePage extends Construct {
       ],
       distribution: this.distribution,
       distributionPaths: ['/index.html', '/config.json'],
+      waitForDistributionInvalidation: false,
     });
     acknowledgeDeployment(this, this.bucket);
   }

@@ -62,6 +62,10 @@ describe('the console on the web', () => {
     expect(JSON.stringify(routes?.properties['Name'])).toContain('AWS::Region');
   });
 
+  it('does not wait for CloudFront to drop its copies: more than ten minutes of that would roll the stack back', () => {
+    oidc.hasResourceProperties('Custom::CDKBucketDeployment', { WaitForDistributionInvalidation: false });
+  });
+
   it.each([false, true])(
     'empties and removes its bucket, which holds only the built page, with `retain` %s',
     (retain) => {
