@@ -126,7 +126,8 @@ async function runAll(steps: readonly Step[], terminal: Terminal): Promise<numbe
 
 /** @throws Error with all that this account lacks */
 async function lookBefore(terminal: Terminal): Promise<void> {
-  const wanted = { stage: STACK, channels: CHANNELS, api: true, newsletters: true, retain: false };
+  const all = { channels: CHANNELS, api: true, newsletters: true, outcomes: true, monitoring: true, console: true };
+  const wanted = { ...all, stage: STACK, retain: false };
   const findings = preflight(await readAccount(STACK), wanted);
   for (const { state, says, remedy = '' } of findings) {
     if (state !== 'ok') terminal.print(`${state}: ${says} ${remedy}\n`);

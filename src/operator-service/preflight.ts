@@ -1,4 +1,4 @@
-import type { AccountFacts } from '../adapters/deployment/account-facts.ts';
+import type { AccountFacts, Ties } from '../adapters/deployment/account-facts.ts';
 import { CHANNELS, type Channel } from '../core/model/channels.ts';
 
 /** What a stage takes, as its configuration says it. */
@@ -7,6 +7,11 @@ export interface Parts {
   readonly api: boolean;
   /** `data`: their tables, keys and secrets alone. */
   readonly newsletters: boolean | 'data';
+  readonly outcomes: boolean;
+  /** Whether there are alarms. */
+  readonly monitoring: boolean;
+  /** Whether the console is on the web. */
+  readonly console: boolean;
 }
 
 /** The stage as cdk.json has it. */
@@ -14,8 +19,8 @@ export interface Wanted extends Parts {
   readonly stage: string;
   /** Whether what goes is left behind. */
   readonly retain: boolean;
-  /** Whether the console is on the web. */
-  readonly console?: boolean;
+  /** The concurrency of the account for which it reserves some. */
+  readonly account_limit?: number | undefined;
 }
 
 /** What the deployed stage holds. */
@@ -28,6 +33,9 @@ export interface Holdings extends Parts {
   readonly unfinished: boolean;
   /** One that is neither revoked nor expired. */
   readonly keys: boolean;
+  /** Outcomes that the bus did not take within a day. */
+  readonly untold: number;
+  readonly ties: Ties;
 }
 
 export interface Finding {
@@ -63,7 +71,7 @@ export function preflight(facts: AccountFacts, wanted: Wanted, deployed?: Holdin
     ok('stage', `The stage is ${wanted.stage}.`),
     ok('region', `The region is ${facts.region}.`),
     ok('credentials', 'AWS answers.'),
-    ...[bootstrapOf(facts), concurrencyOf(facts), ...(wanted.channels.includes('email') ? [sesOf(facts)] : [])],
+    ...[bootstrapOf(facts), concurrencyOf(facts, wanted), ...(wanted.channels.includes('email') ? [sesOf(facts)] : [])],
     ...cloudFrontOf(facts, wanted),
     ...stackOf(facts),
     ...(deployed ? lossesOf(wanted, deployed) : []),
@@ -76,9 +84,13 @@ function bootstrapOf({ bootstrap = 0, region }: AccountFacts): Finding {
   return refused('bootstrap', says, `npx cdk bootstrap aws://ACCOUNT/${region}`);
 }
 
-function concurrencyOf({ concurrency }: AccountFacts): Finding {
+function concurrencyOf({ concurrency }: AccountFacts, { account_limit = 0 }: Wanted): Finding {
   if (concurrency === undefined)
     return warning('lambda', "Lambda's limit could not be read.", 'Allow lambda:GetAccountSettings.');
+  if (account_limit > concurrency) {
+    const says = `Lambda runs ${concurrency} functions at once, and cdk.json reserves as if it were ${account_limit}.`;
+    return refused('lambda', says, 'Set reservedConcurrency.accountLimit to what the account has, or leave it out.');
+  }
   if (concurrency >= USUAL_CONCURRENCY) return ok('lambda', `Lambda runs ${concurrency} functions at once.`);
   const raise = 'Ask Service Quotas for 1,000 concurrent executions of Lambda; it takes a day or two.';
   const says = `Lambda runs ${concurrency} functions at once, and the lanes want more:`;
@@ -90,7 +102,7 @@ function concurrencyOf({ concurrency }: AccountFacts): Finding {
  * AWS tells an unverified account only when it makes a distribution, and refuses that: "Your account must be verified
  * before you can add new CloudFront resources". Lambda's small limit is the other sign of a new account.
  */
-function cloudFrontOf({ concurrency, stack }: AccountFacts, { console = false }: Wanted): Finding[] {
+function cloudFrontOf({ concurrency, stack }: AccountFacts, { console }: Wanted): Finding[] {
   const isNew = concurrency !== undefined && concurrency <= NEW_ACCOUNT;
   if (!console || !isNew || isReadable(stack)) return [];
   const says =
@@ -118,7 +130,9 @@ const SETTLED = /^(CREATE_COMPLETE|UPDATE_COMPLETE|UPDATE_ROLLBACK_COMPLETE|IMPO
 /** Whether the stack's outputs name what is there: not before its first deployment is through, nor while it goes. */
 export function isReadable(stack: AccountFacts['stack']): boolean {
   if (stack === undefined) return false;
-  return stack.has_outputs && !DOOMED.includes(stack.status) && !/^(ROLLBACK|DELETE)_/.test(stack.status);
+  return (
+    Object.keys(stack.outputs).length > 0 && !DOOMED.includes(stack.status) && !/^(ROLLBACK|DELETE)_/.test(stack.status)
+  );
 }
 
 function stackOf({ stack }: AccountFacts): Finding[] {
@@ -165,7 +179,7 @@ function lossesOf(wanted: Wanted, deployed: Holdings): Finding[] {
     wanted.retain
       ? `The deployment would leave behind ${what}, and start empty when it is switched on again.`
       : `The deployment would delete ${what}.`;
-  losses.push(...stopsOf(wanted, deployed));
+  losses.push(...stopsOf(wanted, deployed), ...tiesOf(wanted, deployed));
   if (newsletters && !wanted.newsletters && mailings) {
     const says = would('the tables of newsletters, which hold something');
     losses.push(
@@ -190,6 +204,31 @@ function stopsOf(wanted: Wanted, { newsletters, mailings, unfinished }: Holdings
   if (!mailings) return [];
   const says = 'The unsubscribe links of all newsletters sent so far would answer 404.';
   return [warning('parts', says, 'Keep newsletters true for as long as recipients may use them: two years.')];
+}
+
+/** What others listen to, or sign in with. */
+function tiesOf(wanted: Wanted, { outcomes, monitoring, console, untold, ties }: Holdings): Finding[] {
+  const found: Finding[] = [];
+  if (outcomes && !wanted.outcomes && ties.rules.length > 0) {
+    const says = `The deployment would delete the bus of outcomes, to which rules listen: ${ties.rules.join(', ')}.`;
+    const remedy = 'Delete them first: AWS keeps a bus that has rules, and its name then bars the next one.';
+    found.push(refused('parts', says, remedy));
+  }
+  if (outcomes && !wanted.outcomes && untold > 0) {
+    const says = `The deployment would drop what producers were not told: ${untold} entries of a queue.`;
+    const remedy =
+      'npm run ops -- outcomes resend --from TIME --to TIME, then purge the queue in output OutcomesFailures';
+    found.push(refused('parts', says, remedy));
+  }
+  if (monitoring && !wanted.monitoring && ties.subscribers > 0) {
+    const says = `${ties.subscribers} subscribers would get no alarms and notices any more.`;
+    found.push(warning('parts', says, 'Keep monitoring "critical", and they stay subscribed.'));
+  }
+  if (console && !wanted.console) {
+    const says = 'The console would be gone, and with a user pool of the stack everybody who signs in to it.';
+    found.push(warning('parts', says, 'Without it, npm run ops -- console serves it on your machine.'));
+  }
+  return found;
 }
 
 const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says });

@@ -91,7 +91,8 @@ describe('the console on the least stage', () => {
 });
 
 describe('ops preflight', () => {
-  const stack = { name: 'notification-retry-dev', status: 'UPDATE_COMPLETE', is_protected: false, has_outputs: true };
+  const outputs = { NotificationLogTable: 'log' };
+  const stack = { name: 'notification-retry-dev', status: 'UPDATE_COMPLETE', is_protected: false, outputs };
   const account = async () => ({ region: 'us-east-1', bootstrap: 28, concurrency: 1_000, stack });
   const found = async () => ops.deployment;
   const preflightOf = async (
@@ -108,6 +109,7 @@ describe('ops preflight', () => {
       addPreflight(program, { ...context, exitWith } as never, {
         account,
         leftovers: async () => [],
+        ties: async () => ({ rules: [], subscribers: 0 }),
         cdkJson,
         ...ports,
       });
@@ -153,7 +155,7 @@ describe('ops preflight', () => {
   });
 
   it('reads nothing of a stack that is not deployed yet', async () => {
-    const created = { ...stack, status: 'CREATE_IN_PROGRESS', has_outputs: false };
+    const created = { ...stack, status: 'CREATE_IN_PROGRESS', outputs: {} };
     const bare = async () => ({ ...(await account()), stack: created });
     const findDeployment = async () => {
       throw new Error('The stack lacks outputs.');
@@ -217,6 +219,28 @@ describe('ops preflight', () => {
       ],
     });
     expect(out).not.toContain('\\u001b');
+  });
+
+  it('reads what others have tied to the outcomes and alarms of the stage', async () => {
+    const OutcomesFailures = ops.deployment.dead_letter_queues.slack;
+    const ties = async ({ AlertsTopic }: Readonly<Record<string, string>>) => ({
+      rules: ['billing'],
+      subscribers: AlertsTopic === 'topic' ? 1 : 0,
+    });
+    const whole = {
+      ...stack,
+      outputs: { ...outputs, OutcomesFailures, AlertsTopic: 'topic', ConsoleUrl: 'https://x' },
+    };
+    const ports = { ties, account: async () => ({ ...(await account()), stack: whole }) };
+    const wanted = { channels: ['teams', 'webhook'], newsletters: 'data' };
+    const { bad } = await preflightOf({ ...wanted, monitoring: 'off' }, ports);
+    expect(bad.slice(-3)).toEqual([
+      'The deployment would delete the bus of outcomes, to which rules listen: billing.',
+      '1 subscribers would get no alarms and notices any more.',
+      'The console would be gone, and with a user pool of the stack everybody who signs in to it.',
+    ]);
+    const kept = await preflightOf({ ...wanted, outcomes: true, console: { issuer: 'https://x' } }, ports);
+    expect(kept.bad.filter((says) => /bus|subscribers|console/.test(says))).toEqual([]);
   });
 
   it('says which stage cdk.json does not have', async () => {

@@ -24,15 +24,22 @@ const ALL: Wanted = {
   channels: ['email', 'slack', 'teams', 'webhook'],
   api: true,
   newsletters: true,
+  outcomes: false,
+  monitoring: true,
+  console: false,
 };
-const HELD: Holdings = { ...ALL, work: { teams: 3, slack: 0 }, mailings: true, unfinished: false, keys: true };
+const HELD: Holdings = {
+  ...{ ...ALL, work: { teams: 3, slack: 0 }, mailings: true, unfinished: false, keys: true },
+  ...{ untold: 0, ties: { rules: [], subscribers: 0 } },
+};
+const outputs = { ConsoleUrl: 'https://d111.cloudfront.net' };
 const badOf = (facts: AccountFacts, wanted = ALL, held?: Holdings) =>
   preflight(facts, wanted, held).filter(({ state }) => state !== 'ok');
 
 describe('the preflight', () => {
   it('refuses nothing where nothing is wrong, before and after a deployment', () => {
     expect(badOf(GOOD)).toEqual([]);
-    const stack = { name: 'notification-retry-prod', status: 'UPDATE_COMPLETE', is_protected: true, has_outputs: true };
+    const stack = { name: 'notification-retry-prod', status: 'UPDATE_COMPLETE', is_protected: true, outputs };
     expect(badOf({ ...GOOD, stack }, ALL, HELD)).toEqual([]);
   });
 
@@ -43,7 +50,7 @@ describe('the preflight', () => {
     expect(checks({ ...ALL, console: true })).toContain('cloudfront warning');
     expect(checks(ALL)).not.toContain('cloudfront warning');
     expect(checks({ ...ALL, console: true }, { concurrency: 1_000 })).toEqual([]);
-    const stack = { name: 'x', status: 'UPDATE_COMPLETE', is_protected: false, has_outputs: true };
+    const stack = { name: 'x', status: 'UPDATE_COMPLETE', is_protected: false, outputs };
     expect(checks({ ...ALL, console: true }, { stack })).not.toContain('cloudfront warning');
   });
 
@@ -92,6 +99,14 @@ describe('the preflight', () => {
     expect(bad[0]?.says.split('. ')).toHaveLength(1);
   });
 
+  it('refuses a reservation of concurrency that the account does not have, as Lambda would after minutes', () => {
+    const reserving = { ...ALL, account_limit: 1_000 };
+    expect(badOf({ ...GOOD, concurrency: 400 }, reserving)).toMatchObject([
+      { check: 'lambda', state: 'refused', says: expect.stringContaining('400 functions at once, and cdk.json') },
+    ]);
+    expect(badOf(GOOD, reserving)).toEqual([]);
+  });
+
   it('asks nothing of SES where the stage has no e-mail', () => {
     const { ses: _, ...rest } = GOOD;
     expect(badOf(rest, { ...ALL, channels: ['webhook'] })).toEqual([]);
@@ -100,7 +115,7 @@ describe('the preflight', () => {
   it.each(['ROLLBACK_COMPLETE', 'ROLLBACK_FAILED', 'DELETE_FAILED'])(
     'says the way out of %s, which the protection of the stack bars',
     (status) => {
-      const stack = { name: 'notification-retry-prod', status, is_protected: true, has_outputs: true };
+      const stack = { name: 'notification-retry-prod', status, is_protected: true, outputs };
       expect(badOf({ ...GOOD, stack })).toMatchObject([
         {
           check: 'stack',
@@ -125,12 +140,12 @@ describe('the preflight', () => {
     ['DELETE_IN_PROGRESS', 'warning', 'Wait', true],
     ['UPDATE_ROLLBACK_FAILED', 'refused', 'aws cloudformation continue-update-rollback --stack-name S', true],
     ['CREATE_FAILED', 'refused', 'events', false],
-  ])('says of a stack that is %s: %s', (status, state, remedy, has_outputs) => {
-    const stack = { name: 'S', status, is_protected: false, has_outputs };
+  ])('says of a stack that is %s: %s', (status, state, remedy, readable) => {
+    const stack = { name: 'S', status, is_protected: false, outputs: readable ? outputs : {} };
     const found = preflight({ ...GOOD, stack }, ALL).find(({ check }) => check === 'stack');
     expect(found).toMatchObject({ state, says: expect.stringContaining(`S is ${status}`) });
     expect(found?.remedy ?? '').toContain(remedy ?? '');
-    expect(isReadable(stack)).toBe(has_outputs && status !== 'DELETE_IN_PROGRESS');
+    expect(isReadable(stack)).toBe(readable && status !== 'DELETE_IN_PROGRESS');
   });
 
   it('takes the bootstrap that the CDK takes', () => {
@@ -167,6 +182,41 @@ describe('the preflight', () => {
       { check: 'parts', state: 'refused', says: expect.stringContaining(says) },
     ]);
     expect(badOf(GOOD, { ...ALL, ...changes }, { ...HELD, work: {}, mailings: false, keys: false })).toEqual([]);
+  });
+
+  it.each<[string, Partial<Parts>, Partial<Holdings>, string[]]>([
+    [
+      'a bus to which rules listen, which AWS does not delete',
+      { outcomes: false },
+      { ties: { rules: ['billing', 'crm'], subscribers: 0 } },
+      ['refused: The deployment would delete the bus of outcomes, to which rules listen: billing, crm.'],
+    ],
+    [
+      'outcomes that are still to be told',
+      { outcomes: false },
+      { untold: 2 },
+      ['refused: The deployment would drop what producers were not told: 2 entries of a queue.'],
+    ],
+    [
+      'subscribers of alarms',
+      { monitoring: false },
+      { ties: { rules: [], subscribers: 3 } },
+      ['warning: 3 subscribers would get no alarms and notices any more.'],
+    ],
+    [
+      'the console',
+      { console: false },
+      {},
+      ['warning: The console would be gone, and with a user pool of the stack everybody who signs in to it.'],
+    ],
+  ])('says that a change would end %s', (_, changes, held, says) => {
+    const wanted = { ...ALL, outcomes: true, console: true };
+    const deployed = { ...HELD, outcomes: true, console: true, ...held };
+    const bad = badOf(GOOD, { ...wanted, ...changes }, deployed);
+    expect(bad.map((one) => `${one.state}: ${one.says}`)).toEqual(says);
+    expect(badOf(GOOD, wanted, deployed)).toEqual([]);
+    const neither = { ...deployed, outcomes: false, monitoring: false, console: false };
+    expect(badOf(GOOD, { ...wanted, ...changes }, neither)).toEqual([]);
   });
 
   it('says that what is retained is left behind', () => {

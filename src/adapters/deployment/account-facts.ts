@@ -8,9 +8,14 @@ import {
   type Stack,
 } from '@aws-sdk/client-cloudformation';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
 import { GetAccountSettingsCommand, LambdaClient, type LambdaClientConfig } from '@aws-sdk/client-lambda';
 import type { SecretListEntry, SecretsManagerClientConfig } from '@aws-sdk/client-secrets-manager';
 import { GetAccountCommand, SESv2Client, type SESv2ClientConfig } from '@aws-sdk/client-sesv2';
+import type { SNSClientConfig } from '@aws-sdk/client-sns';
+
+/** A stack's outputs by name; none before its first deployment is through. */
+export type Outputs = Readonly<Record<string, string>>;
 
 /** What an account says of itself, as far as it could be asked. */
 export interface AccountFacts {
@@ -24,7 +29,7 @@ export interface AccountFacts {
   readonly ses?: { readonly production: boolean; readonly sending: boolean; readonly per_day: number } | undefined;
   /** The stack of the stage; absent before its first deployment. */
   readonly stack?:
-    | { readonly name: string; readonly status: string; readonly is_protected: boolean; readonly has_outputs: boolean }
+    | { readonly name: string; readonly status: string; readonly is_protected: boolean; readonly outputs: Outputs }
     | undefined;
 }
 
@@ -60,7 +65,9 @@ export async function readAccount(stack: string, given: Access = {}): Promise<Ac
           name: stack,
           status: String(own.StackStatus),
           is_protected: own.EnableTerminationProtection === true,
-          has_outputs: (own.Outputs ?? []).length > 0,
+          outputs: Object.fromEntries(
+            (own.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]),
+          ),
         },
       }),
     };
@@ -99,6 +106,28 @@ async function sesOf(access: Access) {
 /** A right that is missing hides one fact, and not the others. */
 function orUnknown<T>(read: Promise<T>): Promise<T | undefined> {
   return read.catch(() => undefined);
+}
+
+/** What others have tied to the stack's bus of outcomes and to its topic of alarms. */
+export interface Ties {
+  readonly rules: readonly string[];
+  readonly subscribers: number;
+}
+
+/** At most a hundred of each: enough to say that there are some. */
+export async function readTies({ OutcomesBus, AlertsTopic }: Outputs, given: Access = {}): Promise<Ties> {
+  const [{ EventBridgeClient, ListRulesCommand }, { SNSClient, ListSubscriptionsByTopicCommand }] = await Promise.all([
+    import('@aws-sdk/client-eventbridge'),
+    import('@aws-sdk/client-sns'),
+  ]);
+  const access = { ...BASE, ...given };
+  const events = new EventBridgeClient(access as EventBridgeClientConfig);
+  const sns = new SNSClient(access as SNSClientConfig);
+  const { Rules = [] } =
+    (OutcomesBus && (await events.send(new ListRulesCommand({ EventBusName: OutcomesBus })))) || {};
+  const { Subscriptions = [] } =
+    (AlertsTopic && (await sns.send(new ListSubscriptionsByTopicCommand({ TopicArn: AlertsTopic })))) || {};
+  return { rules: Rules.map(({ Name = '' }) => Name), subscribers: Subscriptions.length };
 }
 
 export interface Leftover {

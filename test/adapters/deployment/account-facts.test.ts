@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { readAccount, readLeftovers } from '../../../src/adapters/deployment/account-facts.ts';
+import { readAccount, readLeftovers, readTies } from '../../../src/adapters/deployment/account-facts.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 
 /** What CloudFormation has: the resources of each stack, with their status. */
@@ -161,8 +161,22 @@ describe('the account', () => {
       name: OWN,
       status: 'REVIEW_IN_PROGRESS',
       is_protected: true,
-      has_outputs: false,
+      outputs: {},
     });
+  });
+
+  it('says which rules listen to the bus of outcomes, and who gets alarms', async () => {
+    const subscriptions = '<Subscriptions><member><Protocol>https</Protocol></member></Subscriptions>';
+    const listed = `<ListSubscriptionsByTopicResponse><ListSubscriptionsByTopicResult>${subscriptions}</ListSubscriptionsByTopicResult></ListSubscriptionsByTopicResponse>`;
+    aws.answer = (response, received) =>
+      received.headers['x-amz-target'] === 'AWSEvents.ListRules'
+        ? replying(200, JSON.stringify({ Rules: [{ Name: 'billing' }] }))(response, received)
+        : replying(200, listed, { 'content-type': 'text/xml' })(response, received);
+    const outputs = { OutcomesBus: 'notification-retry-prod', AlertsTopic: 'arn:aws:sns:us-east-1:111122223333:x' };
+    expect(await readTies(outputs, access())).toEqual({ rules: ['billing'], subscribers: 1 });
+    expect(JSON.parse(aws.received[0]?.body ?? '')).toEqual({ EventBusName: 'notification-retry-prod' });
+    expect(await readTies({}, access())).toEqual({ rules: [], subscribers: 0 });
+    expect(aws.received).toHaveLength(2);
   });
 
   it('is asked in the region of the SDK, which does not read AWS_DEFAULT_REGION', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { Command } from 'commander';
-import type { readAccount, readLeftovers } from '../../../adapters/deployment/account-facts.ts';
+import type { Outputs, readAccount, readLeftovers, readTies } from '../../../adapters/deployment/account-facts.ts';
 import { DEFAULT_STACK, STACK_VARIABLE } from '../../../adapters/deployment/aws-deployment.ts';
 import { createDeploymentClients } from '../../../adapters/deployment/deployment-clients.ts';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
@@ -27,6 +27,7 @@ const OF_NEWSLETTERS = ['newsletters', 'members', 'emails', 'email_batches', 'em
 export interface PreflightPorts {
   readonly account: typeof readAccount;
   readonly leftovers: typeof readLeftovers;
+  readonly ties: typeof readTies;
   /** The text of cdk.json. */
   readonly cdkJson: () => string;
 }
@@ -66,6 +67,7 @@ function onThisMachine(): PreflightPorts {
   return {
     account: async (...given) => (await module()).readAccount(...given),
     leftovers: async (...given) => (await module()).readLeftovers(...given),
+    ties: async (...given) => (await module()).readTies(...given),
     cdkJson: () => readFileSync('cdk.json', 'utf8'),
   };
 }
@@ -73,7 +75,8 @@ function onThisMachine(): PreflightPorts {
 async function findingsOf(stack: string, context: CliContext, ports: PreflightPorts): Promise<Finding[]> {
   const facts = await ports.account(stack);
   const wanted = partsIn(ports.cdkJson(), stack.replace(/^notification-retry-/, ''));
-  return preflight(facts, wanted, isReadable(facts.stack) ? await holdingsOf(context) : undefined);
+  const { stack: { outputs = {} } = {} } = facts;
+  return preflight(facts, wanted, isReadable(facts.stack) ? await holdingsOf(context, outputs, ports) : undefined);
 }
 
 /** The parts that cdk.json gives the stage, as the app reads them. */
@@ -85,7 +88,11 @@ function partsIn(cdkJson: string, stage: string): Wanted {
   }
   const given = config as Readonly<Record<string, unknown>>;
   const { channels = CHANNELS, api = {}, newsletters = true, retain = stage === 'prod', console = 'off' } = given;
+  const { accountLimit } = (given['reservedConcurrency'] ?? {}) as { readonly accountLimit?: number };
   return {
+    outcomes: given['outcomes'] === true,
+    monitoring: given['monitoring'] !== 'off',
+    account_limit: accountLimit,
     channels: CHANNELS.filter((channel) => (channels as readonly unknown[]).includes(channel)),
     api: api !== false,
     newsletters: newsletters === 'data' ? 'data' : newsletters !== false,
@@ -95,7 +102,11 @@ function partsIn(cdkJson: string, stage: string): Wanted {
   };
 }
 
-async function holdingsOf({ findDeployment, clock }: CliContext): Promise<Holdings> {
+async function holdingsOf(
+  { findDeployment, clock }: CliContext,
+  outputs: Outputs,
+  { ties }: PreflightPorts,
+): Promise<Holdings> {
   const deployment = await findDeployment(false);
   const clients = createDeploymentClients(deployment);
   const { dynamodb, sqs } = clients;
@@ -127,7 +138,14 @@ async function holdingsOf({ findDeployment, clock }: CliContext): Promise<Holdin
     const shown = has('api_keys') ? await listKeys(undefined, { dynamodb, deployment, clock }) : [];
     const keys = shown.some(({ state }) => state === 'valid');
     const newsletters = has('members') && (queues.length > 0 || 'data');
-    return { channels, work, api: has('api_keys'), newsletters, mailings, unfinished, keys };
+    const { OutcomesFailures, AlertsTopic, ConsoleUrl } = outputs;
+    return {
+      ...{ channels, work, api: has('api_keys'), newsletters, mailings, unfinished, keys },
+      ...{ outcomes: OutcomesFailures !== undefined, monitoring: AlertsTopic !== undefined },
+      console: ConsoleUrl !== undefined,
+      untold: OutcomesFailures === undefined ? 0 : await lettersIn(OutcomesFailures),
+      ties: await ties(outputs),
+    };
   } finally {
     clients.destroy();
   }
