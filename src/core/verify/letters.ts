@@ -1,5 +1,5 @@
-import { accountOf, isLetterOf, type Letter, needsLetter, type Stored, textOf } from './rules/row-rules.ts';
-import { GRACE_MS, type Run, suspect, type Violation, found as violations } from './verification.ts';
+import { accountOf, type Stored, textOf } from './rules/row-rules.ts';
+import { GRACE_MS, type Letter, type Run, suspect, type Violation, found as violations } from './verification.ts';
 
 interface Fault extends Omit<Violation, 'rule' | 'says'> {
   readonly fault: string;
@@ -16,6 +16,7 @@ export async function suspectLetters(run: Run): Promise<void> {
   const { faults, letters } = await compare(run, run.deps.ports.letters.channels);
   Object.assign(run.state.letters, letters);
   for (const channel of new Set(faults.map((one) => one.channel))) suspect(run, 'letters', channel);
+  run.state.cursors.fill('end');
 }
 
 /** @returns what counts the result */
@@ -102,4 +103,22 @@ async function oneByOne(run: Run, channels: readonly string[]): Promise<Compared
   const certain = new Set(channels.filter((channel) => countOf(channel) > (letters[channel]?.on_the_way ?? 0)));
   const faults = missing.filter(({ channel }) => certain.has(channel));
   return { faults: faults.map((one) => ({ fault: '11: dead, without a letter', ...one })), letters };
+}
+
+/** Whether the message can bring the dead row back: any other one of the notification is a straggler. */
+function isLetterOf(row: Stored, { message_id, log_id, run_id }: Letter): boolean {
+  return log_id === row['log_id'] && (message_id === row['dead_message_id'] || run_id === row['dead_run_id']);
+}
+
+const DAY_MS = 86_400_000;
+/** SQS drops a message from a dead-letter queue so long after it was first queued. */
+const LETTER_KEPT_MS = 14 * DAY_MS;
+/** A lane keeps a message at most so long: its letter may have been queued so long before its death. */
+const LANE_KEPT_MS = 4 * DAY_MS;
+
+/** Whether SQS must still hold the letter of a row that is dead. */
+function needsLetter(row: Stored, now: number): boolean {
+  const queued = textOf(row['dead_enqueued_at']) || textOf(row['dead_sent_at']);
+  const since = queued === '' ? Date.parse(textOf(row['work_at'])) - LANE_KEPT_MS : Date.parse(queued);
+  return since + LETTER_KEPT_MS > now;
 }

@@ -1,3 +1,4 @@
+import { isGone } from '../model/history-index.ts';
 import {
   batchFaults,
   emailFaults,
@@ -30,29 +31,34 @@ export async function verifyNewsletters(run: Run): Promise<void> {
       const email = await verifyEmail(String(email_id), run);
       // A process that is stopped here recounts the page.
       if (deps.isStopping()) return;
-      const isRight = email.faults.length === 0;
-      counts.push(() => (isRight ? countEmail(email, run) : suspect(run, 'email', String(email_id))));
+      const isWrong = email !== undefined && email.faults.length > 0;
+      counts.push(() => (isWrong ? suspect(run, 'email', String(email_id)) : countEmail(email, run)));
     }
     for (const count of counts) count();
     state.after = page.next ?? null;
     more = page.next !== undefined;
+    if (!more) state.cursors.fill('end');
     await deps.onProgress?.(state);
     await pace.spend(state, page);
   }
 }
 
-export function countEmail({ sums }: RecountedEmail, { state }: Run): void {
+export function countEmail(email: RecountedEmail | undefined, { state }: Run): void {
+  if (email === undefined) return;
+  const { sums } = email;
   state.emails += 1;
   if (sums !== undefined) state.recipients = plus(state.recipients, sums);
 }
 
-export async function verifyEmail(email_id: string, run: Run): Promise<RecountedEmail> {
+/** @returns undefined: it is gone */
+export async function verifyEmail(email_id: string, run: Run): Promise<RecountedEmail | undefined> {
   const { newsletters } = run.deps.ports;
-  if (newsletters === undefined) return { faults: [] };
+  if (newsletters === undefined) return undefined;
   const read = await newsletters.read(email_id);
   await run.pace.spend(run.state, read);
   const [email] = read.items;
-  if (email === undefined) return { faults: [] };
+  // Of one that has expired DynamoDB deletes batches and chunks in any order, within days.
+  if (email === undefined || isGone(email, run.deps.clock())) return undefined;
   if (email['prepared'] === undefined) return { faults: emailFaults(email, [], NO_SUMS) };
   const batches = await newsletters.batches(email_id);
   await run.pace.spend(run.state, batches);

@@ -1,7 +1,8 @@
-import type { Clock } from '../model/time.ts';
+import { createdAt } from '../model/history-index.ts';
+import { type Clock, parseTime } from '../model/time.ts';
 import type { PageCursor } from '../model/work-index.ts';
 import { NO_SUMS, type Sums } from './rules/newsletter-sums.ts';
-import { ACCOUNTS, type Account, type Letter, type RowTerms, type Stored } from './rules/row-rules.ts';
+import { ACCOUNTS, type Account, type RowTerms, type Stored, textOf } from './rules/row-rules.ts';
 
 /** What is verified. */
 export interface Asked {
@@ -53,13 +54,15 @@ export interface Verification {
   lost: number;
   /** Erased by `ops forget`; each is in an account, too. */
   erased: number;
-  /** Set aside, and content in the clear is left for the writer to correct; each is in an account, too. */
+  /** Malformed, and content in the clear is left to the writer; each is in an account, too. */
   set_aside_in_clear: number;
   contents: number;
   contents_without_row: number;
   /** A random choice of the rows, all equally likely. */
   readonly sample: string[];
   sampled_of: number;
+  /** By place in the sample: whether its content is there. */
+  readonly sampled_content: boolean[];
   records_checked: number;
   emails: number;
   recipients: Sums;
@@ -84,7 +87,7 @@ export function newVerification(asked: Asked, now: Date): Verification {
     letters: {},
     ...{ scanned: 0, lost: 0, erased: 0, set_aside_in_clear: 0, contents: 0, contents_without_row: 0 },
     ...{ sampled_of: 0, records_checked: 0 },
-    ...{ emails: 0, violated: 0, read_units: 0, sample: [], suspects: [], violations: [] },
+    ...{ emails: 0, violated: 0, read_units: 0, sample: [], sampled_content: [], suspects: [], violations: [] },
   };
 }
 
@@ -98,6 +101,13 @@ export interface Page<T = Stored> {
 
 /** Parts of a table that are scanned side by side. */
 export const SEGMENTS = 4;
+
+/** A message in a dead-letter queue. */
+export interface Letter {
+  readonly message_id: string;
+  readonly log_id: string;
+  readonly run_id: string;
+}
 
 /** The tables and queues as they are. Nothing here writes. */
 export interface VerifyPorts {
@@ -132,7 +142,8 @@ export interface VerifyPorts {
 
 export interface VerifyDeps {
   readonly ports: VerifyPorts;
-  readonly terms: RowTerms;
+  /** As they are now: a deployment may change them meanwhile. */
+  readonly terms: () => Promise<RowTerms>;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
   /** Draws from [0, 1), like Math.random. */
@@ -196,3 +207,22 @@ export class Pace {
 }
 
 const SHORTEST_PAUSE_MS = 50;
+
+/** Keys of a BatchGetItem. */
+export const MOST_READS = 100;
+
+/** Rows as they are now, by log_id. */
+export async function readRows(log_ids: readonly string[], { state, deps, pace }: Run): Promise<Map<string, Stored>> {
+  const rows = new Map<string, Stored>();
+  for (let first = 0; first < log_ids.length; first += MOST_READS) {
+    const read = await deps.ports.rows.read([...new Set(log_ids.slice(first, first + MOST_READS))]);
+    for (const row of read.items) rows.set(String(row['log_id']), row);
+    await pace.spend(state, read);
+  }
+  return rows;
+}
+
+export /** A row may say in any form when it was created. */
+function createdOf(row: Stored): string | undefined {
+  return createdAt(row) || parseTime(textOf(row['created_at']))?.toISOString();
+}

@@ -1,23 +1,18 @@
-import { createdAt, isGone } from '../model/history-index.ts';
-import { parseTime } from '../model/time.ts';
+import { isGone } from '../model/history-index.ts';
 import { suspectLetters, verifyLetters } from './letters.ts';
 import { countEmail, verifyEmail, verifyNewsletters } from './newsletters.ts';
-import {
-  accountOf,
-  firstAttempt,
-  isSetAsideInTheClear,
-  recordFaults,
-  rowFaults,
-  type Stored,
-  textOf,
-} from './rules/row-rules.ts';
+import { chooseForSample, recordsOf, verifyRecords } from './records.ts';
+import { accountOf, isLeftToItsWriter, isOnItsWay, rowFaults, type Stored } from './rules/row-rules.ts';
 import {
   belongs,
+  createdOf,
   found,
   GRACE_MS,
+  MOST_READS,
   Pace,
   PHASES,
   type Run,
+  readRows,
   SEGMENTS,
   type Suspect,
   suspect,
@@ -27,9 +22,6 @@ import {
 
 /** Suspects in memory: when there are more, reading waits for the oldest. */
 const MOST_SUSPECTS = 5_000;
-/** Notifications whose records are read at the same time. */
-const AT_ONCE = 8;
-const MOST_READS = 100;
 
 /**
  * Goes through the phases that are left, until the end or until `isStopping`. A whole scan, because an index misses
@@ -39,7 +31,9 @@ const MOST_READS = 100;
 export async function verify(state: Verification, deps: VerifyDeps): Promise<void> {
   const run: Run = { state, deps, pace: new Pace(deps), looking: new Set() };
   while (state.phase !== 'done' && !deps.isStopping()) {
-    await WORK[state.phase](run);
+    // Read to its end before, by a process that was stopped while it waited to look again.
+    const isRead = state.cursors.every((cursor) => cursor === 'end');
+    if (!isRead) await WORK[state.phase](run);
     if (deps.isStopping()) break;
     await settle(run, { all: true });
     if (deps.isStopping()) break;
@@ -47,6 +41,11 @@ export async function verify(state: Verification, deps: VerifyDeps): Promise<voi
     state.cursors = Array<null>(SEGMENTS).fill(null);
     await deps.onProgress?.(state);
   }
+}
+
+/** Looks again at everything that is suspected, and reads nothing new: what is left of the state is small. */
+export async function settleSuspects(state: Verification, deps: VerifyDeps): Promise<void> {
+  await settle({ state, deps, pace: new Pace(deps), looking: new Set() }, { all: true });
 }
 
 const WORK: Readonly<Record<Exclude<Verification['phase'], 'done'>, (run: Run) => Promise<void>>> = {
@@ -83,23 +82,25 @@ async function takeRows(items: readonly Stored[], run: Run): Promise<() => void>
   const now = deps.clock();
   const rows = items.filter((row) => !isGone(row, now) && belongs(state.asked, row, createdOf(row)));
   const astray = await withoutSuccessor(rows, run);
+  const terms = await deps.terms();
   return () => {
     state.scanned += items.length;
     for (const row of rows) {
       const log_id = String(row['log_id']);
       chooseForSample(log_id, run);
-      if (rowFaults(row, deps.terms, now.getTime()).length > 0 || astray.has(log_id)) suspect(run, 'row', log_id);
+      if (rowFaults(row, terms, now.getTime()).length > 0 || astray.has(log_id)) suspect(run, 'row', log_id);
       else countRow(row, run);
     }
   };
 }
 
 function countRow(row: Stored, { state, deps }: Run): void {
-  const account = accountOf(row, deps.clock().getTime());
+  const now = deps.clock().getTime();
+  const account = accountOf(row, now) ?? (isOnItsWay(row, now) ? 'waiting' : undefined);
   if (account === undefined) state.lost += 1;
   else state.accounts[account] += 1;
   if (row['erased_at'] !== undefined) state.erased += 1;
-  if (isSetAsideInTheClear(row)) state.set_aside_in_clear += 1;
+  if (isLeftToItsWriter(row)) state.set_aside_in_clear += 1;
 }
 
 /** Those that were handed on to a notification that is not there. */
@@ -112,29 +113,6 @@ async function withoutSuccessor(rows: readonly Stored[], run: Run): Promise<Read
   return new Set(handed.flatMap((row) => (there.has(String(row['successor_log_id'])) ? [] : [String(row['log_id'])])));
 }
 
-async function readRows(log_ids: readonly string[], { state, deps, pace }: Run): Promise<Map<string, Stored>> {
-  const rows = new Map<string, Stored>();
-  for (let first = 0; first < log_ids.length; first += MOST_READS) {
-    const read = await deps.ports.rows.read([...new Set(log_ids.slice(first, first + MOST_READS))]);
-    for (const row of read.items) rows.set(String(row['log_id']), row);
-    await pace.spend(state, read);
-  }
-  return rows;
-}
-
-/** A row may say in any form when it was created. */
-function createdOf(row: Stored): string | undefined {
-  return createdAt(row) || parseTime(textOf(row['created_at']))?.toISOString();
-}
-
-/** Each row that is read is in the sample with the same probability, however many there are (reservoir sampling). */
-function chooseForSample(log_id: string, { state, deps }: Run): void {
-  state.sampled_of += 1;
-  const place =
-    state.sample.length < state.asked.sample ? state.sample.length : Math.floor(deps.random() * state.sampled_of);
-  if (place < state.asked.sample) state.sample[place] = log_id;
-}
-
 /** Content is put before its row, so what a request left that died has none: it is counted, and breaks no rule. */
 async function takeContents(items: readonly Stored[], run: Run): Promise<() => void> {
   const { state, deps } = run;
@@ -145,33 +123,13 @@ async function takeContents(items: readonly Stored[], run: Run): Promise<() => v
     run,
   );
   return () => {
+    const stored = new Set(own.map(({ log_id }) => String(log_id)));
+    state.sample.forEach((log_id, place) => {
+      if (stored.has(log_id)) state.sampled_content[place] = true;
+    });
     state.contents += own.length;
     state.contents_without_row += own.filter(({ log_id }) => !rows.has(String(log_id))).length;
   };
-}
-
-/** The sample shrinks as it is checked, so that another process goes on with the rest. */
-async function verifyRecords(run: Run): Promise<void> {
-  const { state, deps } = run;
-  while (state.sample.length > 0 && !deps.isStopping()) {
-    const some = state.sample.slice(-AT_ONCE);
-    const faults = await Promise.all(some.map((log_id) => recordsOf(log_id, run)));
-    state.sample.length -= some.length;
-    state.records_checked += some.length;
-    some.forEach((log_id, i) => {
-      if ((faults[i] ?? []).length > 0) suspect(run, 'records', log_id);
-    });
-    await deps.onProgress?.(state);
-  }
-}
-
-async function recordsOf(log_id: string, run: Run): Promise<readonly string[]> {
-  const { state, deps, pace } = run;
-  // Before the records: a record is written before its row says so, so every attempt that the row knows has its record.
-  const row = (await readRows([log_id], run)).get(log_id);
-  const records = await deps.ports.records(log_id);
-  await pace.spend(state, records);
-  return row === undefined ? [] : recordFaults(row, records.items, firstAttempt(row));
 }
 
 /** Looks again at what has been suspected for long enough. @param all waits until nothing is suspected any more */
@@ -196,11 +154,13 @@ async function lookAgain(run: Run, until: number): Promise<void> {
   const of = (kind: Suspect['of']) => due.filter((one) => one.of === kind).map(({ id }) => id);
   const rows = [...(await readRows(of('row'), run)).values()];
   const astray = await withoutSuccessor(rows, run);
+  const terms = await run.deps.terms();
   const counts: (() => void)[] = rows.map((row) => () => {
     const log_id = String(row['log_id']);
+    const now = run.deps.clock().getTime();
     const gone = astray.has(log_id) ? [`1: it goes on as ${row['successor_log_id']}, which is not there`] : [];
     countRow(row, run);
-    found(state, [...rowFaults(row, run.deps.terms, run.deps.clock().getTime()), ...gone], { log_id });
+    if (!isOnItsWay(row, now)) found(state, [...rowFaults(row, terms, now), ...gone], { log_id });
   });
   for (const log_id of of('records')) {
     const faults = await recordsOf(log_id, run);
@@ -210,7 +170,7 @@ async function lookAgain(run: Run, until: number): Promise<void> {
     const email = await verifyEmail(email_id, run);
     counts.push(() => {
       countEmail(email, run);
-      found(state, email.faults, { email_id });
+      if (email !== undefined) found(state, email.faults, { email_id });
     });
   }
   const channels = of('letters');

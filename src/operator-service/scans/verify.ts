@@ -19,9 +19,9 @@ export async function runVerification(
   state: Verification,
   deps: PortDeps & Pick<OperatorDeps, 'clock'> & Omit<VerifyDeps, 'ports' | 'terms' | 'random'>,
 ): Promise<void> {
-  const shards = (await deps.shards()).work;
   const ports = verifyPorts(deps);
-  await verify(state, { ...deps, ports, terms: { shards }, random: Math.random });
+  const terms = async () => ({ shards: (await deps.shards()).work });
+  await verify(state, { ...deps, ports, terms, random: Math.random });
 }
 
 function verifyPorts({ deployment, dynamodb, sqs, shards }: PortDeps): VerifyPorts {

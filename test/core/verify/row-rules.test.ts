@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { GIVEN_UP } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { planIndex } from '../../../src/core/indexing/index-plan.ts';
 import { ERROR_TYPES } from '../../../src/core/model/error-types.ts';
 import { type ForeignRow, UPDATED_BY } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import {
   accountOf,
-  isSetAsideInTheClear,
+  isLeftToItsWriter,
+  isOnItsWay,
   REASONS,
   rowFaults,
   type Stored,
@@ -71,14 +73,43 @@ describe('of the rows of others', () => {
     expect(faultsOf(takenIn(row))).toEqual([]);
   });
 
-  it('malformed content that is left for its writer is said, and breaks no rule', () => {
-    const stored = takenIn({ ...FAILED, message_body: 7 });
-    expect(stored).toMatchObject({ failure_reason: 'FORMAT_ERROR', message_body: 7 });
+  const malformed: readonly (readonly [string, ForeignRow])[] = [
+    ['set aside', { ...FAILED, message_body: 7 }],
+    ['delivered by its writer', { ...DELIVERED, message_body: '' }],
+    ['delivered, with a subject that is too long', { ...DELIVERED, subject: 'x'.repeat(501) }],
+    ['delivered to nobody', { ...DELIVERED, recipient_address: null }],
+    ['delivered for no tenant', { ...DELIVERED, tenant_id: null }],
+    ['deleted', { ...FAILED, is_deleted: true, message_format: 'RTF' }],
+    [
+      'given up, and edited since',
+      { ...FAILED, failure_reason: 'MAX_RETRIES', work_at: T0.toISOString(), message_body: null },
+    ],
+  ];
+  it.each(malformed)('malformed content that the indexer leaves is said, and breaks no rule: %s', (_, row) => {
+    const stored = takenIn(row);
+    expect(takenIn(stored as ForeignRow)).toEqual(stored);
+    expect(isLeftToItsWriter(stored)).toBe(true);
     expect(faultsOf(stored)).toEqual([]);
-    expect(isSetAsideInTheClear(stored)).toBe(true);
-    const waiting = { ...dueRow(), updated_by: UPDATED_BY, message_body: 'words' };
-    expect(isSetAsideInTheClear(waiting)).toBe(false);
-    expect(faultsOf(waiting)).toEqual(['14: content is left in the clear']);
+  });
+
+  it.each([
+    ['waiting', { ...dueRow(), updated_by: UPDATED_BY, message_body: 'words' }],
+    ['delivered', { ...DELIVERED, history_bucket: 'b' }],
+    ['deleted', { ...FAILED, is_deleted: true }],
+    ['given up', { ...FAILED, failure_reason: 'EXPIRED', work_at: T0.toISOString() }],
+  ])('content that the indexer takes, and has not, breaks rule 14: %s', (_, row) => {
+    expect(isLeftToItsWriter(row)).toBe(false);
+    expect(faultsOf(row)).toEqual(['14: content is left in the clear']);
+  });
+
+  it('one that others wrote a moment ago is on its way by the stream for a quarter of an hour', () => {
+    const written = (minutes: number) => ({ ...FAILED, updated_at: at(-minutes * 60_000).toISOString() });
+    expect(isOnItsWay(written(14), NOW)).toBe(true);
+    expect(isOnItsWay(written(16), NOW)).toBe(false);
+    // Its writer's clock is ahead by a day: nobody knows when it was written.
+    expect(isOnItsWay({ ...FAILED, updated_at: at(24 * HOUR).toISOString() }, NOW)).toBe(false);
+    expect(isOnItsWay({ ...written(1), history_bucket: 'b' }, NOW)).toBe(false);
+    expect(isOnItsWay({ ...written(1), claim_id: 'c' }, NOW)).toBe(false);
   });
 
   it('one with a reason of its own is work, and lost where nobody comes back to it', () => {
@@ -102,6 +133,30 @@ describe('of the rows of others', () => {
     expect(accountOf({ ...sending(37), is_deleted: true }, NOW)).toBe('cancelled');
     expect(accountOf({ ...sending(1), claim_id: 'c' }, NOW)).toBeUndefined();
     expect(accountOf({ log_id: 'n', send_status: 'SENDING', created_at: '2025-06-01 10:30:45' }, NOW)).toBeUndefined();
+  });
+});
+
+describe('of what is lost', () => {
+  const dead = {
+    ...dueRow(),
+    ...{ failure_reason: 'MAX_RETRIES', work_queue: 'dead#normal#1', dead_message_id: 'm', dead_run_id: 'r' },
+  };
+
+  it('a dead row that left the list and remembers its letter is named; one that was dropped is not', () => {
+    expect(faultsOf(dead)).toEqual([]);
+    expect(accountOf({ ...dead, work_queue: undefined }, NOW)).toBeUndefined();
+    const dropped = Object.fromEntries(
+      Object.entries(dead).filter(([column]) => !(GIVEN_UP.remove as readonly string[]).includes(column)),
+    );
+    expect(accountOf({ ...dropped, updated_by: UPDATED_BY }, NOW)).toBe('stopped');
+    expect(accountOf({ ...dead, work_queue: undefined, dead_message_id: '', dead_run_id: '' }, NOW)).toBe('stopped');
+  });
+
+  it('a row that DynamoDB deletes before it is due is named', () => {
+    const due = Date.parse('2027-01-01T00:00:00Z');
+    const row = { ...dueRow(), work_at: new Date(due).toISOString() };
+    expect(faultsOf({ ...row, expires_at: due / 1_000 + 1 })).toEqual([]);
+    expect(faultsOf({ ...row, expires_at: due / 1_000 - 1 })).toEqual(['1: it expires before it is due']);
   });
 });
 

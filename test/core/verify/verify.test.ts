@@ -7,7 +7,7 @@ import {
   type VerifyDeps,
   type VerifyPorts,
 } from '../../../src/core/verify/verification.ts';
-import { verify } from '../../../src/core/verify/verify.ts';
+import { settleSuspects, verify } from '../../../src/core/verify/verify.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const ASKED: Asked = { sample: 10, letters: false };
@@ -60,7 +60,7 @@ class Tables {
     };
     return {
       ports,
-      terms: { shards: 8 },
+      terms: async () => ({ shards: 8 }),
       clock: () => at(this.now),
       pause: async (ms) => {
         this.now += ms;
@@ -178,6 +178,89 @@ it('counts malformed rows whose content is left to their writers', async () => {
   const state = newVerification(ASKED, T0);
   await verify(state, tables.deps());
   expect(state).toMatchObject({ violated: 0, set_aside_in_clear: 1, accounts: { waiting: 1, stopped: 1 } });
+});
+
+it('counts what others wrote a moment ago as waiting, and names it once it is late', async () => {
+  const tables = new Tables();
+  const foreign = (log_id: string, minutes: number) => ({
+    ...{ log_id, tenant_id: 'tenant-1', send_status: 'PENDING', message_body: 'words', recipient_address: '#x' },
+    updated_at: at(-minutes * 60_000).toISOString(),
+  });
+  tables.put(foreign('fresh', 3), foreign('late', 30));
+  const state = newVerification(ASKED, T0);
+  await verify(state, tables.deps());
+  expect(state).toMatchObject({ lost: 1, accounts: { waiting: 1 } });
+  expect(new Set(state.violations.map(({ log_id }) => log_id))).toEqual(new Set(['late']));
+});
+
+it('asks again how many partitions there are: a deployment may add some meanwhile', async () => {
+  const tables = new Tables();
+  tables.put(row(1, { work_queue: 'due#normal#9' }));
+  let asked = 0;
+  const terms = async () => ({ shards: ++asked > 1 ? 16 : 8 });
+  const state = newVerification(ASKED, T0);
+  await verify(state, tables.deps({ terms }));
+  expect(state).toMatchObject({ violated: 0, accounts: { waiting: 1 } });
+});
+
+it('names missing letters once, though its process is stopped before it looks again', async () => {
+  const tables = new Tables();
+  const { ports } = tables.deps();
+  const missing = {
+    channels: ['webhook'],
+    counts: async () => ({ letters: 0, on_the_way: 0 }),
+    async *dead() {
+      yield { items: [{ log_id: 'n-1', channel: 'webhook', work_at: at(-120_000).toISOString() }], read_units: 1 };
+    },
+    async *walk() {},
+  };
+  const deps = (isStopping: () => boolean) =>
+    tables.deps({ isStopping, ports: { ...ports, letters: { ...ports.letters, ...missing } } });
+  const state = newVerification(ASKED, T0);
+  await verify(
+    state,
+    deps(() => state.suspects.length > 0),
+  );
+  expect(state).toMatchObject({ phase: 'letters', suspects: [{ of: 'letters' }] });
+  await settleSuspects(
+    state,
+    deps(() => false),
+  );
+  expect(state).toMatchObject({ suspects: [], violated: 1 });
+  await verify(
+    state,
+    deps(() => false),
+  );
+  expect(state).toMatchObject({ phase: 'done', violated: 1 });
+});
+
+describe('of a newsletter', () => {
+  const email = {
+    ...{ email_id: 'e', tenant_id: 't', status: 'submitted', created_at: T0.toISOString() },
+    prepared: { recipients: 2, batches: 1 },
+  };
+  const newsletters = (changes: Stored) => ({
+    page: async () => ({ items: [{ ...email, ...changes }], read_units: 1 }),
+    read: async () => ({ items: [{ ...email, ...changes }], read_units: 1 }),
+    batches: async () => ({
+      items: [{ batch_id: '00000', status: 'submitted', chunks: 1, counts: { submitted: 2 } }],
+      read_units: 1,
+    }),
+    async *chunks() {},
+  });
+  const verified = async (changes: Stored) => {
+    const tables = new Tables();
+    const { ports } = tables.deps();
+    const state = newVerification(ASKED, T0);
+    await verify(state, tables.deps({ ports: { ...ports, newsletters: newsletters(changes) } }));
+    return state;
+  };
+
+  it('the chunks of one that has expired are deleted in any order, and missed by nobody', async () => {
+    const now = T0.getTime() / 1_000;
+    expect(await verified({ expires_at: now - 1 })).toMatchObject({ violated: 0, emails: 0 });
+    expect((await verified({ expires_at: now + 86_400 })).violations).toMatchObject([{ rule: 'N4' }, { rule: 'N1' }]);
+  });
 });
 
 it('counts each row once, though its process dies after any page and another one goes on', async () => {

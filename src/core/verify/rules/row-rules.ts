@@ -51,7 +51,9 @@ export function accountOf(row: Stored, now: number): Account | undefined {
   if (queue.startsWith('due#')) return send_status === 'SENDING' ? 'in_flight' : 'waiting';
   if (queue.startsWith('dead#')) return given_up ? 'dead' : undefined;
   const ours = updated_by === PIPELINE || !isAbsent(work_at);
-  if (given_up && isAbsent(work_queue) && ours) return stoppedAs(row);
+  // What stops a dead notification forgets its letter: one that remembers it was taken off the list by nobody of ours.
+  const unlisted = !isAbsent(work_at) && textOf(row['dead_run_id']) !== '';
+  if (given_up && isAbsent(work_queue) && ours) return unlisted ? undefined : stoppedAs(row);
   // Before it is taken in, its writer may delete it, or be sending it.
   const writers = send_status === 'SENDING' && isAbsent(row['claim_id']);
   if (writers && mayBeSending(row, now)) return 'in_flight';
@@ -64,9 +66,13 @@ const WRITER_SENDS_MS = (1 + 24 + 12) * HOUR_MS;
 
 /** What has no time is given one by the reconciler. */
 function mayBeSending(row: Stored, now: number): boolean {
-  const written = ['updated_at', 'created_at', 'scheduled_at', 'next_retry_at', 'first_attempt_at'];
-  const times = written.map((column) => timeOf(row[column])).filter((time) => !Number.isNaN(time));
+  const times = timesOf(row);
   return times.length === 0 || now - Math.max(...times) < WRITER_SENDS_MS;
+}
+
+function timesOf(row: Stored): number[] {
+  const written = ['updated_at', 'created_at', 'scheduled_at', 'next_retry_at', 'first_attempt_at'];
+  return written.map((column) => timeOf(row[column])).filter((time) => !Number.isNaN(time));
 }
 
 /** Also of the table document's form, `2025-06-01 10:30:45`. */
@@ -74,6 +80,20 @@ function timeOf(value: unknown): number {
   const text = textOf(value).replace(' ', 'T');
   return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
 }
+
+/**
+ * Written a moment ago by somebody else, and never taken in: the stream brings it, which may wait while storage or keys
+ * refuse. Later than this its lag rings an alarm.
+ */
+export function isOnItsWay(row: Stored, now: number): boolean {
+  const { work_queue, work_at, history_bucket, claim_id } = row;
+  const untouched = [work_queue, work_at, history_bucket, claim_id].every(isAbsent);
+  const written = timesOf(row).filter((time) => time <= now + CLOCKS_APART_MS);
+  return untouched && written.length > 0 && now - Math.max(...written) < STREAM_LAG_MS;
+}
+
+const STREAM_LAG_MS = 15 * 60_000;
+const CLOCKS_APART_MS = 5_000;
 
 function stoppedAs({ failure_reason, successor_log_id }: Stored): Account {
   if (textOf(successor_log_id) !== '') return 'handed_on';
@@ -89,13 +109,29 @@ export function hasContentInTheClear(row: Stored): boolean {
 }
 
 /**
- * Malformed, and FAILED until its writer corrects it. Where its content is what is malformed, that stays for the writer
- * to correct: it is said, and breaks no rule.
+ * Content that cannot be stored stays for its writer to correct: of a row that is set aside until then, and of one that
+ * is over, which only its writer may change. It is said, and breaks no rule.
  */
-export function isSetAsideInTheClear(row: Stored): boolean {
-  const { send_status, failure_reason, updated_by, work_at, work_queue } = row;
-  const malformed = send_status === 'FAILED' && failure_reason === 'FORMAT_ERROR' && updated_by === PIPELINE;
-  return malformed && isAbsent(work_at) && isAbsent(work_queue) && hasContentInTheClear(row);
+export function isLeftToItsWriter(row: Stored): boolean {
+  const { send_status, failure_reason, updated_by, work_at, work_queue, is_deleted } = row;
+  if (!hasContentInTheClear(row) || !isAbsent(work_queue)) return false;
+  const is_set_aside = failure_reason === 'FORMAT_ERROR' && updated_by === PIPELINE && isAbsent(work_at);
+  if (send_status === 'FAILED' && is_set_aside) return true;
+  const over = send_status === 'SUCCESS' || is_deleted === true || REASONS.includes(failure_reason);
+  return over && isUnstorable(row);
+}
+
+/** By the table's document. A row without ids of its own has nothing that its content could be bound to. */
+function isUnstorable(row: Stored): boolean {
+  const { message_format, fallback_channel } = row;
+  const required = ['recipient_address', 'message_body', ...(isAbsent(fallback_channel) ? [] : ['fallback_recipient'])];
+  const most = { recipient_address: 500, fallback_recipient: 500, subject: 500, fallback_integration_config_id: 50 };
+  const isText = (value: unknown, length: number) => typeof value === 'string' && [...value].length <= length;
+  const fits = ([column, length]: readonly [string, number]) => isAbsent(row[column]) || isText(row[column], length);
+  const of_format = isAbsent(message_format) || ['PLAIN', 'HTML', 'MARKDOWN'].includes(textOf(message_format));
+  const named = ['log_id', 'tenant_id'].every((id) => textOf(row[id]) !== '' && isText(row[id], 50));
+  const complete = required.every((column) => textOf(row[column]) !== '');
+  return !(named && complete && of_format && Object.entries(most).every(fits));
 }
 
 /** What a stage decides of its rows. */
@@ -115,11 +151,13 @@ export function rowFaults(row: Stored, { shards }: RowTerms, now: number): strin
   if (isIn && (of !== priority || !/^\d+$/.test(shard) || Number(shard) >= shards))
     faults.push(`1: in a part of the work index that nobody reads for it: ${shown(work_queue)}`);
   if (isIn && Number.isNaN(Date.parse(textOf(work_at)))) faults.push('1: in the work index at no time');
+  if (account === 'waiting' && Date.parse(textOf(work_at)) > Number(row['expires_at']) * 1_000)
+    faults.push('1: it expires before it is due');
   faults.push(...attemptFaults(row));
   // The worker that sends it, its writer's included, leaves what its writer puts into it meanwhile.
   if (send_status !== 'SENDING') {
     faults.push(...arrivalFaults(row));
-    if (hasContentInTheClear(row) && !isSetAsideInTheClear(row)) faults.push('14: content is left in the clear');
+    if (hasContentInTheClear(row) && !isLeftToItsWriter(row)) faults.push('14: content is left in the clear');
   }
   return faults;
 }
@@ -193,29 +231,4 @@ export function recordFaults(row: Stored, records: readonly Stored[], first: num
     if (status !== undefined && status !== expected) faults.push(`6: attempt ${attempt} is ${status}, and was ${what}`);
   }
   return faults;
-}
-
-/** A message in a dead-letter queue. */
-export interface Letter {
-  readonly message_id: string;
-  readonly log_id: string;
-  readonly run_id: string;
-}
-
-/** Whether the message can bring the dead row back: any other one of the notification is a straggler. */
-export function isLetterOf(row: Stored, { message_id, log_id, run_id }: Letter): boolean {
-  return log_id === row['log_id'] && (message_id === row['dead_message_id'] || run_id === row['dead_run_id']);
-}
-
-const DAY_MS = 86_400_000;
-/** SQS drops a message from a dead-letter queue so long after it was first queued. */
-const LETTER_KEPT_MS = 14 * DAY_MS;
-/** A lane keeps a message at most so long: its letter may have been queued so long before its death. */
-const LANE_KEPT_MS = 4 * DAY_MS;
-
-/** Whether SQS must still hold the letter of a row that is dead. */
-export function needsLetter(row: Stored, now: number): boolean {
-  const queued = textOf(row['dead_enqueued_at']) || textOf(row['dead_sent_at']);
-  const since = queued === '' ? Date.parse(textOf(row['work_at'])) - LANE_KEPT_MS : Date.parse(queued);
-  return since + LETTER_KEPT_MS > now;
 }

@@ -22,6 +22,8 @@ const record = (original_log_id: string, retry_attempt: number, retry_status = '
   put(ops.tables.notification_retry_log, { original_log_id, retry_attempt, retry_status });
 const put = (TableName: string, item: object) =>
   ops.dynamodb.send(new PutItemCommand({ TableName, Item: toItem(item) }));
+const content = (log_id: string) =>
+  put(ops.tables.notification_content, { log_id, tenant_id: log_id === 'other' ? 'T2' : 'tenant-1' });
 const letter = (log_id: string) =>
   ops.sendDeadLetter('webhook', {
     ...{ version: 1, tenant_id: 'tenant-1', channel: 'webhook', priority: 'normal', log_id },
@@ -48,8 +50,8 @@ async function putWorld(): Promise<void> {
   for (const log_id of ['dead-1', 'dead-2', 'handed'])
     for (const attempt of [1, 2, 3, 4, 5]) await record(log_id, attempt);
   await Promise.all(['dead-1', 'dead-2'].map(letter));
-  await put(ops.tables.notification_content, { log_id: 'waiting', tenant_id: 'tenant-1' });
-  await put(ops.tables.notification_content, { log_id: 'never-accepted', tenant_id: 'tenant-1' });
+  const unfinished = ['waiting', 'in-flight', 'dead-1', 'dead-2', 'dead-old', 'handed-fallback', 'other'];
+  for (const log_id of [...unfinished, 'never-accepted']) await content(log_id);
   const { emails, batches, chunks } = emailAccess({ ...ops, clock: () => new Date(), newId: () => 'x' });
   const prepared = { recipients: 5, excluded: 1, excluded_by_reason: {}, batches: 1, at: longAgo };
   await emails.create(emailRow({ status: 'submitted', prepared }), emailContent());
@@ -144,6 +146,14 @@ const SABOTAGES: Readonly<Record<string, [() => Promise<unknown>, object, () => 
     () => change('in-flight', 'REMOVE work_at'),
     { rule: '1', log_id: 'in-flight' },
     () => change('in-flight', 'SET work_at = :at', { ':at': longAgo }),
+  ],
+  'content that is deleted': [
+    () =>
+      ops.dynamodb.send(
+        new DeleteItemCommand({ TableName: ops.tables.notification_content, Key: toItem({ log_id: 'dead-1' }) }),
+      ),
+    { rule: '1', log_id: 'dead-1' },
+    () => content('dead-1'),
   ],
   'a row in a partition that no sweep reads': [
     () => change('waiting', 'SET work_queue = :queue', { ':queue': 'due#normal#63' }),
