@@ -68,9 +68,10 @@ function bind() {
     pacing: bindSendPacing(env, client, observability),
     exclusions: createLateExclusions(createMemberStore(client, env.MEMBERS_TABLE, clock), sealing),
     renderings: renderingsOnFirstEmail(),
-    async unsubscribeUrl(place, { tenant_id, member_email }) {
+    async linkOf(place, { tenant_id, member_email }) {
       const email_hash = await sealing.emailHash(tenant_id, member_email);
-      return `${env.API_URL}/u/${unsubscribeToken(await unsubscribeSecret(), { ...place, email_hash })}`;
+      const token = unsubscribeToken(await unsubscribeSecret(), { ...place, email_hash });
+      return { unsubscribe_url: `${env.API_URL}/u/${token}`, email_hash };
     },
   };
   return withObservability(createHandler(deps, observability), observability);

@@ -67,7 +67,7 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
       },
     },
     renderings: { of: async () => ({ subject: 'secret subject', html: '<p>secret body</p>', text: 'secret body' }) },
-    unsubscribeUrl: async () => 'https://news.example.test/u',
+    linkOf: async () => ({ unsubscribe_url: 'https://news.example.test/u', email_hash: 'hash' }),
     candidates: readers,
     parts: { of: async () => (scenario.parts ? [PAID_PART] : []) },
     warming: { reserve: async () => undefined, use: async () => {} },
@@ -155,7 +155,7 @@ function reportEvents({ tags }: BulkEntry, world: NewsletterWorld): boolean {
   const { draw, scenario } = world;
   const { lost, bounced, complained } = scenario.events;
   const [batch_id = '', chunk = ''] = tags.chunk.split('-');
-  const place = { email_id: tags.email_id, batch_id, chunk: Number(chunk), n: Number(tags.n) };
+  const place = { email_id: tags.email_id, batch_id, chunk: Number(chunk), n: Number.parseInt(tags.n, 10) };
   let told = false;
   const emit = (event: Omit<NewsletterEvent, keyof typeof place>, [least, most]: readonly [number, number]) => {
     if (draw() < lost) return;

@@ -4,6 +4,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';
+import { UnreadableChunkError } from '../../src/core/newsletter/model/chunk.ts';
 import type { EventStore } from '../../src/core/newsletter/model/ports.ts';
 import { countBits, countStates } from '../../src/core/newsletter/model/recipient-state.ts';
 import { batchRow, recipient } from '../support/newsletter/job-rows.ts';
@@ -11,7 +12,7 @@ import { batchRow, recipient } from '../support/newsletter/job-rows.ts';
 const NOW = new Date('2026-03-01T11:00:00.000Z');
 const place = { email_id: 'email-1', batch_id: '00000', chunk: 0 };
 
-const message = (event: string, n: number, more: object = {}) =>
+const message = (event: string, n: number | string, more: object = {}) =>
   JSON.stringify({
     version: 1,
     event,
@@ -124,6 +125,24 @@ describe('the function of newsletter events', () => {
     ]);
   });
 
+  it.each([
+    ['have expired', async () => undefined],
+    ['can never be read', async () => Promise.reject(new UnreadableChunkError('altered'))],
+  ])('suppresses by what the event says of the address where its recipients %s', async (_, readChunk) => {
+    vi.spyOn(chunks.store, 'readChunk').mockImplementation(readChunk);
+    const hashes = ['bounced', 'complained'].map((reason) => reason.padEnd(22, '_'));
+    const [bounced, complained] = hashes;
+    const bodies = [
+      message('Bounce', `0-${bounced}`, bounce('Permanent', 'General')),
+      message('Complaint', `49-${complained}`),
+    ];
+    expect(await handle(...bodies)).toEqual([]);
+    expect(suppressed).toEqual([
+      [bounced, 'bounced'],
+      [complained, 'complained'],
+    ]);
+  });
+
   it.each(['submitting', 'submitted'] as const)(
     'shows an uncertain recipient of a %s batch to be submitted',
     async (status) => {
@@ -162,6 +181,7 @@ describe('the function of newsletter events', () => {
       '{}',
       'no json',
       message('Delivery', 50),
+      message('Delivery', '1-short'),
       message('Delivery', 1, { chunk: '../x-0' }),
       message('Bounce', 1),
     ];

@@ -4,7 +4,6 @@ import { type Bounce, errorOfBounce } from './bounces.ts';
 
 /** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
 const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
-const smallNumber = (most: number) => v.pipe(v.string(), v.regex(/^\d{1,6}$/), v.transform(Number), v.maxValue(most));
 
 /**
  * A message in the queue of newsletter events. EventBridge's rules make it from an event of SES without recipient and
@@ -18,7 +17,8 @@ const message = v.object({
   email_id: v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/)),
   /** `<batch_id>-<chunk>` */
   chunk: v.pipe(v.string(), v.regex(/^[a-z0-9]{1,20}-\d{1,6}$/)),
-  n: smallNumber(49),
+  /** `<n>-<hash of the address>`; mails that were sent before the hash was there have the number alone. */
+  n: v.pipe(v.string(), v.regex(/^[0-4]?\d(-[\w-]{22})?$/)),
   bounce: v.optional(v.object({ type: word, sub_type: word, status: v.exactOptional(word) })),
   /** SES flags opens and clicks by machines; absent where it does not say. */
   machine: v.optional(v.union([v.boolean(), v.picklist(['true', 'false'])])),
@@ -37,10 +37,11 @@ export function parseNewsletterEvent(body: string): NewsletterEvent | undefined 
     const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected}`);
     throw new Error(`The message is no newsletter event of ours: ${faults.join('; ')}`);
   }
-  const { email_id, chunk: place, n } = parsed.output;
+  const { email_id, chunk: place, n: entry } = parsed.output;
   const told = toldBy(parsed.output);
   const [batch_id = '', chunk = ''] = place.split('-');
-  return told && { email_id, batch_id, chunk: Number(chunk), n, ...told };
+  const [, n, email_hash] = /^(\d+)(?:-(.+))?$/.exec(entry) ?? [];
+  return told && { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...(email_hash && { email_hash }), ...told };
 }
 
 function toldBy({ event, bounce, machine }: Message): Told | undefined {

@@ -127,7 +127,7 @@ export class JobWorld {
           recipients.map(({ member_email }) => this.unsubscribed.get(member_email)),
       },
       renderings: { of: async () => ({ subject: 'Hello', html: '<p>', text: '' }) },
-      unsubscribeUrl: async () => 'https://example.com/u',
+      linkOf: async () => ({ unsubscribe_url: 'https://example.com/u', email_hash: 'hash' }),
       candidates: {
         pages: (_: Email, after?: string) => this.#pages(after),
         count: async () => this.pages.reduce((sum, { candidates }) => sum + candidates.length, 0),

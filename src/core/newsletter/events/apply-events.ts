@@ -1,12 +1,12 @@
 import type { Clock } from '../../model/time.ts';
 import { acceptUncertain, changeState, refreshBatch, rejectSubmitted } from '../accounting/chunk-changes.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
-import { CHUNK_SIZE, placeInBatch } from '../model/chunk.ts';
+import { CHUNK_SIZE, type ChunkKey, placeInBatch } from '../model/chunk.ts';
 import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { type BatchEvents, type EventKind, hasBit, RECIPIENT_STATES, withBits } from '../model/recipient-state.ts';
 import type { SharedWarming } from '../warming/domain-warming.ts';
 import { type HoldDeps, holdIfBad } from './hold.ts';
-import { writeForPerson } from './unsubscribe.ts';
+import { readRecipients, writeForPerson } from './unsubscribe.ts';
 
 /** What an event of the provider tells of one recipient. */
 export interface NewsletterEvent {
@@ -15,6 +15,8 @@ export interface NewsletterEvent {
   readonly chunk: number;
   /** Place in the chunk, from 0. */
   readonly n: number;
+  /** Keyed hash of tenant and address: outlives the chunk. */
+  readonly email_hash?: string;
   /** Kinds that it sets; every event but a rejection shows that the provider accepted the mail. */
   readonly kinds: readonly EventKind[];
   /** The address gets no newsletter any more. */
@@ -149,7 +151,8 @@ async function reportDomain({ warmed_domain }: Batch, news: AppliedEvents['news'
 
 /**
  * Permanent bounces and complaints suppress the address for every newsletter of the tenant, whoever it belongs to now. A
- * complaint is the person's, so it also holds for the address that the member has now.
+ * complaint is the person's, so it also holds for the address that the member has now, as long as the recipients of the
+ * mailing are stored; the address that got the mail is suppressed whenever the event comes.
  */
 async function suppress(batch: Batch, events: readonly NewsletterEvent[], deps: ApplyDeps): Promise<number> {
   const { email_id, batch_id, tenant_id } = batch;
@@ -159,15 +162,26 @@ async function suppress(batch: Batch, events: readonly NewsletterEvent[], deps: 
     events.filter((event) => event.suppress !== undefined),
     (event) => event.chunk,
   )) {
-    const stored = await deps.chunks.readChunk({ email_id, batch_id, chunk });
-    for (const { n, suppress: reason } of same) {
+    const stored = await recipientsOf({ email_id, batch_id, chunk }, same, deps);
+    for (const { n, suppress: reason, email_hash } of same) {
       const recipient = stored?.recipients[n];
-      if (recipient === undefined || reason === undefined) continue;
+      if (reason === undefined) continue;
       const write = (hash: string) => deps.members.suppress(tenant_id, hash, { reason, at });
-      if (reason === 'complained') await writeForPerson({ tenant_id, recipient }, write, deps);
-      else await write(await deps.sealing.emailHash(tenant_id, recipient.member_email));
+      if (recipient !== undefined && reason === 'complained') {
+        await writeForPerson({ tenant_id, recipient }, write, deps);
+      } else {
+        const hash = email_hash ?? (recipient && (await deps.sealing.emailHash(tenant_id, recipient.member_email)));
+        if (hash === undefined) continue;
+        await write(hash);
+      }
       suppressed += 1;
     }
   }
   return suppressed;
+}
+
+/** The recipients of a chunk, where an event does not say itself whose address it is. */
+async function recipientsOf(key: ChunkKey, events: readonly NewsletterEvent[], { chunks }: ApplyDeps) {
+  if (events.every(({ suppress, email_hash }) => suppress === 'bounced' && email_hash !== undefined)) return undefined;
+  return readRecipients(key, { hashed: events.every(({ email_hash }) => email_hash !== undefined) }, chunks);
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../model/time.ts';
-import { type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
+import { type Chunk, type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { hasBit, withBits } from '../model/recipient-state.ts';
@@ -41,10 +41,7 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
   const email = await emailOf(place, deps);
   if (place === undefined || email === undefined) return false;
   const { email_id, batch_id, chunk, n, email_hash } = place;
-  const stored = await deps.chunks.readChunk({ email_id, batch_id, chunk }).catch((error: unknown) => {
-    if (email_hash !== undefined && error instanceof UnreadableChunkError) return undefined;
-    throw error;
-  });
+  const stored = await readRecipients({ email_id, batch_id, chunk }, { hashed: email_hash !== undefined }, deps.chunks);
   const recipient = stored?.recipients[n];
   if (recipient === undefined && email_hash === undefined) return false;
   const { tenant_id, newsletter_id } = email;
@@ -59,6 +56,18 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
     const bits = { ...found.bits, unsubscribed: withBits(found.bits.unsubscribed, [bit]) };
     if ((await deps.events.change(found, bits)) !== undefined) return true;
   }
+}
+
+/** The recipients of a chunk as long as they are kept, and can be read where nothing else tells their hashes. */
+export async function readRecipients(
+  key: ChunkKey,
+  { hashed }: { readonly hashed: boolean },
+  chunks: Pick<ChunkStore, 'readChunk'>,
+): Promise<Chunk | undefined> {
+  return chunks.readChunk(key).catch((error: unknown) => {
+    if (hashed && error instanceof UnreadableChunkError) return undefined;
+    throw error;
+  });
 }
 
 export interface PersonDeps {

@@ -41,7 +41,10 @@ export interface BulkEntry {
   readonly values: Readonly<Record<string, string>>;
   /** The URL of RFC 8058 that unsubscribes the recipient. */
   readonly unsubscribe_url: string;
-  /** email_id, chunk (`<batch_id>-<chunk>`) and n: how events find their recipient. */
+  /**
+   * email_id, chunk (`<batch_id>-<chunk>`) and n (`<n>-<hash of the address>`): how events find their recipient. The hash
+   * outlives the chunk, and needs no tag of its own, which EventBridge's rules could not leave out for older mails.
+   */
   readonly tags: Readonly<Record<'email_id' | 'chunk' | 'n', string>>;
 }
 

@@ -198,7 +198,7 @@ async function callContent({ chunk, entries }: PlannedCall, work: BatchWork): Pr
   return {
     ...sentAs(content.newsletter, batch),
     rendering: await deps.renderings.of(email, content, batch),
-    entries: await bulkEntries(chunk, entries, deps.unsubscribeUrl),
+    entries: await bulkEntries(chunk, entries, deps.linkOf),
   };
 }
 

@@ -61,11 +61,11 @@ export interface SendDeps {
   readonly pacing: SendPacing;
   readonly exclusions: LateExclusions;
   readonly renderings: Renderings;
-  /** The signed link of a recipient (RFC 8058). */
-  readonly unsubscribeUrl: (
+  /** The signed link of a recipient (RFC 8058), and the keyed hash of its address. */
+  readonly linkOf: (
     place: ChunkKey & { readonly n: number },
     recipient: Pick<Chunk, 'tenant_id'> & Pick<Recipient, 'member_email'>,
-  ) => Promise<string>;
+  ) => Promise<{ readonly unsubscribe_url: string; readonly email_hash: string }>;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
   /** Does something at an interval in milliseconds until it is told to stop, whether or not it succeeds. */
@@ -81,14 +81,14 @@ export interface SendDeps {
 export function bulkEntries(
   chunk: Chunk,
   places: readonly number[],
-  unsubscribeUrl: SendDeps['unsubscribeUrl'],
+  linkOf: SendDeps['linkOf'],
 ): Promise<readonly BulkEntry[]> {
   const { email_id, batch_id, chunk: number, tenant_id } = chunk;
   return Promise.all(
     places.map(async (n) => {
       const recipient = chunk.recipients[n];
       if (recipient === undefined) throw new Error(`Chunk ${number} of batch ${batch_id} has no recipient ${n}.`);
-      const unsubscribe_url = await unsubscribeUrl(
+      const { unsubscribe_url, email_hash } = await linkOf(
         { email_id, batch_id, chunk: number, n },
         { tenant_id, member_email: recipient.member_email },
       );
@@ -96,7 +96,7 @@ export function bulkEntries(
         to: recipient.member_email,
         values: { ...mergeValues(recipient), unsubscribe_url },
         unsubscribe_url,
-        tags: { email_id, chunk: `${batch_id}-${number}`, n: String(n) },
+        tags: { email_id, chunk: `${batch_id}-${number}`, n: `${n}-${email_hash}` },
       };
     }),
   );

@@ -49,7 +49,7 @@ describe('a batch in its slot', () => {
     expect(world.calls.map(({ entries }) => entries.length)).toEqual([4, 2]);
     expect(world.calls[1]?.entries[1]).toMatchObject({
       to: 'm1@example.com',
-      tags: { email_id: 'email-1', chunk: '00000-1', n: '1' },
+      tags: { email_id: 'email-1', chunk: '00000-1', n: '1-hash' },
       values: { email: 'm1@example.com', unsubscribe_url: 'https://example.com/u' },
     });
     const [batch] = await world.batches();
