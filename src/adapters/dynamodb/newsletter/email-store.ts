@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type DynamoDBClient,
   PutItemCommand,
@@ -156,19 +157,34 @@ const DRY_RUN_DAYS = 1;
 
 /** DryRunStore on the table emails, beside what would be the rows of the email. */
 export function createDryRunStore(client: DynamoDBClient, table: string, clock: Clock): DryRunStore {
+  const nowInSeconds = () => clock().getTime() / 1000;
   return {
-    async put({ email_id, ...run }) {
-      const expires_at = expiresAt(clock(), DRY_RUN_DAYS);
-      // In one attribute: an item with tenant and time would be in the index of the tenant's emails.
-      const Item = toItem({ email_id, part: DRY_RUN, run, expires_at });
-      await client.send(new PutItemCommand({ TableName: table, Item }));
+    async put({ email_id, version: _, ...run }, was) {
+      const version = randomUUID();
+      const same =
+        was?.version === undefined
+          ? { condition: 'attribute_not_exists(#version) OR expires_at <= :was', value: nowInSeconds() }
+          : { condition: '#version = :was', value: was.version };
+      const put = new PutItemCommand({
+        TableName: table,
+        // In one attribute: an item with tenant and time would be in the index of the tenant's emails.
+        Item: toItem({ email_id, part: DRY_RUN, run, version, expires_at: expiresAt(clock(), DRY_RUN_DAYS) }),
+        // The client repeats a write whose answer was lost.
+        ConditionExpression: `${same.condition} OR #version = :version`,
+        ExpressionAttributeNames: { '#version': 'version' },
+        ExpressionAttributeValues: toItem({ ':was': same.value, ':version': version }),
+      });
+      return ifConditionHolds(
+        client.send(put).then(() => true),
+        false,
+      );
     },
     async read(email_id) {
       const item = await readVersioned(client, table, { email_id: { S: email_id }, part: { S: DRY_RUN } });
       if (item === undefined) return undefined;
-      const { run, expires_at } = unmarshall(item);
+      const { run, version, expires_at } = unmarshall(item);
       // DynamoDB removes what has expired within days, not at once.
-      return Number(expires_at) * 1000 > clock().getTime() ? ({ email_id, ...run } as KeptDryRun) : undefined;
+      return Number(expires_at) > nowInSeconds() ? ({ email_id, version, ...run } as KeptDryRun) : undefined;
     },
   };
 }

@@ -120,11 +120,13 @@ export interface KeptDryRun {
   readonly publication?: Publication;
   readonly progress: DryRunProgress;
   readonly result?: DryRun;
+  /** Another one with each write; set by storage. */
+  readonly version?: string;
 }
 
 export interface DryRunStore {
-  /** Replaces an earlier one of the same id. */
-  put(run: KeptDryRun): Promise<void>;
+  /** Replaces what was read of the same id, undefined for nothing. False where somebody else was faster. */
+  put(run: KeptDryRun, was: KeptDryRun | undefined): Promise<boolean>;
   read(email_id: string): Promise<KeptDryRun | undefined>;
 }
 
@@ -147,24 +149,27 @@ export async function requestDryRun(publication: Publication, deps: RequestDryRu
     members <= MOST_MEMBERS && deps.clock().getTime() - started.getTime() < MOST_MS;
   const part = await dryRun(publication, deps, goesOn);
   if ('result' in part) return { ...kept, progress: NOTHING, result: part.result };
-  const earlier = await deps.dry_runs.read(email_id);
-  if (earlier?.publication !== undefined) {
-    if (earlier.publication.request_hash === publication.request_hash) return earlier;
-    throw new Problem(
-      'idempotency-key-reused',
-      'A dry run of another email goes on under this Idempotency-Key. Use a new key for each email.',
-    );
-  }
   const run = { ...kept, publication, progress: part.progress };
-  await deps.dry_runs.put(run);
-  await deps.queues.prepare({ version: 1, kind: 'dry-run', email_id });
-  return run;
+  for (;;) {
+    const earlier = await deps.dry_runs.read(email_id);
+    if (earlier?.publication !== undefined) {
+      if (earlier.publication.request_hash === publication.request_hash) return earlier;
+      throw new Problem(
+        'idempotency-key-reused',
+        'A dry run of another email goes on under this Idempotency-Key. Use a new key for each email.',
+      );
+    }
+    // Another request under this key may have been faster: then its answer is the answer.
+    if (!(await deps.dry_runs.put(run, earlier))) continue;
+    await deps.queues.prepare({ version: 1, kind: 'dry-run', email_id });
+    return run;
+  }
 }
 
 /** From then on no new page is begun. */
 const STOP_MS = 60_000;
 
-/** Goes on with a dry run that a request did not wait for. A message that comes twice makes the same again. */
+/** Goes on with a dry run that a request did not wait for. Of a message that comes twice, one goes on. */
 export async function continueDryRun(
   email_id: string,
   deps: RequestDryRunDeps & { readonly remaining_ms: () => number },
@@ -174,7 +179,7 @@ export async function continueDryRun(
   const { publication, ...rest } = run;
   const part = await dryRun(publication, deps, () => deps.remaining_ms() >= STOP_MS, run.progress);
   const next = 'result' in part ? { ...rest, result: part.result } : { ...run, progress: part.progress };
-  await deps.dry_runs.put(next);
+  if (!(await deps.dry_runs.put(next, run))) return deps.dry_runs.read(email_id);
   if (!('result' in part)) await deps.queues.prepare({ version: 1, kind: 'dry-run', email_id });
   return next;
 }

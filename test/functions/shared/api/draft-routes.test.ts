@@ -85,46 +85,86 @@ describe('a dry run', () => {
     expect(await emailsListed()).toHaveLength(1);
   });
 
-  it('of more than 20,000 members goes on in the background, and its result is kept for a day', async () => {
+  /** Three pages of so many members that no request waits for them. */
+  const members = 20_001;
+  async function withMany(run: (deps: ApiWorld['emails']['deps']) => Promise<void>): Promise<void> {
     const { deps } = world.emails;
-    const members = 20_001;
     const all: CandidatePage[] = Array.from({ length: 3 }, (_, i) => ({
       position: String(i),
       members,
       candidates: [candidate(i)],
     }));
+    const original = deps.candidates;
     const candidates = {
       async *pages(_: unknown, after = '') {
         yield* all.filter(({ position }) => position > after);
       },
     };
-    const original = deps.candidates;
     Object.assign(deps, { candidates });
-    const { status, body } = await publish({ ...POST, body: 'Hello', dry_run: true }, 'large');
-    expect({ status, body }).toMatchObject({ status: 202, body: { status: 'running', members } });
-    const message = { version: 1, kind: 'dry-run', email_id: body.email_id };
-    expect(world.emails.queued).toEqual([message]);
-    expect((await publish({ ...POST, body: 'Hello', dry_run: true }, 'large')).body).toEqual(body);
-    expect(await publish({ ...POST, body: 'Other', dry_run: true }, 'large')).toMatchObject({
-      status: 409,
-      body: { detail: expect.stringContaining('goes on under this Idempotency-Key') },
-    });
-    expect(world.emails.queued).toEqual([message]);
-    const shown = (by = key) => world.call('GET', `/v1/emails/${body.email_id}/dry-run`, { key: by });
-    expect((await shown()).body).toEqual(body);
-    expect((await shown((await world.key('another')).key)).status).toBe(404);
-    expect(await emailsListed()).toEqual([]);
+    await run(deps).finally(() => Object.assign(deps, { candidates: original }));
+  }
 
-    await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 0 });
-    expect((await shown()).body).toMatchObject({ status: 'running', members: 2 * members });
-    expect(world.emails.queued).toEqual([message, message]);
-    await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 900_000 });
-    expect((await shown()).body).toMatchObject({ status: 'done', recipients: 3, excluded: 0 });
-    const kept = (days: number) =>
-      createDryRunStore(world.client, world.tables.emails, () => new Date(Date.now() + days * 86_400_000));
-    expect(await kept(0.99).read(body.email_id)).toBeDefined();
-    expect(await kept(1.01).read(body.email_id)).toBeUndefined();
-    Object.assign(deps, { candidates: original });
+  it('is one for all that ask at the same moment under one key, and another email is told so', async () => {
+    await withMany(async (deps) => {
+      const subjects = ['One', 'One', 'One', 'Two', 'Two', 'Two'];
+      const original = deps.dry_runs;
+      const all = Promise.withResolvers<void>();
+      let reads = 0;
+      // Each has found nothing before any of them writes.
+      const read: typeof original.read = async (id) => {
+        const found = await original.read(id);
+        if (++reads === subjects.length) all.resolve();
+        await all.promise;
+        return found;
+      };
+      Object.assign(deps, { dry_runs: { ...original, read } });
+      const answers = await Promise.all(
+        subjects.map((subject) => publish({ ...POST, body: 'Hello', subject, dry_run: true }, 'together')),
+      ).finally(() => Object.assign(deps, { dry_runs: original }));
+      const taken = answers.filter(({ status }) => status === 202);
+      expect(taken).toHaveLength(3);
+      expect(new Set(taken.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(3);
+      expect(world.emails.queued).toHaveLength(1);
+    });
+  });
+
+  it('goes on once, whatever messages come twice', async () => {
+    await withMany(async (deps) => {
+      const { body } = await publish({ ...POST, body: 'Hello', dry_run: true });
+      const twice = () => continueDryRun(body.email_id, { ...deps, remaining_ms: () => 0 });
+      await Promise.all([twice(), twice()]);
+      expect(world.emails.queued).toHaveLength(2);
+    });
+  });
+
+  it('of more than 20,000 members goes on in the background, and its result is kept for a day', async () => {
+    await withMany(async (deps) => {
+      const { status, body } = await publish({ ...POST, body: 'Hello', dry_run: true }, 'large');
+      expect({ status, body }).toMatchObject({ status: 202, body: { status: 'running', members } });
+      const message = { version: 1, kind: 'dry-run', email_id: body.email_id };
+      expect(world.emails.queued).toEqual([message]);
+      expect((await publish({ ...POST, body: 'Hello', dry_run: true }, 'large')).body).toEqual(body);
+      expect(await publish({ ...POST, body: 'Other', dry_run: true }, 'large')).toMatchObject({
+        status: 409,
+        body: { detail: expect.stringContaining('goes on under this Idempotency-Key') },
+      });
+      expect(world.emails.queued).toEqual([message]);
+      const shown = (by = key) => world.call('GET', `/v1/emails/${body.email_id}/dry-run`, { key: by });
+      expect((await shown()).body).toEqual(body);
+      expect((await shown((await world.key('another')).key)).status).toBe(404);
+      expect(await emailsListed()).toEqual([]);
+
+      await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 0 });
+      expect((await shown()).body).toMatchObject({ status: 'running', members: 2 * members });
+      expect(world.emails.queued).toEqual([message, message]);
+      await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 900_000 });
+      expect((await shown()).body).toMatchObject({ status: 'done', recipients: 3, excluded: 0 });
+      const kept = (days: number) =>
+        createDryRunStore(world.client, world.tables.emails, () => new Date(Date.now() + days * 86_400_000));
+      expect(await kept(0.99).read(body.email_id)).toBeDefined();
+      expect(await kept(1.01).read(body.email_id)).toBeUndefined();
+    });
   });
 });
 
