@@ -1,4 +1,5 @@
-import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
+import { setTimeout } from 'node:timers/promises';
+import { createRequestCounts, createTestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createDryRunStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
@@ -8,6 +9,7 @@ import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-sto
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
+import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
@@ -22,6 +24,7 @@ import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createPacer } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Publishes emails, tells how far they are, and takes operators' decisions. */
@@ -43,6 +46,11 @@ function bind() {
     ...shared,
     candidates: createCandidateReader(members, sealing),
     exclusions: createLateExclusions(members, sealing),
+    pacing: createSendPacing(createPacer('email', env, client, observability), {
+      clock,
+      pause: (ms) => setTimeout(ms),
+    }),
+    countTests: createTestCounts(client, env.PIPELINE_STATE_TABLE),
     parts: partsOnFirstEmail(),
     dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),

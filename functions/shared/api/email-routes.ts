@@ -15,7 +15,6 @@ import {
 import { type ResolveDeps, resolveEmail } from '../../../src/core/newsletter/lifecycle/resolve.ts';
 import type { Email } from '../../../src/core/newsletter/model/email.ts';
 import type { EmailStore, EventStore } from '../../../src/core/newsletter/model/ports.ts';
-import type { TestMailDeps } from '../../../src/core/newsletter/sending/test-mail.ts';
 import { emailSummary, emailView, shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import {
   listBatches,
@@ -43,7 +42,7 @@ import { type ApiRoute, route } from './api-function.ts';
 import type { Caller } from './caller.ts';
 import { type DraftRouteDeps, draftRoutes } from './draft-routes.ts';
 
-export interface EmailRouteDeps extends Omit<OperateDeps, 'queues'>, TestMailDeps, DraftRouteDeps {
+export interface EmailRouteDeps extends Omit<OperateDeps, 'queues'>, DraftRouteDeps {
   readonly queues: OperateDeps['queues'];
   readonly emails: EmailStore;
   readonly batches: OperateDeps['batches'] & RecipientsDeps['batches'];

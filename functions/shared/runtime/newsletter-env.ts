@@ -48,7 +48,9 @@ export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob
   /** Read by dry runs. */
   MEMBERS_TABLE: name,
   NEWSLETTERS_TABLE: name,
+  /** Holds the budget of e-mail, and how many test mails a tenant sent. */
   PIPELINE_STATE_TABLE: name,
+  PACING: pacingFromJson,
   DATA_KEYS_TABLE: name,
   /** Group of the one-time schedules, the role that they take, and the ARN of the queue that they send to. */
   SCHEDULE_GROUP: name,

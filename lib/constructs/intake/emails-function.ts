@@ -3,6 +3,7 @@ import type { Construct } from 'constructs';
 import type { ApiEmailsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
+import { pacingJson } from '../../config/settings-json.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import { allow, countRequests, openRecipients, readSecrets, useBudgets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
@@ -28,6 +29,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterApiProps): 
       MEMBERS_TABLE: members.tableName,
       NEWSLETTERS_TABLE: newsletters.tableName,
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      PACING: pacingJson(config, config.newsletter.totalConcurrency),
       DATA_KEYS_TABLE: tables.dataKeys.tableName,
       SCHEDULE_GROUP: newsletterQueues.scheduleGroupName,
       SCHEDULE_ROLE_ARN: newsletterQueues.scheduleRole.roleArn,

@@ -15,7 +15,7 @@ import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.
 import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
-import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
+import { createRequestCounts, createTestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createDryRunStore, createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
@@ -273,6 +273,8 @@ function emailRouteDeps({
   const scheduled = new Map<string, string>();
   const calls: BulkCall[] = [];
   const unverified = new Set<string>();
+  const allowed = { mails: Number.POSITIVE_INFINITY };
+  const limited: string[] = [];
   const deps: EmailRouteDeps = {
     emails: createEmailStore(client, tables.emails, clock),
     batches: createBatchStore(client, tables.email_batches, clock),
@@ -311,6 +313,11 @@ function emailRouteDeps({
       createMemberStore(client, tables.members, clock),
       createMemberSealing(sealer, hashKey),
     ),
+    pacing: {
+      reserve: async (count) => ({ granted: Math.min(count, allowed.mails) }),
+      refused: async (limit) => void limited.push(limit),
+    },
+    countTests: createTestCounts(client, tables.pipeline_state),
     dry_runs: createDryRunStore(client, tables.emails, clock),
     senderFault: async (from) =>
       unverified.has(from) ? `SES has not verified the sender of this newsletter.` : undefined,
@@ -320,7 +327,7 @@ function emailRouteDeps({
     limits: DEFAULT_JOB_LIMITS,
     log: { info: () => {}, warn: () => {}, error: () => {} },
   };
-  return { deps, queued, scheduled, calls, unverified };
+  return { deps, queued, scheduled, calls, unverified, allowed, limited };
 }
 
 interface CallOptions {

@@ -98,6 +98,12 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ MembersTable }) => [tableOf(MembersTable)],
   },
   {
+    documented: 'and PipelineState; of `status`',
+    commands: /^emails test/,
+    actions: /:(GetItem|UpdateItem)$/,
+    resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
+  },
+  {
     documented: '`sqs:SendMessage` of `emails`',
     commands: /^emails/,
     actions: /^sqs:/,

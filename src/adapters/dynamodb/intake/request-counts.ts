@@ -1,5 +1,6 @@
 import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { RequestCounts } from '../../../core/intake/rate-limit.ts';
+import type { TestMailDeps } from '../../../core/newsletter/sending/test-mail.ts';
 import { RATE_PREFIX } from '../schema.ts';
 
 /** Seconds until the count of a second expires: longer than any instance adds to it. */
@@ -14,21 +15,34 @@ const LONGEST_MS = 500;
  */
 export function createRequestCounts(client: DynamoDBClient, table: string): RequestCounts {
   return {
-    async add(key_id, second, requests) {
-      const { Attributes } = await client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: { kind: { S: `${RATE_PREFIX}${key_id}` }, id: { S: String(second) } },
-          UpdateExpression: 'SET expires_at = :end ADD requests :requests',
-          ExpressionAttributeValues: {
-            ':end': { N: String(second + KEPT_SECONDS) },
-            ':requests': { N: String(requests) },
-          },
-          ReturnValues: 'UPDATED_NEW',
-        }),
-        { abortSignal: AbortSignal.timeout(LONGEST_MS) },
-      );
-      return Number(Attributes?.['requests']?.N ?? requests);
-    },
+    add: (key_id, second, requests) =>
+      addTo(client, table, { kind: key_id, id: second, count: requests, expires_at: second + KEPT_SECONDS }),
   };
+}
+
+/** The test mails of each tenant and hour, counted by all that send some. */
+export function createTestCounts(client: DynamoDBClient, table: string): TestMailDeps['countTests'] {
+  return (tenant_id, hour, count) =>
+    addTo(client, table, { kind: `test-mails#${tenant_id}`, id: hour, count, expires_at: 3600 * (hour + 2) });
+}
+
+interface Counted {
+  readonly kind: string;
+  readonly id: number;
+  readonly count: number;
+  readonly expires_at: number;
+}
+
+async function addTo(client: DynamoDBClient, table: string, { kind, id, count, expires_at }: Counted): Promise<number> {
+  const { Attributes } = await client.send(
+    new UpdateItemCommand({
+      TableName: table,
+      Key: { kind: { S: `${RATE_PREFIX}${kind}` }, id: { S: String(id) } },
+      UpdateExpression: 'SET expires_at = :end ADD requests :requests',
+      ExpressionAttributeValues: { ':end': { N: String(expires_at) }, ':requests': { N: String(count) } },
+      ReturnValues: 'UPDATED_NEW',
+    }),
+    { abortSignal: AbortSignal.timeout(LONGEST_MS) },
+  );
+  return Number(Attributes?.['requests']?.N ?? count);
 }

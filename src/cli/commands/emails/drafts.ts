@@ -1,31 +1,28 @@
 import { extname } from 'node:path';
-import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { type Command, InvalidArgumentError } from 'commander';
-import { requestHash } from '../../../adapters/api/idempotency.ts';
 import { mailbox } from '../../../adapters/email/address.ts';
-import { createCandidateReader } from '../../../adapters/nql/candidate-reader.ts';
-import { createPartSegments, createRenderings } from '../../../adapters/post/post-renderer.ts';
-import { createBulkProvider } from '../../../adapters/ses-v2/bulk-provider.ts';
 import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
-import { newEmail, type Publication, replaceEmail } from '../../../core/newsletter/lifecycle/publish.ts';
-import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
-import { createLateExclusions } from '../../../core/newsletter/sending/exclusion-checks.ts';
-import { sendTestMail, type TestMailResult } from '../../../core/newsletter/sending/test-mail.ts';
-import { type EmailAccess, emailAccess, requireEmail } from '../../../operator-service/emails.ts';
-import { memberAccess } from '../../../operator-service/members.ts';
+import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
+import type { TestMailResult } from '../../../core/newsletter/sending/test-mail.ts';
+import {
+  type DraftAccess,
+  draftAccess,
+  draftEmail,
+  replaceBy,
+  sendTest,
+  storedEmail,
+} from '../../../operator-service/drafts.ts';
+import { requireEmail } from '../../../operator-service/emails.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { type PostOptions, parseAt, publicationOf } from './post.ts';
+import { type PostOptions, parseAt, requestOf } from './post.ts';
 
 /** Says who would get an email that is not published, and who would not and why. */
-export async function showDryRun(session: Session, publication: Publication): Promise<number> {
-  const { members, sealing } = memberAccess(session);
-  const access = emailAccess(session);
-  const deps = { ...access, candidates: createCandidateReader(members, sealing), parts: createPartSegments() };
+export async function showDryRun(session: Session, publication: Publication, access: DraftAccess): Promise<number> {
   const progress = showProgress(session);
   let run: DryRun | undefined;
   try {
@@ -33,7 +30,7 @@ export async function showDryRun(session: Session, publication: Publication): Pr
       progress.update({ verb: 'members looked at', done });
       return true;
     };
-    const part = await dryRun(publication, deps, goesOn);
+    const part = await dryRun(publication, access, goesOn);
     run = 'result' in part ? part.result : undefined;
   } finally {
     progress.end();
@@ -90,27 +87,9 @@ function addAddress(text: string, before: readonly string[] = []): readonly stri
 }
 
 async function test(session: Session, post: string, { to, tenant, newsletter }: TestOptions): Promise<number> {
-  const access = emailAccess(session);
-  const { email, content } = await draftOf(post, { tenant, newsletter }, access, session);
-  const { clients, newsletter_configuration_set: set } = session.deployment;
-  if (set === undefined || (session.local && clients.ses === undefined)) {
-    throw new OperatorError(
-      'This deployment does not say by which configuration set it sends newsletters: deploy it anew.',
-    );
-  }
-  const provider = createBulkProvider({
-    client: new SESv2Client({ ...clients.ses, maxAttempts: 1 }),
-    configurationSet: set,
-  });
-  const { members, sealing } = memberAccess(session);
-  const exclusions = createLateExclusions(members, sealing);
-  const { answer } = await session.decide({ what: 'email.test', on: [email.email_id] }, async () => {
-    const results = await sendTestMail(
-      { email, content, to },
-      { provider, renderings: createRenderings(), exclusions },
-    );
-    return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
-  });
+  const access = draftAccess(session);
+  const tested = await testedOf(post, { tenant, newsletter }, access, session);
+  const answer = await sendTest({ ...tested, to }, access, session.decide);
   printResult(session, { results: answer }, () =>
     table<TestMailResult>(
       [
@@ -126,23 +105,18 @@ async function test(session: Session, post: string, { to, tenant, newsletter }: 
 }
 
 /** What is tested: a stored email, or a post as it would be published. */
-async function draftOf(
+async function testedOf(
   post: string,
   { tenant, newsletter }: Partial<Record<'tenant' | 'newsletter', string | undefined>>,
-  access: EmailAccess,
+  access: DraftAccess,
   session: Session,
-): Promise<{ readonly email: Email; readonly content: EmailContent }> {
-  if (extname(post) === '') {
-    const email = await requireEmail(post, access);
-    const content = await access.emails.content(email.email_id);
-    if (content === undefined) throw new OperatorError(`The email ${post} has no content any more.`);
-    return { email, content };
-  }
+) {
+  if (extname(post) === '') return storedEmail(post, access);
   if (tenant === undefined || newsletter === undefined) {
     throw new OperatorError('A post that is not published needs --tenant and --newsletter.', EXIT_USAGE);
   }
-  const { publication } = await publicationOf(session, post, { tenant, newsletter }, session.newId());
-  return { email: newEmail(publication, access), content: publication.content };
+  const request = await requestOf(session, post, { tenant, newsletter }, access);
+  return draftEmail({ tenant_id: tenant, request, email_id: session.newId() }, access);
 }
 
 type ReplaceOptions = Partial<Omit<PostOptions, 'tenant'>>;
@@ -167,7 +141,7 @@ export function addEmailsReplace(emails: Command, context: CliContext): void {
 }
 
 async function replace(session: Session, id: string, file: string, options: ReplaceOptions): Promise<number> {
-  const access = emailAccess(session);
+  const access = draftAccess(session);
   const email = await requireEmail(id, access);
   const { tenant_id: tenant, newsletter_id, segment, scheduled_at, delivery_window_minutes } = email;
   const given: PostOptions = {
@@ -178,13 +152,8 @@ async function replace(session: Session, id: string, file: string, options: Repl
     ...(delivery_window_minutes !== undefined && { window: delivery_window_minutes }),
     ...options,
   };
-  const { publication } = await publicationOf(session, file, given, `${id}-next`);
-  const decision = { what: 'email.replace', on: [id], details: { tenant, request: requestHash(given) } };
-  const { answer } = await session.decide(decision, async () => ({
-    answer: await replaceEmail(email, publication, access),
-    result: { replaced: 1 },
-  }));
-  const { status, scheduled_at: at } = answer;
+  const request = await requestOf(session, file, given, access);
+  const { status, scheduled_at: at } = await replaceBy(email, request, access, session.decide);
   printResult(session, { email_id: id, status, ...(at !== undefined && { scheduled_at: at }) }, () =>
     at === undefined ? `${id} is replaced, and is being sent.\n` : `${id} is replaced, and is sent at ${at}.\n`,
   );

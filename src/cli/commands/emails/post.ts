@@ -1,16 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
-import { type EmailRequest, toPublication } from '../../../adapters/api/email-request.ts';
+import type { EmailRequest } from '../../../adapters/api/email-request.ts';
 import { replaceSchema } from '../../../adapters/api/email-schemas.ts';
-import { requestHash } from '../../../adapters/api/idempotency.ts';
-import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
 import { parseTime } from '../../../core/model/time.ts';
 import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
 import { check } from '../../../http/check.ts';
-import { emailAccess } from '../../../operator-service/emails.ts';
+import type { DraftAccess } from '../../../operator-service/drafts.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { unreadableFile } from '../../../terminal/unreadable-file.ts';
 import { faultInOptions, newsletterNotFound, type Session } from '../../session/session.ts';
@@ -79,13 +76,6 @@ export function parseAt(text: string): string {
   return time.toISOString();
 }
 
-/** Why SES would refuse a sender. A local runtime without an SES takes any. */
-function senderFaultOf({ local, deployment: { clients } }: Session) {
-  return local && clients.ses === undefined
-    ? async () => undefined
-    : createSenderFault(new SESv2Client(clients.ses ?? {}));
-}
-
 /** What a request names as fields, the command names by its options and its file. @throws OperatorError */
 function checkPost(raw: object, file: string): EmailRequest {
   try {
@@ -102,36 +92,23 @@ function checkPost(raw: object, file: string): EmailRequest {
   }
 }
 
-/** What would be published of a file with these options. @param id makes the email's id from what identifies the request */
-export async function publicationOf(
+/** What a file and options ask for. @throws OperatorError */
+export async function requestOf(
   session: Session,
   file: string,
-  options: PostOptions,
-  id: string | ((request_hash: string) => string),
-) {
-  const access = emailAccess(session);
+  { tenant, newsletter, segment, scheduledAt, window }: PostOptions,
+  access: Pick<DraftAccess, 'newsletters'>,
+): Promise<EmailRequest> {
   const raw = {
     ...(await readPost(file)),
-    newsletter_id: options.newsletter,
-    ...(options.segment !== undefined && { segment: options.segment }),
-    ...(options.scheduledAt !== undefined && { scheduled_at: options.scheduledAt }),
-    ...(options.window !== undefined && { delivery_window_minutes: options.window }),
+    newsletter_id: newsletter,
+    ...(segment !== undefined && { segment }),
+    ...(scheduledAt !== undefined && { scheduled_at: scheduledAt }),
+    ...(window !== undefined && { delivery_window_minutes: window }),
   };
   const request = checkPost(raw, file);
-  const tenant_id = options.tenant;
-  const newsletter = await access.newsletters.read(tenant_id, options.newsletter);
-  if (newsletter === undefined) throw newsletterNotFound(tenant_id, options.newsletter, session);
-  const request_hash = requestHash(raw);
-  const email_id = typeof id === 'string' ? id : id(request_hash);
-  return toPublication(
-    request,
-    { tenant_id, email_id, request_hash },
-    {
-      readNewsletter: async () => newsletter,
-      readEmail: access.emails.read,
-      senders: () => access.newsletters.senders(tenant_id),
-      senderFault: senderFaultOf(session),
-      now: session.clock(),
-    },
-  );
+  if ((await access.newsletters.read(tenant, newsletter)) === undefined) {
+    throw newsletterNotFound(tenant, newsletter, session);
+  }
+  return request;
 }

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { emailIdOf } from '../../../adapters/api/idempotency.ts';
-import { publishEmail } from '../../../core/newsletter/lifecycle/publish.ts';
-import { emailAccess } from '../../../operator-service/emails.ts';
+import { draftAccess, publicationOf, publish } from '../../../operator-service/drafts.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { showDryRun } from './drafts.ts';
-import { type PostOptions, parseAt, publicationOf } from './post.ts';
+import { type PostOptions, parseAt, requestOf } from './post.ts';
 
 interface SendOptions extends PostOptions {
   readonly idempotencyKey?: string;
@@ -38,34 +37,27 @@ Example:
 }
 
 async function send(session: Session, file: string, options: SendOptions): Promise<number> {
-  const access = emailAccess(session);
+  const access = draftAccess(session);
   const { tenant: tenant_id, idempotencyKey, dryRun = false } = options;
-  const { publication, repeat } = await publicationOf(session, file, options, (request_hash) => {
+  const request = await requestOf(session, file, options, access);
+  const email_id = (request_hash: string) => {
     const id = emailIdOf(tenant_id, idempotencyKey ?? `ops emails send ${request_hash}`);
     // Before anything can fail: whoever repeats the command, or looks, knows what to look for.
     if (!dryRun) session.terminal.say(`The email is ${id}.\n`);
     return id;
-  });
-  if (dryRun) return showDryRun(session, publication);
-  const { email_id } = publication;
-  const decision = {
-    what: 'email.send',
-    on: [email_id],
-    details: { tenant: tenant_id, newsletter: options.newsletter },
   };
-  const { answer } = await session.decide(decision, async () => ({
-    answer: await publishEmail(publication, access),
-    result: { [repeat ? 'repeated' : 'published']: 1 },
-  }));
-  const { status, scheduled_at } = answer;
+  const found = await publicationOf({ tenant_id, request, email_id }, access);
+  if (dryRun) return showDryRun(session, found.publication, access);
+  const { repeat } = found;
+  const { email_id: id, status, scheduled_at } = await publish(found, access, session.decide);
   const local = session.local ? ' --local' : '';
-  printResult(session, { email_id, status, ...(repeat && { repeat }) }, () => {
-    const follow = `Follow it: npm run ops -- emails status ${email_id} --watch${local}`;
+  printResult(session, { email_id: id, status, ...(repeat && { repeat }) }, () => {
+    const follow = `Follow it: npm run ops -- emails status ${id} --watch${local}`;
     if (repeat) {
-      return `${email_id} was published before and is ${status}; nothing was published now. ${follow}\nTo send the same post once more, give the command --idempotency-key with a word of yours.\n`;
+      return `${id} was published before and is ${status}; nothing was published now. ${follow}\nTo send the same post once more, give the command --idempotency-key with a word of yours.\n`;
     }
     const when = scheduled_at === undefined ? 'is being sent' : `is sent at ${scheduled_at}`;
-    return `${email_id} ${when}. ${follow}\n`;
+    return `${id} ${when}. ${follow}\n`;
   });
   return 0;
 }

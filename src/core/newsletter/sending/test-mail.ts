@@ -1,7 +1,11 @@
+import { Problem } from '../../model/problem.ts';
+import type { Clock } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import { mergeValues } from '../model/merge-fields.ts';
+import type { NewsletterStore } from '../model/ports.ts';
 import type { BulkAnswer, BulkProvider } from '../model/provider.ts';
-import { type LateExclusions, type Renderings, sentAs } from './send-deps.ts';
+import { FOREIGN_SENDER, foreignSenders } from '../model/senders.ts';
+import { type LateExclusions, type Renderings, type SendPacing, sentAs } from './send-deps.ts';
 
 /** Batch id in the tags of test mails: there is no such batch, so their events count for nobody. */
 const TEST_BATCH = 'test';
@@ -10,6 +14,11 @@ export interface TestMailDeps {
   readonly provider: BulkProvider;
   readonly renderings: Renderings;
   readonly exclusions: LateExclusions;
+  readonly newsletters: Pick<NewsletterStore, 'senders'>;
+  readonly pacing: SendPacing;
+  /** Adds to the test mails of a tenant in an hour, in hours since the epoch, and says how many there are. */
+  readonly countTests: (tenant_id: string, hour: number, mails: number) => Promise<number>;
+  readonly clock: Clock;
 }
 
 export interface TestMailResult {
@@ -25,15 +34,25 @@ export interface TestMailResult {
 /** Every part of the post is shown, whoever it is for. */
 export const ALL_PARTS = 2 ** 30 - 1;
 const TIMEOUT_MS = 10_000;
+/** Test mails of a tenant per hour: enough to look at a post, and no way to send one without its unsubscribe links. */
+const MOST_TESTS = 100;
+const HOUR_MS = 3_600_000;
 
 /**
  * Sends the post with sample values to a few addresses, but to none that is suppressed. No recipient is counted, and the
- * link in it unsubscribes nobody.
+ * link in it unsubscribes nobody. It takes from the rate of newsletters, and goes out as no sender that is not the
+ * tenant's now.
+ * @throws Problem
  */
 export async function sendTestMail(
   { email, content, to }: { readonly email: Email; readonly content: EmailContent; readonly to: readonly string[] },
-  { provider, renderings, exclusions }: TestMailDeps,
+  deps: TestMailDeps,
 ): Promise<readonly TestMailResult[]> {
+  const { provider, renderings, exclusions, newsletters, pacing } = deps;
+  const { tenant_id } = email;
+  if (foreignSenders(content.newsletter, await newsletters.senders(tenant_id)).length > 0) {
+    throw new Problem('conflict', `The sender of the newsletter ${FOREIGN_SENDER}.`);
+  }
   const found = await exclusions.check(
     email,
     to.map((member_email) => ({ member_email })),
@@ -42,6 +61,7 @@ export async function sendTestMail(
   const places = to.flatMap((_, index) => (found[index] === 'suppressed' ? [] : [index]));
   const results = to.map((_, index): TestMailResult => ({ index, accepted: false, reason: 'suppressed' }));
   if (places.length === 0) return results;
+  await allow(tenant_id, places.length, deps);
   const rendering = await renderings.of(email, content, { rendering: ALL_PARTS });
   const unsubscribe_url = 'https://example.com/unsubscribe';
   const answer = await provider.send({
@@ -66,8 +86,36 @@ export async function sendTestMail(
     }),
     timeout_ms: TIMEOUT_MS,
   });
+  const limited = limitOf(answer);
+  if (limited !== undefined) await pacing.refused(limited).catch(() => undefined);
   for (const [place, index] of places.entries()) results[index] = { ...resultOf(answer, place), index };
   return results;
+}
+
+/** @throws Problem rate-limited */
+async function allow(tenant_id: string, mails: number, { countTests, pacing, clock }: TestMailDeps): Promise<void> {
+  const at = clock().getTime();
+  if ((await countTests(tenant_id, Math.floor(at / HOUR_MS), mails)) > MOST_TESTS) {
+    const retry_after_seconds = Math.ceil((HOUR_MS - (at % HOUR_MS)) / 1000);
+    throw new Problem('rate-limited', `A tenant may send ${MOST_TESTS} test mails per hour.`, { retry_after_seconds });
+  }
+  const { granted, retry_at } = await pacing.reserve(mails);
+  if (granted >= mails) return;
+  const wait = retry_at === undefined ? 60 : Math.max(1, Math.ceil((Date.parse(retry_at) - at) / 1000));
+  const why = 'The account sends all that it may just now; other mail goes first. Nothing was sent.';
+  throw new Problem('rate-limited', why, { retry_after_seconds: wait });
+}
+
+/** The limit of the account that the provider names, which pacing should know. */
+function limitOf(answer: BulkAnswer): 'throttled' | 'quota' | undefined {
+  const refusals =
+    answer.kind === 'refused'
+      ? [answer.refusal]
+      : answer.kind === 'answered'
+        ? answer.entries.flatMap((entry) => (entry.accepted ? [] : [entry.refusal]))
+        : [];
+  const found = refusals.find((refusal) => refusal.class === 'throttled' || refusal.class === 'quota')?.class;
+  return found === 'throttled' || found === 'quota' ? found : undefined;
 }
 
 function resultOf(answer: BulkAnswer, index: number): TestMailResult {

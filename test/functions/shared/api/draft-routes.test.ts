@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDryRunStore } from '../../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createNewsletterStore } from '../../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { continueDryRun } from '../../../../src/core/newsletter/lifecycle/dry-run.ts';
 import { lockEmail } from '../../../../src/core/newsletter/lifecycle/lock.ts';
 import type { CandidatePage } from '../../../../src/core/newsletter/preparation/ports.ts';
@@ -21,6 +22,8 @@ beforeEach(async () => {
   world.emails.queued.length = 0;
   world.emails.calls.length = 0;
   world.emails.scheduled.clear();
+  world.emails.limited.length = 0;
+  world.emails.allowed.mails = Number.POSITIVE_INFINITY;
   await world.call('PUT', '/v1/newsletters/weekly', { key, body: { name: 'Weekly', from: 'Weekly <n@example.com>' } });
 });
 
@@ -169,16 +172,74 @@ describe('a dry run', () => {
 });
 
 describe('a test of what is not published', () => {
-  it('goes to the addresses with sample values, and nothing is kept', async () => {
-    const before = await world.count();
+  it('goes to the addresses with sample values, and nothing of it is kept', async () => {
     const to = ['ann@example.com', 'refused@example.com'];
     const { status, body } = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });
     expect(status).toBe(200);
     expect(body.results).toMatchObject([{ accepted: true }, { accepted: false }]);
     expect(world.emails.calls[0]?.rendering.subject).toBe('[Test] Hello');
-    expect(await world.count()).toBe(before);
+    expect(await world.stored()).not.toMatch(/Dear \{name\}|refused@/);
     const wrong = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, body: '{nmae}', to } });
     expect(wrong.status).toBe(400);
+  });
+});
+
+describe('test mails', () => {
+  const test = (to: readonly string[], path = '/v1/emails/test', post: object = POST) =>
+    world.call('POST', path, { key, body: { ...post, to } });
+  const mails = (count: number) => Array.from({ length: count }, (_, i) => `reader${i}@example.com`);
+
+  it('are 100 per hour for a tenant, by whatever route, and other tenants have theirs', async () => {
+    const { email_id } = (await publish({ ...POST, scheduled_at: inHours(1) })).body;
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) =>
+        i % 2 === 0 ? test(mails(10)) : test(mails(10), `/v1/emails/${email_id}/test`, {}),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.body.detail).toBe('A tenant may send 100 test mails per hour.');
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(world.emails.calls).toHaveLength(10);
+    key = (await world.key(`${tenant_id}-other`)).key;
+    await world.call('PUT', '/v1/newsletters/weekly', { key, body: { name: 'Weekly', from: 'n@example.com' } });
+    expect((await test(mails(10))).status).toBe(200);
+  });
+
+  it('take from the rate of newsletters, and are not sent where it is used up', async () => {
+    world.emails.allowed.mails = 2;
+    expect((await test(mails(2))).status).toBe(200);
+    expect(await test(mails(3))).toMatchObject({
+      status: 429,
+      body: { detail: expect.stringContaining('other mail') },
+    });
+    expect(world.emails.calls).toHaveLength(1);
+  });
+
+  it('tell the budget when SES refuses them for its rate', async () => {
+    const { deps } = world.emails;
+    const { provider } = deps;
+    const refusal = { class: 'throttled', reason: 'account_throttled' } as const;
+    Object.assign(deps, { provider: { send: async () => ({ kind: 'refused', refusal }) } });
+    await test(mails(1)).finally(() => Object.assign(deps, { provider }));
+    expect(world.emails.limited).toEqual(['throttled']);
+  });
+
+  it('go out as no sender that was taken from the tenant since the email was published', async () => {
+    const { newsletters } = world.emails.deps;
+    await createNewsletterStore(world.client, world.tables.newsletters).changeSenders(
+      tenant_id,
+      'allow',
+      'n@example.com',
+    );
+    const { email_id } = (await publish({ ...POST, scheduled_at: inHours(1) })).body;
+    const stored = () => test(mails(1), `/v1/emails/${email_id}/test`, {});
+    expect((await stored()).status).toBe(200);
+    const { senders } = newsletters;
+    Object.assign(newsletters, { senders: async () => ['other@example.com'] });
+    const answer = await stored().finally(() => Object.assign(newsletters, { senders }));
+    expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('ops senders allow') } });
+    expect(world.emails.calls).toHaveLength(1);
   });
 });
 

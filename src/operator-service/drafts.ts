@@ -1,0 +1,139 @@
+import { setTimeout } from 'node:timers/promises';
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { type EmailRequest, toPublication } from '../adapters/api/email-request.ts';
+import { requestHash } from '../adapters/api/idempotency.ts';
+import { createTestCounts } from '../adapters/dynamodb/intake/request-counts.ts';
+import { createCandidateReader } from '../adapters/nql/candidate-reader.ts';
+import { createPartSegments, createRenderings } from '../adapters/post/post-renderer.ts';
+import { createBulkProvider } from '../adapters/ses-v2/bulk-provider.ts';
+import { createSenderFault } from '../adapters/ses-v2/sender-identity.ts';
+import { Problem } from '../core/model/problem.ts';
+import { newEmail, type Publication, publishEmail, replaceEmail } from '../core/newsletter/lifecycle/publish.ts';
+import type { Email, EmailContent } from '../core/newsletter/model/email.ts';
+import { createLateExclusions } from '../core/newsletter/sending/exclusion-checks.ts';
+import { createSendPacing } from '../core/newsletter/sending/send-pacing.ts';
+import { sendTestMail } from '../core/newsletter/sending/test-mail.ts';
+import { Pacer } from '../core/pacing/pacer.ts';
+import { DEFAULT_PACING_POLICY } from '../core/pacing/pacing-policy.ts';
+import type { Decide } from './audit.ts';
+import type { OperatorDeps } from './deps.ts';
+import { emailAccess, requireEmail } from './emails.ts';
+import { memberAccess } from './members.ts';
+
+/** What it takes to write an email: to see what it would do, to test it, to publish and to replace it. */
+export function draftAccess(deps: OperatorDeps) {
+  const { deployment, dynamodb, local, clock } = deps;
+  const { clients, tables, newsletter_configuration_set: configurationSet } = deployment;
+  const { members, sealing } = memberAccess(deps);
+  const access = emailAccess(deps);
+  // A local runtime without an SES takes any sender, and sends nothing.
+  const ses = local && clients.ses === undefined ? undefined : new SESv2Client({ ...clients.ses, maxAttempts: 1 });
+  // Commands and the console send a few mails: the standard shares do for them.
+  const pacer = new Pacer({
+    store: access.budgets,
+    channel: 'email',
+    policy: DEFAULT_PACING_POLICY,
+    clock,
+    random: Math.random,
+    workers: 1,
+  });
+  return {
+    ...access,
+    candidates: createCandidateReader(members, sealing),
+    parts: createPartSegments(),
+    renderings: createRenderings(),
+    exclusions: createLateExclusions(members, sealing),
+    pacing: createSendPacing(pacer, { clock, pause: (ms) => setTimeout(ms) }),
+    countTests: createTestCounts(dynamodb, tables.pipeline_state),
+    senderFault: ses === undefined ? async () => undefined : createSenderFault(ses),
+    /** @throws Problem */
+    provider: {
+      send: async (call: Parameters<ReturnType<typeof createBulkProvider>['send']>[0]) => {
+        if (ses === undefined || configurationSet === undefined) {
+          const why = 'This deployment does not say by which configuration set it sends newsletters: deploy it anew.';
+          throw new Problem('conflict', why);
+        }
+        return createBulkProvider({ client: ses, configurationSet }).send(call);
+      },
+    },
+  };
+}
+
+export type DraftAccess = ReturnType<typeof draftAccess>;
+
+interface Draft {
+  readonly tenant_id: string;
+  readonly request: EmailRequest;
+  /** The id that the email would have, or what makes it of the request's hash. */
+  readonly email_id: string | ((request_hash: string) => string);
+}
+
+/** A draft as it would be published. @throws Problem that names all that is wrong */
+export function publicationOf({ tenant_id, request, email_id }: Draft, access: DraftAccess) {
+  const request_hash = requestHash(request);
+  const id = typeof email_id === 'string' ? email_id : email_id(request_hash);
+  return toPublication(
+    request,
+    { tenant_id, email_id: id, request_hash },
+    {
+      readNewsletter: (newsletter_id) => access.newsletters.read(tenant_id, newsletter_id),
+      readEmail: access.emails.read,
+      senders: () => access.newsletters.senders(tenant_id),
+      senderFault: access.senderFault,
+      now: access.clock(),
+    },
+  );
+}
+
+export async function publish(
+  { publication, repeat }: { readonly publication: Publication; readonly repeat: boolean },
+  access: DraftAccess,
+  decide: Decide,
+): Promise<Email> {
+  const { email_id, tenant_id: tenant, content } = publication;
+  const details = { tenant, newsletter: content.newsletter.newsletter_id };
+  const { answer } = await decide({ what: 'email.send', on: [email_id], details }, async () => ({
+    answer: await publishEmail(publication, access),
+    result: { [repeat ? 'repeated' : 'published']: 1 },
+  }));
+  return answer;
+}
+
+/** A stored email, as it may be tested or written anew. @throws Problem not-found */
+export async function storedEmail(id: string, access: DraftAccess) {
+  const email = await requireEmail(id, access);
+  const content = await access.emails.content(email.email_id);
+  if (content === undefined) throw new Problem('not-found', `The email ${id} has no content any more.`);
+  return { email, content };
+}
+
+/** What of a draft is tested. */
+export async function draftEmail(draft: Draft, access: DraftAccess) {
+  const { publication } = await publicationOf(draft, access);
+  return { email: newEmail(publication, access), content: publication.content };
+}
+
+export async function sendTest(
+  tested: { readonly email: Email; readonly content: EmailContent; readonly to: readonly string[] },
+  access: DraftAccess,
+  decide: Decide,
+) {
+  const { answer } = await decide({ what: 'email.test', on: [tested.email.email_id] }, async () => {
+    const results = await sendTestMail(tested, access);
+    return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
+  });
+  return answer;
+}
+
+/** Replaces an email that has not started. @throws Problem */
+export async function replaceBy(email: Email, request: EmailRequest, access: DraftAccess, decide: Decide) {
+  const { email_id, tenant_id } = email;
+  // An id that no email has: the time must be to come, whatever the email had before.
+  const { publication } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
+  const details = { tenant: tenant_id, request: publication.request_hash };
+  const { answer } = await decide({ what: 'email.replace', on: [email_id], details }, async () => ({
+    answer: await replaceEmail(email, publication, access),
+    result: { replaced: 1 },
+  }));
+  return answer;
+}
