@@ -60,6 +60,11 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     about: 'a sweep, and an index that is a write behind its table',
     ...{ workers: 2, sweeps: 1, stale: true, everyday: 0 },
   },
+  'held-lane': {
+    about: 'a sweep, and a lane that stays full while its workers are slow',
+    ...{ workers: 1, messages: 2, sweeps: 1, sweepers: [{}], everyday: 0 },
+    lanes: { seen: ['email'], least: 2, interval_ms: 60_000 },
+  },
   'dry-run': {
     about: 'a worker, and a dry run of a sweep',
     ...{ workers: 1, sweeps: 1, sweepers: [{ ...INFO, dry_run: true }] },

@@ -99,7 +99,10 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
     ticks: true,
     ...{ messages: 1, workers: 40, batch: half() ? 10 : 1, sweeps: 6, redrives: 2, requests: half() ? 3 : 0 },
     ...{ outages: 3, losses: 3, retries: half() ? 1 : 0, cancels: draw() < 0.2 ? 1 : 0 },
-    ...{ deletions: draw() < 0.2 ? 1 : 0, lanes: half() },
+    ...{
+      deletions: draw() < 0.2 ? 1 : 0,
+      ...(half() && { lanes: { seen: ['email', 'slack'], least: 2, interval_ms: 3_600_000 } }),
+    },
     ...(half() && { indexings: 20, edits: half() ? 2 : 0, ...(half() && { edited: ALL_EDITS }) }),
     ...(half() && { feedbacks: FEEDBACKS, reports: 6, tells: 10 }),
     ...(half() && { breakers: true as const }),

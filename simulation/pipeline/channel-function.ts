@@ -185,7 +185,7 @@ async function request(
     const sent = { ...send, by: '', now, late: worker.dead };
     auditor.sent(row, sent, { ...tables.row(row) }, tables.recordOf(log_id, attempt - 1));
     auditor.requested(row, worker, now);
-    observer.requested(row, time.now);
+    observer.requested(row, now, Date.parse(tables.row(row).work_at ?? ''));
     const taken = world.provider(row).take(time.now);
     if (taken.accepted) {
       auditor.accepted(row);

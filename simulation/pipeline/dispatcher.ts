@@ -1,6 +1,7 @@
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { SweepLanes } from '../../src/core/model/queue-message.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
+import { createRandom } from '../engine/random.ts';
 import { START } from '../engine/start.ts';
 import { dispatcher } from '../world/programs.ts';
 import { sweepLog } from '../world/stores.ts';
@@ -23,6 +24,8 @@ export function startDispatcher(world: World): void {
   const { time, tables } = world;
   const log = sweepLog(new Map());
   const lanes = lanesOf(world);
+  const { late_ms = 0 } = world.scenario;
+  const draw = createRandom(world.seed, 'schedules');
   let runs = 0;
   const run = async (options: SweepEvent) => {
     let next: SweepEvent | undefined = { ...options, run_id: `sweep-${++runs}` };
@@ -52,11 +55,13 @@ export function startDispatcher(world: World): void {
   const everyMinute = (at: number) => {
     time.at(at, () => {
       const minute = new Date(at).getUTCMinutes();
-      if (!world.isBlackout()) {
-        if (minute === SWEEP_MINUTE) void run({});
-        else if (minute % QUARTER === 0) void run({ ahead: true });
-        if (minute % EXPRESS_MINUTES === 0) void run({ express_minutes: EXPRESS_MINUTES });
-      }
+      const begin = (event: SweepEvent) =>
+        time.at(at + draw() * late_ms, () => {
+          if (!world.isBlackout()) void run(event);
+        });
+      if (minute === SWEEP_MINUTE) begin({});
+      else if (minute % QUARTER === 0) begin({ ahead: true });
+      if (minute % EXPRESS_MINUTES === 0) begin({ express_minutes: EXPRESS_MINUTES });
       everyMinute(at + MINUTE);
     });
   };

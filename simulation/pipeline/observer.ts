@@ -29,6 +29,8 @@ export class Observer {
   readonly #finished: Uint8Array;
   readonly first = new Map<string, Histogram>();
   readonly delivered = new Map<string, Histogram>();
+  /** From the time of a retry to its request. */
+  readonly late = new Histogram();
   readonly open = perPriority(() => 0);
   readonly expired = perPriority(() => 0);
   readonly given = perPriority(() => 0);
@@ -65,8 +67,10 @@ export class Observer {
     return this.#finished[row] === 1;
   }
 
-  requested(row: number, now: number): void {
+  /** @param due when it had to be sent */
+  requested(row: number, now: number, due: number): void {
     this.requests += 1;
+    if (due > this.handedOverAt(row)) this.late.add(now - due);
     if (this.#firstSent[row]) return;
     this.#firstSent[row] = 1;
     this.#add(this.first, row, now);

@@ -17,6 +17,7 @@ interface Judged {
   readonly drain?: Drain;
   readonly throttled_by_providers: number;
   readonly requests: number;
+  readonly late_p99: number;
   readonly share_of_rate?: number;
   readonly throttled_by_tables: number;
   readonly pipeline_state: {
@@ -72,6 +73,10 @@ const writes = (at_most: number): Budget<Judged> => ({
 });
 
 const BUDGETS: Readonly<Record<string, readonly Budget<Judged>[]>> = {
+  // As late as the look ahead that queues it.
+  'late-schedules': [
+    { what: 'p99 of retries after their time, seconds', of: ({ late_p99 }) => late_p99, at_most: 180 },
+  ],
   'noisy-tenant': [OTHERS_URGENT],
   'info-flood': [OTHERS_URGENT],
   'ses-quota': [refused(0.005), writes(0.6)],

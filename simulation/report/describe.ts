@@ -61,6 +61,7 @@ function summaryOf(figures: Figures): [string, unknown][] {
           ['expired', `${drain.expired}; ${drain.ideal_expired} in an ideal drain`],
         ] as [string, unknown][])),
     ['duplicates', figures.duplicates === 0 ? 0 : counts(figures.duplicates_by_cause)],
+    ['retries', `p99 ${rounded(figures.late_p99)} s after their time`],
     ['refused for a rate', figures.throttled_by_providers],
     ['throttled by tables', figures.throttled_by_tables],
     [

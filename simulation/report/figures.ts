@@ -22,6 +22,8 @@ export interface Figures extends AuditResult {
   /** Requests that providers refused for their rate or quota. */
   readonly throttled_by_providers: number;
   readonly requests: number;
+  /** Seconds from the time of a retry to its request. */
+  readonly late_p99: number;
   /** What was accepted of what all receivers together take, where they always had more. */
   readonly share_of_rate?: number;
   /** Calls that a partition of DynamoDB refused. */
@@ -52,6 +54,7 @@ export function figuresOf(world: World, seed: number, held: Held | undefined): F
     ...auditor.result(),
     throttled_by_providers: world.throttledByProviders,
     requests: observer.requests,
+    late_p99: Math.round(observer.late.percentile(0.99)) / 1000,
     ...(scenario.saturated && { share_of_rate: shareOf(scenario.saturated, observer.bySecond) }),
     throttled_by_tables: tables.throttled,
     pipeline_state: { units_per_request: tables.stateUnits / Math.max(1, observer.requests), hottest: tables.hottest },

@@ -43,6 +43,21 @@ const SCENARIOS: readonly NamedPipeline[] = [
     }),
   },
   {
+    name: 'late-schedules',
+    describes: 'webhooks of which a third fail at first, while EventBridge is up to three minutes late',
+    notifications: 50_000,
+    make: (count) => ({
+      arrivals: [
+        {
+          ...{ group: 'all', tenants: tenants('tenant', 20), channel: 'webhook', priorities: { normal: 1 } },
+          ...{ count, from: 0, until: HOUR, by: 'api' },
+        },
+      ],
+      providers: { webhook: { latency_ms: LATENCY, overloaded: 0.33 } },
+      late_ms: 180_000,
+    }),
+  },
+  {
     name: 'outage',
     describes: 'an hour in which SES answers errors; then it takes 280 a second per million, and nothing new arrives',
     notifications: 250_000,

@@ -41,6 +41,8 @@ export interface Scenario {
   readonly concurrency?: Partial<Record<Channel, Partial<Record<Lane, number>>>>;
   /** Milliseconds by which the clocks of instances are wrong: each new one has the next of these. */
   readonly clocks?: readonly number[];
+  /** Milliseconds by which the dispatcher's schedules are late at most. */
+  readonly late_ms?: number;
   /** Share of the invocations whose process dies. */
   readonly deaths?: number;
   /** Times at which an operator redrives all dead letters, seconds since the start. */

@@ -61,14 +61,15 @@ export class Deeds {
     this.#ground.set({ actors: [...actors, { name, moment, begun: now, ...more }] });
   }
 
-  async #answer(actor: Actor, { id }: Call, outcome: Outcome, more: Partial<Actor> = {}): Promise<void> {
+  async #answer(actor: Actor, { id, port }: Call, outcome: Outcome, more: Partial<Actor> = {}): Promise<void> {
     const ground = this.#ground;
     const now = ground.state.now + offsetOf(actor.name, ground.scope);
     const moment = await actor.moment.after({ id, outcome, now });
     const others = ground.state.actors.filter(({ name }) => name !== actor.name);
-    const { slow, ...rest } = actor;
+    const { slow, pages = 0, ...rest } = actor;
     const { name } = rest;
-    const next = { ...rest, moment, ...more, ...(slow && more.begun === undefined && { slow }) };
+    const read = port === 'index.page' ? { pages: pages + 1 } : { pages };
+    const next = { ...rest, ...read, moment, ...more, ...(slow && more.begun === undefined && { slow }) };
     ground.set({ actors: moment.ended ? others : [...others, next] });
     const { fault } = moment;
     if (moment.ended) ground.set({ memory: promises.ceased(ground.state.memory, name) });
@@ -105,7 +106,7 @@ export class Deeds {
   sweep(request: SweepEvent): Promise<void> {
     const kind = request.dry_run ? 'dry' : request.force_retry ? 'manual' : 'sweep';
     const run_id = `${kind}-${8 + this.#ground.count('sweeps')}`;
-    return this.begin(run_id, sweeper(run_id, request, this.#ground.scope.lanes ?? false));
+    return this.begin(run_id, sweeper(run_id, request, this.#ground.scope.lanes));
   }
 
   operate(command: keyof typeof COMMANDS, log_id: string): Promise<void> {

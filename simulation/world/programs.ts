@@ -20,7 +20,7 @@ import { retryNow } from '../../src/core/operator/retry-now.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import type { Env, Program } from './actor.ts';
 import { observed, portOf } from './channel-program.ts';
-import type { Image } from './state.ts';
+import type { Image, Lanes } from './state.ts';
 
 /** These handlers bind themselves to their environment on import, as Lambda loads them. */
 const LANE = { express: 'https://sqs/1/express', standard: 'https://sqs/1/standard' };
@@ -68,7 +68,7 @@ const send = (env: Env) => async (messages: readonly QueuedMessage[]) => {
 const PAST = ['lastCompleted', 'lastExpress', 'lastAhead', 'record', 'recordExpress', 'recordAhead'] as const;
 
 /** What a dispatcher is put together with, beside the ports of its environment. */
-interface Dispatcher extends Pick<DispatcherDeps, 'continueWith'> {
+interface Dispatcher extends Pick<DispatcherDeps, 'continueWith'>, Partial<Pick<DispatcherDeps, 'interval_ms'>> {
   readonly shards: number;
   readonly short_lanes: Omit<DispatcherDeps['short_lanes'], 'pause'>;
   readonly lanes: SweepLanes;
@@ -100,17 +100,24 @@ const sweepLogOf = (env: Env) => portOf<SweepLog>(env, 'log', ...PAST);
 
 /**
  * One invocation of the dispatcher. It reads one page per partition that may have entries.
- * @param lanes whether it sees the lanes, keeps them short, and remembers the sweeps before it
+ * @param lanes which it sees and keeps short; it then remembers the sweeps before it
  */
-export function sweeper(run_id: string, event: SweepEvent, lanes: boolean): Program {
+export function sweeper(run_id: string, event: SweepEvent, lanes: Lanes | undefined): Program {
   return (env) => {
     const nothing = async () => undefined;
     const log = lanes
       ? sweepLogOf(env)
       : (Object.fromEntries(PAST.map((name) => [name, nothing])) as unknown as SweepLog);
-    const backlog: SweepLanes['backlog'] = async (...lane) => (lanes ? env.call('lanes.backlog', ...lane) : 0);
+    const backlog: SweepLanes['backlog'] = async (channel, lane) =>
+      lanes?.seen.includes(channel) ? env.call('lanes.backlog', channel, lane) : 0;
     const handler = dispatcher(env, {
-      ...{ shards: 1, short_lanes: { seconds: 10, least: 2 }, lanes: { backlog, send: send(env) }, log },
+      ...{
+        shards: 1,
+        short_lanes: { seconds: 10, least: lanes?.least ?? 2 },
+        lanes: { backlog, send: send(env) },
+        log,
+      },
+      ...(lanes && { interval_ms: lanes.interval_ms }),
       continueWith: async () => {},
     });
     return handler({ run_id, ...event }, PATIENT);

@@ -79,7 +79,7 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   /** The sweeps that may begin; only one over the priority info unless given. */
   readonly sweepers?: readonly SweepEvent[];
   /** Sweeps see the lanes, keep them short, and remember the sweeps before them. */
-  readonly lanes?: boolean;
+  readonly lanes?: Lanes;
   /** Takes each image of a row as the table's stream shows it. */
   readonly onImage?: (row: Stored) => void;
   /** Each call takes a millisecond; else time stands still, so that histories that only differ in it are one. */
@@ -94,6 +94,14 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly edited?: readonly Edit[];
   /** Rows that somebody may put into the table, with index keys of their own. */
   readonly intruders?: readonly Stored[];
+}
+
+/** The messages that a lane may hold whatever it takes, and milliseconds from a sweep to the next one. */
+export interface Lanes {
+  /** Whose lanes may hold messages: those of others are not asked. */
+  readonly seen: readonly Channel[];
+  readonly least: number;
+  readonly interval_ms: number;
 }
 
 type Breakdown = `${string} answers no call` | `${string} refuses every call`;
@@ -120,6 +128,8 @@ export interface Actor {
   readonly slow?: true;
   /** Of its batch when it received it: those of which an attempt may come. */
   readonly sendable?: number;
+  /** Pages of the work index that it has read. */
+  readonly pages?: number;
 }
 
 /** A call that was sent, and whose caller waits no longer. */

@@ -184,6 +184,8 @@ describe('what an actor does', () => {
     ['a dry run that sends', { ...queues('info'), by: 'dry-9' }, ['10: a dry run wrote or sent']],
     ['a sweep, urgent first', queues('urgent', 'normal', 'normal', 'info'), []],
     ['a sweep, info first', queues('info', 'urgent'), ['8: queued before one that is more urgent']],
+    ['a sweep that reads its index once more', { ...reads, pages: 29 }, []],
+    ['a sweep that reads it again and again', { ...reads, pages: 30 }, ['13: a sweep walks the index in vain']],
     ['slots for what may be sent', reserves(1), []],
     ['slots for more', reserves(2), ['12: a slot was reserved for a message that may not use it']],
   ])('%s', (_, deed, violations) => {

@@ -14,7 +14,7 @@ function small(name: string, notifications = SMALL) {
 describe('a simulated scenario', () => {
   it.each([
     ...['steady', 'outage', 'noisy-tenant', 'slack-limit', 'redrive-storm', 'redrive-storm-email'],
-    ...['regional-blackout', 'large-platform'],
+    ...['regional-blackout', 'large-platform', 'late-schedules'],
   ])(
     '%s keeps every invariant, and its budgets, at a small size',
     async (name) => {
