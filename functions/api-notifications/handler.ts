@@ -3,15 +3,17 @@ import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-up
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
 import { listOfTenant } from '../shared/api/list-of-tenant.ts';
-import { type NotificationRouteDeps, notificationRoutes, openApi } from '../shared/api/notification-routes.ts';
+import {
+  type NotificationRouteDeps,
+  notificationRoutes,
+  type Offered,
+  openApi,
+} from '../shared/api/notification-routes.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 /** Shows the state of notifications and retries them. */
-export function createHandler(
-  deps: NotificationRouteDeps & ApiDeps & { readonly newsletters?: boolean },
-  observability: Observability,
-) {
+export function createHandler(deps: NotificationRouteDeps & ApiDeps & Offered, observability: Observability) {
   return createApi([...notificationRoutes(deps), openApi(deps)], deps, observability);
 }
 

@@ -1,7 +1,9 @@
+import type document from '../../../docs/reference/api.json';
 import { querySchema } from '../../../src/adapters/api/request-schemas.ts';
 import { accepted, notificationList, notificationState } from '../../../src/adapters/api/response-schemas.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { notFound, requireOwnRow, whyNoRetry } from '../../../src/core/intake/public-state.ts';
+import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
 import { asNotification, type NotificationRow, type RetryRecord } from '../../../src/core/model/notification.ts';
 import { Problem, unavailable } from '../../../src/core/model/problem.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
@@ -83,8 +85,14 @@ export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
 
 const OF_NEWSLETTERS = /^(\/v1\/(newsletters|members|emails)(\/|$)|newsletters:)/;
 
-/** Loads the document when somebody asks for it. A stage without newsletters does not offer their routes. */
-export const openApi = ({ newsletters = true } = {}) =>
+/** What the stage has. */
+export interface Offered {
+  readonly newsletters?: boolean;
+  readonly channels?: readonly Channel[];
+}
+
+/** Loads the document when somebody asks for it, and leaves out what the stage does without. */
+export const openApi = ({ newsletters = true, channels = CHANNELS }: Offered = {}) =>
   route({
     key: 'GET /v1/openapi.json',
     operation_id: 'getOpenApi',
@@ -93,12 +101,25 @@ export const openApi = ({ newsletters = true } = {}) =>
     answer: { status: 200, description: 'OpenAPI 3.1' },
     handle: async () => {
       const { default: all } = await import('../../../docs/reference/api.json', { with: { type: 'json' } });
-      if (newsletters) return { body: all };
+      const offered = channels.length === CHANNELS.length ? all : withChannels(all, channels);
+      if (newsletters) return { body: offered };
       const paths = Object.entries(all.paths).filter(([path]) => !OF_NEWSLETTERS.test(path));
       const tags = all.tags.filter(({ name }) => !OF_NEWSLETTERS.test(name));
-      return { body: { ...all, tags, paths: Object.fromEntries(paths) } };
+      return { body: { ...offered, tags, paths: Object.fromEntries(paths) } };
     },
   });
+
+/** What is taken names the stage's channels alone. Answers may tell of rows from before a channel was switched off. */
+function withChannels({ info, components, ...rest }: typeof document, channels: readonly Channel[]) {
+  const { Notification, Batch } = components.schemas;
+  const narrowed = JSON.stringify({ Notification, Batch }).replaceAll(
+    JSON.stringify(CHANNELS),
+    JSON.stringify(channels),
+  );
+  const description = `This stage sends on ${channels.join(', ')}. Answers name other channels where their rows are left.`;
+  const schemas = { ...components.schemas, ...JSON.parse(narrowed) };
+  return { ...rest, info: { ...info, description }, components: { ...components, schemas } };
+}
 
 function noRetry(because: string | undefined): Problem {
   return new Problem('conflict', `The notification cannot be retried now: ${because}.`);

@@ -65,6 +65,26 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(tags)).not.toContain('newsletters');
   });
 
+  it('names no channel to send on that the stage does not have, and says why answers may name others', async () => {
+    const { body } = await openApi({ channels: ['email', 'webhook'] }).handle(none);
+    const { info, components } = body as typeof document & { info: { description?: string } };
+    const channelsIn = (name: string) =>
+      [...JSON.stringify(components.schemas[name]).matchAll(/"enum":(\["email".*?\])/g)].map(([, list = '']) =>
+        JSON.parse(list),
+      );
+    for (const name of ['Notification', 'Batch']) {
+      expect(channelsIn(name)).toEqual([
+        ['email', 'webhook'],
+        ['email', 'webhook'],
+      ]);
+    }
+    expect(channelsIn('NotificationState')).toEqual([['email', 'slack', 'teams', 'webhook']]);
+    expect(info.description).toBe(
+      'This stage sends on email, webhook. Answers name other channels where their rows are left.',
+    );
+    expect((await openApi({}).handle(none)).body).toEqual(document);
+  });
+
   it('tells of exactly the routes that are deployed, and that functions answer', () => {
     const documented = operations.map(({ method, path }) => `${method} ${path}`).sort();
     const routes = resourcesOf(templateOf({ stage: 'dev' }), 'AWS::ApiGatewayV2::Route');
