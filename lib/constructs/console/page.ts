@@ -19,12 +19,14 @@ import {
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
 import { S3BucketOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { BucketDeployment, Source } from 'aws-cdk-lib/aws-s3-deployment';
 import { Construct } from 'constructs';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, readable } from '../function/nag-acknowledgements.ts';
+import { removalPolicyOf } from '../storage/removal-policy.ts';
 import type { SignIn } from './sign-in.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..', '..');
@@ -51,10 +53,12 @@ export class ConsolePage extends Construct {
   readonly url: string;
   private readonly bucket: IBucket;
   private readonly distribution: Distribution;
+  private readonly config: StageConfig;
   private tokenOrigins: readonly string[] = [];
 
   constructor(scope: Construct, id: string, { config, api }: ConsolePageProps) {
     super(scope, id);
+    this.config = config;
     this.bucket = new Bucket(this, 'Files', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       encryption: BucketEncryption.S3_MANAGED,
@@ -113,6 +117,11 @@ export class ConsolePage extends Construct {
       distribution: this.distribution,
       distributionPaths: ['/index.html', '/config.json'],
       waitForDistributionInvalidation: false,
+      // CDK's own would outlive every stage, for two years.
+      logGroup: new LogGroup(this, 'DeploymentLog', {
+        retention: this.config.logRetentionDays,
+        removalPolicy: removalPolicyOf(this.config),
+      }),
     });
     acknowledgeDeployment(this, this.bucket);
   }

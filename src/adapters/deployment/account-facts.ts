@@ -137,8 +137,8 @@ export interface Leftover {
 }
 
 /**
- * What a stack of this name has left, and no stack owns: tables and secrets by their names; keys, logs and queues, whose
- * names do not tell whose they are, by what CloudFormation remembers for 90 days.
+ * What a stack of this name has left, and no stack owns: tables and secrets by their names; the others,
+ * whose names do not tell whose they are, by what CloudFormation remembers for 90 days.
  */
 export async function readLeftovers(stack: string, given: Access = {}): Promise<Leftover[]> {
   const [{ DynamoDBClient, paginateListTables }, { SecretsManagerClient, paginateListSecrets }] = await Promise.all([
@@ -182,6 +182,7 @@ export async function readLeftovers(stack: string, given: Access = {}): Promise<
 const REMOVALS: Readonly<Record<string, readonly [what: string, remove: string]>> = {
   'AWS::KMS::Key': ['The key', 'aws kms schedule-key-deletion --pending-window-in-days 30 --key-id'],
   'AWS::Logs::LogGroup': ['The log group', 'aws logs delete-log-group --log-group-name'],
+  'AWS::Cognito::UserPool': ['The user pool', 'aws cognito-idp delete-user-pool --user-pool-id'],
   'AWS::SQS::Queue': ['The queue', 'aws sqs delete-queue --queue-url'],
 };
 

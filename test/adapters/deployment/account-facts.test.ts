@@ -121,7 +121,7 @@ describe('what a stack has left', () => {
 });
 
 describe('what CloudFormation remembers of deleted stacks', () => {
-  it('is keys, logs and queues that were retained, and that no stack owns again', async () => {
+  it('is keys, logs, queues and user pools that were retained, and that no stack owns again', async () => {
     const resource = (id: string, type: string, status = 'DELETE_SKIPPED') =>
       `<member><PhysicalResourceId>${id}</PhysicalResourceId><ResourceType>AWS::${type}</ResourceType><ResourceStatus>${status}</ResourceStatus></member>`;
     aws.answer = (response, received) => {
@@ -138,7 +138,8 @@ describe('what CloudFormation remembers of deleted stacks', () => {
               resource('k2', 'KMS::Key') +
               resource('k3', 'KMS::Key', 'DELETE_COMPLETE') +
               resource('/aws/lambda/x', 'Logs::LogGroup') +
-              resource('https://sqs/q-dead-letter', 'SQS::Queue')
+              resource('https://sqs/q-dead-letter', 'SQS::Queue') +
+              resource('eu-1_Ab', 'Cognito::UserPool')
             : resource('k2', 'KMS::Key', 'CREATE_COMPLETE')
         }</StackResourceSummaries>`,
       };
@@ -149,6 +150,7 @@ describe('what CloudFormation remembers of deleted stacks', () => {
       'The key k1. aws kms schedule-key-deletion --pending-window-in-days 30 --key-id k1',
       'The log group /aws/lambda/x. aws logs delete-log-group --log-group-name /aws/lambda/x',
       'The queue https://sqs/q-dead-letter. aws sqs delete-queue --queue-url https://sqs/q-dead-letter',
+      'The user pool eu-1_Ab. aws cognito-idp delete-user-pool --user-pool-id eu-1_Ab',
     ]);
   });
 });

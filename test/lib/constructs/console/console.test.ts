@@ -75,6 +75,14 @@ describe('the console on the web', () => {
     },
   );
 
+  it('leaves nothing behind where the stage does not retain, not even the log of the function that copies its files', () => {
+    const policies = Object.values<{ DeletionPolicy?: string }>(cognito.toJSON()['Resources']).map(
+      ({ DeletionPolicy = 'Delete' }) => DeletionPolicy,
+    );
+    expect(new Set(policies)).toEqual(new Set(['Delete']));
+    cognito.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
+  });
+
   it.each(['https://tenant.eu.auth0.com/', 'https://login.example.com/realms/ops'])(
     'takes an issuer as its claim names it: %s',
     (issuer) => {
