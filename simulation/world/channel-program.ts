@@ -149,7 +149,7 @@ export function channelHandler(env: Env, { gate, pacing, gathered: how }: Parts)
         clock,
         random,
         claim_ms: CLAIM_MS,
-        sendTimeout: () => new AbortController().signal,
+        inSendTime: (send) => send(new AbortController().signal),
         pause,
       },
     },

@@ -105,7 +105,7 @@ class PacedEmail {
           clock,
           random: () => 0.5,
           claim_ms: 65_000,
-          sendTimeout: () => new AbortController().signal,
+          inSendTime: (send) => send(new AbortController().signal),
           pause,
         },
       },

@@ -125,7 +125,7 @@ async function channelFunction(): Promise<Emitted[]> {
           clock: () => T0,
           random: () => 0,
           claim_ms: 65_000,
-          sendTimeout: () => new AbortController().signal,
+          inSendTime: (send) => send(new AbortController().signal),
           pause: async () => {},
         },
       },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { type Item, toForeignRow, toNotificationRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { createRowReader } from '../../src/adapters/dynamodb/table/single-item.ts';
 import { summaryOf } from '../../src/core/intake/notification-summary.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
@@ -207,4 +208,13 @@ describe('the readers of hostile rows among good ones', () => {
     const { results } = await ops.json<{ results: readonly unknown[] }>('retry', ...ids);
     expect(results).toHaveLength(ids.length);
   });
+});
+
+it('a column that is named as the prototype of objects is a column, and gives a row no others', () => {
+  const item = JSON.parse('{"log_id": {"S": "L1"}, "__proto__": {"M": {"send_status": {"S": "SUCCESS"}}}}') as Item;
+  for (const row of [toForeignRow(item), toNotificationRow(item)]) {
+    expect(Object.keys(row)).toContain('__proto__');
+    expect({ ...row }).not.toHaveProperty('send_status');
+    expect((row as ForeignRow)['send_status']).toBeUndefined();
+  }
 });

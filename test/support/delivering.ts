@@ -45,7 +45,7 @@ export function setUp(
     clock: () => NOW,
     random: () => 0,
     claim_ms: 65_000,
-    sendTimeout: () => new AbortController().signal,
+    inSendTime: (send) => send(new AbortController().signal),
     pause: async () => {},
     timeLeft: () => FUNCTION_MS,
     ...more,

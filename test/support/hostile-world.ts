@@ -55,7 +55,7 @@ export class HostileWorld {
     const sealer = sealerOn(client, tables);
     const store = createIndexStore({ client, tables, sealer, hashKey: async () => 'key' });
     this.#indexer = createIndexer({ store, shards: async () => BASE_SHARDS, policy, clock }, quiet);
-    const deliver = {
+    const deliver: Parameters<typeof createChannelFunction>[0]['deliver'] = {
       rows: createClaimStore(client, tables.notification_log, clock),
       records: createRecordStore(client, tables.notification_retry_log),
       contents: createContentStore(client, tables.notification_content, sealer),
@@ -73,7 +73,7 @@ export class HostileWorld {
       random: () => 0,
       claim_ms: 65_000,
       pause: async () => {},
-      sendTimeout: () => new AbortController().signal,
+      inSendTime: (send) => send(new AbortController().signal),
     };
     this.#channel = createChannelFunction(
       { deliver, giveBack: async () => 0, queues: { express: URL, standard: URL } },

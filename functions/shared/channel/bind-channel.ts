@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { gather, SETTLE_WAIT_MS, SendsUnderWay } from '../../../src/adapters/batching/gather.ts';
+import { gather, SETTLE_WAIT_MS, SendsUnderWay, withSignal } from '../../../src/adapters/batching/gather.ts';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createClaimStore, createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
@@ -102,7 +102,7 @@ export function bindChannel(
         clock,
         random: Math.random,
         claim_ms: env.CLAIM_SECONDS * 1000,
-        sendTimeout: () => AbortSignal.timeout(send_ms),
+        inSendTime: (send) => withSignal(send_ms, send),
         pause: setTimeout,
       },
     },

@@ -157,7 +157,7 @@ export function webhookReceiver(credentials: IntegrationCredentials) {
     if (!row.integration_config_id) return undefined;
     const loaded = await credentials.load(webhookCredential, { tenant_id: row.tenant_id, ...integrationOf(row) });
     const per_second = loaded.ok ? loaded.credential?.rate_per_second : undefined;
-    const key = integrationKey(row);
+    const key = per_second === undefined ? undefined : integrationKey(row);
     return key !== undefined && per_second !== undefined ? { key, per_second } : undefined;
   };
 }

@@ -81,17 +81,20 @@ export class ContentUnreadableError extends ExplainedError {
 export interface SendDeps {
   readonly contents: ContentStore;
   readonly sender: Sender;
-  /** A signal that aborts when the time for one send is over. */
-  readonly sendTimeout: () => AbortSignal;
+  /** Runs with a signal that aborts when the time for one send is over. */
+  readonly inSendTime: <T>(run: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 }
 
 /**
  * One attempt at the provider: reads the content and sends it, a second time with a fresh credential where that may
  * help. It never rejects: every failure is a Refused.
  */
-export async function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
+export function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
   // One time limit for the content and both sends: it is set by the worker's time.
-  const signal = deps.sendTimeout();
+  return deps.inSendTime((signal) => sendBefore(signal, row, at, deps));
+}
+
+async function sendBefore(signal: AbortSignal, row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
   try {
     const content = await deps.contents.read(row);
     const trace = traceOf(row, row.last_attempt);

@@ -1,5 +1,11 @@
-import { describe, expect, it } from 'vitest';
-import { GatheredError, type GatherOptions, gather, SendsUnderWay } from '../../../src/adapters/batching/gather.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  GatheredError,
+  type GatherOptions,
+  gather,
+  SendsUnderWay,
+  withSignal,
+} from '../../../src/adapters/batching/gather.ts';
 
 /** Timers that the test lets run. */
 function manualTimers() {
@@ -157,5 +163,26 @@ describe('the sends under way', () => {
     expect(await ended).toBe('ended');
     expect(sends.any).toBe(false);
     await sends.ended();
+  });
+});
+
+describe('a signal', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('aborts at the time limit', async () => {
+    vi.useFakeTimers();
+    const reason = withSignal(
+      1_000,
+      (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason))),
+    );
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await reason).toMatchObject({ name: 'TimeoutError' });
+  });
+
+  it('leaves no timer behind, however its run ended', async () => {
+    vi.useFakeTimers();
+    await withSignal(1_000, async () => {});
+    await expect(withSignal(1_000, () => Promise.reject(new Error('reset')))).rejects.toThrow('reset');
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -357,7 +357,7 @@ describe('an attempt that meets a failure', () => {
   it('is a network timeout when the provider does not answer in time, even if the sender ignores its signal', async () => {
     const timeout = new AbortController();
     const never = () => new Promise<SendResult>(() => setImmediate(() => timeout.abort()));
-    const { row } = await setUp(never, { sendTimeout: () => timeout.signal }).deliverOne();
+    const { row } = await setUp(never, { inSendTime: (send) => send(timeout.signal) }).deliverOne();
     const { row: said } = saidOf('NETWORK_TIMEOUT', 1, 'The provider did not answer in time.');
     expect(row).toEqual(settledRow({ ...said, ...dueAgain(10 * MINUTE) }));
   });

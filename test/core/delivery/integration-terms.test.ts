@@ -38,7 +38,7 @@ async function retried(
     clock: () => now,
     random: () => 0,
     claim_ms: 65_000,
-    sendTimeout: () => new AbortController().signal,
+    inSendTime: (send) => send(new AbortController().signal),
     pause: async () => {},
     timeLeft: () => 60_000,
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ContentUnreadableError } from '../../../src/core/delivery/conduct-attempt.ts';
+import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import { INTAKE_API } from '../../../src/core/model/notification.ts';
@@ -102,12 +103,12 @@ describe('a credential that is refused for the moment', () => {
       },
       refreshCredential: async () => false,
     };
-    const sendTimeout = () => {
+    const inSendTime: DeliverDeps['inSendTime'] = (send) => {
       const { signal } = new AbortController();
       limits.push(signal);
-      return signal;
+      return send(signal);
     };
-    await setUp(() => ACCEPTED, { sender, sendTimeout }).deliverOne();
+    await setUp(() => ACCEPTED, { sender, inSendTime }).deliverOne();
     expect(signals).toEqual([limits[0], limits[0]]);
     expect(limits).toHaveLength(1);
   });
@@ -169,7 +170,9 @@ describe('a send that is not made', () => {
   it('in time says so, and counts', async () => {
     const timeout = new AbortController();
     timeout.abort();
-    const { row } = await setUp(() => new Promise(() => {}), { sendTimeout: () => timeout.signal }).deliverOne();
+    const { row } = await setUp(() => new Promise(() => {}), {
+      inSendTime: (send) => send(timeout.signal),
+    }).deliverOne();
     const { row: said } = saidOf('NETWORK_TIMEOUT', 1, 'The provider did not answer in time.');
     expect(row).toEqual(settledRow({ ...said, ...dueAgain(10 * MINUTE) }));
   });

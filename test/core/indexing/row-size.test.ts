@@ -57,7 +57,7 @@ async function lived(answers: readonly SendResult[], shape: object, without: rea
         claim_ms: 65_000,
         pause: async () => {},
         timeLeft: () => 60_000,
-        sendTimeout: () => new AbortController().signal,
+        inSendTime: (send) => send(new AbortController().signal),
       },
       { alone: false },
     );

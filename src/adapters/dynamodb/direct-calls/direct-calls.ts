@@ -105,7 +105,9 @@ function read(body: IncomingMessage): Promise<string> {
     body.on('data', (chunk: Buffer) => chunks.push(chunk));
     body.on('end', () => resolve((chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString()));
     body.on('error', reject);
-    body.on('close', () => reject(new Error('the answer is cut off')));
+    body.on('close', () => {
+      if (!body.readableEnded) reject(new Error('the answer is cut off'));
+    });
   });
 }
 

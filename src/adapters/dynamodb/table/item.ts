@@ -51,7 +51,16 @@ class StoredValue {
  * can refuse it.
  */
 export function toForeignRow(item: Item): ForeignRow {
-  return Object.fromEntries(Object.entries(item).map(([name, attribute]) => [name, plainOrStored(attribute)]));
+  const row: Record<string, unknown> = {};
+  for (const [name, attribute] of Object.entries(item)) put(row, name, plainOrStored(attribute));
+  return row;
+}
+
+/** An assignment takes a fraction of the time of a definition; only this name would change the object's prototype. */
+function put(row: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__')
+    Object.defineProperty(row, name, { value, enumerable: true, configurable: true, writable: true });
+  else row[name] = value;
 }
 
 function plainOrStored(attribute: AttributeValue): unknown {
@@ -87,14 +96,12 @@ export function streamImage(image: Readonly<Record<string, unknown>>): Item {
  * it, because a guard compares it with what is stored.
  */
 export function toNotificationRow(item: Item): NotificationRow {
-  const row = Object.entries(toForeignRow(item)).filter(([name, value]) => value !== null || isState(name));
-  return {
-    send_attempts: 0,
-    attempts_left: 0,
-    retry_count: 0,
-    last_attempt: -1,
-    ...Object.fromEntries(row),
-  } as NotificationRow;
+  const row: Record<string, unknown> = { send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1 };
+  for (const [name, attribute] of Object.entries(item)) {
+    const value = plainOrStored(attribute);
+    if (value !== null || isState(name)) put(row, name, value);
+  }
+  return row as unknown as NotificationRow;
 }
 
 function isState(name: string): boolean {

@@ -167,16 +167,18 @@ export function removalOfMisindexed(row: NotificationRow, faults: readonly RowFa
  * changed them before anyone saw them, and no attempt was made. One that no double holds stays as it is.
  */
 export function removalOfClaimed(row: NotificationRow, now: Date): Removal | undefined {
-  const counted = Object.entries(BY_A_CLAIM).filter(([name]) => typeof row[name as keyof NotificationRow] === 'number');
-  const counters = Object.fromEntries(
-    counted.map(([name, by]) => [name, Number(row[name as keyof NotificationRow]) - by]),
-  );
+  const counters: Partial<Record<(typeof BY_A_CLAIM)[number][0], number>> = {};
+  for (const [name, by] of BY_A_CLAIM) if (typeof row[name] === 'number') counters[name] = row[name] - by;
   const before = { ...row, ...counters };
-  const removal = removalOfMisindexed(before, workFaults({ ...before }), now);
+  const removal = removalOfMisindexed(before, workFaults(before), now);
   return removal && { ...removal, change: { ...removal.change, set: { ...removal.change.set, ...counters } } };
 }
 
-const BY_A_CLAIM = { send_attempts: 1, attempts_left: -1, last_attempt: 1 } as const;
+const BY_A_CLAIM = [
+  ['send_attempts', 1],
+  ['attempts_left', -1],
+  ['last_attempt', 1],
+] as const;
 
 /** Columns of the pipeline and of the table document that hold no text of a person's; one of words is such while it holds one. */
 const PLAIN = [

@@ -54,7 +54,7 @@ const attempt = (owner: { log_id: string; tenant_id: string }, { contents } = in
   send(dueRow(owner), T0, {
     contents,
     sender: { send: async () => ({ ok: true, response_code: '200' }) },
-    sendTimeout: () => new AbortController().signal,
+    inSendTime: (send) => send(new AbortController().signal),
   });
 
 const keyOf = (log_id: string) => ({ TableName: tables.notification_content, Key: { log_id: { S: log_id } } });

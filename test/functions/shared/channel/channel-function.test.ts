@@ -72,7 +72,7 @@ describe('a channel function', () => {
           clock: () => T0,
           random: () => 0,
           claim_ms: 65_000,
-          sendTimeout: () => new AbortController().signal,
+          inSendTime: (send) => send(new AbortController().signal),
           pause: async () => {},
         },
       },

@@ -66,7 +66,7 @@ function channelFunction(channel: Channel, gate: ProviderGate, claims: { hang_ms
         clock,
         random: () => 0,
         claim_ms: 65_000,
-        sendTimeout: () => new AbortController().signal,
+        inSendTime: (send) => send(new AbortController().signal),
         pause: inMs,
       },
     },
