@@ -19,8 +19,17 @@ export function matching(pattern: RegExp, message: string | Explain) {
   return v.pipe(v.string(message), v.regex(pattern, message));
 }
 
-export function listOf<T>(item: v.GenericSchema<T>, of: string): Check<readonly T[]> {
-  return check(v.array(item, explain(`must be a list of ${of}`)) as v.GenericSchema<readonly T[]>);
+/**
+ * @param most characters of all together: the list becomes part of a role's policy, which holds 10,240, or of a
+ * function's environment, which holds 4,096. AWS would say so after minutes, and roll the stack back
+ */
+export function listOf<T>(item: v.GenericSchema<T>, of: string, most = 2_500): Check<readonly T[]> {
+  const list = v.array(item, explain(`must be a list of ${of}`)) as v.GenericSchema<readonly T[]>;
+  const short = v.check(
+    (all: readonly T[]) => all.join('').length <= most,
+    `must have at most ${most} characters in all`,
+  );
+  return check(v.pipe(list, short));
 }
 
 /** An object that accepts only the keys of these settings, so that a misspelt key is an error and not a default. */

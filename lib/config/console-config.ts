@@ -5,7 +5,7 @@ import type { Given, Settings, Values } from './setting-types.ts';
 const https = explain('must be an https URL, such as https://login.your-domain.example');
 const text = explain('must be a text');
 const domainPrefix = explain('must be 1 to 63 of a-z, 0-9 and -, without aws, amazon or cognito');
-const words = listOf(matching(/^[^\s,[\]]+$/, explain('must be a word')), 'words');
+const words = listOf(matching(/^[^\s,[\]]+$/, explain('must be a word')), 'words', 250);
 const some = check(v.pipe(v.string(text), v.minLength(1, text)));
 const scope = explain('must be scopes separated by single spaces, openid among them');
 

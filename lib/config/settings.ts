@@ -70,7 +70,7 @@ export const SETTINGS = {
    * Configuration sets that e-mail integrations may name, and those that SES applies to a sender by itself.
    * @ja メール連携設定が指定してよい設定セットと、SES が送信元に自動で適用する設定セット
    */
-  integrationConfigurationSets: { check: listOf(sesName, 'names of SES configuration sets'), standard: [] },
+  integrationConfigurationSets: { check: listOf(sesName, 'names of SES configuration sets', 500), standard: [] },
   /**
    * When the dispatcher sweeps (batch-952 §1): EventBridge cron or rate, UTC.
    * @ja スイープのスケジュール（batch-952 §1）。EventBridge の cron または rate（UTC）
@@ -166,7 +166,7 @@ export const SETTINGS = {
    * Ports beside 443 to which webhooks, Slack and Teams may be posted. An integration may have ports of its own.
    * @ja Webhook、Slack、Teams の送信先として 443 のほかに許可するポート。連携設定ごとにも指定できる
    */
-  webhookPorts: { check: listOf(port, 'ports'), standard: [] },
+  webhookPorts: { check: listOf(port, 'ports', 500), standard: [] },
   /**
    * When the monitor looks for old work and for notifications that were given up: EventBridge cron or rate, UTC.
    * @ja 滞留と断念を調べるスケジュール。EventBridge の cron または rate（UTC）

@@ -226,6 +226,52 @@ describe('monitoring', () => {
   });
 });
 
+describe('the fullest stage, with the longest lists', () => {
+  const many = (value: string, characters: number) => Array(Math.floor(characters / value.length)).fill(value);
+  const template = templateOf({
+    ...STAGES.everything,
+    'notification-retry.integrationSenders': many('billing@mail.your-domain.jp', 2_500),
+    'notification-retry.integrationConfigurationSets': many('our-configuration-set', 500),
+    'notification-retry.webhookPorts': many('8443', 500).map(Number),
+    'notification-retry.newsletter': { senders: many('*@mail.your-domain.jp', 2_500) },
+    'notification-retry.console': {
+      ...Object(STAGES.everything['notification-retry.console']),
+      operators: many('8b1d2c3e-0f4a-4b5c-9d6e-7f8091a2b3c4', 250),
+      viewers: many('8b1d2c3e-0f4a-4b5c-9d6e-7f8091a2b3c4', 250),
+    },
+  });
+  /** What CloudFormation fills in is as long as the ARN of a table in a stack of a long name. */
+  const lengthOf = (value: unknown): number => {
+    if (typeof value !== 'object' || value === null) return String(value).length;
+    if ('Ref' in value) return String(value.Ref).startsWith('AWS::') ? 14 : 110;
+    if ('Fn::GetAtt' in value) return 110;
+    if ('Fn::Join' in value)
+      return (value['Fn::Join'] as [string, unknown[]])[1].reduce((sum: number, one) => sum + lengthOf(one), 0);
+    const inner = Array.isArray(value)
+      ? value.map(lengthOf)
+      : Object.entries(value).map(([key, one]) => key.length + 3 + lengthOf(one));
+    return inner.reduce((sum, one) => sum + one + 3, 2);
+  };
+
+  it('has environments of at most 4,096 characters', () => {
+    for (const { id, properties } of resourcesOf(template, 'AWS::Lambda::Function')) {
+      const variables: object = Object(properties['Environment'])['Variables'] ?? {};
+      const length = Object.entries(variables).reduce((sum, [name, value]) => sum + name.length + lengthOf(value), 0);
+      expect({ id, length: Math.max(4_096, length) }).toEqual({ id, length: 4_096 });
+    }
+  });
+
+  it('has roles with policies of at most 10,240 characters', () => {
+    const byRole = Map.groupBy(resourcesOf(template, 'AWS::IAM::Policy'), ({ properties }) =>
+      JSON.stringify(properties['Roles']),
+    );
+    for (const [role, policies] of byRole) {
+      const length = policies.reduce((sum, { properties }) => sum + lengthOf(properties['PolicyDocument']), 0);
+      expect({ role, length: Math.max(10_240, length) }).toEqual({ role, length: 10_240 });
+    }
+  });
+});
+
 describe('each pair of parts', () => {
   it.each(PAIRS.map((context) => [JSON.stringify(context).replaceAll('notification-retry.', ''), context] as const))(
     'makes a template that refers to nothing that is not there: %s',

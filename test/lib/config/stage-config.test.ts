@@ -29,6 +29,18 @@ describe('a stage configuration', () => {
     expect(config).not.toHaveProperty('configurationSet');
   });
 
+  it.each([
+    ['integrationSenders', 'a@mail.your-domain.jp', 2_500],
+    ['integrationConfigurationSets', 'our-configuration-set', 500],
+    ['webhookPorts', 8443, 500],
+  ])('takes no more %s than a policy or an environment of AWS holds', (name, value, most) => {
+    const list = (characters: number) => Array(Math.floor(characters / String(value).length)).fill(value);
+    expect(faultsOf({ ...least, [name]: list(most) })).toEqual([]);
+    expect(faultsOf({ ...least, [name]: [...list(most), value] })).toEqual([
+      `${name} must have at most ${most} characters in all`,
+    ]);
+  });
+
   it('has the domain’s default breaker, except for the values that it sets', () => {
     const json = (breaker = {}) => JSON.parse(breakerJson(parseStageConfig({ ...least, breaker })));
     expect(breakerPolicyOf(json())).toEqual(DEFAULT_BREAKER_POLICY);
