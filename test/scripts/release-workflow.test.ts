@@ -29,3 +29,14 @@ it('builds with the Node of setup-node, and runs no script of a dependency', () 
   expect(build).toContain('npm ci --ignore-scripts');
   expect(build.indexOf('rm -rf node_modules/node ')).toBeLessThan(build.indexOf('npm run build:package'));
 });
+
+it('installs the tools of the tests by the hashes of their files', () => {
+  const read = (name: string) => readFileSync(join(PROJECT_ROOT, 'scripts/tools', name), 'utf8');
+  for (const line of read('install.sh').match(/pip" install.*/g) ?? ['none'])
+    expect(line).toContain('--require-hashes');
+  for (const line of read('install.sh').match(/npm ci .*/g) ?? ['none']) expect(line).toContain('--ignore-scripts');
+  for (const package_ of read('requirements.txt')
+    .split(/\n(?=\w)/)
+    .slice(1))
+    expect(package_).toContain('--hash=sha256:');
+});
