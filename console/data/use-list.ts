@@ -5,12 +5,15 @@ import { useRead } from './use-read.ts';
 
 export interface List<T> {
   readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
   /** Whether the first page has come. */
   readonly loaded: boolean;
   readonly problem: ProblemBody | undefined;
   readonly more: boolean;
   /** Whether the last page that was read is in the order of tenants, as so many sent on one day. */
   readonly by_tenant: boolean;
+  /** Rows that came while the list was held. */
+  readonly newer: number;
   readonly loadMore: () => void;
   readonly refresh: () => void;
 }
@@ -35,6 +38,10 @@ interface ListSpec<K extends PagedRoute, T> {
   readonly rowsOf: (page: Answer<K>) => readonly T[];
   readonly keyOf: (row: T) => string;
   readonly when?: boolean;
+  /** The rows stay as they are shown; what comes is counted. */
+  readonly held?: boolean;
+  /** Read once; the pages that another screen has shown are taken as they are. */
+  readonly once?: boolean;
 }
 
 /** Empty pages that are followed at once before the reader is asked: a rare match may lie behind many of them. */
@@ -42,9 +49,12 @@ const MOST_EMPTY_PAGES = 20;
 
 /** A list by cursor: the first page is polled, further ones are appended when the reader comes to the end. */
 export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> {
-  const { route, params = {}, query, rowsOf, keyOf, when = true } = spec;
+  const { route, params = {}, query, rowsOf, keyOf, when = true, held = false, once = false } = spec;
   const key = JSON.stringify([route, params, query]);
-  const head = useRead(route, params, query, { when });
+  const latest = useRead(route, params, query, { when, ...(once && { every: 0 }) });
+  const frozen = useRef<{ readonly key: string; readonly data: Answer<K> }>(undefined);
+  if (latest.data !== undefined && !(held && frozen.current?.key === key)) frozen.current = { key, data: latest.data };
+  const head = { ...latest, data: frozen.current?.key === key ? frozen.current.data : undefined };
   const [tail, setTail] = useState<Tail<T> | undefined>(() => tails.get(key) as Tail<T> | undefined);
   const busy = useRef(false);
   const current = useRef(key);
@@ -102,8 +112,15 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
   }, [head.data, own]);
 
   const rows = useMemo(() => joined(firstRows ?? [], own?.rows ?? [], keyOf), [head.data, own]);
+  const newer = useMemo(() => {
+    if (latest.data === head.data || latest.data === undefined) return 0;
+    const known = new Set(rows.map(keyOf));
+    return rowsOf(latest.data).filter((row) => !known.has(keyOf(row))).length;
+  }, [latest.data, rows]);
   return {
     rows,
+    keyOf,
+    newer,
     loaded: head.data !== undefined && !empty,
     problem: head.problem ?? own?.problem,
     more: next !== null,

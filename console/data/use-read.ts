@@ -12,7 +12,7 @@ export interface Reading<T> {
 }
 
 interface ReadOptions {
-  /** Milliseconds between polls; the session's by default, 0: read once. */
+  /** Milliseconds between polls; the session's by default, 0: read once, unless the answer is known. */
   readonly every?: number;
   /** False: nothing is read. */
   readonly when?: boolean;
@@ -46,7 +46,7 @@ export function useRead<K extends GetRoute>(
   const interval = every ?? poll_ms;
 
   useEffect(() => {
-    if (!when) return;
+    if (!when || (interval === 0 && round === 0 && known.has(key))) return;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failures = 0;

@@ -39,9 +39,11 @@ function isTyping(target: EventTarget | null): boolean {
 
 export const SHORTCUTS: readonly Shortcut[] = [
   { keys: '/', does: 'Search notifications' },
-  { keys: 'j', does: 'Next row' },
-  { keys: 'k', does: 'Previous row' },
+  { keys: 'j', does: 'Next row, or next notification of the list' },
+  { keys: 'k', does: 'Previous row, or previous notification' },
   { keys: 'Enter', does: 'Open the row' },
+  { keys: 'x', does: 'Select the row' },
+  { keys: 'p', does: 'Pause the list of notifications, or follow it' },
   { keys: 'g o', does: 'Go to the overview' },
   { keys: 'g n', does: 'Go to notifications' },
   { keys: 'g d', does: 'Go to dead letters' },

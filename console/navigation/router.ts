@@ -4,12 +4,16 @@ import { useEffect, useState } from 'preact/hooks';
 export interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
+  /** Goes on with other filters; undefined removes one. */
+  readonly set: (change: Readonly<Record<string, string | undefined>>) => void;
 }
 
 const CHANGED = 'console:navigated';
 
 function place(): Place {
-  return { path: location.pathname, query: new URLSearchParams(location.search) };
+  const path = location.pathname;
+  const query = new URLSearchParams(location.search);
+  return { path, query, set: (change) => navigate(hrefOf(path, { ...Object.fromEntries(query), ...change })) };
 }
 
 /** What a place of the history keeps beside its URL, for whoever comes back to it. */

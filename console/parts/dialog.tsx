@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import { Icon } from './icon.tsx';
+import { Shell } from './shell-command.tsx';
+import { Problem } from './states.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -28,5 +31,46 @@ export function Dialog({ title, onClose, children, actions }: DialogProps) {
         {actions !== undefined && <footer>{actions}</footer>}
       </div>
     </dialog>
+  );
+}
+
+interface ConfirmProps extends Omit<DialogProps, 'actions'> {
+  /** What the button that acts says. */
+  readonly act: string;
+  /** What the button that changes nothing says; null: there is none. */
+  readonly keep?: string | null;
+  /** The form that the button sends; without one, what it does. */
+  readonly onAct: string | (() => void);
+  readonly danger?: boolean;
+  readonly disabled?: boolean;
+  readonly problem?: ProblemBody | undefined;
+  /** The line for the shell that does the same. */
+  readonly command?: string | undefined;
+}
+
+/** Asks for one decision: what it does, how the shell does it, why it was refused, and two buttons. */
+export function Confirm({ act, onAct, children, problem, command, ...props }: ConfirmProps) {
+  const { keep = 'Leave it', danger = false, disabled = false, ...dialog } = props;
+  const sends = typeof onAct === 'string' ? { type: 'submit', form: onAct } : { type: 'button', onClick: onAct };
+  return (
+    <Dialog
+      {...dialog}
+      actions={
+        <>
+          {keep !== null && (
+            <button type="button" class="button" onClick={dialog.onClose}>
+              {keep}
+            </button>
+          )}
+          <button class={`button ${danger ? 'danger' : 'primary'}`} disabled={disabled} {...(sends as object)}>
+            {act}
+          </button>
+        </>
+      }
+    >
+      {children}
+      {command !== undefined && <Shell label="The same in the shell" command={command} />}
+      {problem !== undefined && <Problem problem={problem} />}
+    </Dialog>
   );
 }

@@ -1,5 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { ShellCommand } from '../../src/operator-service/contract/fields.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
 import { Icon } from './icon.tsx';
 
 /** A line for the shell with a button that copies it. */
@@ -26,6 +27,19 @@ export function Shell({ label, command }: ShellCommand) {
       </div>
     </div>
   );
+}
+
+interface OpsCommandsProps {
+  /** Commands of `ops`, by what they do. */
+  readonly of: Readonly<Record<string, string>>;
+  readonly open?: boolean;
+}
+
+/** The same as the screen shows, in the shell, with what this console's session needs. */
+export function OpsCommands({ of, open = false }: OpsCommandsProps) {
+  const session = useContext(SessionContext);
+  const commands = Object.entries(of).map(([label, command]) => ({ label, command: opsCommand(command, session) }));
+  return <ShellCommands open={open} commands={commands} />;
 }
 
 interface ShellCommandsProps {

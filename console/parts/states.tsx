@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
+import type { Reading } from '../data/use-read.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { Shell } from './shell-command.tsx';
 
@@ -32,6 +33,24 @@ export function Loading({ lines = 6, what }: { readonly lines?: number; readonly
         <div key={line} class="skeleton" />
       ))}
     </div>
+  );
+}
+
+interface AwaitProps<T> {
+  readonly reading: Reading<T>;
+  readonly what: string;
+  readonly lines?: number;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** What was read, above it why it could not be read again; or that it is coming. */
+export function Await<T>({ reading: { data, problem, refresh }, what, lines, children }: AwaitProps<T>) {
+  return (
+    <>
+      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
+      {data === undefined && problem === undefined && <Loading what={what} {...(lines && { lines })} />}
+      {data !== undefined && children(data)}
+    </>
   );
 }
 

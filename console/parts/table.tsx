@@ -1,11 +1,15 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { List } from '../data/use-list.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { navigate, remember, remembered } from '../navigation/router.ts';
-import { useNarrow } from './use-narrow.ts';
+import { fittingColumns, useNarrow, useRoom } from './fitting-columns.ts';
+import { Loading, Problem } from './states.tsx';
 
 export interface Column<T> {
   readonly title: string;
+  /** What stands in its head instead of the title. */
+  readonly head?: ComponentChildren;
   /** A grid track, such as `8rem` or `minmax(10rem, 2fr)`. */
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
@@ -21,26 +25,48 @@ interface TableProps<T> {
   /** What the rows are, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
-  readonly rows: readonly T[];
-  readonly keyOf: (row: T) => string;
+  readonly list: List<T>;
   /** The page of a row; Enter and a click open it. */
   readonly hrefOf?: (row: T) => string;
-  readonly more?: boolean;
-  readonly onEnd?: () => void;
+}
+
+/** A list by cursor; or why it cannot be shown, that it is coming, or that there is nothing. */
+export function ListTable<T>({ empty, ...table }: TableProps<T> & { readonly empty: ComponentChildren }) {
+  const { problem, loaded, rows, refresh } = table.list;
+  return (
+    <>
+      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
+      {!loaded && problem === undefined && <Loading what={table.label.toLowerCase()} lines={12} />}
+      {loaded && rows.length === 0 && empty}
+      {rows.length > 0 && <Table {...table} />}
+    </>
+  );
 }
 
 /**
  * Draws only the rows that are near the window, so that 100,000 rows scroll like 100. All rows have one height.
  * `j` and `k` move between rows, Enter opens one.
  */
-export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, onEnd }: TableProps<T>) {
+function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefOf }: TableProps<T>) {
   const narrow = useNarrow();
   const body = useRef<HTMLTableSectionElement>(null);
   const room = useRoom();
   const [active, setActive] = useState(-1);
   // Beside the state, because keys that repeat fast come before the next rendering.
   const position = useRef(-1);
-  const { first, last, rowHeight, reveal } = useVisibleRows(body, rows.length, more, onEnd);
+  const { first, last, rowHeight, reveal } = useVisibleRows(body, rows.length, more, loadMore);
+
+  // New rows come above the one that is read: it stays where it is.
+  const top = useRef<{ readonly key: string; readonly index: number }>(undefined);
+  useLayoutEffect(() => {
+    const { key, index = 0 } = top.current ?? {};
+    const now = key === undefined ? -1 : rows.findIndex((row) => keyOf(row) === key);
+    if (now >= 0 && now !== index && scrollY > rowHeight) scrollBy(0, (now - index) * rowHeight);
+  }, [rows]);
+  useEffect(() => {
+    const row = rows[first];
+    top.current = row && { key: keyOf(row), index: first };
+  });
 
   // Back from the page of a row: the focus stands on it again.
   const left = useRef(remembered().row);
@@ -61,7 +87,8 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
         body.current?.querySelector<HTMLElement>(`[data-row="${position.current}"]`)?.focus({ preventScroll: true }),
       );
     };
-    return { j: () => move(1), k: () => move(-1) };
+    const choose = () => document.activeElement?.querySelector<HTMLElement>('input[type=checkbox]')?.click();
+    return { j: () => move(1), k: () => move(-1), x: choose };
   }, [rows.length, reveal]);
   useKeys(bindings);
 
@@ -75,9 +102,9 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
     <table class="table" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
       <thead class="table-head">
         <tr class="table-row" aria-rowindex={1} style={grid}>
-          {shown.map(({ title, align }) => (
+          {shown.map(({ title, head, align }) => (
             <th key={title} scope="col" class={align === 'right' ? 'number' : undefined}>
-              {title}
+              {head ?? title}
             </th>
           ))}
         </tr>
@@ -120,53 +147,6 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
   );
 }
 
-/** In rem, as `.table-row` of the styles has them: between columns, and at both ends of a row. */
-const GAP = 0.875;
-const PADDING = 2;
-
-interface Track {
-  /** A grid track, such as `8rem` or `minmax(10rem, 2fr)`. */
-  readonly width: string;
-  readonly narrow?: 'head' | 'line';
-}
-
-/**
- * The columns that have room. Those that a narrow screen leaves out anyway are left out from the left, one after the
- * other, until the rest fits. Where even that has no room, texts are cut short.
- * @param room rem
- */
-function fittingColumns<C extends Track>(columns: readonly C[], room: number): readonly C[] {
-  const needed = columns.reduce((sum, { width }) => sum + leastOf(width) + GAP, PADDING - GAP);
-  const least = columns.findIndex(({ narrow }) => narrow === undefined);
-  if (needed <= room) return columns;
-  return least < 0 ? columns.map(shrinking) : fittingColumns(columns.toSpliced(least, 1), room);
-}
-
-function shrinking<C extends Track>(column: C): C {
-  return { ...column, width: column.width.replace(/minmax\([^,]+/, 'minmax(0') };
-}
-
-function leastOf(width: string): number {
-  return Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0);
-}
-
-/** The width of the screen's content in rem. It is known before the first drawing, so nothing is drawn twice. */
-function useRoom(): number {
-  const [room, setRoom] = useState(measure);
-  useEffect(() => {
-    const update = () => setRoom(measure());
-    addEventListener('resize', update);
-    return () => removeEventListener('resize', update);
-  }, []);
-  return room;
-}
-
-function measure(): number {
-  const content = document.querySelector<HTMLElement>('.screen');
-  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  return (content?.clientWidth ?? innerWidth) / rem;
-}
-
 /** Rows that are drawn above and below the window, so that scrolling shows no gap. */
 const OVERSCAN = 12;
 /** As `--row` and `--card-row` of the styles, in rem. */
@@ -174,7 +154,7 @@ const ROW_REM = { wide: 2.5, narrow: 4.5 } as const;
 /** Height of what stays at the top of the window, in pixels. */
 const STICKY_PX = 120;
 
-export interface VisibleRows {
+interface VisibleRows {
   /** The rows [first, last) are to be drawn. */
   readonly first: number;
   readonly last: number;
@@ -187,7 +167,7 @@ function useVisibleRows(
   body: RefObject<HTMLElement | null>,
   count: number,
   more: boolean,
-  onEnd: (() => void) | undefined,
+  onEnd: () => void,
 ): VisibleRows {
   const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const rowHeight = (useNarrow() ? ROW_REM.narrow : ROW_REM.wide) * rem;
@@ -219,7 +199,7 @@ function useVisibleRows(
 
   const atEnd = more && count > 0 && range.last >= count;
   useEffect(() => {
-    if (atEnd) onEnd?.();
+    if (atEnd) onEnd();
   }, [atEnd, onEnd]);
 
   const reveal = useCallback(

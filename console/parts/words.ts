@@ -99,6 +99,11 @@ export function exclusionWord(reason: string): string {
   return EXCLUSIONS[reason] ?? reason.replaceAll('_', ' ');
 }
 
+/** A column of a row as text; empty without a value. */
+export function columnText(row: Readonly<Record<string, unknown>>, name: string): string {
+  return row[name] === undefined || row[name] === null ? '' : String(row[name]);
+}
+
 /** `Slack` and the like; an unknown channel as it is written. */
 export function channelName(channel: unknown): string {
   const name = String(channel ?? '');

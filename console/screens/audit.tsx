@@ -1,15 +1,14 @@
-import { useContext, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
 import { quoted } from '../../src/operator-service/contract/choices.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
-import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
+import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
-import { ShellCommands } from '../parts/shell-command.tsx';
-import { Empty, Loading, Problem } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { OpsCommands } from '../parts/shell-command.tsx';
+import { Empty } from '../parts/states.tsx';
+import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 
 const DAYS = ['30', '90'] as const;
@@ -102,7 +101,7 @@ function auditCommand(filter: Readonly<Record<'days' | 'who' | 'what' | 'target'
 
 /** Who did what when, on what, and what came of it. */
 export function AuditScreen() {
-  const { query } = usePlace();
+  const { query, set } = usePlace();
   const who = query.get('who') || undefined;
   const what = query.get('what') || undefined;
   const target = query.get('target') || undefined;
@@ -111,15 +110,12 @@ export function AuditScreen() {
     () => (days === undefined ? undefined : new Date(Date.now() - Number(days) * 86_400_000).toISOString()),
     [days],
   );
-  const session = useContext(SessionContext);
   const list = useList({
     route: 'GET /api/audit',
     query: { who, what, target, from, limit: '100' } as Record<string, string>,
     rowsOf: (page) => page.entries,
     keyOf: ({ audit_id }: AuditRecord) => audit_id,
   });
-  const set = (change: Readonly<Record<string, string | undefined>>) =>
-    navigate(hrefOf('/audit', { ...Object.fromEntries(query), ...change }));
   const kinds = [...new Set([...(what === undefined ? [] : [what]), ...list.rows.map((entry) => entry.what)])].sort();
   return (
     <ScreenFrame
@@ -149,29 +145,20 @@ export function AuditScreen() {
           </a>
         )}
       </div>
-      {list.problem !== undefined && <Problem problem={list.problem} onRetry={list.refresh} />}
-      {!list.loaded && list.problem === undefined && <Loading what="the audit log" />}
-      {list.loaded && list.rows.length === 0 && (
-        <Empty icon="audit" title="Nothing was done in this time">
-          <p>
-            What operators do in the console is written down when they do it. AWS CloudTrail has what they do by other
-            commands.
-          </p>
-        </Empty>
-      )}
-      {list.rows.length > 0 && (
-        <Table
-          label="Audit entries"
-          columns={columns()}
-          rows={list.rows}
-          keyOf={({ audit_id }) => audit_id}
-          more={list.more}
-          onEnd={list.loadMore}
-        />
-      )}
-      <ShellCommands
-        commands={[{ label: 'The same list', command: opsCommand(auditCommand({ days, who, what, target }), session) }]}
+      <ListTable
+        label="Audit entries"
+        columns={columns()}
+        list={list}
+        empty={
+          <Empty icon="audit" title="Nothing was done in this time">
+            <p>
+              What operators do in the console is written down when they do it. AWS CloudTrail has what they do by other
+              commands.
+            </p>
+          </Empty>
+        }
       />
+      <OpsCommands of={{ 'The same list': auditCommand({ days, who, what, target }) }} />
     </ScreenFrame>
   );
 }

@@ -4,59 +4,56 @@ import type { OperationKind } from '../../src/operator-service/contract/choices.
 import type { DeadLetterGroup } from '../../src/operator-service/contract/overview.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
-import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
+import { hrefOf, usePlace } from '../navigation/router.ts';
+import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
-import { Select } from '../parts/select.tsx';
+import { ConditionSelects } from '../parts/select.tsx';
 import { Shell } from '../parts/shell-command.tsx';
-import { Empty, Loading, Problem } from '../parts/states.tsx';
+import { Await, Empty } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { answerWords, causeWord, channelName, plural } from '../parts/words.ts';
+import { pageInList } from './notification-filters.ts';
 import { NewOperation } from './operations/new-operation.tsx';
 
 /** Dead notifications by cause: one repair and one action per group. */
 export function DeadLettersScreen() {
-  const { query } = usePlace();
+  const { query, set } = usePlace();
   const session = useContext(SessionContext);
   const channel = CHANNELS.find((name) => name === query.get('channel'));
   const tenant = query.get('tenant') || undefined;
   const [asked, setAsked] = useState<{ readonly group: DeadLetterGroup; readonly kind: OperationKind }>();
   const filter = { ...(channel && { channel }), ...(tenant && { tenant }) };
-  const { data, problem, refresh } = useRead('GET /api/dead-letters', {}, filter);
-  const set = (change: Readonly<Record<string, string | undefined>>) =>
-    navigate(hrefOf('/dead-letters', { ...Object.fromEntries(query), ...change }));
+  const reading = useRead('GET /api/dead-letters', {}, filter);
+  const { data, refresh } = reading;
   return (
     <ScreenFrame
       title="Dead letters"
       lead={data && data.total > 0 && lead(data.total, data.groups.length, data.complete)}
     >
       <div class="filters">
-        <Select
-          label="Channel"
-          value={channel}
-          options={CHANNELS}
-          all="Any channel"
-          nameOf={channelName}
-          onChange={(chosen) => set({ channel: chosen })}
-        />
+        <ConditionSelects of={['channel']} values={{ channel }} onChange={set} />
         {tenant !== undefined && (
           <a class="clear" href={hrefOf('/dead-letters', { channel })}>
             All tenants, not only {tenant}
           </a>
         )}
       </div>
-      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
-      {data === undefined && problem === undefined && <Loading what="dead letters" />}
-      {data?.groups.length === 0 && (
-        <Empty title="No dead letters">
-          <p>Nothing waits for a decision. What is given up will stand here, grouped by its cause.</p>
-          <Shell label="The same in the shell" command={opsCommand('dlq list', session)} />
-        </Empty>
-      )}
-      <div class="groups">
-        {data?.groups.map((group) => (
-          <Group key={group.group_id} group={group} onAct={(kind) => setAsked({ group, kind })} />
-        ))}
-      </div>
+      <Await reading={reading} what="dead letters">
+        {({ groups }) =>
+          groups.length === 0 ? (
+            <Empty title="No dead letters">
+              <p>Nothing waits for a decision. What is given up will stand here, grouped by its cause.</p>
+              <Shell label="The same in the shell" command={opsCommand('dlq list', session)} />
+            </Empty>
+          ) : (
+            <div class="groups">
+              {groups.map((group) => (
+                <Group key={group.group_id} group={group} onAct={(kind) => setAsked({ group, kind })} />
+              ))}
+            </div>
+          )
+        }
+      </Await>
       {asked !== undefined && (
         <NewOperation
           filter={asked.group.filter}
@@ -116,20 +113,19 @@ function Group({ group, onAct }: GroupProps) {
           </p>
         </div>
         <div class="group-actions">
-          <button type="button" class="button primary" disabled={role === 'viewer'} onClick={() => onAct('redrive')}>
-            Redrive {count(group.count)}
-            <span class="visually-hidden">
-              {' '}
-              of {channelName(channel)}, {type}
-            </span>
-          </button>
-          <button type="button" class="button" disabled={role === 'viewer'} onClick={() => onAct('give_up')}>
-            Take off the list
-            <span class="visually-hidden">
-              {' '}
-              the dead letters of {channelName(channel)}, {type}
-            </span>
-          </button>
+          <Button
+            name={`Redrive ${count(group.count)}`}
+            more={`of ${channelName(channel)}, ${type}`}
+            kind="primary"
+            disabled={role === 'viewer'}
+            onClick={() => onAct('redrive')}
+          />
+          <Button
+            name="Take off the list"
+            more={`the dead letters of ${channelName(channel)}, ${type}`}
+            disabled={role === 'viewer'}
+            onClick={() => onAct('give_up')}
+          />
         </div>
       </header>
       {answer !== '' && (
@@ -150,7 +146,7 @@ function Group({ group, onAct }: GroupProps) {
         <span class="group-label">Notifications</span>
         <div class="samples">
           {group.sample.map((log_id) => (
-            <a key={log_id} class="mono" href={`/notifications/${encodeURIComponent(log_id)}`}>
+            <a key={log_id} class="mono" href={pageInList(log_id, { status: 'dead', ...group.filter })}>
               {log_id}
             </a>
           ))}

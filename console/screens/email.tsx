@@ -5,13 +5,13 @@ import type { EmailDetail } from '../../src/operator-service/contract/newsletter
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
-import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
+import { usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { Shell, ShellCommands } from '../parts/shell-command.tsx';
-import { Empty, Loading, Problem } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { Await, Empty } from '../parts/states.tsx';
+import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { EmailActions } from './email/email-actions.tsx';
 import { Counts, Reasons } from './email/email-counts.tsx';
@@ -19,7 +19,8 @@ import { phaseWord, RECIPIENT_WORDS, WAITS_FOR } from './email/phase-words.ts';
 
 /** One e-mail of a newsletter: live progress, and who did not get it and why. */
 export function EmailScreen({ id }: { readonly id: string }) {
-  const { data, problem, refresh } = useRead('GET /api/emails/{email_id}', { email_id: id }, {});
+  const reading = useRead('GET /api/emails/{email_id}', { email_id: id }, {});
+  const { data, refresh } = reading;
   const word = data && phaseWord(data.email.phase);
   return (
     <ScreenFrame
@@ -36,17 +37,17 @@ export function EmailScreen({ id }: { readonly id: string }) {
       lead={data && <Lead detail={data} />}
       actions={data && <EmailActions email_id={id} detail={data} onDone={refresh} />}
     >
-      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
-      {data === undefined && problem === undefined && <Loading what="the e-mail" />}
-      {data !== undefined && (
-        <>
-          <Failure detail={data} />
-          <Counts detail={data} />
-          <Reasons detail={data} />
-          <Recipients email_id={id} />
-          <ShellCommands commands={data.commands} />
-        </>
-      )}
+      <Await reading={reading} what="the e-mail">
+        {(detail) => (
+          <>
+            <Failure detail={detail} />
+            <Counts detail={detail} />
+            <Reasons detail={detail} />
+            <Recipients email_id={id} />
+            <ShellCommands commands={detail.commands} />
+          </>
+        )}
+      </Await>
     </ScreenFrame>
   );
 }
@@ -136,7 +137,7 @@ const COLUMNS: readonly Column<RecipientView>[] = [
 
 /** Recipients by state, without addresses and names. */
 function Recipients({ email_id }: { readonly email_id: string }) {
-  const { path, query } = usePlace();
+  const { query, set } = usePlace();
   const state = SHOWN_STATES.find((name) => name === query.get('state'));
   const list = useList({
     route: 'GET /api/emails/{email_id}/recipients',
@@ -155,22 +156,15 @@ function Recipients({ email_id }: { readonly email_id: string }) {
           options={SHOWN_STATES}
           all="Any state"
           nameOf={(name) => RECIPIENT_WORDS[name].name}
-          onChange={(chosen) => navigate(hrefOf(path, { state: chosen }))}
+          onChange={(chosen) => set({ state: chosen })}
         />
       </header>
-      {list.problem !== undefined && <Problem problem={list.problem} onRetry={list.refresh} />}
-      {!list.loaded && list.problem === undefined && <Loading what="recipients" />}
-      {list.loaded && list.rows.length === 0 && <Empty icon="search" title="None in this state" />}
-      {list.rows.length > 0 && (
-        <Table
-          label="Recipients"
-          columns={COLUMNS}
-          rows={list.rows}
-          keyOf={({ recipient_id }) => recipient_id}
-          more={list.more}
-          onEnd={list.loadMore}
-        />
-      )}
+      <ListTable
+        label="Recipients"
+        columns={COLUMNS}
+        list={list}
+        empty={<Empty icon="search" title="None in this state" />}
+      />
     </section>
   );
 }

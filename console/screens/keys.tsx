@@ -1,17 +1,16 @@
-import { useContext, useRef, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import { useContext, useState } from 'preact/hooks';
 import type { KeyView } from '../../src/operator-service/contract/keys.ts';
-import { problemOf, write } from '../data/api.ts';
-import { newRequestId } from '../data/request-id.ts';
+import { write } from '../data/api.ts';
+import { useDecision } from '../data/decision.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';
-import { Dialog } from '../parts/dialog.tsx';
-import { Icon } from '../parts/icon.tsx';
+import { Button } from '../parts/button.tsx';
+import { Confirm } from '../parts/dialog.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
-import { Shell, ShellCommands } from '../parts/shell-command.tsx';
-import { Empty, Loading, Problem } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { OpsCommands } from '../parts/shell-command.tsx';
+import { Empty } from '../parts/states.tsx';
+import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { NewKey } from './keys/new-key.tsx';
@@ -76,11 +75,7 @@ function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Colum
       align: 'right',
       narrow: 'line',
       cell: (key) =>
-        key.state === 'valid' && (
-          <button type="button" class="link-button" onClick={() => onRevoke(key)}>
-            Revoke<span class="visually-hidden"> {key.key_id}</span>
-          </button>
-        ),
+        key.state === 'valid' && <Button name="Revoke" more={key.key_id} kind="link" onClick={() => onRevoke(key)} />,
     },
   ];
 }
@@ -104,33 +99,19 @@ export function KeysScreen() {
     <ScreenFrame
       title="Keys"
       lead="Producers identify themselves to the API by a key. A key belongs to one tenant; its secret is shown once."
-      actions={
-        operator && (
-          <button type="button" class="button primary" onClick={() => setAsked('new')}>
-            <Icon name="plus" />
-            New key
-          </button>
-        )
-      }
+      actions={operator && <Button name="New key" icon="plus" kind="primary" onClick={() => setAsked('new')} />}
     >
-      {list.problem !== undefined && <Problem problem={list.problem} onRetry={list.refresh} />}
-      {!list.loaded && list.problem === undefined && <Loading what="keys" />}
-      {list.loaded && list.rows.length === 0 && (
-        <Empty icon="keys" title="No keys yet">
-          <p>Make one for each producer that hands notifications over by the API.</p>
-        </Empty>
-      )}
-      {list.rows.length > 0 && (
-        <Table
-          label="Keys"
-          columns={columns(operator ? setAsked : undefined)}
-          rows={list.rows}
-          keyOf={({ key_id }) => key_id}
-          more={list.more}
-          onEnd={list.loadMore}
-        />
-      )}
-      <ShellCommands commands={[{ label: 'The same list', command: opsCommand('keys list', session) }]} />
+      <ListTable
+        label="Keys"
+        columns={columns(operator ? setAsked : undefined)}
+        list={list}
+        empty={
+          <Empty icon="keys" title="No keys yet">
+            <p>Make one for each producer that hands notifications over by the API.</p>
+          </Empty>
+        }
+      />
+      <OpsCommands of={{ 'The same list': 'keys list' }} />
       {asked === 'new' && <NewKey onClose={close} />}
       {asked !== undefined && asked !== 'new' && <RevokeKey apiKey={asked} onClose={close} />}
     </ScreenFrame>
@@ -146,38 +127,27 @@ function RevokeKey({
   readonly onClose: () => void;
 }) {
   const session = useContext(SessionContext);
-  const request_id = useRef(newRequestId());
-  const [problem, setProblem] = useState<ProblemBody>();
-  const revoke = async () => {
-    try {
-      await write('POST /api/keys/{key_id}/revoke', { key_id }, { request_id: request_id.current });
-      showToast('done', `${key_id} is revoked.`);
-      onClose();
-    } catch (error) {
-      setProblem(problemOf(error));
-    }
-  };
+  const { busy, problem, decide } = useDecision(async (request_id) => {
+    await write('POST /api/keys/{key_id}/revoke', { key_id }, { request_id });
+    showToast('done', `${key_id} is revoked.`);
+    onClose();
+  });
   return (
-    <Dialog
+    <Confirm
       title="Revoke the key?"
       onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Keep it
-          </button>
-          <button type="button" class="button danger" onClick={revoke}>
-            Revoke key
-          </button>
-        </>
-      }
+      keep="Keep it"
+      act="Revoke key"
+      danger
+      disabled={busy}
+      onAct={decide}
+      problem={problem}
+      command={opsCommand(`keys revoke ${key_id}`, session)}
     >
       <p>
         Requests of {tenant_id} with <code>{key_id}</code> are refused from then on, within a minute everywhere. This
         cannot be taken back.
       </p>
-      <Shell label="The same in the shell" command={opsCommand(`keys revoke ${key_id}`, session)} />
-      {problem !== undefined && <Problem problem={problem} />}
-    </Dialog>
+    </Confirm>
   );
 }

@@ -1,15 +1,13 @@
-import { useContext } from 'preact/hooks';
 import type { Newsletter } from '../../src/core/newsletter/model/email.ts';
 import type { EmailPhase, ListedEmail } from '../../src/core/newsletter/views/email-view.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
-import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
+import { usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
-import { ShellCommands } from '../parts/shell-command.tsx';
-import { Empty, Loading, Problem } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { OpsCommands } from '../parts/shell-command.tsx';
+import { Empty } from '../parts/states.tsx';
+import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { phaseWord } from './email/phase-words.ts';
 
@@ -63,8 +61,7 @@ function Phase({ phase }: { readonly phase: EmailPhase }) {
 
 /** The e-mails of a tenant, and who publishes. */
 export function NewslettersScreen() {
-  const { query } = usePlace();
-  const session = useContext(SessionContext);
+  const { query, set } = usePlace();
   const publications = useList({
     route: 'GET /api/newsletters',
     query: {},
@@ -81,7 +78,6 @@ export function NewslettersScreen() {
     when: tenant !== undefined,
   });
   const own = publications.rows.filter(({ tenant_id }) => tenant_id === tenant);
-  const problem = publications.problem ?? emails.problem;
   return (
     <ScreenFrame
       title="Newsletters"
@@ -94,49 +90,41 @@ export function NewslettersScreen() {
             value={tenant}
             options={tenants}
             all="Tenant"
-            onChange={(chosen) => navigate(hrefOf('/newsletters', { tenant: chosen }))}
+            onChange={(chosen) => set({ tenant: chosen })}
           />
         </div>
       )}
-      {problem !== undefined && <Problem problem={problem} onRetry={publications.refresh} />}
-      {!publications.loaded && problem === undefined && <Loading what="newsletters" />}
-      {publications.loaded && publications.rows.length === 0 && (
-        <Empty icon="newsletters" title="No newsletters yet">
-          <p>Make one, import its members, and send an e-mail by the commands below, or by the API.</p>
-        </Empty>
-      )}
-      {publications.rows.length > 0 && emails.loaded && emails.rows.length === 0 && (
-        <Empty icon="newsletters" title="No e-mails yet">
-          <p>What the API or the command sends stands here with its progress.</p>
-        </Empty>
-      )}
-      {emails.rows.length > 0 && (
-        <Table
+      {publications.rows.length > 0 ? (
+        <ListTable
           label="E-mails"
           columns={columns(new Map(own.map(({ newsletter_id, name }) => [newsletter_id, name])))}
-          rows={emails.rows}
-          keyOf={({ email_id }) => email_id}
+          list={emails}
           hrefOf={({ email_id }) => pageOf(email_id)}
-          more={emails.more}
-          onEnd={emails.loadMore}
+          empty={
+            <Empty icon="newsletters" title="No e-mails yet">
+              <p>What the API or the command sends stands here with its progress.</p>
+            </Empty>
+          }
+        />
+      ) : (
+        <ListTable
+          label="Newsletters"
+          columns={[]}
+          list={publications}
+          empty={
+            <Empty icon="newsletters" title="No newsletters yet">
+              <p>Make one, import its members, and send an e-mail by the commands below, or by the API.</p>
+            </Empty>
+          }
         />
       )}
-      <ShellCommands
+      <OpsCommands
         open={publications.loaded && emails.rows.length === 0}
-        commands={[
-          {
-            label: 'Make a newsletter',
-            command: opsCommand('newsletters create ID --tenant TENANT --name NAME --from ADDRESS', session),
-          },
-          {
-            label: 'Import members',
-            command: opsCommand('members import FILE.csv --tenant TENANT --newsletter NEWSLETTER', session),
-          },
-          {
-            label: 'Send an e-mail',
-            command: opsCommand('emails send FILE.md --tenant TENANT --newsletter NEWSLETTER', session),
-          },
-        ]}
+        of={{
+          'Make a newsletter': 'newsletters create ID --tenant TENANT --name NAME --from ADDRESS',
+          'Import members': 'members import FILE.csv --tenant TENANT --newsletter NEWSLETTER',
+          'Send an e-mail': 'emails send FILE.md --tenant TENANT --newsletter NEWSLETTER',
+        }}
       />
     </ScreenFrame>
   );

@@ -9,6 +9,7 @@ import {
 } from '../../src/operator-service/contract/choices.ts';
 import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';
 import type { Query } from '../data/api.ts';
+import { hrefOf } from '../navigation/router.ts';
 
 type ListQuery = Query<'GET /api/notifications'>;
 
@@ -53,6 +54,11 @@ export function filtersIn(query: URLSearchParams): ListFilters {
   };
   const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   return { api: given as ListQuery, period: one('period', PERIODS) };
+}
+
+/** The page of a notification that knows the list from which it was opened: its next one, and the one before. */
+export function pageInList(log_id: string, list: Readonly<Record<string, string | undefined>>): string {
+  return hrefOf(`/notifications/${encodeURIComponent(log_id)}`, { in: 'list', ...list });
 }
 
 /** Undefined: the API's own period. */

@@ -1,43 +1,82 @@
 import type { ComponentChildren } from 'preact';
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo } from 'preact/hooks';
 import type { NotificationDetail } from '../../src/operator-service/contract/notifications.ts';
-import { problemOf, write } from '../data/api.ts';
-import { newRequestId } from '../data/request-id.ts';
 import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
-import { hrefOf } from '../navigation/router.ts';
+import { useKeys } from '../navigation/keys.ts';
+import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
-import { Icon } from '../parts/icon.tsx';
+import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
-import { Loading, Problem } from '../parts/states.tsx';
-import { Time } from '../parts/time.tsx';
-import { showProblem } from '../parts/toasts.tsx';
+import { Await } from '../parts/states.tsx';
+import { count, Time } from '../parts/time.tsx';
 import { causeWord, channelName, stateWord } from '../parts/words.ts';
 import { Actions } from './notification/actions.tsx';
-import { Timeline } from './notification/timeline.tsx';
+import { AUDITED, Timeline, useReveal } from './notification/timeline.tsx';
+import { filtersIn, pageInList } from './notification-filters.ts';
+import { useNotifications } from './notifications.tsx';
 
 /** Everything about one notification: where it stands, what was answered at each attempt, what to do. */
 export function NotificationScreen({ id }: { readonly id: string }) {
-  const { data, problem, refresh } = useRead('GET /api/notifications/{log_id}', { log_id: id }, {});
+  const reading = useRead('GET /api/notifications/{log_id}', { log_id: id }, {});
+  const { data, refresh } = reading;
   return (
     <ScreenFrame
       title={<Title id={id} detail={data} />}
       actions={data && <Actions log_id={id} detail={data} onDone={refresh} />}
     >
-      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
-      {data === undefined && problem === undefined && <Loading what="the notification" />}
-      {data !== undefined && (
+      <InList id={id} />
+      <Await reading={reading} what="the notification">
+        {(detail) => (
+          <>
+            <Remedy detail={detail} />
+            <div class="columns main-and-side">
+              <Timeline detail={detail} />
+              <Facts log_id={id} detail={detail} />
+            </div>
+            <ShellCommands commands={detail.commands} />
+          </>
+        )}
+      </Await>
+    </ScreenFrame>
+  );
+}
+
+/** The way back to the list from which it was opened, to the one before and to the next one. */
+function InList({ id }: { readonly id: string }) {
+  const { query } = usePlace();
+  const { in: inside, ...filters } = Object.fromEntries(query);
+  const when = inside === 'list';
+  const { api } = filtersIn(query);
+  const list = useNotifications({ api, period: undefined }, api.from, { when, once: true });
+  const at = list.rows.findIndex((row) => list.keyOf(row) === id);
+  const isLast = at === list.rows.length - 1;
+  useEffect(() => {
+    if (when && at >= 0 && isLast && list.more) list.loadMore();
+  }, [when, at, isLast, list.more]);
+  const page = (index: number) => {
+    const row = list.rows[index];
+    return row && pageInList(list.keyOf(row), filters);
+  };
+  const go = (href: string | undefined) => href !== undefined && navigate(href, { replace: true });
+  const [before, next] = at < 0 ? [] : [page(at - 1), page(at + 1)];
+  useKeys(useMemo(() => ({ j: () => go(next), k: () => go(before) }), [before, next]));
+  if (!when) return null;
+  return (
+    <nav class="in-list" aria-label="In the list">
+      {at >= 0 && (
         <>
-          <Remedy detail={data} />
-          <div class="columns main-and-side">
-            <Timeline detail={data} />
-            <Facts log_id={id} detail={data} />
-          </div>
-          <ShellCommands commands={data.commands} />
+          <Button name="Previous" icon="left" disabled={before === undefined} onClick={() => go(before)} />
+          <span class="faint">
+            {count(at + 1)} of {count(list.rows.length)}
+            {list.more && '+'}
+          </span>
+          <Button name="Next" icon="right" disabled={next === undefined} onClick={() => go(next)} />
         </>
       )}
-    </ScreenFrame>
+      <a href={hrefOf('/notifications', filters)}>Back to the list</a>
+    </nav>
   );
 }
 
@@ -167,24 +206,13 @@ function Related({ name, view, column }: { readonly name: string; readonly view:
 /** Masked until an operator asks; each look is in the audit log. */
 function Recipient({ log_id }: { readonly log_id: string }) {
   const { role } = useContext(SessionContext);
-  const [recipient, setRecipient] = useState<string>();
-  if (recipient !== undefined) return <span class="mono">{recipient}</span>;
-  const reveal = async () => {
-    try {
-      const answer = await write('POST /api/notifications/{log_id}/reveal', { log_id }, { request_id: newRequestId() });
-      setRecipient(answer.recipient);
-    } catch (error) {
-      showProblem(problemOf(error));
-    }
-  };
+  const [shown, reveal] = useReveal('POST /api/notifications/{log_id}/reveal', log_id);
+  if (shown !== undefined) return <span class="mono">{shown.recipient}</span>;
   return (
     <span class="masked">
       <span aria-hidden="true">••••••</span>
       {role === 'operator' ? (
-        <button type="button" class="link-button" onClick={reveal} title="Your look is written to the audit log">
-          <Icon name="eye" />
-          Show recipient
-        </button>
+        <Button name="Show recipient" icon="eye" kind="link" title={AUDITED} onClick={reveal} />
       ) : (
         <span class="faint">operators can see it</span>
       )}

@@ -1,38 +1,37 @@
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
-import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import type { NotificationView } from '../../src/core/operator/views/notification-view.ts';
 import { LIST_STATUSES } from '../../src/operator-service/contract/choices.ts';
 import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
+import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
-import { hrefOf, navigate, remember, remembered, usePlace } from '../navigation/router.ts';
+import { useKeys } from '../navigation/keys.ts';
+import { remember, remembered, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
-import { Select } from '../parts/select.tsx';
-import { ShellCommands } from '../parts/shell-command.tsx';
-import { Empty, Loading, Problem } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { ConditionSelects, Select } from '../parts/select.tsx';
+import { OpsCommands } from '../parts/shell-command.tsx';
+import { Empty } from '../parts/states.tsx';
+import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
-import { causeWord, channelName, stateWord } from '../parts/words.ts';
+import { causeWord, channelName, stateWord, columnText as text } from '../parts/words.ts';
+import { ActOnChosen, type Chosen, choice } from './notification/selection.tsx';
 import {
   defaultPeriod,
   filtersIn,
+  type ListFilters,
   listCommand,
   operationFilter,
   operationKinds,
   PERIODS,
+  pageInList,
   STATUS_NAMES,
   startOf,
 } from './notification-filters.ts';
 import { NewOperation } from './operations/new-operation.tsx';
-import { isAddress, RecipientSearch } from './recipient-search.tsx';
-import { SearchField } from './search-field.tsx';
+import { isAddress, RecipientSearch, SearchField } from './search.tsx';
 
-const text = (row: NotificationView, name: string) =>
-  row[name] === undefined || row[name] === null ? '' : String(row[name]);
-
-const COLUMNS: readonly Column<NotificationView>[] = [
+const columns = (pageOf: (log_id: string) => string): readonly Column<NotificationView>[] => [
   {
     title: 'State',
     width: '7.5rem',
@@ -51,7 +50,7 @@ const COLUMNS: readonly Column<NotificationView>[] = [
     width: 'minmax(9rem, 3fr)',
     narrow: 'head',
     cell: (row) => (
-      <a class="mono truncate" href={pageOf(row)} title={text(row, 'log_id')} tabIndex={-1}>
+      <a class="mono truncate" href={pageOf(text(row, 'log_id'))} title={text(row, 'log_id')} tabIndex={-1}>
         {text(row, 'log_id')}
       </a>
     ),
@@ -104,14 +103,31 @@ const COLUMNS: readonly Column<NotificationView>[] = [
   },
 ];
 
-const pageOf = (row: NotificationView) => `/notifications/${encodeURIComponent(text(row, 'log_id'))}`;
+/** The list of a query, which the page of one of its notifications knows, too. */
+export function useNotifications(
+  filters: ListFilters,
+  from: string | undefined,
+  { once = false, when = true, held = false },
+) {
+  return useList({
+    route: 'GET /api/notifications',
+    query: { ...filters.api, from, limit: '100' },
+    rowsOf: (page) => page.notifications,
+    keyOf: (row: NotificationView) => text(row, 'log_id'),
+    once,
+    when,
+    held,
+  });
+}
 
 export function NotificationsScreen() {
-  const { query } = usePlace();
+  const { query, set } = usePlace();
   const session = useContext(SessionContext);
   const filters = filtersIn(query);
   const [operation, setOperation] = useState<OperationFilter>();
   const [address, setAddress] = useState<string>();
+  const [paused, setPaused] = useState(false);
+  const [chosen, setChosen] = useState<Chosen>(new Map());
   const kinds = operationKinds(filters);
   // Once per period: a start that moves with the clock would be another list each time.
   const from = useMemo(
@@ -120,30 +136,26 @@ export function NotificationsScreen() {
   );
   useEffect(() => {
     if (from !== undefined) remember({ from });
-  }, [from, query]);
-  const list = useList({
-    route: 'GET /api/notifications',
-    query: { ...filters.api, from, limit: '100' },
-    rowsOf: (page) => page.notifications,
-    keyOf: (row: NotificationView) => text(row, 'log_id'),
-  });
-  const set = (change: Partial<Record<string, string | undefined>>) =>
-    navigate(hrefOf('/notifications', { ...Object.fromEntries(query), ...change }));
+    setChosen(new Map());
+  }, [from, query.toString()]);
+  // Rows that move while somebody ticks them would be ticked by mistake.
+  const held = paused || chosen.size > 0;
+  const list = useNotifications(filters, from, { held });
+  useKeys(useMemo(() => ({ p: () => setPaused((before) => !before) }), []));
   // An address must not come into the URL: the dialog turns it into its hash.
   const search = (typed: string | undefined) => {
     const isRecipient = typed !== undefined && isAddress(typed);
     set(isRecipient ? { recipient_hash: undefined } : { q: typed?.slice(0, 100) });
     if (isRecipient) setAddress(typed);
   };
+  const pageOf = (log_id: string) => pageInList(log_id, { ...Object.fromEntries(query), period: undefined, from });
   return (
     <ScreenFrame
       title="Notifications"
       actions={
         session.role === 'operator' &&
         kinds.length > 0 && (
-          <button type="button" class="button" onClick={() => setOperation(operationFilter(filters, from))}>
-            Act on all that match…
-          </button>
+          <Button name="Act on all that match…" onClick={() => setOperation(operationFilter(filters, from))} />
         )
       }
     >
@@ -157,28 +169,7 @@ export function NotificationsScreen() {
           nameOf={(status) => STATUS_NAMES[status]}
           onChange={(status) => set({ status })}
         />
-        <Select
-          label="Channel"
-          value={filters.api.channel}
-          options={CHANNELS}
-          all="Any channel"
-          nameOf={channelName}
-          onChange={(channel) => set({ channel })}
-        />
-        <Select
-          label="Priority"
-          value={filters.api.priority}
-          options={PRIORITIES}
-          all="Any priority"
-          onChange={(priority) => set({ priority })}
-        />
-        <Select
-          label="Error"
-          value={filters.api.error_type}
-          options={ERROR_TYPES}
-          all="Any error"
-          onChange={(error_type) => set({ error_type })}
-        />
+        <ConditionSelects values={filters.api} onChange={set} />
         <Select
           label="Created"
           value={filters.period}
@@ -193,40 +184,38 @@ export function NotificationsScreen() {
             Clear
           </a>
         )}
+        <Button
+          name={held ? `Follow${list.newer > 0 ? `: ${count(list.newer)} newer` : ''}` : 'Live: pause'}
+          icon={held ? 'play' : 'pause'}
+          kind="filter"
+          title="p"
+          onClick={() => (held ? follow() : setPaused(true))}
+        />
       </search>
-      {list.problem !== undefined && <Problem problem={list.problem} onRetry={list.refresh} />}
-      {!list.loaded && list.problem === undefined && <Loading what="notifications" lines={12} />}
-      {list.loaded && <Rows list={list} />}
-      <ShellCommands
-        commands={[{ label: 'The same list', command: opsCommand(listCommand(filters, from), session) }]}
+      <ListTable
+        label="Notifications"
+        columns={[...(session.role === 'operator' ? [choice(chosen, setChosen, list.rows)] : []), ...columns(pageOf)]}
+        list={list}
+        hrefOf={(row) => pageOf(text(row, 'log_id'))}
+        empty={
+          <Empty icon="search" title="Nothing matches">
+            <p>No notification has all of these properties. Choose a longer period, or remove a filter.</p>
+          </Empty>
+        }
       />
+      {list.rows.length > 0 && (
+        <p class="table-foot faint" role="status">
+          {count(list.rows.length)} {list.more ? 'loaded; more come as you scroll' : 'in all'}
+          {list.by_tenant && '. So many tenants sent on one day that the list goes by tenant instead of by time'}
+        </p>
+      )}
+      {chosen.size > 0 && <ActOnChosen chosen={chosen} onClear={() => setChosen(new Map())} onDone={list.refresh} />}
+      <OpsCommands of={{ 'The same list': listCommand(filters, from) }} />
       {operation && <NewOperation filter={operation} kinds={kinds} onClose={() => setOperation(undefined)} />}
     </ScreenFrame>
   );
-}
-
-function Rows({ list }: { readonly list: ReturnType<typeof useList<'GET /api/notifications', NotificationView>> }) {
-  if (list.rows.length === 0)
-    return (
-      <Empty icon="search" title="Nothing matches">
-        <p>No notification has all of these properties. Choose a longer period, or remove a filter.</p>
-      </Empty>
-    );
-  return (
-    <>
-      <Table
-        label="Notifications"
-        columns={COLUMNS}
-        rows={list.rows}
-        keyOf={(row) => text(row, 'log_id')}
-        hrefOf={pageOf}
-        more={list.more}
-        onEnd={list.loadMore}
-      />
-      <p class="table-foot faint" role="status">
-        {list.more ? `${count(list.rows.length)} loaded; more come as you scroll` : `${count(list.rows.length)} in all`}
-        {list.by_tenant && '. So many tenants sent on one day that the list goes by tenant instead of by time'}
-      </p>
-    </>
-  );
+  function follow() {
+    setPaused(false);
+    setChosen(new Map());
+  }
 }

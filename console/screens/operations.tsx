@@ -2,12 +2,13 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 import type { OperationAction } from '../../src/operator-service/contract/choices.ts';
 import type { OperationView } from '../../src/operator-service/contract/operations.ts';
 import { problemOf, write } from '../data/api.ts';
-import { newRequestId } from '../data/request-id.ts';
+import { newRequestId } from '../data/decision.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
-import { ShellCommands } from '../parts/shell-command.tsx';
+import { OpsCommands, ShellCommands } from '../parts/shell-command.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { showProblem, showToast } from '../parts/toasts.tsx';
@@ -35,11 +36,7 @@ export function OperationsScreen() {
       title="Operations"
       lead="What was done with many notifications at once. An operation takes what its preview counted, and nothing that came later."
       actions={
-        session.role === 'operator' && (
-          <button type="button" class="button primary" onClick={() => setAsked(true)}>
-            New operation
-          </button>
-        )
+        session.role === 'operator' && <Button name="New operation" kind="primary" onClick={() => setAsked(true)} />
       }
     >
       {list.problem !== undefined && <Problem problem={list.problem} onRetry={list.refresh} />}
@@ -59,19 +56,8 @@ export function OperationsScreen() {
           />
         ))}
       </div>
-      {list.more && (
-        <button type="button" class="button" onClick={list.loadMore}>
-          Show earlier ones
-        </button>
-      )}
-      <ShellCommands
-        commands={[
-          {
-            label: 'A redrive by filter in the shell',
-            command: opsCommand('replay --channel slack --dry-run', session),
-          },
-        ]}
-      />
+      {list.more && <Button name="Show earlier ones" onClick={list.loadMore} />}
+      <OpsCommands of={{ 'A redrive by filter in the shell': 'replay --channel slack --dry-run' }} />
       {asked && (
         <NewOperation
           onClose={() => {
@@ -146,15 +132,13 @@ function Operation({ operation, isNewest, onChanged }: OperationProps) {
         <div class="group-actions">
           {session.role === 'operator' &&
             operation.actions.map((action) => (
-              <button
+              <Button
                 key={action}
-                type="button"
-                class={`button${action === 'start' || action === 'resume' ? ' primary' : ''}`}
+                name={ACTION_NAMES[action]}
+                more={KIND_WORDS[kind].name}
+                kind={action === 'start' || action === 'resume' ? 'primary' : 'plain'}
                 onClick={() => act(action)}
-              >
-                {ACTION_NAMES[action]}
-                <span class="visually-hidden"> {KIND_WORDS[kind].name}</span>
-              </button>
+              />
             ))}
         </div>
       </header>

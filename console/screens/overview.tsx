@@ -1,45 +1,40 @@
-import { useContext } from 'preact/hooks';
-import type { ChannelFigures, Overview } from '../../src/operator-service/contract/overview.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
+import type { ComponentChildren } from 'preact';
+import type { Overview } from '../../src/operator-service/contract/overview.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf } from '../navigation/router.ts';
-import { Figure } from '../parts/figure.tsx';
+import type { Tone } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
-import { ShellCommands } from '../parts/shell-command.tsx';
-import { Loading, Problem } from '../parts/states.tsx';
+import { OpsCommands } from '../parts/shell-command.tsx';
+import { Await } from '../parts/states.tsx';
 import { about, count, Time } from '../parts/time.tsx';
-import { channelName, plural } from '../parts/words.ts';
+import { plural } from '../parts/words.ts';
 import { Causes } from './overview/causes.tsx';
 import { Charts } from './overview/charts.tsx';
+import { Integrations } from './overview/integrations.tsx';
 import { Providers } from './overview/providers.tsx';
-import { Sweeps } from './overview/sweeps.tsx';
+import { Channels, Sweeps } from './overview/tables.tsx';
 
 /** Is everything delivered? What is not, why, and what can be done about it. */
 export function OverviewScreen() {
-  const session = useContext(SessionContext);
-  const { data, problem, refresh } = useRead('GET /api/overview', {}, {});
+  const reading = useRead('GET /api/overview', {}, {});
   return (
-    <ScreenFrame title="Overview" lead={data && <Headline overview={data} />}>
-      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
-      {data === undefined && problem === undefined && <Loading what="the overview" lines={10} />}
-      {data !== undefined && (
-        <>
-          <Figures overview={data} />
-          <Causes causes={data.causes} complete={data.causes_complete} />
-          <Charts series={data.series} problem={data.series_problem} />
-          <div class="columns">
-            <Channels channels={data.channels} />
-            <Sweeps sweeps={data.sweeps} />
-          </div>
-          <Providers breakers={data.breakers} budgets={data.budgets} />
-          <ShellCommands
-            commands={[
-              { label: 'The same figures', command: opsCommand('status', session) },
-              { label: 'Dead letters and their causes', command: opsCommand('dlq list', session) },
-            ]}
-          />
-        </>
-      )}
+    <ScreenFrame title="Overview" lead={reading.data && <Headline overview={reading.data} />}>
+      <Await reading={reading} what="the overview" lines={10}>
+        {(data) => (
+          <>
+            <Figures overview={data} />
+            <Causes causes={data.causes} complete={data.causes_complete} />
+            <Integrations />
+            <Charts series={data.series} problem={data.series_problem} />
+            <div class="columns">
+              <Channels channels={data.channels} />
+              <Sweeps sweeps={data.sweeps} />
+            </div>
+            <Providers breakers={data.breakers} budgets={data.budgets} />
+            <OpsCommands of={{ 'The same figures': 'status', 'Dead letters and their causes': 'dlq list' }} />
+          </>
+        )}
+      </Await>
     </ScreenFrame>
   );
 }
@@ -107,68 +102,30 @@ function Figures({ overview }: { readonly overview: Overview }) {
   );
 }
 
+interface FigureProps {
+  readonly label: string;
+  readonly value: number;
+  /** The value is near the real one, not equal to it. */
+  readonly estimated?: boolean;
+  readonly hint: ComponentChildren;
+  /** Colours the figure when it is not zero. */
+  readonly tone?: Tone;
+  readonly href: string;
+}
+
+function Figure({ label, value, hint, estimated = false, tone = 'none', href }: FigureProps) {
+  return (
+    <a class={`figure ${value > 0 ? `tone-${tone}` : 'tone-none'}`} href={href}>
+      <span class="figure-label">{label}</span>
+      <span class="figure-value">{estimated ? about(value) : count(value)}</span>
+      <span class="figure-hint">{hint}</span>
+    </a>
+  );
+}
+
 function sums({ channels }: Overview) {
   const sum = (name: 'due' | 'dead' | 'waiting' | 'in_flight') =>
     channels.reduce((total, figures) => total + figures[name], 0);
   const [oldest = null] = channels.flatMap(({ oldest_due_at }) => oldest_due_at ?? []).sort();
   return { dead: sum('dead'), due: sum('due'), waiting: sum('waiting'), in_flight: sum('in_flight'), oldest };
-}
-
-const FIGURES = ['due', 'in_flight', 'waiting', 'dead'] as const;
-const STATUS = { due: 'due', in_flight: 'SENDING', waiting: 'RETRY', dead: 'dead' } as const;
-
-function Channels({ channels }: { readonly channels: readonly ChannelFigures[] }) {
-  return (
-    <section class="panel" aria-labelledby="channels">
-      <header class="panel-head">
-        <h2 id="channels">By channel</h2>
-      </header>
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">Channel</th>
-            <th scope="col" class="number">
-              Due
-            </th>
-            <th scope="col" class="number">
-              In flight
-            </th>
-            <th scope="col" class="number">
-              Waiting
-            </th>
-            <th scope="col" class="number">
-              Dead
-            </th>
-            <th scope="col" class="number wide-only">
-              Oldest due
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {channels.map((figures) => (
-            <tr key={figures.channel}>
-              <th scope="row">{channelName(figures.channel)}</th>
-              {FIGURES.map((name) => (
-                <td key={name} class="number">
-                  {figures[name] === 0 ? (
-                    <span class="faint">0</span>
-                  ) : (
-                    <a
-                      href={hrefOf('/notifications', { status: STATUS[name], channel: figures.channel })}
-                      class={name === 'dead' ? 'is-bad' : undefined}
-                    >
-                      {figures.estimated && name !== 'in_flight' ? about(figures[name]) : count(figures[name])}
-                    </a>
-                  )}
-                </td>
-              ))}
-              <td class="number wide-only">
-                <Time at={figures.oldest_due_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
 }

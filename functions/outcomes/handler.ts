@@ -4,6 +4,7 @@ import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { createOutcomeBus, outcomeHash } from '../../src/adapters/eventbridge/outcome-bus.ts';
 import type { ForeignRow } from '../../src/core/model/notification.ts';
+import type { Clock } from '../../src/core/model/time.ts';
 import { notificationOutcomes } from '../../src/core/outcomes/notification-outcomes.ts';
 import type { Hash, Outcome } from '../../src/core/outcomes/outcome.ts';
 import {
@@ -20,6 +21,7 @@ import { count, createObservability, type Observability, withObservability } fro
 import { onFirstUse } from '../shared/runtime/on-first-use.ts';
 
 export interface OutcomesDeps extends TellDeps {
+  readonly clock: Clock;
   readonly hash: Hash;
   /** The members who have the address whose facts have this key. */
   readonly membersOf: (tenant_id: string, item: string) => Promise<readonly string[]>;
@@ -31,20 +33,26 @@ export interface OutcomesDeps extends TellDeps {
  */
 export function createHandler(deps: OutcomesDeps, { logger, metrics }: Observability) {
   return async ({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
-    const changes: ToTell[] = [];
+    const changes: (ToTell & { readonly changed_at: number })[] = [];
     let unread: { readonly failed: string; readonly error: unknown } | undefined;
     for (const record of Records) {
       const sequence = record.dynamodb?.SequenceNumber ?? '0';
       try {
         const outcomes = await outcomesOf(record, deps);
-        changes.push({ sequence, subject: JSON.stringify(record.dynamodb?.Keys ?? sequence), outcomes });
+        const subject = JSON.stringify(record.dynamodb?.Keys ?? sequence);
+        const changed_at = record.dynamodb?.ApproximateCreationDateTime ?? 0;
+        changes.push({ sequence, subject, outcomes, changed_at });
       } catch (error) {
         unread = { failed: sequence, error };
         break;
       }
     }
     const told = await tellOutcomes(changes, deps);
-    if (told.told > 0) count(metrics, 'OutcomesTold', told.told);
+    if (told.told > 0) {
+      const [oldest] = changes.filter(({ outcomes }) => outcomes.length > 0);
+      count(metrics, 'OutcomesTold', told.told);
+      count(metrics, 'OutcomesLag', Math.max(0, deps.clock().getTime() / 1000 - (oldest?.changed_at ?? 0)));
+    }
     const { failed, error } = told.failed === undefined && unread !== undefined ? unread : told;
     logger.info('outcomes', { records: Records.length, told: told.told, ...(failed !== undefined && { failed }) });
     if (failed === undefined) return { batchItemFailures: [] };
@@ -93,6 +101,7 @@ function bind() {
   const deps: OutcomesDeps = {
     bus: createOutcomeBus(client, env.OUTCOMES_BUS),
     pause: (ms) => setTimeout(ms),
+    clock: () => new Date(),
     hash: outcomeHash,
     membersOf: async (tenant_id, item) => {
       if (env.MEMBERS_TABLE === undefined) return [];

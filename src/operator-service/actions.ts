@@ -1,5 +1,6 @@
 import { createContentStore } from '../adapters/dynamodb/delivery/content-store.ts';
 import { ContentUnreadableError } from '../core/delivery/conduct-attempt.ts';
+import type { NotificationContent } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
 import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
 import { tally } from '../core/operator/audit/audited.ts';
@@ -13,6 +14,8 @@ import type { OperatorDeps } from './deps.ts';
 export interface ChosenAction {
   readonly action: Action;
   readonly log_ids: readonly string[];
+  /** updated_at by log_id, as a person saw it: what has changed since is refused. */
+  readonly shown?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Acted {
@@ -48,7 +51,27 @@ export async function tryAction(chosen: ChosenAction, deps: ActionDeps): Promise
   return results;
 }
 
-async function perform({ action, log_ids }: ChosenAction, run_id: string, deps: ActionDeps): Promise<Acted> {
+/** A row that is not as it was shown is not read at all, and thus neither changed nor queued. */
+async function perform({ shown = {}, ...chosen }: ChosenAction, run_id: string, deps: ActionDeps): Promise<Acted> {
+  const changed = new Set<string>();
+  const read: typeof deps.rows.read = async (log_id) => {
+    const row = await deps.rows.read(log_id);
+    if (row === undefined || !Object.hasOwn(shown, log_id) || shown[log_id] === row.updated_at) return row;
+    changed.add(log_id);
+    return undefined;
+  };
+  const { results, messages } = await performOn(chosen, run_id, { ...deps, rows: { ...deps.rows, read } });
+  return {
+    messages,
+    results: results.map((result) =>
+      changed.has(result.log_id) ? { log_id: result.log_id, result: 'refused', because: CHANGED } : result,
+    ),
+  };
+}
+
+const CHANGED = 'it has changed since it was shown: look at it again';
+
+async function performOn({ action, log_ids }: ChosenAction, run_id: string, deps: ActionDeps): Promise<Acted> {
   const { rows, lanes, records, clock, deployment } = deps;
   if (action === 'cancel') return { results: await cancel(log_ids, run_id, { rows, records, clock }), messages: [] };
   if (action === 'give_up') return { results: await giveUp(log_ids, { rows, clock }), messages: [] };
@@ -61,22 +84,21 @@ interface OfNotification {
   readonly log_id: string;
 }
 
-/** @throws Problem when it cannot be decrypted any more */
-export async function revealRecipient(of: OfNotification, deps: OperatorDeps, decide: Decide): Promise<string> {
-  const { answer } = await decide({ what: 'reveal', on: [of.log_id], shows: true }, async () => ({
-    answer: await recipientOf(of, deps),
-    result: { revealed: 1 },
-  }));
-  return answer;
-}
-
-async function recipientOf({ tenant_id, log_id }: OfNotification, deps: OperatorDeps): Promise<string> {
-  const { deployment, dynamodb } = deps;
+/** Whom it is for, or with `reveal.content` what is sent, too. @throws Problem when it cannot be decrypted any more */
+export async function revealContent(
+  what: 'reveal' | 'reveal.content',
+  { tenant_id, log_id }: OfNotification,
+  { deployment, dynamodb }: OperatorDeps,
+  decide: Decide,
+): Promise<NotificationContent> {
   const contents = createContentStore(dynamodb, deployment.tables.notification_content, deployment.sealer(dynamodb));
-  try {
-    return (await contents.read({ tenant_id, log_id })).recipient;
-  } catch (error) {
-    if (!(error instanceof ContentUnreadableError)) throw error;
-    throw new Problem('conflict', `The recipient cannot be shown: ${error.message}`);
-  }
+  const { answer } = await decide({ what, on: [log_id], shows: true }, async () => {
+    try {
+      return { answer: await contents.read({ tenant_id, log_id }), result: { revealed: 1 } };
+    } catch (error) {
+      if (!(error instanceof ContentUnreadableError)) throw error;
+      throw new Problem('conflict', `The recipient cannot be shown: ${error.message}`);
+    }
+  });
+  return answer;
 }

@@ -7,7 +7,7 @@ import { decideOnce } from './audit.ts';
 import { id } from './contract/fields.ts';
 import { type OperatorBinding, operatorDeps } from './deps.ts';
 import { type EmailAccess, emailAccess } from './emails.ts';
-import { createOverview } from './overview.ts';
+import { createHealth, createOverview } from './overview.ts';
 import { problemBody } from './refusals.ts';
 import type { AnyRoute, Caller, RouteDeps } from './route.ts';
 import { CONSOLE_ROUTES } from './routes.ts';
@@ -30,7 +30,7 @@ export function createConsole(
     made ??= emailAccess(deps);
     return made;
   };
-  const shared = { ...deps, startRun, overview: createOverview(deps), email };
+  const shared = { ...deps, startRun, overview: createOverview(deps), health: createHealth(deps), email };
   return createKernel<Caller, Caller, ReturnType<typeof served>>(
     routes.map((route) =>
       served(route, shared, { ...shared, onUnwritten: (error) => onFault(error, `audit of ${route.key}`) }),

@@ -7,6 +7,7 @@ import { CHANNELS, channelsIn } from '../core/model/channels.ts';
 import type { Clock } from '../core/model/time.ts';
 import { groupDead } from '../core/operator/dead-letters/dead-groups.ts';
 import { breakerStatus } from '../core/operator/views/breaker-status.ts';
+import { healthSince, integrationHealth } from '../core/operator/views/integration-health.ts';
 import { laneStatus } from '../core/operator/views/lane-status.ts';
 import {
   HistoryUnavailableError,
@@ -17,9 +18,10 @@ import {
 import { type WorkFigures, workFigures } from '../core/operator/views/work-figures.ts';
 import { readBudgets } from '../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../core/sweep/sweep-run.ts';
-import type { Overview } from './contract/overview.ts';
+import type { Health, Overview } from './contract/overview.ts';
 import { readDead } from './dead-groups.ts';
 import type { OperatorDeps } from './deps.ts';
+import { listNotifications } from './list-notifications.ts';
 
 /** Rows that are read for the causes; the counts by channel come from the index. */
 const MOST_CAUSE_ROWS = 500;
@@ -38,6 +40,24 @@ export function createOverview(deps: OperatorDeps): () => Promise<Overview> {
     return opened;
   };
   return cachedFor(CACHED_MS, deps.clock, () => readOverview(deps, history));
+}
+
+/** Rows that are read for the health of integrations: about 600 read units. */
+const MOST_HEALTH_ROWS = 1_000;
+/** A minute: what is asked is how a day went. */
+const HEALTH_CACHED_MS = 60_000;
+
+/** Which integration fails? From the newest rows of the last day, as nothing is written per integration. */
+export function createHealth(deps: OperatorDeps): () => Promise<Health> {
+  return cachedFor(HEALTH_CACHED_MS, deps.clock, async () => {
+    const now = deps.clock();
+    const since = healthSince(now).toISOString();
+    const period = () => ({ from: since, to: now.toISOString() });
+    const asked = { source: 'created', period, filter: {}, limit: MOST_HEALTH_ROWS } as const;
+    const { rows, next_cursor } = await listNotifications(asked, deps);
+    const integrations = integrationHealth(rows, now);
+    return { since, read: rows.length, complete: next_cursor === null, integrations };
+  });
 }
 
 async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHistory>): Promise<Overview> {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Decide } from './audit.ts';
 import type { Role } from './contract/choices.ts';
 import type { Out } from './contract/fields.ts';
-import type { Overview } from './contract/overview.ts';
+import type { Health, Overview } from './contract/overview.ts';
 import type { OperatorDeps } from './deps.ts';
 import type { EmailAccess } from './emails.ts';
 
@@ -20,6 +20,7 @@ export interface RouteDeps extends OperatorDeps {
   /** Makes a process run an operation: this one, or a function that a message starts. */
   readonly startRun: (operation_id: string) => Promise<void>;
   readonly overview: () => Promise<Overview>;
+  readonly health: () => Promise<Health>;
   /** Made on use: a stage may do without newsletters, and its other routes answer. */
   readonly email: () => EmailAccess;
 }

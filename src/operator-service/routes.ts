@@ -4,12 +4,13 @@ import { KEY_ROUTES } from './routes/keys.ts';
 import { NEWSLETTER_ROUTES } from './routes/newsletters.ts';
 import { NOTIFICATION_ROUTES } from './routes/notifications.ts';
 import { OPERATION_ROUTES } from './routes/operations.ts';
-import { AUDIT, DEAD_LETTERS, OVERVIEW, SESSION } from './routes/overview.ts';
+import { AUDIT, DEAD_LETTERS, HEALTH, OVERVIEW, SESSION } from './routes/overview.ts';
 
 /** Every route of the console, in the order of its document. */
 export const CONSOLE_ROUTES = [
   SESSION,
   OVERVIEW,
+  HEALTH,
   ...NOTIFICATION_ROUTES,
   DEAD_LETTERS,
   ...OPERATION_ROUTES,

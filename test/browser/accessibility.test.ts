@@ -102,7 +102,7 @@ it('offers a viewer nothing that changes anything', async () => {
     await page.waitForLoadState('networkidle');
     for (const button of await page.getByRole('main').getByRole('button').all()) {
       const offered = (await button.isEnabled()) && (await button.getAttribute('aria-disabled')) !== 'true';
-      if (offered) expect(await button.innerText()).toMatch(/^(By recipient…|)$/);
+      if (offered) expect(await button.innerText()).toMatch(/^(By recipient…|Live: pause|)$/);
     }
   }
   expect(viewer.requests.filter(({ method }) => method !== 'GET')).toEqual([]);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { axeFindings, openTab, startBrowser } from '../support/browser/browser.ts';
 import { type FakeConsole, problem, startFakeConsole } from '../support/browser/fake-console.ts';
 import { notification, OVERVIEW } from '../support/browser/sample-answers.ts';
+import { SCREENS } from '../support/browser/screens.ts';
 
 const PHONE = { width: 360, height: 740 };
 const id = (n: number) => `0b9f6d1e-6a52-4c0f-9d0a-2f1c7e5b${String(n).padStart(4, '0')}`;
@@ -153,11 +154,15 @@ describe.each([360, 768, 1_600])('at %i pixels', (width) => {
         '/dead-letters': /^Redrive 3/,
         '/operations': 'New operation',
       };
+      for (const { path } of SCREENS) {
+        await page.goto(path);
+        await page.waitForLoadState('networkidle');
+        await look(path);
+      }
       for (const [path, button] of Object.entries(screens)) {
         await page.goto(path);
         await page.getByRole('button', { name: button }).first().waitFor();
         await page.waitForLoadState('networkidle');
-        await look(path);
         await page.getByRole('button', { name: button }).first().click();
         await page.getByRole('dialog').waitFor();
         await look(`${path}, dialog`);

@@ -5,8 +5,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { OutcomesDeps } from '../../functions/outcomes/handler.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Outcome } from '../../src/core/outcomes/outcome.ts';
+import { emittedBy, valuesOf } from '../support/emf.ts';
 import { hash } from '../support/outcomes.ts';
-import { T0 } from '../support/rows.ts';
+import { at, T0 } from '../support/rows.ts';
 
 type Images = { readonly before?: object; readonly after?: object };
 
@@ -43,8 +44,15 @@ describe('the function of outcomes', () => {
       taken.push(...outcomes);
       return outcomes.map(() => true);
     };
-    const deps = { bus: { put }, hash, pause: async () => {}, membersOf: async () => ['m1', 'm2'], ...changes };
-    return { taken, handle: (...Records: DynamoDBRecord[]) => createHandler(deps, quiet)({ Records }) };
+    const deps = {
+      bus: { put },
+      hash,
+      pause: async () => {},
+      membersOf: async () => ['m1', 'm2'],
+      clock: () => at(4_000),
+      ...changes,
+    };
+    return { taken, deps, handle: (...Records: DynamoDBRecord[]) => createHandler(deps, quiet)({ Records }) };
   }
 
   it('tells of the rows, breakers, emails and addresses that the streams show, and of nothing else in them', async () => {
@@ -71,6 +79,19 @@ describe('the function of outcomes', () => {
       ['Member Unsubscribed', 'm1'],
       ['Member Unsubscribed', 'm2'],
     ]);
+  });
+
+  it('counts what it told, and how long the oldest of it had waited; nothing of what it left', async () => {
+    const { deps } = setUp();
+    const put = async (outcomes: readonly Outcome[]) => outcomes.map(() => false);
+    const emitted = await emittedBy('outcomes', {}, (observability) =>
+      createHandler(deps, observability)({ Records: [record({ log_id: 'n0' }, {}), delivered('n1'), delivered('n2')] }),
+    );
+    expect([valuesOf(emitted, 'OutcomesTold'), valuesOf(emitted, 'OutcomesLag')]).toEqual([[2], [4]]);
+    const refused = await emittedBy('outcomes', {}, (observability) =>
+      createHandler({ ...deps, bus: { put } }, observability)({ Records: [delivered('n3')] }),
+    );
+    expect(refused).toEqual([]);
   });
 
   it('has the stream read again from the first change that the bus did not take', async () => {

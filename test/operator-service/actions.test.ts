@@ -120,11 +120,31 @@ describe('an action', () => {
     expect(page.records).toHaveLength(audited);
   });
 
+  it('takes of what was chosen only what still is as it was shown, whatever would be done with it', async () => {
+    const updated_at = '2026-11-01T09:00:00.000Z';
+    await ops.put(deadRow('B1', { updated_at }), deadRow('B2', { updated_at: '2026-11-01T09:00:00.001Z' }));
+    await ops.put({ ...waiting('B3'), updated_at: '2026-11-01T09:00:00.001Z' });
+    const shown = { B1: updated_at, B2: updated_at, B3: updated_at };
+    const before = [await ops.row('B2'), await ops.row('B3')];
+    const because = 'it has changed since it was shown: look at it again';
+    const refused = [{ log_id: 'B2', result: 'refused', because }];
+    for (const dry_run of [true, false]) {
+      const { results } = await page.ok('POST /api/actions', act('redrive', ['B1', 'B2'], { shown, dry_run }));
+      expect(results).toEqual([{ log_id: 'B1', result: 'queued' }, ...refused]);
+    }
+    for (const action of ['cancel', 'give_up', 'retry']) {
+      const { results } = await page.ok('POST /api/actions', act(action, ['B2', 'B3'], { shown }));
+      expect(results).toEqual([...refused, { log_id: 'B3', result: 'refused', because }]);
+    }
+    expect([await ops.row('B2'), await ops.row('B3')]).toEqual(before);
+    expect((await ops.takeAll()).map(({ log_id }) => log_id)).toEqual(['B1']);
+  });
+
   it('shows a recipient to an operator who asks, and writes down that, but not the address', async () => {
     const row = storedRow('V1');
     await ops.put(row);
     const sealer = ops.deployment.sealer(ops.dynamodb);
-    const content = { recipient: 'mori@example.com', body: 'text', format: 'PLAIN' } as const;
+    const content = { recipient: 'mori@example.com', subject: 'Hello', body: 'text', format: 'PLAIN' } as const;
     const Item = await contentItem(sealer, { log_id: 'V1', tenant_id: row.tenant_id, expires_at: 2 ** 31 }, content);
     await ops.dynamodb.send(new PutItemCommand({ TableName: ops.tables.notification_content, Item }));
     const request = { path: { log_id: 'V1' }, body: { request_id: request_id() } };
@@ -137,6 +157,11 @@ describe('an action', () => {
     // Each time, also of the same request.
     expect(entries).toMatchObject([1, 2, 3].map(() => ({ on: ['V1'], result: { revealed: 1 } })));
     expect(JSON.stringify([entries, page.records])).not.toContain('example.com');
+    expect(await page.ok('POST /api/notifications/{log_id}/content', request)).toEqual(content);
+    expect((await viewer.call('POST /api/notifications/{log_id}/content', request)).status).toBe(403);
+    const looks = await page.ok('GET /api/audit', { query: { what: 'reveal.content' } });
+    expect(looks.entries).toMatchObject([{ who: 'mori', on: ['V1'], result: { revealed: 1 } }]);
+    expect(JSON.stringify([looks, page.records])).not.toMatch(/example\.com|Hello|text/);
   });
 
   it('makes a key that is shown once, and revokes it', async () => {

@@ -70,6 +70,20 @@ describe('the reads of the console', () => {
     await denied.stop();
   });
 
+  it('say how each integration fared in the last day, the same for all who ask within a minute', async () => {
+    const IC = 'IC-HEALTH';
+    const more = { ...slack, integration_config_id: IC, error_message: 'token_revoked' };
+    await ops.put(deadRow('HE1', more), storedRow('HE2', { ...more, send_status: 'SUCCESS' }));
+    const fresh = await startTestConsole(ops);
+    const first = await fresh.ok('GET /api/health');
+    expect(first.integrations.find(({ integration }) => integration === IC)).toMatchObject({
+      ...{ channel: 'slack', notifications: 2, delivered: 1, failing: 1, dead: 1, last_error: 'token_revoked' },
+    });
+    await ops.put(deadRow('HE3', more));
+    expect(await fresh.ok('GET /api/health')).toEqual(first);
+    await fresh.stop();
+  });
+
   it('group dead letters by what one repair brings back, each with the filter of exactly its members', async () => {
     const tenant_id = 'T-GROUPS';
     await ops.put(

@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import type { ConsoleConfig } from '../../../src/operator-service/contract/overview.ts';
-import type { SignedOut, SignIn } from './outcome.ts';
+import type { SignedOut, SignIn } from '../session.ts';
 
 type OidcConfig = Extract<ConsoleConfig, { sign_in: 'oidc' }>;
 export type Oidc = ReturnType<typeof createOidc>;

@@ -1,6 +1,6 @@
 import type { ConsoleConfig } from '../../../src/operator-service/contract/overview.ts';
+import type { SignIn } from '../session.ts';
 import { createOidc, type Oidc } from './oidc.ts';
-import type { SignIn } from './outcome.ts';
 
 let oidc: Oidc | undefined;
 let listener: ((out: SignIn) => void) | undefined;

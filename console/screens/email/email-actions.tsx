@@ -1,13 +1,11 @@
-import { useContext, useRef, useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { EmailAction } from '../../../src/operator-service/contract/choices.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
 import type { EmailDetail, ResolveAnswer } from '../../../src/operator-service/contract/newsletters.ts';
-import { problemOf, write } from '../../data/api.ts';
-import { newRequestId } from '../../data/request-id.ts';
+import { write } from '../../data/api.ts';
+import { useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Shell } from '../../parts/shell-command.tsx';
-import { Problem } from '../../parts/states.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
 import { localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
@@ -70,14 +68,12 @@ export function EmailActions({ email_id, detail: { actions, email }, onDone }: E
   return (
     <>
       {offered.map((decision) => (
-        <button
+        <Button
           key={decision}
-          type="button"
-          class={`button${decision === 'retry' || decision === 'resume' ? ' primary' : ''}`}
+          name={WORDS[decision].name}
+          kind={decision === 'retry' || decision === 'resume' ? 'primary' : 'plain'}
           onClick={() => setAsked(decision)}
-        >
-          {WORDS[decision].name}
-        </button>
+        />
       ))}
       {asked !== undefined && (
         <Ask
@@ -122,52 +118,33 @@ interface AskProps {
 
 function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
   const session = useContext(SessionContext);
-  const request_id = useRef(newRequestId());
-  const [problem, setProblem] = useState<ProblemBody>();
-  const [busy, setBusy] = useState(false);
   const words = WORDS[decision];
   const resolves = decision === 'resend' || decision === 'leave';
   const command = opsCommand(`${words.command} ${email_id}${resolves ? ` --${decision}` : ''}`, session);
-  const act = async () => {
-    setBusy(true);
-    try {
-      const body = { request_id: request_id.current };
-      if (resolves)
-        tellResolved(
-          decision,
-          await write('POST /api/emails/{email_id}/resolve', { email_id }, { ...body, action: decision }),
-          command,
-        );
-      else {
-        await write(`POST /api/emails/{email_id}/${decision}`, { email_id }, body);
-        showToast('done', words.done);
-      }
-      onClose();
-      onDone();
-    } catch (error) {
-      setBusy(false);
-      setProblem(problemOf(error));
+  const { busy, problem, decide } = useDecision(async (request_id) => {
+    if (resolves) {
+      const body = { request_id, action: decision };
+      tellResolved(decision, await write('POST /api/emails/{email_id}/resolve', { email_id }, body), command);
+    } else {
+      await write(`POST /api/emails/{email_id}/${decision}`, { email_id }, { request_id });
+      showToast('done', words.done);
     }
-  };
+    onClose();
+    onDone();
+  });
   return (
-    <Dialog
+    <Confirm
       title={`${words.name}?`}
       onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Not now
-          </button>
-          <button type="button" class="button primary" disabled={busy} onClick={act}>
-            {words.name}
-          </button>
-        </>
-      }
+      keep="Not now"
+      act={words.name}
+      disabled={busy}
+      onAct={decide}
+      problem={problem}
+      command={command}
     >
       <p>{words.does}</p>
       {resolves && <p>{plural(uncertain, 'recipient is', 'recipients are')} concerned.</p>}
-      <Shell label="The same in the shell" command={command} />
-      {problem !== undefined && <Problem problem={problem} />}
-    </Dialog>
+    </Confirm>
   );
 }

@@ -1,14 +1,12 @@
-import { useContext, useRef, useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import { KEY_SCOPES, quoted } from '../../../src/operator-service/contract/choices.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
 import type { CreatedKey } from '../../../src/operator-service/contract/keys.ts';
-import { problemOf, write } from '../../data/api.ts';
-import { newRequestId, nextRequestId } from '../../data/request-id.ts';
+import { write } from '../../data/api.ts';
+import { useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
-import { Problem } from '../../parts/states.tsx';
 
 const MEANING: Readonly<Record<(typeof KEY_SCOPES)[number], string>> = {
   send: 'hand notifications over',
@@ -53,39 +51,26 @@ function commandFor({ tenant, scopes, expires_in_days, rate_limit, description }
 
 function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly onCreated: (key: CreatedKey) => void }) {
   const session = useContext(SessionContext);
-  const request_id = useRef(newRequestId());
-  const [problem, setProblem] = useState<ProblemBody>();
   const [command, setCommand] = useState('keys create --tenant TENANT --scope send');
-  const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const wanted = keyIn(new FormData(event.currentTarget));
-    try {
-      onCreated(await write('POST /api/keys', {}, { request_id: request_id.current, ...wanted }));
-    } catch (error) {
-      const failed = problemOf(error);
-      request_id.current = nextRequestId(request_id.current, failed);
-      setProblem(failed);
-    }
-  };
+  const { problem, decide } = useDecision(async (request_id, wanted: ReturnType<typeof keyIn>) =>
+    onCreated(await write('POST /api/keys', {}, { request_id, ...wanted })),
+  );
   return (
-    <Dialog
+    <Confirm
       title="New key"
       onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Leave it
-          </button>
-          <button type="submit" form="new-key" class="button primary">
-            Create key
-          </button>
-        </>
-      }
+      act="Create key"
+      onAct="new-key"
+      problem={problem}
+      command={opsCommand(command, session)}
     >
       <form
         id="new-key"
         class="form"
-        onSubmit={submit}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void decide(keyIn(new FormData(event.currentTarget)));
+        }}
         onInput={({ currentTarget }) => setCommand(commandFor(keyIn(new FormData(currentTarget))))}
       >
         <Field label="Tenant" name="tenant" required />
@@ -106,24 +91,14 @@ function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly on
           <Field label="Ends after days" name="days" type="number" min={1} max={3650} hint="Empty: never" />
           <Field label="Requests per second" name="rate" type="number" min={1} max={10000} hint="Empty: the default" />
         </div>
-        <Shell label="The same in the shell" command={opsCommand(command, session)} />
-        {problem !== undefined && <Problem problem={problem} />}
       </form>
-    </Dialog>
+    </Confirm>
   );
 }
 
 function Secret({ created: { key_id, key }, onClose }: { readonly created: CreatedKey; readonly onClose: () => void }) {
   return (
-    <Dialog
-      title="The key is made"
-      onClose={onClose}
-      actions={
-        <button type="button" class="button primary" onClick={onClose}>
-          I have stored it
-        </button>
-      }
-    >
+    <Confirm title="The key is made" onClose={onClose} keep={null} act="I have stored it" onAct={onClose}>
       {key === null ? (
         <p>
           An earlier request made <code>{key_id}</code>, and its answer showed the key. If nobody has it, revoke this
@@ -137,6 +112,6 @@ function Secret({ created: { key_id, key }, onClose }: { readonly created: Creat
           <Shell label="Key" command={key} />
         </>
       )}
-    </Dialog>
+    </Confirm>
   );
 }

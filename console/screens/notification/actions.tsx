@@ -1,46 +1,52 @@
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Action } from '../../../src/operator-service/contract/choices.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
 import type { ActionAnswer, NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
-import { problemOf, write } from '../../data/api.ts';
-import { newRequestId } from '../../data/request-id.ts';
+import { write } from '../../data/api.ts';
+import { useDecision } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Shell } from '../../parts/shell-command.tsx';
-import { Loading, Problem } from '../../parts/states.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
+import { Loading } from '../../parts/states.tsx';
+import { count } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
+import { plural } from '../../parts/words.ts';
 
 interface Words {
   readonly name: string;
   readonly question: string;
   readonly does: string;
   readonly done: string;
+  /** After how many there are. */
+  readonly many: string;
 }
 
-const WORDS: Readonly<Record<Action, Words>> = {
+const ACTION_WORDS: Readonly<Record<Action, Words>> = {
   redrive: {
     name: 'Redrive',
     question: 'Redrive it?',
     does: 'It starts again with a full budget of retries. What removed the cause should come first.',
     done: 'It is queued, and starts again with a full budget of retries.',
+    many: 'redriven',
   },
   retry: {
     name: 'Retry now',
     question: 'Retry it now?',
     does: 'It is attempted once at once. What removed the cause should come first.',
     done: 'It is queued and will be attempted at once.',
+    many: 'queued to be attempted at once',
   },
   cancel: {
     name: 'Stop retrying',
     question: 'Stop retrying it?',
     does: 'It is not attempted any more. Its row and records stay.',
     done: 'It is not retried any more.',
+    many: 'not retried any more',
   },
   give_up: {
     name: 'Stop retrying',
     question: 'Take it off the list of dead letters?',
     does: 'It is not sent, and leaves the dead letters. Its row and records stay.',
     done: 'It is off the list of dead letters.',
+    many: 'off the list of dead letters',
   },
 };
 
@@ -72,12 +78,12 @@ export function Actions({ log_id, detail: { actions }, onDone }: ActionsProps) {
             title={because}
             onClick={() => (because === undefined ? setAsked(action) : showToast('failed', because))}
           >
-            {WORDS[action].name}
+            {ACTION_WORDS[action].name}
           </button>
         );
       })}
       {asked !== undefined && (
-        <Ask log_id={log_id} action={asked} onClose={() => setAsked(undefined)} onDone={onDone} />
+        <AskAction log_ids={[log_id]} action={asked} onClose={() => setAsked(undefined)} onDone={onDone} />
       )}
     </>
   );
@@ -95,79 +101,70 @@ function isSending(action: Action): boolean {
 }
 
 interface AskProps {
-  readonly log_id: string;
+  readonly log_ids: readonly string[];
+  /** updated_at by log_id, where the person decides on what a list showed. */
+  readonly shown?: Readonly<Record<string, string>>;
   readonly action: Action;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
 /** Says by a dry run what would happen, and acts when the person agrees. */
-function Ask({ log_id, action, onClose, onDone }: AskProps) {
-  // One decision, one id: a second click, or a repeated request, changes nothing more.
-  const request_id = useRef(newRequestId());
+export function AskAction({ log_ids, shown, action, onClose, onDone }: AskProps) {
+  const words = ACTION_WORDS[action];
   const [preview, setPreview] = useState<ActionAnswer>();
-  const [problem, setProblem] = useState<ProblemBody>();
-  const [busy, setBusy] = useState(false);
-  const words = WORDS[action];
-  useEffect(() => {
-    write('POST /api/actions', {}, { request_id: newRequestId(), action, log_ids: [log_id], dry_run: true })
-      .then(setPreview)
-      .catch((error) => setProblem(problemOf(error)));
-  }, [action, log_id]);
-  const act = async () => {
-    setBusy(true);
-    try {
-      const answer = await write(
-        'POST /api/actions',
-        {},
-        { request_id: request_id.current, action, log_ids: [log_id] },
-      );
-      const refused = refusalIn(answer);
-      if (refused === undefined) showToast('done', words.done);
-      else showToast('failed', refused, answer.command);
-      onClose();
-      onDone();
-    } catch (error) {
-      setProblem(problemOf(error));
-      setBusy(false);
-    }
-  };
-  const refused = preview && refusalIn(preview);
+  const body = { action, log_ids: [...log_ids], ...(shown && { shown }) };
+  const look = useDecision(async (request_id) =>
+    setPreview(await write('POST /api/actions', {}, { request_id, ...body, dry_run: true })),
+  );
+  useEffect(() => void look.decide(), []);
+  const { busy, problem, decide } = useDecision(async (request_id) => {
+    const answer = await write('POST /api/actions', {}, { request_id, ...body });
+    const { acted, refusals } = outcomeOf(answer);
+    const done = log_ids.length === 1 ? words.done : `${plural(acted, 'notification')} ${words.many}.`;
+    if (refusals.length === 0) showToast('done', done);
+    else showToast('failed', [...(acted > 0 ? [done] : []), ...refusals].join(' '), answer.command);
+    onClose();
+    onDone();
+  });
+  const found = preview && outcomeOf(preview);
   return (
-    <Dialog
-      title={words.question}
+    <Confirm
+      title={log_ids.length === 1 ? words.question : `${words.name}: ${plural(log_ids.length, 'notification')}?`}
       onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Keep
-          </button>
-          <button
-            type="button"
-            class={`button ${isSending(action) ? 'primary' : 'danger'}`}
-            disabled={busy || preview === undefined || refused !== undefined}
-            onClick={act}
-          >
-            {words.name}
-          </button>
-        </>
-      }
+      keep="Keep"
+      act={log_ids.length === 1 || found === undefined ? words.name : `${words.name} ${count(found.acted)}`}
+      danger={!isSending(action)}
+      disabled={busy || found === undefined || found.acted === 0}
+      onAct={decide}
+      problem={problem ?? look.problem}
+      command={preview?.command}
     >
       <p>{words.does}</p>
-      {preview === undefined && problem === undefined && <Loading what="what would happen" lines={1} />}
-      {refused !== undefined && <p class="note tone-wait">Nothing would happen: {refused}</p>}
-      {preview !== undefined && <Shell label="The same in the shell" command={preview.command} />}
-      {problem !== undefined && <Problem problem={problem} />}
-    </Dialog>
+      {look.busy && <Loading what="what would happen" lines={1} />}
+      {found?.refusals.map((refusal) => (
+        <p key={refusal} class="note tone-wait">
+          {log_ids.length === 1 && 'Nothing would happen: '}
+          {refusal}
+        </p>
+      ))}
+    </Confirm>
   );
 }
 
-function refusalIn({ results: [result] }: ActionAnswer): string | undefined {
-  if (result === undefined) return 'there was no result.';
-  const acted =
-    result.result === 'queued' ||
-    result.result === 'cancelled' ||
-    result.result === 'given_up' ||
-    result.result === 'ended';
-  return acted ? undefined : (result.because ?? result.result.replaceAll('_', ' '));
+const ACTED: ReadonlySet<string> = new Set(['queued', 'cancelled', 'given_up']);
+
+/** How many are acted on, and for each reason why others are not. `ended`: it is as was asked for. */
+function outcomeOf({ results }: ActionAnswer) {
+  const isDone = (result: string) => ACTED.has(result) || (result === 'ended' && results.length === 1);
+  const others = results.filter(({ result }) => !isDone(result));
+  const reasons = Map.groupBy(others, ({ result, because = result.replaceAll('_', ' ') }) => because);
+  return {
+    acted: results.length - others.length,
+    refusals: [...reasons].map(([because, { length, 0: first }]) =>
+      results.length === 1
+        ? because
+        : `${length === 1 ? first?.log_id : plural(length, 'notification')} left out: ${because}.`,
+    ),
+  };
 }

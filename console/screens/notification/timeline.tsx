@@ -1,9 +1,19 @@
 import type { ComponentChildren } from 'preact';
-import type { AttemptView, NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
+import { useContext, useState } from 'preact/hooks';
+import type {
+  AttemptView,
+  NotificationDetail,
+  SentContent,
+} from '../../../src/operator-service/contract/notifications.ts';
+import { type Answer, type Body, problemOf, write } from '../../data/api.ts';
+import { newRequestId } from '../../data/decision.ts';
+import { SessionContext } from '../../data/session.ts';
 import type { Tone } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { duration, Time } from '../../parts/time.tsx';
-import { answerWords, causeWord } from '../../parts/words.ts';
+import { showProblem } from '../../parts/toasts.tsx';
+import { answerWords, causeWord, columnText } from '../../parts/words.ts';
 
 interface EventView {
   readonly key: string;
@@ -33,7 +43,14 @@ const LATER = [
 
 /** Newest first: what will happen, then what happened, down to the creation. */
 export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
-  const events = eventsOf(detail);
+  const { role } = useContext(SessionContext);
+  const log_id = columnText(detail.notification, 'log_id');
+  // Once for all attempts, because each sends the same.
+  const [content, reveal] = useReveal('POST /api/notifications/{log_id}/content', log_id);
+  const canReveal = role === 'operator' && content === undefined && detail.notification['erased_at'] === undefined;
+  const events = eventsOf(detail, (attempt) => (
+    <Exchange attempt={attempt} content={content} {...(canReveal && { onReveal: reveal })} />
+  ));
   return (
     <section class="panel" aria-labelledby="timeline">
       <header class="panel-head">
@@ -61,11 +78,11 @@ export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
   );
 }
 
-function eventsOf({ notification, attempts }: NotificationDetail): EventView[] {
+function eventsOf({ notification, attempts }: NotificationDetail, exchange: Exchanges): EventView[] {
   const next = notification.state === 'waiting' || notification.state === 'due' ? notification['work_at'] : undefined;
   const created = notification['created_at'];
   const past = [
-    ...attempts.map(attemptEvent),
+    ...attempts.map((attempt) => attemptEvent(attempt, exchange)),
     ...LATER.flatMap(({ column, ...event }) => {
       const at = notification[column];
       return typeof at === 'string' ? [{ key: column, at, ...event }] : [];
@@ -82,7 +99,9 @@ function eventsOf({ notification, attempts }: NotificationDetail): EventView[] {
   ];
 }
 
-function attemptEvent(attempt: AttemptView): EventView {
+type Exchanges = (attempt: AttemptView) => ComponentChildren;
+
+function attemptEvent(attempt: AttemptView, exchange: Exchanges): EventView {
   const { retry_attempt, retry_at, retry_status, error_type, failure_reason } = attempt;
   const number = retry_attempt === 0 ? 'First send' : `Retry ${retry_attempt}`;
   const key = `attempt ${retry_attempt}`;
@@ -93,7 +112,7 @@ function attemptEvent(attempt: AttemptView): EventView {
       tone: 'good',
       icon: 'check',
       title: `${number}: delivered`,
-      more: <Answer attempt={attempt} />,
+      more: exchange(attempt),
     };
   const skipped = retry_status === 'SKIPPED';
   const ended = failure_reason === undefined ? '' : ', and given up';
@@ -104,51 +123,92 @@ function attemptEvent(attempt: AttemptView): EventView {
     tone: skipped ? 'none' : failure_reason === undefined ? 'wait' : 'bad',
     icon: skipped ? 'skip' : 'alert',
     title: `${number}: ${skipped && error_type === undefined ? 'not made' : why}${ended}`,
-    more: <Answer attempt={attempt} />,
+    more: exchange(attempt),
   };
 }
 
-/** The provider's own answer as it came: text, never markup. */
-function Answer({ attempt }: { readonly attempt: AttemptView }) {
-  const {
-    response_code,
-    response_message,
-    error_type,
-    error_details,
-    duration_ms,
-    trigger,
-    requested_by = '',
-    provider_message_id,
-    uncounted,
-  } = attempt;
-  const facts = [
-    error_type,
-    `took ${duration(duration_ms)}`,
-    attempt.asked_by === undefined
-      ? ((trigger === 'manual' ? TRIGGERS[requested_by] : undefined) ?? TRIGGERS[trigger] ?? trigger)
-      : undefined,
-    uncounted === true ? 'used up no retry' : undefined,
-  ].filter((fact) => fact !== undefined);
+export const AUDITED = 'Your look is written to the audit log';
+
+/** What only operators see, on their word: each look is in the audit log. */
+export function useReveal<K extends RevealRoute>(route: K, log_id: string) {
+  const [shown, setShown] = useState<Answer<K>>();
+  const reveal = () =>
+    void write(route, { log_id }, { request_id: newRequestId() } as Body<K>).then(setShown, (error) =>
+      showProblem(problemOf(error)),
+    );
+  return [shown, reveal] as const;
+}
+
+type RevealRoute = `POST /api/notifications/{log_id}/${'reveal' | 'content'}`;
+
+interface ExchangeProps {
+  readonly attempt: AttemptView;
+  readonly content?: SentContent | undefined;
+  readonly onReveal?: () => void;
+}
+
+/** What was asked of the provider, beside the provider's own answer as it came: text, never markup. */
+function Exchange({ attempt, content, onReveal }: ExchangeProps) {
+  const { retry_log_id, original_log_id, channel, error_type, trigger, requested_by = '', traceparent } = attempt;
+  const { response_code, response_message, error_details, duration_ms, provider_message_id, asked_by } = attempt;
+  const why = (trigger === 'manual' ? TRIGGERS[requested_by] : undefined) ?? TRIGGERS[trigger] ?? trigger;
   const answer = answerWords(response_code, response_message);
+  // Nothing was asked of the provider.
+  if (attempt.retry_status === 'SKIPPED')
+    return (
+      <div class="exchange">
+        <p class="faint">{[error_type, why, attempt.uncounted && 'used up no retry'].filter(Boolean).join(' · ')}</p>
+      </div>
+    );
   return (
-    <div class="answer">
-      <p class="faint">
-        {facts.join(' · ')}
-        {attempt.asked_by !== undefined && <AskedBy {...attempt.asked_by} />}
-      </p>
-      {answer !== '' && <pre>{answer}</pre>}
-      {provider_message_id !== undefined && (
+    <div class="exchange">
+      <section aria-labelledby={`request-${retry_log_id}`}>
+        <h4 id={`request-${retry_log_id}`}>Request</h4>
         <p class="faint">
-          Message id of the provider: <code>{provider_message_id}</code>
+          {asked_by === undefined ? why : <AskedBy {...asked_by} />}
+          {attempt.uncounted === true && ' · used up no retry'}
         </p>
-      )}
-      {error_details !== undefined && (
-        <details>
-          <summary>The whole answer</summary>
-          <pre>{formatted(error_details)}</pre>
-        </details>
-      )}
+        {channel === 'webhook' && <Line name="webhook-id" value={original_log_id} />}
+        {traceparent !== undefined && <Line name="traceparent" value={traceparent} />}
+        {content !== undefined && <Content content={content} />}
+        {onReveal !== undefined && (
+          <Button name="Show what was sent" icon="eye" kind="link" title={AUDITED} onClick={onReveal} />
+        )}
+      </section>
+      <section aria-labelledby={`response-${retry_log_id}`}>
+        <h4 id={`response-${retry_log_id}`}>Response</h4>
+        <p class="faint">{[error_type, `took ${duration(duration_ms)}`].filter(Boolean).join(' · ')}</p>
+        {answer !== '' && <pre>{answer}</pre>}
+        {provider_message_id !== undefined && <Line name="Message id of the provider" value={provider_message_id} />}
+        {error_details !== undefined && (
+          <details>
+            <summary>The whole answer</summary>
+            <pre>{formatted(error_details)}</pre>
+          </details>
+        )}
+      </section>
     </div>
+  );
+}
+
+function Line({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <p class="faint">
+      {name}: <code>{value}</code>
+    </p>
+  );
+}
+
+function Content({ content: { recipient, subject, body, format } }: { readonly content: SentContent }) {
+  return (
+    <>
+      <Line name="to" value={recipient} />
+      {subject !== undefined && <Line name="subject" value={subject} />}
+      <details>
+        <summary>The body, {format.toLowerCase()}</summary>
+        <pre>{body}</pre>
+      </details>
+    </>
   );
 }
 
@@ -157,7 +217,7 @@ const DECISIONS: Readonly<Record<string, string>> = { redrive: 'redriven', retry
 function AskedBy({ who, what, operation_id }: NonNullable<AttemptView['asked_by']>) {
   return (
     <>
-      {` · ${DECISIONS[what] ?? what} by `}
+      {`${DECISIONS[what] ?? what} by `}
       <strong>{who}</strong>
       {operation_id !== undefined && (
         <>

@@ -1,11 +1,8 @@
 import { useState } from 'preact/hooks';
-import { CHANNELS, PRIORITIES } from '../../../src/core/model/channels.ts';
-import { ERROR_TYPES } from '../../../src/core/model/error-types.ts';
 import type { OperationFilter } from '../../../src/operator-service/contract/operations.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Select } from '../../parts/select.tsx';
-import { channelName } from '../../parts/words.ts';
+import { ConditionSelects } from '../../parts/select.tsx';
 
 interface ChooseFilterProps {
   readonly onChosen: (filter: OperationFilter) => void;
@@ -20,44 +17,16 @@ export function ChooseFilter({ onChosen, onClose }: ChooseFilterProps) {
     setFilter((before) => given({ ...before, ...change }));
   const isChosen = everything || Object.keys(filter).length > 0;
   return (
-    <Dialog
+    <Confirm
       title="New operation: which notifications?"
       onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Leave it
-          </button>
-          <button type="button" class="button primary" disabled={!isChosen} onClick={() => onChosen(filter)}>
-            Next
-          </button>
-        </>
-      }
+      act="Next"
+      disabled={!isChosen}
+      onAct={() => onChosen(filter)}
     >
       <div class="form">
         <div class="filters">
-          <Select
-            label="Channel"
-            value={filter.channel}
-            options={CHANNELS}
-            all="Any channel"
-            nameOf={channelName}
-            onChange={(channel) => set({ channel })}
-          />
-          <Select
-            label="Priority"
-            value={filter.priority}
-            options={PRIORITIES}
-            all="Any priority"
-            onChange={(priority) => set({ priority })}
-          />
-          <Select
-            label="Error"
-            value={filter.error_type}
-            options={ERROR_TYPES}
-            all="Any error"
-            onChange={(error_type) => set({ error_type })}
-          />
+          <ConditionSelects values={filter} onChange={set} />
         </div>
         <Field label="Tenant" name="tenant" onInput={(tenant) => set({ tenant: tenant.trim() || undefined })} />
         <label class="choice">
@@ -72,7 +41,7 @@ export function ChooseFilter({ onChosen, onClose }: ChooseFilterProps) {
           </span>
         </label>
       </div>
-    </Dialog>
+    </Confirm>
   );
 }
 

@@ -1,20 +1,19 @@
-import { useContext, useRef, useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import { OPERATION_KINDS, type OperationKind } from '../../../src/operator-service/contract/choices.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
 import type {
   OperationCounts,
   OperationFilter,
   OperationView,
 } from '../../../src/operator-service/contract/operations.ts';
-import { problemOf, write } from '../../data/api.ts';
-import { newRequestId, nextRequestId } from '../../data/request-id.ts';
+import { write } from '../../data/api.ts';
+import { useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
 import { navigate } from '../../navigation/router.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
-import { Loading, Problem } from '../../parts/states.tsx';
+import { Loading } from '../../parts/states.tsx';
 import { count, localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { exclusionWord, KIND_WORDS, plural, stateWord } from '../../parts/words.ts';
@@ -36,41 +35,30 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
   const [filter, setFilter] = useState(given);
   const [kind, setKind] = useState(kinds[0] ?? 'redrive');
   const [operation, setOperation] = useState<OperationView>();
-  const [problem, setProblem] = useState<ProblemBody>();
-  const request_id = useRef(newRequestId());
-  if (filter === undefined) return <ChooseFilter onClose={onClose} onChosen={setFilter} />;
-  if (operation !== undefined) return <Confirm first={operation} onClose={onClose} />;
-
-  const preview = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const { problem, decide } = useDecision(async (request_id, form: FormData) => {
     const most = Number(form.get('limit') ?? 0);
     const rate = Number(form.get('rate') ?? DEFAULT_RATE);
-    try {
-      const body = { request_id: request_id.current, kind, filter, rate, ...(most > 0 && { limit: most }) };
-      setOperation(await write('POST /api/operations', {}, body));
-    } catch (error) {
-      const failed = problemOf(error);
-      request_id.current = nextRequestId(request_id.current, failed);
-      setProblem(failed);
-    }
-  };
+    const body = { request_id, kind, filter: filter ?? {}, rate, ...(most > 0 && { limit: most }) };
+    setOperation(await write('POST /api/operations', {}, body));
+  });
+  if (filter === undefined) return <ChooseFilter onClose={onClose} onChosen={setFilter} />;
+  if (operation !== undefined) return <Start first={operation} onClose={onClose} />;
   return (
-    <Dialog
+    <Confirm
       title={kinds.length === 1 ? `${KIND_WORDS[kind].name}: what matches` : 'Act on all that match'}
       onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Leave it
-          </button>
-          <button type="submit" form="new-operation" class="button primary">
-            Preview
-          </button>
-        </>
-      }
+      act="Preview"
+      onAct="new-operation"
+      problem={problem}
     >
-      <form id="new-operation" class="form" onSubmit={preview}>
+      <form
+        id="new-operation"
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void decide(new FormData(event.currentTarget));
+        }}
+      >
         <FilterWords filter={filter} />
         {kinds.length > 1 && (
           <fieldset class="choices">
@@ -105,20 +93,16 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
           />
           <Field label="At most" name="limit" type="number" min={1} step={1} hint="Empty: all of them" />
         </div>
-        {problem !== undefined && <Problem problem={problem} />}
       </form>
-    </Dialog>
+    </Confirm>
   );
 }
 
 /** Shows what was found; the start takes exactly that, and nothing that came later. */
-function Confirm({ first, onClose }: { readonly first: OperationView; readonly onClose: () => void }) {
+function Start({ first, onClose }: { readonly first: OperationView; readonly onClose: () => void }) {
   const session = useContext(SessionContext);
   const { operation_id } = first;
-  const request_id = useRef(newRequestId());
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<ProblemBody>();
-  const { data = first, problem = refused } = useRead(
+  const { data = first, ...read } = useRead(
     'GET /api/operations/{operation_id}',
     { operation_id },
     {},
@@ -126,37 +110,21 @@ function Confirm({ first, onClose }: { readonly first: OperationView; readonly o
   );
   const words = KIND_WORDS[data.kind];
   const taken = data.preview?.taken ?? 0;
-  const start = async () => {
-    setBusy(true);
-    try {
-      await write('POST /api/operations/{operation_id}/start', { operation_id }, { request_id: request_id.current });
-      showToast('done', `${words.name}: ${plural(taken, 'notification')} begun. Its progress is under operations.`);
-      onClose();
-      navigate('/operations');
-    } catch (error) {
-      setBusy(false);
-      setRefused(problemOf(error));
-    }
-  };
+  const { busy, problem, decide } = useDecision(async (request_id) => {
+    await write('POST /api/operations/{operation_id}/start', { operation_id }, { request_id });
+    showToast('done', `${words.name}: ${plural(taken, 'notification')} begun. Its progress is under operations.`);
+    onClose();
+    navigate('/operations');
+  });
   return (
-    <Dialog
+    <Confirm
       title={`${words.name}: preview`}
       onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Leave it
-          </button>
-          <button
-            type="button"
-            class="button primary"
-            disabled={busy || data.status !== 'ready' || taken === 0}
-            onClick={start}
-          >
-            {data.preview === null ? 'Counting…' : `${words.name} ${plural(taken, 'notification')}`}
-          </button>
-        </>
-      }
+      act={data.preview === null ? 'Counting…' : `${words.name} ${plural(taken, 'notification')}`}
+      disabled={busy || data.status !== 'ready' || taken === 0}
+      onAct={decide}
+      problem={read.problem ?? problem}
+      command={data.command ?? undefined}
     >
       <FilterWords filter={data.filter} />
       {data.preview === null ? (
@@ -165,12 +133,10 @@ function Confirm({ first, onClose }: { readonly first: OperationView; readonly o
         <Preview operation={data} counts={data.preview} />
       )}
       {data.error !== null && <p class="note tone-bad">{data.error}</p>}
-      {problem !== undefined && <Problem problem={problem} />}
-      {data.command !== null && <Shell label="The same in the shell" command={data.command} />}
       {data.command === null && data.error !== null && (
         <Shell label="In the shell" command={opsCommand(`audit --target ${operation_id}`, session)} />
       )}
-    </Dialog>
+    </Confirm>
   );
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { OperationView } from '../../../src/operator-service/contract/operations.ts';
 import { useRead } from '../../data/use-read.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
 import { count } from '../../parts/time.tsx';
 
 const OUTCOMES = [
@@ -33,10 +34,7 @@ export function Outcomes({ operation, open }: { readonly operation: OperationVie
   if (!asked)
     return (
       <div class="group-line">
-        <button type="button" class="link-button" onClick={() => setAsked(true)}>
-          What became of them
-          <span class="visually-hidden"> in {operation_id}</span>
-        </button>
+        <Button name="What became of them" more={`in ${operation_id}`} kind="link" onClick={() => setAsked(true)} />
       </div>
     );
   if (!outcomes) return null;

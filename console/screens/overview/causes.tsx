@@ -3,6 +3,7 @@ import { WITHOUT } from '../../../src/operator-service/contract/choices.ts';
 import type { CauseFigures } from '../../../src/operator-service/contract/overview.ts';
 import { SessionContext } from '../../data/session.ts';
 import { hrefOf } from '../../navigation/router.ts';
+import { Button } from '../../parts/button.tsx';
 import { count } from '../../parts/time.tsx';
 import { causeWord, channelName, plural } from '../../parts/words.ts';
 import { NewOperation } from '../operations/new-operation.tsx';
@@ -73,13 +74,11 @@ function Cause({ cause, onRedrive }: CauseProps) {
         <span class="cause-remedy soft">{cause.remedy}</span>
       </span>
       {onRedrive !== undefined && (
-        <button type="button" class="button" onClick={() => onRedrive(cause)}>
-          Redrive
-          <span class="visually-hidden">
-            {' '}
-            {plural(cause.count, 'notification')} of {channelName(channel)}, {error}
-          </span>
-        </button>
+        <Button
+          name="Redrive"
+          more={`${plural(cause.count, 'notification')} of ${channelName(channel)}, ${error}`}
+          onClick={() => onRedrive(cause)}
+        />
       )}
     </li>
   );

@@ -12,6 +12,8 @@ interface Plan {
   readonly alone?: Partial<Readonly<Record<Series['name'], string>>>;
   readonly lines: readonly { readonly series: Series['name']; readonly name: string; readonly color: string }[];
   readonly format?: (value: number) => string;
+  /** What it says in words; by default the last figure of each line, and the highest. */
+  readonly says?: (series: readonly Series[]) => string;
 }
 
 const PLANS: readonly Plan[] = [
@@ -39,7 +41,22 @@ const PLANS: readonly Plan[] = [
     ],
     format: (seconds) => (seconds === 0 ? '0' : duration(seconds * 1000)),
   },
+  {
+    title: 'Outcomes told to producers',
+    lines: [{ series: 'outcomes', name: 'Told', color: '--accent' }],
+    says: outcomesTold,
+  },
 ];
+
+/** How many there were, and how late the bus got them. */
+function outcomesTold(series: readonly Series[]): string {
+  const valuesOf = (name: Series['name']) =>
+    series.find((one) => one.name === name)?.points.map(({ value }) => value) ?? [];
+  const lag = valuesOf('outcomes_lag_seconds');
+  const late = (seconds: number | undefined = 0) => duration(Math.max(1, seconds) * 1000);
+  const told = valuesOf('outcomes').reduce((sum, value) => sum + value, 0);
+  return `${count(told)} in the last day, the last within ${late(lag.at(-1))}, all within ${late(Math.max(...lag))}.`;
+}
 
 /** One chart per question; a chart without any figures is left out. */
 export function Charts({ series, problem }: ChartsProps) {
@@ -70,7 +87,7 @@ interface ChartsProps {
   readonly problem: Overview['series_problem'];
 }
 
-function chartOf({ title, alone, lines, format = count }: Plan, series: readonly Series[]) {
+function chartOf({ title, alone, lines, format = count, says }: Plan, series: readonly Series[]) {
   const found = lines.flatMap((line) => {
     const points = series.find(({ name }) => name === line.series)?.points ?? [];
     return points.length === 0
@@ -88,7 +105,7 @@ function chartOf({ title, alone, lines, format = count }: Plan, series: readonly
   });
   const [only, ...others] = found;
   const shown = (others.length === 0 && only !== undefined && alone?.[only.series]) || title;
-  return { title: shown, times, lines: drawn, format, summary: sentences.join(' ') };
+  return { title: shown, times, lines: drawn, format, summary: says?.(series) ?? sentences.join(' ') };
 }
 
 interface ChartLine {

@@ -50,7 +50,7 @@ export function createLogHistory(directory: string): MetricHistory {
 
 async function readNew(directory: string, read: Map<string, number>, measured: Map<string, Measured[]>): Promise<void> {
   const names = await readdir(directory).catch(() => []);
-  for (const name of names.filter((one) => /^(send-\w+|monitor)\.log$/.test(one))) {
+  for (const name of names.filter((one) => /^(send-\w+|monitor|outcomes)\.log$/.test(one))) {
     read.set(name, await readFrom(join(directory, name), read.get(name), (line) => take(line, measured)));
   }
 }

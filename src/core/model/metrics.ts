@@ -116,6 +116,8 @@ const CATALOGUE = {
   Unsubscriptions: { from: 'unsubscribe', by: [], unit: 'Count' }, // uses of unsubscribe links, repeated ones too
   // Outcomes
   OutcomesTold: { from: 'outcomes', by: [], unit: 'Count' }, // outcomes that the bus took, repeated ones too
+  /** From a change to the outcome on the bus, of the oldest change of a batch. */
+  OutcomesLag: { from: 'outcomes', by: [], unit: 'Seconds' },
   // Intake API
   Accepted: { ...intake, by: ['channel'] }, // notifications accepted
   IdempotentRequests: intake, // requests with an idempotency key

@@ -17,6 +17,8 @@ export const LAST_ERRORS = [...ERROR_TYPES, WITHOUT] as const;
 
 export const ACTIONS = ['redrive', 'retry', 'cancel', 'give_up'] as const;
 export type Action = (typeof ACTIONS)[number];
+/** Notifications that one action takes; more are an operation. */
+export const MOST_CHOSEN = 100;
 
 /**
  * `redrive`: given-up notifications start anew with a full budget. `retry`: what waits for its retry is attempted now.

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { PRIORITIES } from '../../core/model/channels.ts';
 import { EVIDENCE, REQUESTED_BY } from '../../core/model/notification.ts';
-import { ACTIONS, LAST_ERRORS, LIST_STATUSES } from './choices.ts';
+import { ACTIONS, LAST_ERRORS, LIST_STATUSES, MOST_CHOSEN } from './choices.ts';
 import {
   channel,
   count,
@@ -63,6 +63,15 @@ export const recipientHashBody = v.strictObject({
   recipient: v.pipe(v.string(), v.minLength(1), v.maxLength(500)),
 });
 
+/** As it is stored now: its writer may have corrected it between two attempts. */
+export const sentContent = v.strictObject({
+  recipient: v.string(),
+  subject: v.exactOptional(v.string()),
+  body: v.string(),
+  format: v.string(),
+});
+export type SentContent = Out<typeof sentContent>;
+
 const askedBy = v.strictObject({ who: v.string(), what: v.string(), operation_id: v.exactOptional(v.string()) });
 export type AskedBy = Out<typeof askedBy>;
 
@@ -122,7 +131,9 @@ export type NotificationDetail = Out<typeof notificationDetail>;
 export const actionBody = v.strictObject({
   request_id: requestId,
   action: v.picklist(ACTIONS),
-  log_ids: v.pipe(v.array(id), v.minLength(1), v.maxLength(100)),
+  log_ids: v.pipe(v.array(id), v.minLength(1), v.maxLength(MOST_CHOSEN)),
+  /** updated_at by log_id, as a person saw it: what has changed since is refused. */
+  shown: v.optional(v.record(id, v.string())),
   /** Says what the action would do. */
   dry_run: v.optional(v.boolean(), false),
 });

@@ -93,6 +93,8 @@ const series = v.strictObject({
     'failed',
     'delay_seconds',
     'delay_p99_seconds',
+    'outcomes',
+    'outcomes_lag_seconds',
   ]),
   unit: v.picklist(['notifications', 'seconds']),
   points: v.array(v.strictObject({ at: time, value: count })),
@@ -111,6 +113,34 @@ export const overview = v.strictObject({
   series_problem: v.exactOptional(v.strictObject({ detail: v.string(), remedy: v.string() })),
 });
 export type Overview = Out<typeof overview>;
+
+/** Of what was created in the last day, or of the newest part of that, by channel and integration. */
+export const health = v.strictObject({
+  /** The beginning of the first hour. */
+  since: time,
+  /** Notifications that were looked at. */
+  read: count,
+  /** False: there are more, and only the newest were looked at. */
+  complete: v.boolean(),
+  integrations: v.array(
+    v.strictObject({
+      channel: v.string(),
+      /** integration_config_id; null: none. */
+      integration: v.nullable(v.string()),
+      notifications: count,
+      delivered: count,
+      /** Tried without success: dead, stopped, or waiting for another try. */
+      failing: count,
+      dead: count,
+      /** What the provider answered to the newest of those, without addresses. */
+      last_error: v.nullable(v.string()),
+      last_failed_at: v.nullable(time),
+      /** By the hour of their creation, the oldest first. */
+      hours: v.array(v.strictObject({ delivered: count, failing: count })),
+    }),
+  ),
+});
+export type Health = Out<typeof health>;
 
 export const deadLettersQuery = v.strictObject({ channel: v.optional(channel), tenant: v.optional(id) });
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
-import { act, revealRecipient, tryAction } from '../actions.ts';
+import { act, revealContent, tryAction } from '../actions.ts';
 import { shellCommand } from '../contract/choices.ts';
 import { decisionBody } from '../contract/fields.ts';
 import {
@@ -10,6 +10,7 @@ import {
   notificationList,
   notificationsQuery,
   recipientHashBody,
+  sentContent,
 } from '../contract/notifications.ts';
 import { findNotifications, notificationDetail as readDetail, requireNotification } from '../notifications.ts';
 import { decision, list, show } from '../route.ts';
@@ -38,7 +39,20 @@ export const NOTIFICATION_ROUTES = [
     answer: v.strictObject({ recipient: v.string() }),
     command: ['show', 'log_id'],
     async handle({ path, decide }, deps) {
-      return { recipient: await revealRecipient(await requireNotification(path.log_id, deps), deps, decide) };
+      const row = await requireNotification(path.log_id, deps);
+      const { recipient } = await revealContent('reveal', row, deps, decide);
+      return { recipient };
+    },
+  }),
+  decision('POST /api/notifications/{log_id}/content', decisionBody, {
+    operation_id: 'revealContent',
+    summary: 'What is sent at each attempt, and to whom; the audit log keeps who asked',
+    answer: sentContent,
+    command: ['show', 'log_id'],
+    async handle({ path, decide }, deps) {
+      const row = await requireNotification(path.log_id, deps);
+      const { recipient, subject, body, format } = await revealContent('reveal.content', row, deps, decide);
+      return { recipient, ...(subject !== undefined && { subject }), body, format };
     },
   }),
   decision('POST /api/recipient-hash', recipientHashBody, {
@@ -57,11 +71,11 @@ export const NOTIFICATION_ROUTES = [
     answer: actionAnswer,
     command: ['list'],
     async handle({ input, decide }, deps) {
-      const { action, log_ids, dry_run, request_id } = input;
+      const { action, log_ids, shown, dry_run, request_id } = input;
       const command = shellCommand(COMMANDS[action], deps.local, [], log_ids);
       const { results, repeated } = dry_run
-        ? { results: await tryAction({ action, log_ids }, deps), repeated: false }
-        : await act({ action, log_ids }, deps, decide);
+        ? { results: await tryAction({ action, log_ids, shown }, deps), repeated: false }
+        : await act({ action, log_ids, shown }, deps, decide);
       return { request_id, dry_run, repeated, results, command };
     },
   }),

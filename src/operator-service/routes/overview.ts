@@ -1,7 +1,15 @@
 import * as v from 'valibot';
 import { listAudit } from '../audit.ts';
 import { day, placePart } from '../contract/fields.ts';
-import { auditList, auditQuery, deadLetters, deadLettersQuery, overview, session } from '../contract/overview.ts';
+import {
+  auditList,
+  auditQuery,
+  deadLetters,
+  deadLettersQuery,
+  health,
+  overview,
+  session,
+} from '../contract/overview.ts';
 import { fromCursor, placeOf, toCursor } from '../cursor.ts';
 import { deadGroups } from '../dead-groups.ts';
 import { list, show } from '../route.ts';
@@ -30,6 +38,14 @@ export const OVERVIEW = show('GET /api/overview', {
   answer: overview,
   command: ['status'],
   handle: (_, deps) => deps.overview(),
+});
+
+export const HEALTH = show('GET /api/health', {
+  operation_id: 'getHealth',
+  summary: 'How the integrations fared in the last day',
+  answer: health,
+  command: ['status'],
+  handle: (_, deps) => deps.health(),
 });
 
 export const DEAD_LETTERS = list('GET /api/dead-letters', deadLettersQuery, {

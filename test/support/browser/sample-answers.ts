@@ -3,7 +3,7 @@ import type { Role } from '../../../src/operator-service/contract/choices.ts';
 import type { EmailDetail } from '../../../src/operator-service/contract/newsletters.ts';
 import type { NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
 import type { OperationView } from '../../../src/operator-service/contract/operations.ts';
-import type { DeadLetterGroup, Overview } from '../../../src/operator-service/contract/overview.ts';
+import type { DeadLetterGroup, Health, Overview } from '../../../src/operator-service/contract/overview.ts';
 import type { FakeAnswers } from './fake-console.ts';
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
@@ -161,14 +161,42 @@ export const OVERVIEW: Overview = {
     },
   ],
   sweeps: [{ run_id: 'run-1', started_at: ago(30), due: 240, dispatched: 238, skipped: 2, complete: true }],
-  series: (['due', 'dispatched', 'delivered', 'failed'] as const).map((name, line) => ({
-    name,
-    unit: 'notifications',
-    points: Array.from({ length: 24 }, (_, hour) => ({
-      at: ago((24 - hour) * 60),
-      value: 120 + line * 10 + ((hour * 37) % 60),
+  series: [
+    ...(['due', 'dispatched', 'delivered', 'failed'] as const).map((name, line) => ({
+      name,
+      unit: 'notifications' as const,
+      points: Array.from({ length: 24 }, (_, hour) => ({
+        at: ago((24 - hour) * 60),
+        value: 120 + line * 10 + ((hour * 37) % 60),
+      })),
     })),
-  })),
+    { name: 'outcomes', unit: 'notifications', points: [40, 2].map((value, i) => ({ at: ago(60 - 30 * i), value })) },
+    {
+      name: 'outcomes_lag_seconds',
+      unit: 'seconds',
+      points: [9, 2].map((value, i) => ({ at: ago(60 - 30 * i), value })),
+    },
+  ],
+};
+
+const HOURS = Array.from({ length: 24 }, (_, hour) => ({
+  delivered: hour === 9 ? 1 : 0,
+  failing: hour === 9 ? 1 : hour === 23 ? 2 : 0,
+}));
+const HEALTH: Health = {
+  since: ago(23 * 60 + 30),
+  read: 6,
+  complete: true,
+  integrations: [
+    {
+      ...{ channel: 'slack', integration: 'IC1', notifications: 4, delivered: 1, failing: 3, dead: 3 },
+      ...{ last_error: 'Slack answered 200 token_revoked', last_failed_at: ago(3), hours: HOURS },
+    },
+    {
+      ...{ channel: 'email', integration: null, notifications: 2, delivered: 2, failing: 0, dead: 0 },
+      ...{ last_error: null, last_failed_at: null, hours: HOURS.map((hour) => ({ ...hour, failing: 0 })) },
+    },
+  ],
 };
 
 export const EMAIL: EmailDetail = {
@@ -214,6 +242,7 @@ export function sampleAnswers(role: Role): FakeAnswers {
   return {
     'GET /api/session': { who: 'tester', role, stage: 'local', region: 'us-east-1', local: true, poll_ms: 60_000 },
     'GET /api/overview': OVERVIEW,
+    'GET /api/health': HEALTH,
     'GET /api/notifications': {
       notifications: [
         notification('NL1'),
@@ -229,6 +258,9 @@ export function sampleAnswers(role: Role): FakeAnswers {
     },
     'GET /api/notifications/{log_id}': (_, { log_id = '' }) => detailOf(notification(log_id)),
     'POST /api/notifications/{log_id}/reveal': { recipient: '#alerts' },
+    'POST /api/notifications/{log_id}/content': {
+      ...{ recipient: '#alerts', subject: 'Invoice', body: 'Your invoice is ready.', format: 'PLAIN' },
+    },
     'POST /api/recipient-hash': { recipient_hash: 'a'.repeat(43) },
     'POST /api/actions': ({ body }) => {
       const { request_id, log_ids, dry_run = false } = JSON.parse(String(body));

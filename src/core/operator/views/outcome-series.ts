@@ -1,6 +1,6 @@
 import { CHANNELS, type Channel } from '../../model/channels.ts';
 import { ExplainedError } from '../../model/explained-error.ts';
-import type { MetricName } from '../../model/metrics.ts';
+import { METRICS, type MetricName } from '../../model/metrics.ts';
 
 /**
  * A figure of the last day. `at` is the beginning of the bucket. A count without any measurement is 0 if there is one in
@@ -15,6 +15,7 @@ export interface Series {
 /**
  * `due`, `dispatched`: of each sweep. `delivered`, `failed`: attempts by their end. `dead`: how many there were.
  * `delay_seconds`: from due to the attempt, on average; `delay_p99_seconds`: 99 of 100 attempts began sooner.
+ * `outcomes`: told to producers; `outcomes_lag_seconds`: how long the latest of them had waited for that.
  */
 export type SeriesName =
   | 'due'
@@ -24,7 +25,9 @@ export type SeriesName =
   | 'delivered'
   | 'failed'
   | 'delay_seconds'
-  | 'delay_p99_seconds';
+  | 'delay_p99_seconds'
+  | 'outcomes'
+  | 'outcomes_lag_seconds';
 
 export interface Point {
   readonly at: string;
@@ -103,6 +106,13 @@ const PLANS = [
     // Percentiles of channels cannot be added up: the slowest channel is an upper bound.
     value: ([worst = []]) => Math.max(0, ...worst),
   },
+  { name: 'outcomes', unit: 'notifications', empty: 0, of: [['OutcomesTold', 'Sum']], value: ([told]) => total(told) },
+  {
+    name: 'outcomes_lag_seconds',
+    unit: 'seconds',
+    of: [['OutcomesLag', 'Maximum']],
+    value: ([lag = []]) => Math.max(0, ...lag),
+  },
 ] as const satisfies readonly SeriesPlan[];
 
 interface SeriesPlan {
@@ -136,7 +146,12 @@ function pointsOf(plan: SeriesPlan, found: ReadonlyMap<string, readonly Point[]>
 }
 
 function readingsOf(of: SeriesPlan['of']): MetricReading[] {
-  return of.flatMap(([metric, statistic]) => CHANNELS.map((channel) => ({ metric, channel, statistic })));
+  return of.flatMap(([metric, statistic]) => {
+    const { from, by } = METRICS[metric];
+    // A metric without channels is one time series.
+    const channels = from === 'send' || by.includes('channel') ? CHANNELS : CHANNELS.slice(0, 1);
+    return channels.map((channel) => ({ metric, channel, statistic }));
+  });
 }
 
 function lastDay(now: Date): Buckets {

@@ -63,6 +63,16 @@ describe('the series of the last day', () => {
     expect(of('delay_p99_seconds')).toEqual([{ at: TEN, value: 110 }]);
   });
 
+  it('count the outcomes that were told once, though they are of no channel, and say how late the latest was', async () => {
+    const { of } = await seriesOf({
+      'OutcomesTold email Sum': [[TEN, 12]],
+      'OutcomesLag email Maximum': [[TEN, 3.5]],
+      'OutcomesTold slack Sum': [[TEN, 12]],
+    });
+    expect(of('outcomes').at(-1)).toEqual({ at: TEN, value: 12 });
+    expect(of('outcomes_lag_seconds')).toEqual([{ at: TEN, value: 3.5 }]);
+  });
+
   it('have a value for each quarter of the day once something was counted, so that silence is not drawn as work', async () => {
     const { of, asked } = await seriesOf({ 'Delivered webhook Sum': [[TEN, 1]] });
     expect(of('delivered')).toHaveLength(96);
@@ -79,6 +89,7 @@ describe('the series of the last day', () => {
     const { asked } = await seriesOf({});
     const keys = asked.flatMap(({ readings }) => readings.map((reading) => JSON.stringify(reading)));
     expect([asked.length, keys.length]).toEqual([1, new Set(keys).size]);
-    expect(keys.length).toBeLessThanOrEqual(24);
+    // Six statistics of every channel, and two that are of no channel.
+    expect(keys).toHaveLength(6 * 4 + 2);
   });
 });

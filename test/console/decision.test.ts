@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextRequestId } from '../../console/data/request-id.ts';
+import { nextRequestId } from '../../console/data/decision.ts';
 import { Problem, problemDocument } from '../../src/core/model/problem.ts';
 
 const GONE = { type: 'about:blank', title: '', status: 0, detail: '', remedy: '' };

@@ -1,0 +1,24 @@
+import { Icon, type IconName } from './icon.tsx';
+
+interface ButtonProps {
+  readonly name: string;
+  /** What only a screen reader needs to tell it from others of its name. */
+  readonly more?: string | undefined;
+  readonly icon?: IconName;
+  readonly kind?: 'plain' | 'primary' | 'link' | 'filter';
+  readonly disabled?: boolean;
+  readonly title?: string | undefined;
+  readonly onClick: () => void;
+}
+
+const CLASSES = { plain: 'button', primary: 'button primary', link: 'link-button', filter: 'filter-button' } as const;
+
+export function Button({ name, more, icon, kind = 'plain', ...props }: ButtonProps) {
+  return (
+    <button type="button" class={CLASSES[kind]} {...props}>
+      {icon !== undefined && <Icon name={icon} />}
+      {name}
+      {more !== undefined && <span class="visually-hidden"> {more}</span>}
+    </button>
+  );
+}

@@ -1,0 +1,86 @@
+import type { Health } from '../../../src/operator-service/contract/overview.ts';
+import { useRead } from '../../data/use-read.ts';
+import { hrefOf } from '../../navigation/router.ts';
+import { count, Time } from '../../parts/time.tsx';
+import { channelName, plural } from '../../parts/words.ts';
+
+type Integration = Health['integrations'][number];
+
+/** It says how a day went, so it need not be of this second. */
+const EVERY_MS = 60_000;
+const SHOWN = 10;
+
+/** Which endpoint fails, and since when: a day by integration, the worst first. */
+export function Integrations() {
+  const { data } = useRead('GET /api/health', {}, {}, { every: EVERY_MS });
+  if (data === undefined || data.integrations.length === 0) return null;
+  const { integrations, since, read, complete } = data;
+  return (
+    <section class="panel" aria-labelledby="integrations">
+      <header class="panel-head">
+        <h2 id="integrations">Integrations, last day</h2>
+        <span class="faint">{complete ? plural(read, 'notification') : `the newest ${count(read)} notifications`}</span>
+      </header>
+      <ul class="integrations">
+        {integrations.slice(0, SHOWN).map((one) => (
+          <Line key={`${one.channel} ${one.integration}`} of={one} since={since} />
+        ))}
+      </ul>
+      {integrations.length > SHOWN && (
+        <p class="panel-foot faint">{plural(integrations.length - SHOWN, 'more integration')} with fewer failures.</p>
+      )}
+    </section>
+  );
+}
+
+function Line({ of, since }: { readonly of: Integration; readonly since: string }) {
+  const { channel, integration, delivered, failing, dead, last_error, last_failed_at, hours } = of;
+  const judged = delivered + failing;
+  const list = hrefOf('/notifications', { channel, integration: integration ?? '(none)', from: since });
+  return (
+    <li class={`tone-${toneOf(of)}`}>
+      <a href={list} class="truncate">
+        {channelName(channel)} {integration === null ? 'without integration' : <code>{integration}</code>}
+      </a>
+      <span class="hours" role="img" aria-label={sentence(hours)}>
+        {hours.map((hour, i) => (
+          <span key={i} class={`hour-${toneOf(hour)}`} title={titleOf(hour, since, i)} />
+        ))}
+      </span>
+      <span class="number">
+        <strong>{judged === 0 ? '–' : `${Math.floor((100 * delivered) / judged)} %`}</strong>{' '}
+        <span class="faint">of {count(judged)} delivered</span>
+      </span>
+      <span class="integration-why soft">
+        {failing === 0 ? (
+          'nothing fails'
+        ) : (
+          <>
+            {plural(failing, 'fails', 'fail')}
+            {dead > 0 && `, ${count(dead)} dead`} · <Time at={last_failed_at} />: <code>{last_error}</code>
+          </>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function toneOf({ delivered, failing }: Pick<Integration, 'delivered' | 'failing'>): 'none' | 'good' | 'wait' | 'bad' {
+  if (delivered + failing === 0) return 'none';
+  return failing === 0 ? 'good' : delivered > failing ? 'wait' : 'bad';
+}
+
+function titleOf({ delivered, failing }: Integration['hours'][number], since: string, hour: number): string {
+  const begun = new Date(Date.parse(since) + hour * 3_600_000);
+  const clock = begun.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  return `${clock}: ${count(delivered)} delivered, ${count(failing)} failing`;
+}
+
+/** The row of hours for whoever does not see it. */
+function sentence(hours: Integration['hours']): string {
+  const bad = hours.filter(({ failing }) => failing > 0).length;
+  const last = hours.findLastIndex(({ failing }) => failing > 0);
+  if (bad === 0) return 'Nothing failed in 24 hours';
+  const ago = hours.length - 1 - last;
+  return `Failures in ${plural(bad, 'hour')} of 24, the last ${ago === 0 ? 'in this hour' : `${plural(ago, 'hour')} ago`}`;
+}

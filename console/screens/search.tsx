@@ -1,0 +1,152 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { write } from '../data/api.ts';
+import { useDecision } from '../data/decision.ts';
+import { Button } from '../parts/button.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
+import { Icon } from '../parts/icon.tsx';
+import type { ListFilters } from './notification-filters.ts';
+
+interface RecipientSearchProps {
+  readonly filters: ListFilters;
+  /** Typed where ids are searched: the dialog opens with it. */
+  readonly address: string | undefined;
+  readonly onClosed: () => void;
+  readonly onChange: (change: Partial<Record<string, string | undefined>>) => void;
+}
+
+/** What is no id but an address: of a mailbox, a URL, a Slack channel. */
+export function isAddress(text: string): boolean {
+  return /^[^\s@]+@[^\s@]+$|^https?:\/\/|^#/.test(text);
+}
+
+/** Finds what one recipient got. The address itself comes into no URL and no history: the API turns it into a hash. */
+export function RecipientSearch({ filters, address, onClosed, onChange }: RecipientSearchProps) {
+  const [asked, setOpen] = useState(false);
+  const open = asked || address !== undefined;
+  const { recipient_hash, tenant } = filters.api;
+  if (recipient_hash !== undefined)
+    return (
+      <Chip
+        name={`One recipient of ${tenant}`}
+        onClick={() => onChange({ recipient_hash: undefined, tenant: undefined })}
+      />
+    );
+  return (
+    <>
+      <Button name="By recipient…" kind="filter" onClick={() => setOpen(true)} />
+      {tenant !== undefined && <Chip name={`Tenant ${tenant}`} onClick={() => onChange({ tenant: undefined })} />}
+      {open && (
+        <Ask
+          tenant={tenant}
+          recipient={address}
+          onClose={() => {
+            setOpen(false);
+            onClosed();
+          }}
+          onFound={(found) => {
+            setOpen(false);
+            onClosed();
+            onChange(found);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Chip({ name, onClick }: { readonly name: string; readonly onClick: () => void }) {
+  return (
+    <button type="button" class="chip" onClick={onClick}>
+      {name}
+      <Icon name="close" />
+      <span class="visually-hidden">Remove this filter</span>
+    </button>
+  );
+}
+
+interface AskProps {
+  readonly tenant: string | undefined;
+  readonly recipient: string | undefined;
+  readonly onClose: () => void;
+  readonly onFound: (found: { readonly recipient_hash?: string; readonly tenant: string }) => void;
+}
+
+function Ask({ tenant, recipient: typed, onClose, onFound }: AskProps) {
+  const { problem, decide } = useDecision(async (_, form: FormData) => {
+    const chosen = String(form.get('tenant')).trim();
+    const recipient = String(form.get('recipient')).trim();
+    const found = recipient === '' ? {} : await write('POST /api/recipient-hash', {}, { tenant: chosen, recipient });
+    onFound({ tenant: chosen, ...found });
+  });
+  return (
+    <Confirm
+      title="Find by tenant and recipient"
+      onClose={onClose}
+      keep={null}
+      act="Find"
+      onAct="recipient-search"
+      problem={problem}
+    >
+      <form
+        id="recipient-search"
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void decide(new FormData(event.currentTarget));
+        }}
+      >
+        <Field
+          label="Tenant"
+          name="tenant"
+          value={tenant}
+          required
+          hint="A recipient is known within one tenant only."
+        />
+        <Field
+          label="Recipient"
+          name="recipient"
+          value={typed}
+          hint="The exact address, channel or URL. Leave it empty for everything of the tenant."
+        />
+      </form>
+    </Confirm>
+  );
+}
+
+interface SearchFieldProps {
+  readonly value: string | undefined;
+  readonly onSearch: (text: string | undefined) => void;
+}
+
+/** Finds by an id, its beginning, or a recipient, when Enter is pressed or the field is left. */
+export function SearchField({ value, onSearch }: SearchFieldProps) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (input.current !== null && document.activeElement !== input.current) input.current.value = value ?? '';
+  }, [value]);
+  const search = () => onSearch(input.current?.value.trim() || undefined);
+  return (
+    <label class="search">
+      <Icon name="search" />
+      <span class="visually-hidden">Search by log_id, notification_id or recipient</span>
+      <input
+        ref={input}
+        type="search"
+        placeholder="id, its beginning, recipient"
+        defaultValue={value ?? ''}
+        maxLength={500}
+        spellcheck={false}
+        autocomplete="off"
+        onChange={search}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === 'Escape') currentTarget.blur();
+          if (key === 'Enter') search();
+        }}
+      />
+      <span class="key-hint" aria-hidden="true">
+        /
+      </span>
+    </label>
+  );
+}
