@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runScenario } from '../../simulation/run-scenario.ts';
 import { CATALOGUE, scenarioOf } from '../../simulation/scenarios/catalogue.ts';
+import { HOUR } from '../../simulation/scenarios/scenario.ts';
 
 /** Notifications of each scenario here; `npm run simulate` takes up to ten million. */
 const SMALL = 300;
@@ -25,6 +26,14 @@ describe('a simulated scenario', () => {
     },
     60_000,
   );
+
+  it('attempts each dead e-mail that is redriven at a low rate, also those that die again', async () => {
+    const again = { ...small('redrive-storm-email'), redrives: [1.5 * HOUR, 2.5 * HOUR] };
+    const { waits, requests, ...figures } = await runScenario(again, 1);
+    expect(figures).toMatchObject({ violations: 0, examples: [], open: 0 });
+    expect(requests).toBeGreaterThanOrEqual(3 * SMALL);
+    expect(waits.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(SMALL);
+  }, 60_000);
 
   it('takes rows of others by the settings that are recommended, nearly as fast as these promise', async () => {
     const { drain, ...figures } = await runScenario(small('peak-hour', 3_000), 1);
