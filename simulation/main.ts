@@ -5,7 +5,7 @@ import { type Progress, showProgress } from '../src/terminal/progress.ts';
 import { processTerminal } from '../src/terminal/terminal.ts';
 import { describeNewsletter, type NewsletterFigures, newsletterPlot } from './newsletter/newsletter-figures.ts';
 import { runNewsletter } from './newsletter/run-newsletter.ts';
-import { parseOptions, type SimulateOptions, UsageError, usage } from './options.ts';
+import { command, parseOptions, type SimulateOptions, usage } from './options.ts';
 import { describeFigures } from './report/describe.ts';
 import type { Figures } from './report/figures.ts';
 import { backlogPlot, plotOf } from './report/plot.ts';
@@ -13,23 +13,7 @@ import { summaryTable, timeLeft } from './report/summary.ts';
 import { runScenario } from './run-scenario.ts';
 import { type NamedScenario, newsletterOf, scenarioOf } from './scenarios/catalogue.ts';
 
-process.exitCode = await main(process.argv.slice(2));
-
-async function main(args: readonly string[]): Promise<number> {
-  let options: SimulateOptions | undefined;
-  try {
-    options = parseOptions(args);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return 2;
-  }
-  if (options === undefined) {
-    process.stdout.write(usage());
-    return 0;
-  }
-  return simulate(options);
-}
+process.exitCode = await command(parseOptions, usage, simulate);
 
 async function simulate(options: SimulateOptions): Promise<number> {
   const { scenarios, all, json, plot, plots } = options;

@@ -1,42 +1,73 @@
-import { parseArgs } from 'node:util';
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { CATALOGUE, type NamedScenario } from './scenarios/catalogue.ts';
 
-export interface SimulateOptions {
-  /** One, or with --all each. */
-  readonly scenarios: readonly NamedScenario[];
-  readonly all: boolean;
-  /** Undefined: as many as each scenario has. */
-  readonly notifications: number | undefined;
-  readonly seed: number;
-  readonly json: boolean;
-  /** The file for the picture. */
-  readonly plot: string | undefined;
-  /** The folder for the pictures scale-NAME.svg. */
-  readonly plots: string | undefined;
-}
-
-/** An option or a scenario that does not exist; the message names it and the valid ones. */
+/** An option or a name that does not exist; the message names it and the valid ones. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** Runs a command with its options. @returns its exit code: 2 for wrong ones, which are told @param parse undefined: help */
+export async function command<T>(
+  parse: (args: readonly string[]) => T | undefined,
+  usage: () => string,
+  run: (options: T) => Promise<number>,
+): Promise<number> {
+  try {
+    const options = parse(process.argv.slice(2));
+    if (options !== undefined) return await run(options);
+    process.stdout.write(usage());
+    return 0;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+}
+
+/** @throws UsageError */
+export function read<O extends ParseArgsOptionsConfig>(args: readonly string[], options: O) {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    const all = Object.keys(options).map((name) => `--${name}`);
+    throw new UsageError(`${(error as Error).message} The options are: ${all.join(', ')}`, { cause: error });
+  }
+}
+
+export function whole(option: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+  throw new UsageError(`${option} must be a whole number from ${least} to ${most}, not "${text}"`);
+}
+
+const OPTIONS = {
+  scenario: { type: 'string' },
+  all: { type: 'boolean', default: false },
+  notifications: { type: 'string' },
+  seed: { type: 'string', default: '1' },
+  json: { type: 'boolean', default: false },
+  plot: { type: 'string' },
+  plots: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
 /** The auditor and the work index keep a row's number in 24 bits. */
 const MOST_NOTIFICATIONS = 10_000_000;
 
+export type SimulateOptions = NonNullable<ReturnType<typeof parseOptions>>;
+
 /** @returns undefined when help is asked for. @throws UsageError */
-export function parseOptions(args: readonly string[]): SimulateOptions | undefined {
-  const { scenario, all = false, notifications, seed = '1', json = false, plot, plots, help } = parse(args);
+export function parseOptions(args: readonly string[]) {
+  const { scenario, notifications, seed, help, ...given } = read(args, OPTIONS);
   if (help) return undefined;
-  if (all && plot !== undefined) throw new UsageError('--plot is for one scenario. With --all it is --plots DIR');
+  if (given.all && given.plot !== undefined)
+    throw new UsageError('--plot is for one scenario. With --all it is --plots DIR');
   return {
-    scenarios: scenariosOf(scenario, all),
-    all,
+    ...given,
+    scenarios: scenariosOf(scenario, given.all),
     notifications:
       notifications === undefined ? undefined : whole('--notifications', notifications, 100, MOST_NOTIFICATIONS),
     seed: whole('--seed', seed, 0, 2 ** 31 - 1),
-    json,
-    plot,
-    plots,
   };
 }
 
@@ -51,52 +82,24 @@ function scenariosOf(name: string | undefined, all: boolean): NamedScenario[] {
 
 export function usage(): string {
   const width = Math.max(...[...CATALOGUE.keys()].map(({ length }) => length));
-  return [
-    'npm run simulate -- --scenario NAME [--notifications N] [--seed S] [--json] [--plot FILE.svg]',
-    'npm run simulate -- --all [--notifications N] [--seed S] [--json] [--plots DIR]',
-    '',
-    'Runs the real pipeline in virtual time, with models of AWS and of the providers (docs/scale.md).',
-    '',
-    '  --scenario NAME    what happens:',
-    ...[...CATALOGUE.values()].map(
-      ({ name, notifications, describes }) =>
-        `      ${name.padEnd(width)}  ${describes} (${notifications.toLocaleString('en')})`,
-    ),
-    '  --all              each of them, one after the other, and a table of all',
-    '  --notifications N  how many, 100 to 10,000,000; otherwise the number in brackets',
-    '  --seed S           draws everything else; the same seed gives the same result. 1 unless given',
-    '  --json             prints one object on stdout',
-    '  --plot FILE.svg    draws the backlog over time',
-    '  --plots DIR        draws it into DIR/scale-NAME.svg',
-    '',
-    'Exit code 1 when an invariant is violated or a budget missed, 2 for wrong options.',
-    '',
-  ].join('\n');
-}
+  const scenarios = [...CATALOGUE.values()].map(
+    ({ name, notifications, describes }) =>
+      `      ${name.padEnd(width)}  ${describes} (${notifications.toLocaleString('en')})`,
+  );
+  return `npm run simulate -- --scenario NAME [--notifications N] [--seed S] [--json] [--plot FILE.svg]
+npm run simulate -- --all [--notifications N] [--seed S] [--json] [--plots DIR]
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        scenario: { type: 'string' },
-        all: { type: 'boolean' },
-        notifications: { type: 'string' },
-        seed: { type: 'string' },
-        json: { type: 'boolean' },
-        plot: { type: 'string' },
-        plots: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    const options = '--scenario, --all, --notifications, --seed, --json, --plot, --plots, --help';
-    throw new UsageError(`${(error as Error).message} The options are: ${options}`, { cause: error });
-  }
-}
+Runs the real pipeline in virtual time, with models of AWS and of the providers (docs/scale.md).
 
-function whole(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  throw new UsageError(`${option} must be a whole number from ${least} to ${most}, not "${text}"`);
+  --scenario NAME    what happens:
+${scenarios.join('\n')}
+  --all              each of them, one after the other, and a table of all
+  --notifications N  how many, 100 to 10,000,000; otherwise the number in brackets
+  --seed S           draws everything else; the same seed gives the same result. 1 unless given
+  --json             prints one object on stdout
+  --plot FILE.svg    draws the backlog over time
+  --plots DIR        draws it into DIR/scale-NAME.svg
+
+Exit code 1 when an invariant is violated or a budget missed, 2 for wrong options.
+`;
 }

@@ -1,33 +1,13 @@
-import { parseArgs } from 'node:util';
+import { command, read, UsageError, whole } from '../options.ts';
 import { type Exploration, fromStates } from './explorer.ts';
 import { SCOPES, scopeOf } from './scopes.ts';
-
-/** Wrong options; the message names them. */
-class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
 
 /** A scope that takes longer is left unexhausted, which is said. */
 const SECONDS = 3_600;
 /** Characters of a scope's name. */
 const LONGEST = Math.max(...Object.keys(SCOPES).map(({ length }) => length));
 
-process.exitCode = await main(process.argv.slice(2));
-
-async function main(args: readonly string[]): Promise<number> {
-  try {
-    const options = parse(args);
-    if (options === undefined) {
-      process.stdout.write(usage());
-      return 0;
-    }
-    return await explore(options);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return 2;
-  }
-}
+process.exitCode = await command(parse, usage, explore);
 
 async function explore({ names, faults, json }: NonNullable<ReturnType<typeof parse>>): Promise<number> {
   let broken = 0;
@@ -53,44 +33,30 @@ function lineOf(name: string, { histories, states, exhausted, seconds, violation
 }
 
 function parse(args: readonly string[]) {
-  const options = {
+  const { scope, faults, json, help } = read(args, {
     scope: { type: 'string' },
     faults: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h' },
-  } as const;
-  const { scope, faults, json, help } = checked(() => parseArgs({ args: [...args], options }).values);
+  });
   if (help) return undefined;
-  if (!/^[0-9]$/.test(faults)) throw new UsageError(`--faults must be a whole number from 0 to 9, not "${faults}"`);
   const all = Object.keys(SCOPES);
   if (scope !== undefined && !all.includes(scope))
     throw new UsageError(`There is no scope "${scope}". A scope is one of: ${all.join(', ')}`);
-  return { names: scope === undefined ? all : [scope], faults: Number(faults), json };
-}
-
-function checked<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message} The options are: --scope, --faults, --json, --help`, {
-      cause: error,
-    });
-  }
+  return { names: scope === undefined ? all : [scope], faults: whole('--faults', faults, 0, 9), json };
 }
 
 function usage(): string {
   const scopes = Object.entries(SCOPES).map(([name, { about }]) => `      ${name.padEnd(LONGEST)}  ${about}`);
-  return [
-    'npm run explore -- [--scope NAME] [--faults N] [--json]',
-    '',
-    'Runs the deployed code through every order of its calls and every ending of each, in small worlds (docs/testing.md).',
-    '',
-    '  --scope NAME  one of these; all unless given:',
-    ...scopes,
-    '  --faults N    most faults of a history; 1 unless given',
-    '  --json        prints an object a scope, with the story of each violation',
-    '',
-    'Exit code 1 when a promise is broken, 2 for wrong options.',
-    '',
-  ].join('\n');
+  return `npm run explore -- [--scope NAME] [--faults N] [--json]
+
+Runs the deployed code through every order of its calls and every ending of each, in small worlds (docs/testing.md).
+
+  --scope NAME  one of these; all unless given:
+${scopes.join('\n')}
+  --faults N    most faults of a history; 1 unless given
+  --json        prints an object a scope, with the story of each violation
+
+Exit code 1 when a promise is broken, 2 for wrong options.
+`;
 }

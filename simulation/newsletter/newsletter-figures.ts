@@ -3,7 +3,7 @@ import { fields } from '../../src/terminal/table.ts';
 import type { AuditResult } from '../audit/auditor.ts';
 import { STATES, type State } from '../audit/newsletter-auditor.ts';
 import { START } from '../engine/start.ts';
-import { type BudgetResult, judge } from '../report/budgets.ts';
+import { type BudgetResult, judge } from '../report/figures.ts';
 import { type Cost, priceOf } from '../report/cost.ts';
 import { costText, counts, judgement, rounded } from '../report/describe.ts';
 import type { Plot } from '../report/plot.ts';

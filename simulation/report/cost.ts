@@ -10,12 +10,9 @@ const PER_MILLION = {
 };
 const FUNCTION_GB = 0.25;
 
-export interface Cost {
-  readonly write_units: number;
-  readonly read_units: number;
-  readonly sqs_requests: number;
-  readonly lambda_requests: number;
-  readonly lambda_gb_seconds: number;
+type Used = Readonly<Record<keyof typeof PER_MILLION, number>>;
+
+export interface Cost extends Used {
   readonly usd: number;
   readonly usd_per_million_notifications: number;
 }
@@ -33,8 +30,6 @@ export function costOf(world: World): Cost {
   };
   return priceOf(used, tables.size);
 }
-
-type Used = Readonly<Record<keyof typeof PER_MILLION, number>>;
 
 export function priceOf(used: Used, notifications: number): Cost {
   const usd = Object.entries(PER_MILLION).reduce(

@@ -1,9 +1,7 @@
 import type { Colors } from '../../src/terminal/colors.ts';
 import { fields, table } from '../../src/terminal/table.ts';
-import type { BudgetResult } from './budgets.ts';
 import type { Cost } from './cost.ts';
-import type { Figures } from './figures.ts';
-import type { Waits } from './waits.ts';
+import type { BudgetResult, Figures, Waits } from './figures.ts';
 
 /** The figures for a person. */
 export function describeFigures(figures: Figures, colors: Colors): string {

@@ -1,19 +1,11 @@
 import type { Colors } from '../../src/terminal/colors.ts';
 import { table } from '../../src/terminal/table.ts';
-import type { BudgetResult } from './budgets.ts';
-import type { Cost } from './cost.ts';
 import { judgement } from './describe.ts';
+import type { Figures } from './figures.ts';
 
 /** A simulation that has ended, and the CPU that it took. */
 export interface Summary {
-  readonly figures: {
-    readonly scenario: string;
-    readonly notifications: number;
-    readonly duplicates: number;
-    readonly violations: number;
-    readonly budgets: readonly BudgetResult[];
-    readonly cost: Cost;
-  };
+  readonly figures: Pick<Figures, 'scenario' | 'notifications' | 'duplicates' | 'violations' | 'budgets' | 'cost'>;
   readonly cpu_seconds: number;
 }
 

@@ -1,3 +1,4 @@
+import type { Channel } from '../../src/core/model/channels.ts';
 import { type NewsletterScenario, NO_FAULTS } from './newsletter-scenario.ts';
 import { PEAKS } from './peaks.ts';
 import {
@@ -25,18 +26,21 @@ const SMALL_RATE = 14;
 const CLOCKS = [0, 2_500, -2_500, 0, 1_500, 0, 0, -1_000, 0, 0] as const;
 const LATENCY = [20, 300] as const;
 
+/** By the API, evenly, from so many tenants. */
+const overAnHour = (count: number, channel: Channel, from: number, more: Partial<Arrivals> = {}): Arrivals[] => [
+  {
+    ...{ group: 'all', tenants: tenants('tenant', from), channel, priorities: MIX },
+    ...{ count, from: 0, until: HOUR, by: 'api', ...more },
+  },
+];
+
 const SCENARIOS: readonly NamedPipeline[] = [
   {
     name: 'steady',
     describes: 'webhooks of 100 tenants over an hour; 2 % fail at first, one worker in 2,000 dies',
     notifications: 1_000_000,
     make: (count) => ({
-      arrivals: [
-        {
-          ...{ group: 'all', tenants: tenants('tenant', 100), channel: 'webhook', priorities: MIX, receivers: 3 },
-          ...{ count, from: 0, until: HOUR, by: 'api' },
-        },
-      ],
+      arrivals: overAnHour(count, 'webhook', 100, { receivers: 3 }),
       providers: { webhook: { latency_ms: LATENCY, overloaded: 0.02, invalid: 0.001, lost_answers: 0.0005 } },
       concurrency: { webhook: { express: 20, standard: 20 } },
       deaths: 0.0005,
@@ -47,12 +51,7 @@ const SCENARIOS: readonly NamedPipeline[] = [
     describes: 'webhooks of which a third fail at first, while EventBridge is up to three minutes late',
     notifications: 50_000,
     make: (count) => ({
-      arrivals: [
-        {
-          ...{ group: 'all', tenants: tenants('tenant', 20), channel: 'webhook', priorities: { normal: 1 } },
-          ...{ count, from: 0, until: HOUR, by: 'api' },
-        },
-      ],
+      arrivals: overAnHour(count, 'webhook', 20, { priorities: { normal: 1 } }),
       providers: { webhook: { latency_ms: LATENCY, overloaded: 0.33 } },
       late_ms: 180_000,
     }),
@@ -62,12 +61,7 @@ const SCENARIOS: readonly NamedPipeline[] = [
     describes: 'an hour in which SES answers errors; then it takes 280 a second per million, and nothing new arrives',
     notifications: 250_000,
     make: (count) => ({
-      arrivals: [
-        {
-          ...{ group: 'all', tenants: tenants('tenant', 100), channel: 'email', priorities: MIX },
-          ...{ count, from: 0, until: HOUR, by: 'api' },
-        },
-      ],
+      arrivals: overAnHour(count, 'email', 100),
       providers: {
         email: {
           latency_ms: [40, 120],
@@ -98,12 +92,7 @@ const SCENARIOS: readonly NamedPipeline[] = [
     describes: 'fifty Slack channels get more than one message a second each for half an hour',
     notifications: 120_000,
     make: (count) => ({
-      arrivals: [
-        {
-          ...{ group: 'all', tenants: tenants('tenant', 50), channel: 'slack', priorities: MIX },
-          ...{ count, from: 0, until: HOUR / 2, by: 'api' },
-        },
-      ],
+      arrivals: overAnHour(count, 'slack', 50, { until: HOUR / 2 }),
       providers: { slack: { latency_ms: [80, 250], per_second: 1, refuses: 'with_retry_after' } },
       perReceiver: ['slack'],
       saturated: { from: 300, until: HOUR / 2, per_second: 50 },
@@ -115,12 +104,7 @@ const SCENARIOS: readonly NamedPipeline[] = [
     describes: 'the day\u2019s e-mails exceed the quota of the account by a quarter',
     notifications: 100_000,
     make: (count) => ({
-      arrivals: [
-        {
-          ...{ group: 'all', tenants: tenants('tenant', 50), channel: 'email', priorities: MIX },
-          ...{ count, from: 0, until: HOUR, by: 'api' },
-        },
-      ],
+      arrivals: overAnHour(count, 'email', 50),
       providers: {
         email: { latency_ms: [40, 120], per_second: 100, per_day: Math.round(count * 0.8), refuses: 'as_ses' },
       },
@@ -132,12 +116,7 @@ const SCENARIOS: readonly NamedPipeline[] = [
     describes: 'webhooks die while their receivers refuse them for good; then an operator redrives all at once',
     notifications: 100_000,
     make: (count) => ({
-      arrivals: [
-        {
-          ...{ group: 'all', tenants: tenants('tenant', 20), channel: 'webhook', priorities: MIX, receivers: 3 },
-          ...{ count, from: 0, until: HOUR, by: 'api' },
-        },
-      ],
+      arrivals: overAnHour(count, 'webhook', 20, { receivers: 3 }),
       providers: {
         webhook: { latency_ms: LATENCY, outages: [{ from: 0, until: 2 * HOUR, answers: 'unauthorized' }] },
       },
@@ -149,12 +128,7 @@ const SCENARIOS: readonly NamedPipeline[] = [
     describes: 'e-mails die while SES refuses them for good; then all are redriven, and SES takes 14 a second',
     notifications: 20_000,
     make: (count) => ({
-      arrivals: [
-        {
-          ...{ group: 'all', tenants: tenants('tenant', 20), channel: 'email', priorities: MIX },
-          ...{ count, from: 0, until: HOUR, by: 'api' },
-        },
-      ],
+      arrivals: overAnHour(count, 'email', 20),
       providers: {
         email: {
           ...{ latency_ms: [40, 120], per_second: SMALL_RATE, refuses: 'as_ses' },

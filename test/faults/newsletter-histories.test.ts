@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MOODS } from '../../simulation/models/bulk-provider.ts';
+import type { depsOf } from '../../simulation/newsletter/newsletter-deps.ts';
 import { connectFunctions } from '../../simulation/newsletter/newsletter-functions.ts';
 import { EMAIL_ID, NewsletterWorld } from '../../simulation/newsletter/newsletter-world.ts';
 import { operate, type Publishing, publish, resend, runClockOnce } from '../../simulation/newsletter/operators.ts';
@@ -133,38 +134,20 @@ function newWorld(given: readonly Given[], weather: Faults, { seed, limit_ms, lo
   return world;
 }
 
+type Command = (email_id: string, deps: ReturnType<typeof depsOf>) => Promise<unknown>;
+
+const COMMANDS: Readonly<Partial<Record<Step['do'], Command>>> = {
+  ...{ pause: pauseEmail, resume: resumeEmail, retry: retryEmail, start: startEmail, cancel: cancelEmail },
+  leave: (email_id, deps) => resolveEmail(email_id, 'leave', deps),
+};
+
 async function take(world: NewsletterWorld, action: Step): Promise<void> {
-  switch (action.do) {
-    case 'pause':
-      await operate(world, (deps) => pauseEmail(EMAIL_ID, deps));
-      return;
-    case 'resume':
-      await operate(world, (deps) => resumeEmail(EMAIL_ID, deps));
-      return;
-    case 'retry':
-      await operate(world, (deps) => retryEmail(EMAIL_ID, deps));
-      return;
-    case 'start':
-      await operate(world, (deps) => startEmail(EMAIL_ID, deps));
-      return;
-    case 'resend':
-      await resend(world);
-      return;
-    case 'leave':
-      await operate(world, (deps) => resolveEmail(EMAIL_ID, 'leave', deps));
-      return;
-    case 'cancel':
-      await operate(world, (deps) => cancelEmail(EMAIL_ID, deps));
-      return;
-    case 'kill':
-      world.killAll(1);
-      return;
-    case 'show_again':
-      world.showAgain();
-      return;
-    case 'unsubscribe':
-      if (world.members.count > 0) world.unsubscribe(action.which % world.members.count);
-  }
+  const command = COMMANDS[action.do];
+  if (command !== undefined) await operate(world, (deps) => command(EMAIL_ID, deps));
+  else if (action.do === 'resend') await resend(world);
+  else if (action.do === 'kill') world.killAll(1);
+  else if (action.do === 'show_again') world.showAgain();
+  else if (world.members.count > 0) world.unsubscribe(action.which % world.members.count);
 }
 
 /** Lets time pass; the clock ticks each minute of it. */

@@ -1,13 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createRandom, type Draw } from '../../simulation/engine/random.ts';
+import { START } from '../../simulation/engine/start.ts';
 import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
+import { WorkerProcess } from '../../simulation/models/worker-process.ts';
+import { through } from '../../simulation/newsletter/calls.ts';
+import { NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
 import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
 import { SendingLimits } from '../../src/local/providers/ses/sending-limits.ts';
 import { pacerAt } from '../support/pacing.ts';
 
-const START = new Date('2026-03-01T10:30:00.000Z');
 const SECONDS = 30;
 const LATENCY_MS = 15;
 /** As configured: the budget that each takes alone while storage fails. */
@@ -18,10 +22,9 @@ interface Weather {
   readonly per_day: number;
   readonly senders: number;
   readonly seed: number;
-  /** Storage refuses everybody between these seconds. */
-  readonly outage: readonly [number, number];
-  /** Part of the reservations that are stored, and whose answer gets lost. */
-  readonly lost_answers: number;
+  /** What storage does: shares of calls that fail, seconds in which half of them do. */
+  readonly failing: number;
+  readonly outages: readonly (readonly [number, number])[];
   /** Milliseconds that a call of the provider takes at most. */
   readonly call_ms: number;
 }
@@ -38,12 +41,12 @@ class PacedSenders {
   storage_failures = 0;
   calls = 0;
   readonly #weather: Weather;
-  #seed: number;
+  readonly #random: Draw;
 
   constructor(weather: Weather) {
     const { per_second, per_day, seed } = weather;
     this.#weather = weather;
-    this.#seed = seed;
+    this.#random = createRandom(seed, 'senders');
     this.provider = new SendingLimits({ per_second, per_day }, START.getTime());
   }
 
@@ -67,41 +70,23 @@ class PacedSenders {
     return pacerAt(clock, { store, readLimits, workers: WORKERS, random: this.#random });
   }
 
-  readonly #random = () => {
-    this.#seed = (this.#seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return this.#seed / 2 ** 32;
-  };
-
   get #second(): number {
     return (this.time.clock().getTime() - START.getTime()) / 1_000;
   }
 
-  /** Takes time, is down for everybody now and then, and loses answers. */
-  readonly #store = (): PacingStore => {
-    const { store } = this.memory;
-    const call = async <T>(run: () => Promise<T>): Promise<T> => {
-      await this.time.pause(1 + this.#random() * LATENCY_MS);
-      const [from, to] = this.#weather.outage;
-      const down = this.#second >= from && this.#second < to;
-      if (down) {
-        this.storage_failures += 1;
-        throw new Error('down');
-      }
-      const answer = await run();
-      if (this.#random() >= this.#weather.lost_answers) return answer;
-      this.storage_failures += 1;
-      throw new Error('the answer was lost');
-    };
-    return {
-      read: (channel) => call(() => store.read(channel)),
-      change: (channel, steps) => call(() => store.change(channel, steps)),
-    };
-  };
-
   /** Calls as sendChunk does: up to 50 mails, as many as are granted. */
   async #send(): Promise<void> {
     const { clock, pause } = this.time;
-    const pacer = this.#pacerOn(this.#store());
+    const around = { time: this.time, draw: this.#random, faults: { ...NO_FAULTS, ...this.#weather } };
+    const store = through(around, new WorkerProcess(this.time, () => {}), this.memory.store);
+    const counted = (error: unknown) => {
+      this.storage_failures += 1;
+      throw error;
+    };
+    const pacer = this.#pacerOn({
+      read: (...args) => store.read(...args).catch(counted),
+      change: (...args) => store.change(...args).catch(counted),
+    });
     const pacing = createSendPacing(pacer, { clock, pause });
     while (this.#second < SECONDS) {
       const { granted, retry_at } = await pacing.reserve(50, 50);
@@ -133,10 +118,10 @@ const weather: fc.Arbitrary<Weather> = fc.record({
   per_day: fc.constantFrom(-1, -1, 300, 5_000),
   senders: fc.integer({ min: 1, max: WORKERS }),
   seed: fc.nat(),
-  outage: fc
+  outages: fc
     .tuple(fc.integer({ min: 2, max: SECONDS }), fc.nat({ max: 15 }))
-    .map(([from, length]) => [from, from + length] as const),
-  lost_answers: fc.constantFrom(0, 0, 0.02),
+    .map(([from, length]) => [[from, from + length] as const]),
+  failing: fc.constantFrom(0, 0, 0.02),
   call_ms: fc.constantFrom(20, 200, 200, 1_500),
 });
 
@@ -168,7 +153,7 @@ describe('any number of senders on one budget', () => {
   it.each([14, 100, 500])(
     'use a rate of %i per second up to 95 percent, though a call begins with its first slot',
     async (per_second) => {
-      const none = { per_day: -1, senders: WORKERS, seed: 7, outage: [0, 0], lost_answers: 0, call_ms: 200 } as const;
+      const none = { per_day: -1, senders: WORKERS, seed: 7, outages: [], failing: 0, call_ms: 200 } as const;
       const senders = new PacedSenders({ ...none, per_second });
       await senders.run();
       expect(senders.provider.refused.rate).toBe(0);

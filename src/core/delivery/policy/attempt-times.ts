@@ -42,6 +42,7 @@ const RELATIONS: readonly (readonly [boolean, string])[] = [
   [CONTENT_CALL_MS + SECRET_CALL_MS < SEND_MS, 'the provider has the larger part of a send'],
   [2 * STATE_CALL_MS < GATE_MS, 'an attempt is sent although budgets and breakers do not answer'],
   [STATE_CALL_MS + 2 * RECORD_CALL_MS < OUTCOME_MS, 'the row of an accepted attempt can still take its record'],
+  [STATE_CALL_MS + RECORD_CALL_MS + QUEUE_CALL_MS < OUTCOME_MS, 'a failed attempt is settled although SQS hangs'],
   [RESERVE_MS + STATE_CALL_MS + TIME_TO_BEGIN_MS < FUNCTION_MS, 'a batch begins although its reservation hangs'],
   [2 * TABLE_CALL_MS + TIME_TO_BEGIN_MS < FUNCTION_MS, 'a claim that hangs leaves the time to give its attempt back'],
   [FUNCTION_MS < CLAIM_MS, 'no two attempts overlap'],
