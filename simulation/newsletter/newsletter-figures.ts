@@ -1,44 +1,21 @@
 import type { Colors } from '../../src/terminal/colors.ts';
 import { fields } from '../../src/terminal/table.ts';
-import type { AuditResult } from '../audit/auditor.ts';
-import { STATES, type State } from '../audit/newsletter-auditor.ts';
+import { STATES } from '../audit/newsletter-auditor.ts';
 import { START } from '../engine/start.ts';
-import { type BudgetResult, judge } from '../report/figures.ts';
-import { type Cost, priceOf } from '../report/cost.ts';
+import { priceOf } from '../report/cost.ts';
 import { costText, counts, judgement, rounded } from '../report/describe.ts';
+import { judge } from '../report/figures.ts';
 import type { Plot } from '../report/plot.ts';
 import type { FunctionUse } from './newsletter-functions.ts';
-import type { NewsletterSample, NewsletterWorld } from './newsletter-world.ts';
+import type { NewsletterWorld } from './newsletter-world.ts';
 
 /** Newsletters may use a part of the day's quota, so the last part waits for the next day: the rate is judged before. */
 const JUDGED_SHARE = 0.8;
 
 /** What the simulation of a newsletter showed (one object with --json). */
-export interface NewsletterFigures extends AuditResult {
-  readonly scenario: string;
-  readonly seed: number;
-  readonly notifications: number;
-  readonly simulated_seconds: number;
-  readonly counts: Readonly<Record<State, number>>;
-  /** From the publication to the first mail. */
-  readonly preparation_seconds: number;
-  /** From the first mail until 80 % of all, and until the last one. */
-  readonly seconds_80_percent: number;
-  readonly seconds: number;
-  /** Accepted a second until 80 % were, what the account allows, and the share. */
-  readonly per_second: number;
-  readonly allowed_per_second: number;
-  readonly share_of_rate: number;
-  /** Calls refused for the rate, and recipients refused for the quota. */
-  readonly throttled_by_providers: number;
-  readonly over_quota: number;
-  readonly events: Readonly<Record<string, number>>;
-  readonly cost: Cost;
-  readonly budgets: readonly BudgetResult[];
-  readonly samples: readonly NewsletterSample[];
-}
+export type NewsletterFigures = ReturnType<typeof newsletterFigures>;
 
-export function newsletterFigures(world: NewsletterWorld, sources: readonly FunctionUse[]): NewsletterFigures {
+export function newsletterFigures(world: NewsletterWorld, sources: readonly FunctionUse[]) {
   const { scenario, auditor, provider, time, samples } = world;
   const sending = sendingOf(world);
   const figures = {
@@ -49,6 +26,7 @@ export function newsletterFigures(world: NewsletterWorld, sources: readonly Func
     counts: samples.at(-1)?.counts ?? { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 },
     ...sending,
     ...auditor.result(),
+    /** Calls refused for the rate, and recipients refused for the quota. */
     throttled_by_providers: provider.throttled,
     over_quota: provider.overQuota,
     events: world.counts,
@@ -72,6 +50,7 @@ function sendingOf({ bySecond, scenario }: NewsletterWorld) {
   const seconds_80_percent = second - Math.max(0, first);
   const per_second = seconds_80_percent === 0 ? 0 : accepted / seconds_80_percent;
   return {
+    /** From the publication to the first mail; from there until 80 % of all, and until the last one. */
     preparation_seconds: Math.max(0, first),
     seconds_80_percent,
     seconds: bySecond.length - Math.max(0, first),

@@ -5,10 +5,11 @@ import type { SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bindBreakers, bindPacing, createReceiverPacer } from '../../../../functions/shared/channel/bind-channel.ts';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
+import { createLaneAccess } from '../../../../functions/shared/channel/lane-access.ts';
 import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
-import { FUNCTION_MS, STATE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
+import { FUNCTION_MS, QUEUE_CALL_MS, STATE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../../../src/core/delivery/ports.ts';
 import type { Channel } from '../../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
@@ -163,4 +164,13 @@ describe('a batch whose time ran out before it could send', () => {
     await run(give(1));
     expect(sent).toEqual([29_000]);
   });
+});
+
+it('SQS has no longer than its limit for the message of a retry, which the settlement waits for', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+  const lanes = { express: 'http://127.0.0.1:9/express', standard: 'http://127.0.0.1:9/standard' };
+  const { retries } = createLaneAccess({ webhook: lanes }, {});
+  await expect(retries.send(messageFor(dueRow()), 1)).rejects.toThrow('SQS took no retry message');
+  expect(timeout).toHaveBeenCalledWith(QUEUE_CALL_MS);
+  timeout.mockRestore();
 });
