@@ -9,17 +9,19 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
+  /** A click beside it does not close it: somebody writes in it. */
+  readonly stays?: boolean;
   /** The buttons; the last one is the one that acts. */
   readonly actions?: ComponentChildren;
 }
 
 /** The browser's own modal dialog: it keeps the focus inside, closes with Esc, and gives the focus back. */
-export function Dialog({ title, onClose, children, actions }: DialogProps) {
+export function Dialog({ title, onClose, children, stays = false, actions }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} aria-labelledby={heading} onClose={onClose} closedby="any">
+    <dialog ref={dialog} aria-labelledby={heading} onClose={onClose} closedby={stays ? 'closerequest' : 'any'}>
       <div class="dialog">
         <header>
           <h2 id={heading}>{title}</h2>

@@ -1,14 +1,18 @@
+import { useContext, useState } from 'preact/hooks';
 import type { Newsletter } from '../../src/core/newsletter/model/email.ts';
 import type { EmailPhase, ListedEmail } from '../../src/core/newsletter/views/email-view.ts';
+import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { Empty } from '../parts/states.tsx';
 import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
+import { Draft } from './email/draft.tsx';
 import { phaseWord } from './email/phase-words.ts';
 
 const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmail>[] => [
@@ -62,6 +66,8 @@ function Phase({ phase }: { readonly phase: EmailPhase }) {
 /** The e-mails of a tenant, and who publishes. */
 export function NewslettersScreen() {
   const { query, set } = usePlace();
+  const { role } = useContext(SessionContext);
+  const [writes, setWrites] = useState(false);
   const publications = useList({
     route: 'GET /api/newsletters',
     query: {},
@@ -82,7 +88,18 @@ export function NewslettersScreen() {
     <ScreenFrame
       title="Newsletters"
       lead={own.length > 0 && own.map(({ name, from }) => `${name} (${from})`).join(' · ')}
+      actions={
+        role === 'operator' &&
+        own.length > 0 && <Button name="New e-mail" icon="plus" kind="primary" onClick={() => setWrites(true)} />
+      }
     >
+      {writes && tenant !== undefined && (
+        <Draft
+          tenant={tenant}
+          newsletters={own.map(({ newsletter_id }) => newsletter_id)}
+          onClose={() => setWrites(false)}
+        />
+      )}
       {tenants.length > 1 && (
         <div class="filters">
           <Select

@@ -62,7 +62,7 @@ const PATH = v.record(v.string(), id);
 
 /** The route for the kernel: its query or body is checked, its decision made once and audited. */
 function served(
-  { key, role, takes, handle }: AnyRoute,
+  { key, role, takes, max_bytes, handle }: AnyRoute,
   deps: RouteDeps,
   audit: AuditDeps,
 ): Route<Caller> & Pick<AnyRoute, 'role'> {
@@ -71,6 +71,7 @@ function served(
     key,
     role,
     ...(isRead ? { query: takes } : { body: takes }),
+    ...(max_bytes !== undefined && { max_bytes }),
     async handle({ caller, path, ...given }: Given<Caller, never, never>) {
       const input = isRead ? given.query() : given.body();
       const asked = { caller, path: check(PATH, path), input };

@@ -1,13 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { type EmailRequest, toPublication } from '../adapters/api/email-request.ts';
-import { requestHash } from '../adapters/api/idempotency.ts';
+import { replaceSchema, testSchema } from '../adapters/api/email-schemas.ts';
+import { emailIdOf, requestHash } from '../adapters/api/idempotency.ts';
 import { createTestCounts } from '../adapters/dynamodb/intake/request-counts.ts';
+import { createDryRunStore } from '../adapters/dynamodb/newsletter/email-store.ts';
 import { createCandidateReader } from '../adapters/nql/candidate-reader.ts';
 import { createPartSegments, createRenderings } from '../adapters/post/post-renderer.ts';
 import { createBulkProvider } from '../adapters/ses-v2/bulk-provider.ts';
 import { createSenderFault } from '../adapters/ses-v2/sender-identity.ts';
 import { Problem } from '../core/model/problem.ts';
+import { requestDryRun } from '../core/newsletter/lifecycle/dry-run.ts';
 import { newEmail, type Publication, publishEmail, replaceEmail } from '../core/newsletter/lifecycle/publish.ts';
 import type { Email, EmailContent } from '../core/newsletter/model/email.ts';
 import { createLateExclusions } from '../core/newsletter/sending/exclusion-checks.ts';
@@ -15,6 +18,7 @@ import { createSendPacing } from '../core/newsletter/sending/send-pacing.ts';
 import { sendTestMail } from '../core/newsletter/sending/test-mail.ts';
 import { Pacer } from '../core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../core/pacing/pacing-policy.ts';
+import { check } from '../http/check.ts';
 import type { Decide } from './audit.ts';
 import type { OperatorDeps } from './deps.ts';
 import { emailAccess, requireEmail } from './emails.ts';
@@ -43,6 +47,7 @@ export function draftAccess(deps: OperatorDeps) {
     parts: createPartSegments(),
     renderings: createRenderings(),
     exclusions: createLateExclusions(members, sealing),
+    dry_runs: createDryRunStore(dynamodb, tables.emails, clock),
     pacing: createSendPacing(pacer, { clock, pause: (ms) => setTimeout(ms) }),
     countTests: createTestCounts(dynamodb, tables.pipeline_state),
     senderFault: ses === undefined ? async () => undefined : createSenderFault(ses),
@@ -85,6 +90,23 @@ export function publicationOf({ tenant_id, request, email_id }: Draft, access: D
   );
 }
 
+/** A draft of the page. A request that is repeated means the same email. @throws Problem */
+export function draftOfPage(tenant_id: string, request_id: string, request: object): Draft {
+  return { tenant_id, request: check(replaceSchema, request), email_id: emailIdOf(tenant_id, `console ${request_id}`) };
+}
+
+export async function dryRunOf(draft: Draft, access: DraftAccess) {
+  const { publication } = await publicationOf(draft, access);
+  return requestDryRun(publication, access);
+}
+
+/** @throws Problem not-found; a dry run is kept for a day if it had many members */
+export async function keptDryRun(email_id: string, { dry_runs }: DraftAccess) {
+  const run = /^[\w-]{1,50}$/.test(email_id) ? await dry_runs.read(email_id) : undefined;
+  if (run !== undefined) return run;
+  throw new Problem('not-found', 'There is no such dry run: it is kept for a day, if it had many members.');
+}
+
 export async function publish(
   { publication, repeat }: { readonly publication: Publication; readonly repeat: boolean },
   access: DraftAccess,
@@ -113,11 +135,13 @@ export async function draftEmail(draft: Draft, access: DraftAccess) {
   return { email: newEmail(publication, access), content: publication.content };
 }
 
+/** @throws Problem */
 export async function sendTest(
   tested: { readonly email: Email; readonly content: EmailContent; readonly to: readonly string[] },
   access: DraftAccess,
   decide: Decide,
 ) {
+  check(testSchema, { to: tested.to });
   const { answer } = await decide({ what: 'email.test', on: [tested.email.email_id] }, async () => {
     const results = await sendTestMail(tested, access);
     return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
@@ -126,8 +150,9 @@ export async function sendTest(
 }
 
 /** Replaces an email that has not started. @throws Problem */
-export async function replaceBy(email: Email, request: EmailRequest, access: DraftAccess, decide: Decide) {
+export async function replaceBy(email: Email, asked: object, access: DraftAccess, decide: Decide) {
   const { email_id, tenant_id } = email;
+  const request = check(replaceSchema, asked);
   // An id that no email has: the time must be to come, whatever the email had before.
   const { publication } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
   const details = { tenant: tenant_id, request: publication.request_hash };

@@ -54,6 +54,8 @@ export interface ConsoleRoute<
   readonly role: Role;
   /** The query of a GET, the body of a POST. */
   readonly takes: S;
+  /** Largest body, where the usual one does not do. */
+  readonly max_bytes?: number;
   readonly answer: A;
   /** What the shell does alike, or what shows more there, and the parameter of the path that it takes. */
   readonly command: readonly [command: string, parameter?: string];

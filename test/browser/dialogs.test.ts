@@ -9,6 +9,20 @@ import { SCREENS } from '../support/browser/screens.ts';
 const YES = { possible: true } as const;
 const NO = { possible: false, because: 'It waits.' } as const;
 
+const DRY_RUN = {
+  dry_run: true,
+  email_id: 'EM2',
+  status: 'done',
+  recipients: 1_204,
+  excluded: 31,
+  excluded_by_reason: { suppressed: 30, repeated_address: 1 },
+  renderings: [
+    { segments: [], recipients: 1_000 },
+    { segments: ['status:paid'], recipients: 204 },
+  ],
+  missing_fields: {},
+} as const;
+
 /** Everything is possible, so that every button is there. */
 const ALL_POSSIBLE: FakeAnswers = {
   'GET /api/notifications/{log_id}': (_, { log_id = '' }) => ({
@@ -21,6 +35,7 @@ const ALL_POSSIBLE: FakeAnswers = {
   }),
   'GET /api/operations': { operations: [operation({ actions: OPERATION_ACTIONS })], next_cursor: null },
   'GET /api/emails/{email_id}': { ...EMAIL, actions: EMAIL_ACTIONS },
+  'POST /api/emails/dry-run': DRY_RUN,
 };
 const REFUSED = () => problem(409, 'It has changed.', { command: 'npm run ops -- status --local' });
 const REFUSALS: FakeAnswers = {
@@ -38,6 +53,7 @@ const REFUSALS: FakeAnswers = {
   'POST /api/emails/{email_id}/resume': REFUSED,
   'POST /api/emails/{email_id}/cancel': REFUSED,
   'POST /api/emails/{email_id}/resolve': REFUSED,
+  'POST /api/emails/dry-run': REFUSED,
   'POST /api/keys': REFUSED,
   'POST /api/keys/{key_id}/revoke': REFUSED,
 };
@@ -47,6 +63,7 @@ const DIALOGS = [
   'Find by tenant and recipient',
   'Keyboard shortcuts',
   'Leave uncertain?',
+  'New e-mail',
   'New key',
   'New operation: which notifications?',
   'Pause?',
@@ -158,5 +175,75 @@ describe('axe finds nothing in either theme in what a button opens', () => {
     expect(refused.filter((text) => !/Do what the test says\.[\s\S]*npm run ops -- status --local/.test(text))).toEqual(
       [],
     );
+  });
+});
+
+describe('an e-mail that is written', () => {
+  const scheduled_at = '2031-05-01T09:30:00.000Z';
+  const DRAFT = {
+    ...{ newsletter_id: 'weekly', subject: 'Spring', body: 'Hello' },
+    ...{ format: 'html' as const, segment: 'status:paid' },
+  };
+  const sent = (served: FakeConsole, path: string) =>
+    served.requests
+      .filter((request) => request.method === 'POST' && request.path === path)
+      .map(({ body }) => JSON.parse(body.toString()));
+
+  it('is sent only as somebody looked at who gets it, and is tested before', async () => {
+    const served = await startFakeConsole({
+      'POST /api/emails/dry-run': DRY_RUN,
+      'POST /api/emails/test': { results: [{ index: 0, accepted: false, reason: 'suppressed' }] },
+      'POST /api/emails': { email_id: 'EM1', status: 'pending' },
+    });
+    const { page, faults } = await openTab(browser, served.url, { timezoneId: 'Asia/Tokyo' });
+    await page.goto('/newsletters');
+    await page.getByRole('button', { name: 'New e-mail' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New e-mail' });
+    const send = dialog.getByRole('button', { name: /^Send(:|$)/ });
+    await dialog.getByLabel('Subject').fill('Spring');
+    await dialog.getByLabel('Text').fill('Hello {first_name, "there"}');
+    await dialog.getByLabel('At', { exact: true }).fill('2031-05-01T18:30');
+    await dialog.getByRole('button', { name: 'Who gets it?' }).dblclick();
+    await dialog.getByText('30 left out: suppressed').waitFor();
+    expect(await dialog.innerText()).toMatch(/1,204[\s\S]*204 with status:paid/);
+    await dialog.getByLabel('Test to').fill('me@example.com');
+    await dialog.getByRole('button', { name: 'Send a test' }).click();
+    await dialog.getByText('Not sent: suppressed.').waitFor();
+    expect(await send.innerText()).toBe('Send: 1,204 members');
+    await dialog.getByLabel('Segment').fill('status:free');
+    expect(await send.isEnabled()).toBe(false);
+    await dialog.getByRole('button', { name: 'Who gets it?' }).click();
+    await send.click();
+    await page.waitForURL('**/newsletters/emails/EM1');
+    const [published, ...more] = sent(served, '/api/emails');
+    expect(more).toEqual([]);
+    expect(published).toMatchObject({ subject: 'Spring', format: 'markdown', segment: 'status:free', scheduled_at });
+    expect(published).toEqual(sent(served, '/api/emails/dry-run').at(-1));
+    expect(faults).toEqual([]);
+    await page.context().close();
+    await served.close();
+  });
+
+  it('takes the place of a scheduled one, which it begins with', async () => {
+    const state = { status: 'pending', phase: 'scheduled', scheduled_at } as const;
+    const pending = { ...EMAIL, email: { ...EMAIL.email, ...state } };
+    const served = await startFakeConsole({
+      'GET /api/emails/{email_id}': pending,
+      'GET /api/emails/{email_id}/draft': { ...DRAFT, scheduled_at },
+      'POST /api/emails/dry-run': DRY_RUN,
+      'POST /api/emails/{email_id}/replace': { email_id: 'EM1', status: 'pending' },
+    });
+    const { page } = await openTab(browser, served.url, { timezoneId: 'America/New_York' });
+    await page.goto('/newsletters/emails/EM1');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit the e-mail' });
+    expect(await dialog.getByLabel('At', { exact: true }).inputValue()).toBe('2031-05-01T05:30');
+    await dialog.getByLabel('Subject').fill('Autumn');
+    await dialog.getByRole('button', { name: 'Who gets it?' }).click();
+    await dialog.getByRole('button', { name: 'Replace: 1,204 members' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(sent(served, '/api/emails/EM1/replace')).toMatchObject([{ ...DRAFT, subject: 'Autumn', scheduled_at }]);
+    await page.context().close();
+    await served.close();
   });
 });

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lockEmail } from '../../src/core/newsletter/lifecycle/lock.ts';
+import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
+import { operatorDeps } from '../../src/operator-service/deps.ts';
 import { emailAccess } from '../../src/operator-service/emails.ts';
+import { memberAccess } from '../../src/operator-service/members.ts';
 import type { RouteKey } from '../../src/operator-service/routes.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
+import { startLoopback } from '../support/loopback.ts';
 import { batchFor, chunkOf, chunkState, emailContent, emailRow, lostAt } from '../support/newsletter/job-rows.ts';
 
 let ops: Operations;
@@ -24,6 +29,16 @@ afterAll(async () => {
 });
 
 const at = new Date().toISOString();
+const binding = () =>
+  operatorDeps({
+    ...ops,
+    clock: () => new Date(),
+    newId: randomUUID,
+    stage: 'test',
+    region: 'us-east-1',
+    local: true,
+    onRecord: () => {},
+  });
 const request_id = () => randomUUID();
 
 /** An email whose three recipients are submitted, failed and uncertain. */
@@ -136,3 +151,119 @@ describe('newsletters in the console', () => {
     expect([status, body]).toEqual([404, expect.objectContaining({ remedy: expect.any(String) })]);
   });
 });
+
+describe('a draft in the console', () => {
+  const DRAFT = { newsletter_id: 'weekly', subject: 'Hello', body: 'Dear {name}', format: 'markdown' };
+  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const body = (tenant: string, more: object = {}) => ({ request_id: request_id(), tenant, ...DRAFT, ...more });
+  const audited = async (target: string) =>
+    (await page.ok('GET /api/audit', { query: { target } })).entries.map(({ what }) => what);
+
+  /** Three members, of whom one is suppressed and one has no name. */
+  async function audience(tenant_id: string): Promise<void> {
+    const now = { created_at: at, updated_at: at };
+    await access.newsletters.put({ tenant_id, newsletter_id: 'weekly', name: 'Weekly', from: 'n@example.com', ...now });
+    const { members, sealing } = memberAccess(binding());
+    const deps = { members, sealing, clock: () => new Date(), newId: randomUUID };
+    const subscribed = { newsletters: ['weekly'] };
+    await upsertMembers(
+      tenant_id,
+      [
+        { member_id: 'a', email: 'ann@example.com', name: 'Ann', ...subscribed },
+        { member_id: 'b', email: 'ben@example.com', ...subscribed },
+        { member_id: 'c', email: 'cat@example.com', name: 'Cat', ...subscribed },
+      ],
+      deps,
+    );
+    const hash = await sealing.emailHash(tenant_id, 'cat@example.com');
+    await members.suppress(tenant_id, hash, { reason: 'complained', at });
+  }
+
+  it('says who would get it, and who would not and why, and keeps nothing', async () => {
+    await audience('T-DRY');
+    const run = await page.ok('POST /api/emails/dry-run', { body: body('T-DRY') });
+    expect(run).toMatchObject({
+      status: 'done',
+      recipients: 2,
+      excluded_by_reason: { suppressed: 1 },
+      missing_fields: { name: 1 },
+      error: expect.stringContaining('{name}'),
+    });
+    expect((await page.ok('GET /api/emails', { query: { tenant: 'T-DRY' } })).emails).toEqual([]);
+    const wrong = await page.call('POST /api/emails/dry-run', { body: body('T-DRY', { body: '{nmae}' }) });
+    expect(wrong).toMatchObject({ status: 400, body: { remedy: expect.any(String) } });
+  });
+
+  it('is published once per request, and its audit names no address', async () => {
+    await audience('T-PUB');
+    const once = body('T-PUB', { body: 'Hello', scheduled_at: inHours(1) });
+    const [first, again] = [
+      await page.ok('POST /api/emails', { body: once }),
+      await page.ok('POST /api/emails', { body: once }),
+    ];
+    expect(again).toEqual(first);
+    expect((await page.ok('GET /api/emails', { query: { tenant: 'T-PUB' } })).emails).toHaveLength(1);
+    expect(await audited(first.email_id)).toEqual(['email.send']);
+  });
+
+  it('takes the place of an email that has not started, as that was written or otherwise', async () => {
+    await audience('T-REP');
+    const given = { body: 'Hello', segment: 'status:free', scheduled_at: inHours(1) };
+    const { email_id } = await page.ok('POST /api/emails', { body: body('T-REP', given) });
+    const draft = await page.ok('GET /api/emails/{email_id}/draft', { path: { email_id } });
+    expect(draft).toEqual({ ...DRAFT, ...given });
+    const scheduled_at = inHours(2);
+    const next = { request_id: request_id(), ...draft, subject: 'Other', scheduled_at };
+    await page.ok('POST /api/emails/{email_id}/replace', { path: { email_id }, body: next });
+    expect((await access.emails.content(email_id))?.subject).toBe('Other');
+    expect(await access.emails.read(email_id)).toMatchObject({ scheduled_at, segment: 'status:free' });
+    expect(await audited(email_id)).toEqual(['email.replace', 'email.send']);
+    const row = await access.emails.read(email_id);
+    await lockEmail(row as Email, 'claim', access);
+    const late = { ...next, request_id: request_id(), scheduled_at: inHours(3) };
+    expect((await page.call('POST /api/emails/{email_id}/replace', { path: { email_id }, body: late })).status).toBe(
+      409,
+    );
+  });
+
+  it('is tested by mails of which the audit names no address', async () => {
+    await audience('T-TEST');
+    const { ops: withSes, sent } = await withBulkSes();
+    const to = ['me@example.com', 'cat@example.com'];
+    const { results } = await withSes.ok('POST /api/emails/test', { body: body('T-TEST', { to }) });
+    expect(results).toMatchObject([{ accepted: true }, { accepted: false, reason: 'suppressed' }]);
+    expect(sent()).toEqual(['me@example.com']);
+    const records = JSON.stringify(withSes.records);
+    expect(records).toContain('email.test');
+    expect(records).not.toContain('@example.com');
+    await withSes.stop();
+  });
+
+  it.each<[RouteKey, object]>([
+    ['POST /api/emails/dry-run', {}],
+    ['POST /api/emails/test', { to: ['me@example.com'] }],
+    ['POST /api/emails', {}],
+  ])('lets a viewer do nothing: %s', async (route, more) => {
+    expect((await viewer.call(route, { body: body('T-NONE', more) })).status).toBe(403);
+  });
+});
+
+/** The same console with an SES that takes every mail. */
+async function withBulkSes() {
+  const server = await startLoopback();
+  const requests: string[] = [];
+  server.answer = (response, { body }) => {
+    requests.push(...[...body.toString().matchAll(/"ToAddresses":\["([^"]+)"/g)].map(([, to = '']) => to));
+    const BulkEmailEntryResults = [{ Status: 'SUCCESS', MessageId: 'm' }];
+    const answer = { VerifiedForSendingStatus: true, SendingEnabled: true, BulkEmailEntryResults };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  };
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const clients = { ...ops.deployment.clients, ses: { endpoint: server.url, region: 'us-east-1', credentials } };
+  const console = await startTestConsole({ ...ops, deployment: { ...ops.deployment, clients } });
+  const stop = async () => {
+    await console.stop();
+    await server.close();
+  };
+  return { ops: { ...console, stop }, sent: () => requests };
+}

@@ -115,6 +115,10 @@ describe('what the routes take', () => {
       'GET /api/notifications to',
       'POST /api/operations filter from',
       'POST /api/operations filter to',
+      'POST /api/emails/dry-run scheduled_at',
+      'POST /api/emails/test scheduled_at',
+      'POST /api/emails scheduled_at',
+      'POST /api/emails/{email_id}/replace scheduled_at',
       'GET /api/audit from',
       'GET /api/audit to',
     ]);

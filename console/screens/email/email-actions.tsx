@@ -1,7 +1,7 @@
 import { useContext, useState } from 'preact/hooks';
 import type { EmailAction } from '../../../src/operator-service/contract/choices.ts';
-import type { EmailDetail, ResolveAnswer } from '../../../src/operator-service/contract/newsletters.ts';
-import { write } from '../../data/api.ts';
+import type { EmailDetail, EmailDraft, ResolveAnswer } from '../../../src/operator-service/contract/newsletters.ts';
+import { problemOf, read, write } from '../../data/api.ts';
 import { useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
@@ -9,6 +9,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
+import { Draft } from './draft.tsx';
 
 type Decision = EmailAction | 'resend' | 'leave';
 
@@ -59,14 +60,34 @@ interface EmailActionsProps {
   readonly onDone: () => void;
 }
 
-export function EmailActions({ email_id, detail: { actions, email }, onDone }: EmailActionsProps) {
+export function EmailActions({ email_id, detail: { actions, email, tenant_id }, onDone }: EmailActionsProps) {
   const { role } = useContext(SessionContext);
   const [asked, setAsked] = useState<Decision>();
+  const [written, setWritten] = useState<EmailDraft>();
+  const edit = async () => {
+    try {
+      setWritten(await read('GET /api/emails/{email_id}/draft', { email_id }, {}));
+    } catch (error) {
+      showToast('failed', problemOf(error).detail);
+    }
+  };
   const open = email.counts.uncertain - email.uncertain_left;
   const offered: readonly Decision[] = [...actions, ...(open > 0 ? (['resend', 'leave'] as const) : [])];
   if (role === 'viewer') return null;
   return (
     <>
+      {email.status === 'pending' && <Button name="Edit" onClick={edit} />}
+      {written !== undefined && (
+        <Draft
+          tenant={tenant_id}
+          newsletters={[written.newsletter_id]}
+          replaces={{ email_id, draft: written }}
+          onClose={() => {
+            setWritten(undefined);
+            onDone();
+          }}
+        />
+      )}
       {offered.map((decision) => (
         <Button
           key={decision}

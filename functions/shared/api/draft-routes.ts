@@ -2,11 +2,7 @@ import { type EmailRequest, type PublicationDeps, toPublication } from '../../..
 import { draftTestSchema, emailSchema, replaceSchema, testSchema } from '../../../src/adapters/api/email-schemas.ts';
 import { emailIdOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
-import {
-  type KeptDryRun,
-  type RequestDryRunDeps,
-  requestDryRun,
-} from '../../../src/core/newsletter/lifecycle/dry-run.ts';
+import { type RequestDryRunDeps, requestDryRun, shownDryRun } from '../../../src/core/newsletter/lifecycle/dry-run.ts';
 import {
   newEmail,
   type PublishDeps,
@@ -159,9 +155,4 @@ export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
       },
     }),
   ];
-}
-
-function shownDryRun({ email_id, progress, result }: KeptDryRun) {
-  const state = result === undefined ? ({ status: 'running', members: progress.members } as const) : { status: 'done' };
-  return { dry_run: true, email_id, ...state, ...result };
 }

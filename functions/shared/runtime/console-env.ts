@@ -37,6 +37,8 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, {
   NEWSLETTER_SEND_QUEUE: v.optional(queueUrl),
   RETRY_POLICY: retryPolicyFromJson,
   UNCERTAIN_MINUTES: v.optional(minutes),
+  /** Test mails are sent with it. */
+  NEWSLETTER_CONFIGURATION_SET: optionalName,
   /** Its messages make a function work on a bulk operation. */
   OPERATIONS_QUEUE: queueUrl,
   STACK_NAME: name,

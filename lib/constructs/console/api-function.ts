@@ -12,10 +12,11 @@ import {
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
-import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
+import { allow, countRequests, openRecipients, readSecrets, useBudgets, useTableKey } from '../function/permissions.ts';
 import { metricNamespace, ServiceFunction } from '../function/service-function.ts';
 import { API_TIMEOUT, type NewsletterStorage } from '../intake/intake-api-props.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
+import { allowBulk, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
 import type { ConsoleProps } from './console-props.ts';
 import { useAudit, useOperations } from './operation-rights.ts';
 
@@ -27,7 +28,7 @@ export function consoleApiFunction(
   roleClaim: string,
 ): ServiceFunction {
   const { config, settings, tables, encryption, channels } = props;
-  const newsletters = props.newsletters && withNewsletters(props.newsletters, props);
+  const newsletters = props.newsletters && withNewsletters(scope, props.newsletters, props);
   const withKeys = config.api !== false;
   const api = new ServiceFunction(scope, 'ApiFunction', {
     config,
@@ -80,6 +81,7 @@ export function consoleApiFunction(
     ],
   });
   acknowledgeWildcard(api.executionRole, '*', 'IAM knows no narrower resource for cloudwatch:GetMetricData.');
+  for (const { resource, reason } of newsletters?.bulk ?? []) acknowledgeWildcard(api.executionRole, resource, reason);
   return api;
 }
 
@@ -93,14 +95,18 @@ type NewsletterConsoleEnv = Pick<
   | 'NEWSLETTER_PREPARE_QUEUE'
   | 'NEWSLETTER_SEND_QUEUE'
   | 'UNCERTAIN_MINUTES'
+  | 'NEWSLETTER_CONFIGURATION_SET'
 >;
 
 /** What the console's function needs beside, where the stage has newsletters. */
 function withNewsletters(
+  scope: Construct,
   { newsletterTables, newsletterQueues }: NewsletterStorage,
   { config, encryption, tables }: ConsoleProps,
 ) {
   const { newsletters, members, emails, batches, recipients } = newsletterTables;
+  const bulk = allowBulk(scope, config);
+  const identities = Stack.of(scope).formatArn({ service: 'ses', resource: 'identity', resourceName: '*' });
   const { prepare, send } = newsletterQueues;
   const environment = {
     NEWSLETTERS_TABLE: newsletters.tableName,
@@ -111,14 +117,22 @@ function withNewsletters(
     NEWSLETTER_PREPARE_QUEUE: prepare.queueUrl,
     NEWSLETTER_SEND_QUEUE: send.queueUrl,
     UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
+    NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
   } satisfies NewsletterConsoleEnv;
   const permissions = [
-    allow(['dynamodb:Scan', 'dynamodb:Query'], [newsletters.tableArn]),
-    allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+    allow(['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'], [newsletters.tableArn]),
+    allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+    // Who would get a draft, and whether an address of a test is suppressed.
+    allow(['dynamodb:Query', 'dynamodb:BatchGetItem'], [members.tableArn]),
+    // Test mails are counted, and take from the rate.
+    countRequests(tables.pipelineState),
+    useBudgets(tables.pipelineState),
+    allow(['ses:GetEmailIdentity'], [identities]),
+    ...bulk.map(({ statement }) => statement),
     allow(['dynamodb:Query'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
     allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
     ...openRecipients(encryption, tables, SEALED.members),
     allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]),
   ];
-  return { environment, permissions };
+  return { environment, permissions, bulk };
 }

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
+import { FORMATS } from '../../core/newsletter/model/email.ts';
 import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { EMAIL_ACTIONS } from './choices.ts';
 import { emailState, type resolvedEmail } from './emails.ts';
-import { cursor, id, limit, nextPage, type Out, requestId, shellLine, time } from './fields.ts';
+import { count, cursor, id, limit, moment, nextPage, type Out, requestId, shellLine, time } from './fields.ts';
 
 /** Of all tenants without one. */
 export const newslettersQuery = v.strictObject({ tenant: v.optional(id), cursor });
@@ -34,6 +35,23 @@ export const emailDetail = v.strictObject({
   commands: v.array(shellLine),
 });
 export type EmailDetail = Out<typeof emailDetail>;
+
+/** An e-mail as somebody writes it, of a tenant, which the API's schema checks; and with who gets a test of it. */
+const draft = {
+  newsletter_id: id,
+  subject: v.string(),
+  body: v.string(),
+  format: v.picklist(FORMATS),
+  segment: v.optional(v.string()),
+  scheduled_at: v.optional(moment),
+  delivery_window_minutes: v.optional(count),
+};
+export const draftBody = v.strictObject({ request_id: requestId, tenant: id, ...draft });
+export const draftTestBody = v.strictObject({ ...draftBody.entries, to: v.array(v.string()) });
+/** The same of an e-mail that has not started. */
+export const replaceBody = v.strictObject({ request_id: requestId, ...draft });
+export const writtenEmail = v.strictObject(draft);
+export type EmailDraft = v.InferInput<typeof writtenEmail>;
 
 /** Without addresses and names. */
 export const recipientsQuery = v.strictObject({ state: v.optional(v.picklist(SHOWN_STATES)), limit, cursor });

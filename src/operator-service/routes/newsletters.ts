@@ -2,20 +2,25 @@ import { type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
 import { toItem } from '../../adapters/dynamodb/table/item.ts';
+import { shownDryRun } from '../../core/newsletter/lifecycle/dry-run.ts';
 import type { Newsletter } from '../../core/newsletter/model/email.ts';
 import { shownResolved } from '../../core/newsletter/views/email-view.ts';
 import { listRecipients } from '../../core/newsletter/views/list-recipients.ts';
 import { EMAIL_ACTIONS } from '../contract/choices.ts';
-import { acceptedEmail, emailList, resolvedEmail } from '../contract/emails.ts';
+import { acceptedEmail, dryRunAnswer, emailList, resolvedEmail, testResults } from '../contract/emails.ts';
 import { decisionBody } from '../contract/fields.ts';
 import {
+  draftBody,
+  draftTestBody,
   emailDetail,
   emailsQuery,
   newsletterList,
   newslettersQuery,
   recipientPage,
   recipientsQuery,
+  replaceBody,
   resolveBody,
+  writtenEmail,
 } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, placeOf, recipientCursor, recipientPlace, toCursor } from '../cursor.ts';
 import { decideEmail, listEmails, emailDetail as readDetail, requireEmail, resolveUncertain } from '../emails.ts';
@@ -31,6 +36,11 @@ const ACTS = {
   resume: 'Goes on with an e-mail',
   cancel: 'Cancels an e-mail before it is sent',
 } as const;
+
+/** SES, the renderer and the parser of segments are loaded with the first draft. */
+const drafts = () => import('../drafts.ts');
+/** The longest post as JSON. */
+const max_bytes = 1024 * 1024;
 
 /** Newsletters, and their emails with live counts, recipients by state, and what operators decide about them. */
 export const NEWSLETTER_ROUTES = [
@@ -86,6 +96,82 @@ export const NEWSLETTER_ROUTES = [
       },
     }),
   ),
+  decision('POST /api/emails/dry-run', draftBody, {
+    operation_id: 'dryRunEmail',
+    summary: 'Says who would get an e-mail, in which rendering, and who would not and why; keeps and sends nothing',
+    max_bytes,
+    answer: dryRunAnswer,
+    command: ['emails send FILE --tenant TENANT --newsletter ID --dry-run'],
+    async handle({ input: { request_id, tenant, ...request } }, deps) {
+      const { draftAccess, draftOfPage, dryRunOf } = await drafts();
+      return shownDryRun(await dryRunOf(draftOfPage(tenant, request_id, request), draftAccess(deps)));
+    },
+  }),
+  show('GET /api/emails/{email_id}/dry-run', {
+    operation_id: 'getDryRun',
+    summary: 'The dry run of many members: its result, or how far it has come',
+    answer: dryRunAnswer,
+    command: ['emails list --tenant TENANT'],
+    async handle({ path }, deps) {
+      const { draftAccess, keptDryRun } = await drafts();
+      return shownDryRun(await keptDryRun(path.email_id, draftAccess(deps)));
+    },
+  }),
+  decision('POST /api/emails/test', draftTestBody, {
+    operation_id: 'testEmail',
+    summary: 'Sends what is not published to up to 10 addresses with sample values',
+    max_bytes,
+    answer: testResults,
+    command: ['emails test FILE --tenant TENANT --newsletter ID --to ADDRESS'],
+    async handle({ input: { request_id, tenant, to, ...request }, decide }, deps) {
+      const { draftAccess, draftEmail, draftOfPage, sendTest } = await drafts();
+      const access = draftAccess(deps);
+      const draft = await draftEmail(draftOfPage(tenant, request_id, request), access);
+      return { results: await sendTest({ ...draft, to }, access, decide) };
+    },
+  }),
+  decision('POST /api/emails', draftBody, {
+    operation_id: 'publishEmail',
+    summary: 'Sends an e-mail to members, at once or at its time',
+    max_bytes,
+    answer: acceptedEmail,
+    command: ['emails send FILE --tenant TENANT --newsletter ID'],
+    async handle({ input: { request_id, tenant, ...request }, decide }, deps) {
+      const { draftAccess, draftOfPage, publicationOf, publish } = await drafts();
+      const access = draftAccess(deps);
+      const found = await publicationOf(draftOfPage(tenant, request_id, request), access);
+      const { email_id, status } = await publish(found, access, decide);
+      return { email_id, status };
+    },
+  }),
+  show('GET /api/emails/{email_id}/draft', {
+    operation_id: 'getDraft',
+    summary: 'An e-mail as it was written',
+    answer: writtenEmail,
+    command: ['emails status', 'email_id'],
+    async handle({ path }, deps) {
+      const { draftAccess, storedEmail } = await drafts();
+      const { email, content } = await storedEmail(path.email_id, draftAccess(deps));
+      const { newsletter, ...post } = content;
+      const { segment, scheduled_at, delivery_window_minutes } = email;
+      const { newsletter_id } = newsletter;
+      return { newsletter_id, ...post, segment, scheduled_at, delivery_window_minutes };
+    },
+  }),
+  decision('POST /api/emails/{email_id}/replace', replaceBody, {
+    operation_id: 'replaceEmail',
+    summary: 'Replaces an e-mail that has not started',
+    max_bytes,
+    answer: acceptedEmail,
+    command: ['emails replace', 'email_id'],
+    async handle({ path, input: { request_id: _, ...request }, decide }, deps) {
+      const { draftAccess, replaceBy } = await drafts();
+      const access = draftAccess(deps);
+      const email = await requireEmail(path.email_id, access);
+      const { email_id, status } = await replaceBy(email, request, access, decide);
+      return { email_id, status };
+    },
+  }),
   decision('POST /api/emails/{email_id}/resolve', resolveBody, {
     operation_id: 'resolveEmail',
     summary: 'Decides about the uncertain recipients: to send again, or to leave them',

@@ -25,6 +25,7 @@ const ENV: ConsoleApiEnv = {
   NEWSLETTER_PREPARE_QUEUE: queue,
   NEWSLETTER_SEND_QUEUE: queue,
   UNCERTAIN_MINUTES: '15',
+  NEWSLETTER_CONFIGURATION_SET: 'newsletters',
   RETRY_POLICY: JSON.stringify({
     base_interval_seconds: 300,
     max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },

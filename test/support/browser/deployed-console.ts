@@ -95,6 +95,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     NEWSLETTER_PREPARE_QUEUE: newsletter_queues.prepare,
     NEWSLETTER_SEND_QUEUE: newsletter_queues.send,
     UNCERTAIN_MINUTES: '15',
+    NEWSLETTER_CONFIGURATION_SET: 'newsletters',
     RETRY_POLICY: JSON.stringify({
       base_interval_seconds: 300,
       max_retries: { urgent: 1, important: 1, normal: 1, info: 1 },

@@ -183,3 +183,11 @@ export async function continueDryRun(
   if (!('result' in part)) await deps.queues.prepare({ version: 1, kind: 'dry-run', email_id });
   return next;
 }
+
+/** What the API and the console show of it. */
+export function shownDryRun({ email_id, progress, result }: KeptDryRun) {
+  const shown = { dry_run: true, email_id } as const;
+  return result === undefined
+    ? { ...shown, status: 'running' as const, members: progress.members }
+    : { ...shown, status: 'done' as const, ...result };
+}

@@ -1,0 +1,259 @@
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { FORMATS } from '../../../src/core/newsletter/model/email.ts';
+import { quoted } from '../../../src/operator-service/contract/choices.ts';
+import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
+import type { EmailDraft } from '../../../src/operator-service/contract/newsletters.ts';
+import { type Answer, problemOf, write } from '../../data/api.ts';
+import { newRequestId, nextRequestId } from '../../data/decision.ts';
+import { opsCommand, SessionContext } from '../../data/session.ts';
+import { useRead } from '../../data/use-read.ts';
+import { navigate } from '../../navigation/router.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Shell } from '../../parts/shell-command.tsx';
+import { Problem } from '../../parts/states.tsx';
+import { count } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { plural } from '../../parts/words.ts';
+import { reasonWord } from './phase-words.ts';
+
+type DryRun = Answer<'POST /api/emails/dry-run'>;
+type TestResult = Answer<'POST /api/emails/test'>['results'][number];
+
+interface DraftProps {
+  readonly tenant: string;
+  /** Ids of the newsletters that it may be of. */
+  readonly newsletters: readonly string[];
+  /** The e-mail that it replaces, as that was written. */
+  readonly replaces?: { readonly email_id: string; readonly draft: EmailDraft };
+  readonly onClose: () => void;
+}
+
+/** What the form says, as the API takes it. */
+function draftIn(form: FormData): EmailDraft {
+  const text = (name: string) => String(form.get(name) ?? '').trim();
+  const [segment, at, minutes] = [text('segment'), text('scheduled_at'), Number(text('window'))];
+  return {
+    newsletter_id: text('newsletter'),
+    subject: text('subject'),
+    body: text('body'),
+    format: FORMATS.find((format) => format === text('format')) ?? 'markdown',
+    ...(segment !== '' && { segment }),
+    ...(at !== '' && { scheduled_at: new Date(at).toISOString() }),
+    ...(minutes > 0 && { delivery_window_minutes: minutes }),
+  };
+}
+
+/** As an input of the browser takes it: in the time zone of whoever looks. */
+function localInput(at: string | undefined): string | undefined {
+  if (at === undefined) return undefined;
+  const time = new Date(at);
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** Writes an e-mail. It is sent, or takes the place of another, only as it was when somebody looked at who gets it. */
+export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
+  const session = useContext(SessionContext);
+  const form = useRef<HTMLFormElement>(null);
+  const request_id = useRef(newRequestId());
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<ProblemBody>();
+  const [run, setRun] = useState<DryRun>();
+  const [tests, setTests] = useState<readonly (TestResult & { readonly to: string })[]>();
+  const isRunning = run?.status === 'running';
+  const kept = useRead(
+    'GET /api/emails/{email_id}/dry-run',
+    { email_id: run?.email_id ?? '' },
+    {},
+    { every: Math.min(1_000, session.poll_ms), when: isRunning },
+  );
+  useEffect(() => {
+    if (isRunning && kept.data !== undefined) setRun(kept.data);
+  }, [isRunning, kept.data]);
+
+  const attempt = async (act: (draft: EmailDraft, to: readonly string[]) => Promise<void>) => {
+    if (form.current === null || !form.current.reportValidity()) return;
+    const given = new FormData(form.current);
+    const to = String(given.get('to') ?? '')
+      .split(/[\s,;]+/)
+      .filter((address) => address !== '');
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await act(draftIn(given), to);
+    } catch (error) {
+      const failed = problemOf(error);
+      request_id.current = nextRequestId(request_id.current, failed);
+      setProblem(failed);
+    }
+    setBusy(false);
+  };
+  const look = () =>
+    attempt(async (draft) =>
+      setRun(await write('POST /api/emails/dry-run', {}, { request_id: request_id.current, tenant, ...draft })),
+    );
+  const test = () =>
+    attempt(async (draft, to) => {
+      const body = { request_id: newRequestId(), tenant, ...draft, to: [...to] };
+      const { results } = await write('POST /api/emails/test', {}, body);
+      setTests(results.map((result) => ({ ...result, to: to[result.index] ?? '' })));
+    });
+  const send = () =>
+    attempt(async (draft) => {
+      const body = { request_id: request_id.current, ...draft };
+      const { email_id } =
+        replaces === undefined
+          ? await write('POST /api/emails', {}, { ...body, tenant })
+          : await write('POST /api/emails/{email_id}/replace', { email_id: replaces.email_id }, body);
+      showToast('done', replaces === undefined ? 'It is stored; its progress is below.' : 'It is replaced.');
+      onClose();
+      navigate(`/newsletters/emails/${encodeURIComponent(email_id)}`);
+    });
+
+  const {
+    newsletter_id = newsletters[0],
+    subject,
+    body,
+    format,
+    segment,
+    scheduled_at,
+    delivery_window_minutes,
+  } = replaces?.draft ?? {};
+  const ready = run?.status === 'done' && run.error === undefined;
+  const verb = replaces === undefined ? 'Send' : 'Replace';
+  return (
+    <Dialog
+      title={replaces === undefined ? 'New e-mail' : 'Edit the e-mail'}
+      stays
+      onClose={onClose}
+      actions={
+        <>
+          <Button name="Leave it" onClick={onClose} />
+          <Button
+            name={ready ? `${verb}: ${plural(run.recipients ?? 0, 'member')}` : verb}
+            kind={ready ? 'primary' : 'plain'}
+            disabled={busy || !ready}
+            onClick={send}
+          />
+          {/* The last one, where a second click in a hurry only looks again. */}
+          <button type="submit" form="draft" class={`button${ready ? '' : ' primary'}`} disabled={busy || isRunning}>
+            {isRunning ? `${count(run.members ?? 0)} members looked at…` : 'Who gets it?'}
+          </button>
+        </>
+      }
+    >
+      <form
+        id="draft"
+        class="form"
+        ref={form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void look();
+        }}
+        onInput={({ target }) => {
+          if (target instanceof HTMLInputElement && target.name === 'to') return;
+          // Another text is another e-mail: it is looked at anew, under an id of its own.
+          request_id.current = newRequestId();
+          setRun(undefined);
+        }}
+      >
+        <div class="form-row">
+          <Field label="Newsletter" name="newsletter" value={newsletter_id} options={newsletters} />
+          <Field label="Format" name="format" value={format ?? 'markdown'} options={FORMATS} />
+        </div>
+        <Field label="Subject" name="subject" value={subject} required />
+        <Field
+          label="Text"
+          name="body"
+          value={body}
+          lines={10}
+          required
+          hint="Merge fields such as {first_name, &quot;there&quot;} and {unsubscribe_url} are filled in."
+        />
+        <Field label="Segment" name="segment" value={segment} hint="Such as status:paid+label:vip; empty: everyone" />
+        <div class="form-row">
+          <Field
+            label="At"
+            name="scheduled_at"
+            type="datetime-local"
+            value={localInput(scheduled_at)}
+            hint="Empty: at once"
+          />
+          <Field
+            label="Spread over minutes"
+            name="window"
+            type="number"
+            value={delivery_window_minutes?.toString()}
+            min={1}
+            max={10_080}
+            step={1}
+            hint="Empty: as fast as it may"
+          />
+        </div>
+        <div class="form-row with-button">
+          <Field label="Test to" name="to" hint="Up to 10 addresses; sample values, nobody is counted" />
+          <Button name="Send a test" disabled={busy} onClick={test} />
+        </div>
+        {tests !== undefined && (
+          <ul class="reasons" role="status">
+            {tests.map(({ index, to, accepted, reason, message }) => (
+              <li key={index}>
+                <strong>{to}</strong> {accepted ? 'SES took it.' : (message ?? `Not sent: ${reason ?? 'unknown'}.`)}
+              </li>
+            ))}
+          </ul>
+        )}
+        {run?.status === 'done' && <Found run={run} />}
+        {problem !== undefined && <Problem problem={problem} />}
+        <Shell
+          label="In the shell"
+          command={opsCommand(
+            replaces === undefined
+              ? `emails send FILE.md --tenant ${quoted(tenant)} --newsletter ${quoted(newsletter_id ?? 'ID')}`
+              : `emails replace ${replaces.email_id} FILE.md`,
+            session,
+          )}
+        />
+      </form>
+    </Dialog>
+  );
+}
+
+/** Who would get it, in which rendering, and who would not and why. */
+function Found({ run }: { readonly run: DryRun }) {
+  const { recipients = 0, excluded = 0, excluded_by_reason = {}, renderings = [], missing_fields = {}, error } = run;
+  return (
+    <div class="preview" role="status">
+      <dl class="preview-figures is-two">
+        <div class="is-main">
+          <dt>Would get it</dt>
+          <dd>{count(recipients)}</dd>
+        </div>
+        <div>
+          <dt>Left out</dt>
+          <dd>{count(excluded)}</dd>
+        </div>
+      </dl>
+      <ul class="reasons">
+        {renderings.length > 1 &&
+          renderings.map(({ segments, recipients: number }) => (
+            <li key={segments.join()}>
+              <strong>{count(number)}</strong> with {segments.join(' and ') || 'no part of their own'}
+            </li>
+          ))}
+        {Object.entries(excluded_by_reason).map(([reason, number]) => (
+          <li key={reason}>
+            <strong>{count(number)}</strong> left out: <code>{reason}</code> {reasonWord('excluded', reason)}
+          </li>
+        ))}
+        {Object.entries(missing_fields).map(([field, number]) => (
+          <li key={field}>
+            <strong>{count(number)}</strong> have no <code>{`{${field}}`}</code>
+          </li>
+        ))}
+      </ul>
+      {error !== undefined && <p class="note tone-bad">{error}</p>}
+    </div>
+  );
+}
