@@ -1,6 +1,5 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import * as v from 'valibot';
 import { ExplainedError } from '../../core/model/explained-error.ts';
 
@@ -10,7 +9,7 @@ export const targetPorts = v.optional(
 );
 
 // Not imported: post.ts says why.
-const { isIP } = process.getBuiltinModule('node:net');
+const { BlockList, isIP } = process.getBuiltinModule('node:net');
 
 /**
  * Guards every URL that a tenant can choose against server-side request forgery. The connection itself resolves the
@@ -66,25 +65,34 @@ export function looksLikeUrl(text: string): boolean {
   return /^https?:\/\//i.test(text.trim());
 }
 
+/** What IANA has reserved (RFC 6890, RFC 5771), and Azure's metadata address, which looks public; those of the other clouds are in these. */
+const RESERVED = subnets(
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '168.63.129.16/32', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.0.0.0/24', '192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16'],
+  ...['192.175.48.0/24', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
+  ...['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'],
+);
+/** RFC 4291 §2.4: only this part of the IPv6 space is assigned. The rest includes `::a.b.c.d`. */
+const ASSIGNED_V6 = subnets('2000::/3');
+const MAPPED = subnets('::ffff:0:0/96');
+
 /**
  * Only globally routable unicast addresses are public. An IPv4 address mapped into IPv6 is checked as an IPv4 address.
  * All other forms that embed an address (NAT64, 6to4, Teredo, IPv4-compatible) are refused.
  */
 export function isPublicAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.process(address);
-  if (parsed.range() !== 'unicast' || METADATA.has(parsed.toString())) return false;
-  return parsed.kind() === 'ipv4' || GLOBAL_UNICAST_V6.some((range) => parsed.match(range));
+  const family = isIP(address);
+  if (family === 0 || address.includes('%')) return false;
+  if (family === 4) return !RESERVED.check(address);
+  return [ASSIGNED_V6, MAPPED].some((list) => list.check(address, 'ipv6')) && !RESERVED.check(address, 'ipv6');
 }
 
-/**
- * Azure's metadata and agent address, which looks public. Those of the other clouds (169.254.169.254, 100.100.100.200,
- * 192.0.0.192, fd00:ec2::254, fd20:ce::254) are in reserved ranges.
- */
-const METADATA: ReadonlySet<string> = new Set(['168.63.129.16']);
-
-/** RFC 4291 §2.4: only this part of the IPv6 space is assigned. The rest includes `::a.b.c.d`. */
-const GLOBAL_UNICAST_V6 = [ipaddr.parseCIDR('2000::/3')];
+function subnets(...all: readonly string[]): InstanceType<typeof BlockList> {
+  const list = new BlockList();
+  for (const [address = '', bits] of all.map((one) => one.split('/')))
+    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return list;
+}
 
 function checkTarget(text: string, ports: readonly number[], allowPrivateTargets: boolean): URL {
   const url = URL.parse(text.trim());

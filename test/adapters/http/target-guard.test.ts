@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import ipaddr from 'ipaddr.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTargetPoster } from '../../../src/adapters/http/post.ts';
 import { createTargetGuard, isPublicAddress, TargetRefusedError } from '../../../src/adapters/http/target-guard.ts';
@@ -111,12 +113,81 @@ describe('an address', () => {
     ['168.63.129.17', true],
     ['::808:808', false],
     ['4000::1', false],
+    ['2606:4700::1111%eth0', false],
     ['not an address', false],
     ['', false],
   ])('%s is public: %s', (address, expected) => {
     expect(isPublicAddress(address)).toBe(expected);
   });
+
+  it('is public where ipaddr.js finds it in no reserved range', () => {
+    const seen = { true: 0, false: 0 };
+    const v4 = fc.oneof(
+      fc.ipV4(),
+      fc.tuple(fc.constantFrom(...EDGES), fc.nat(255), fc.nat(255)).map((all) => all.join('.')),
+    );
+    const v6 = fc
+      .tuple(
+        fc.constantFrom('2001', '2002', '2606', '2620', '3fff', '3ffe', '1fff', '4000', 'fd00', 'fe80', '64'),
+        fc.nat(65_535),
+      )
+      .map(([first, next]) => `${first}:${next.toString(16)}:8000::1`);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          v4,
+          fc.ipV6(),
+          v6,
+          v4.map((address) => `::ffff:${address}`),
+        ),
+        (address) => {
+          // It takes an IPv4-compatible address (`::1.2.3.4`), which is not assigned, for a mapped one.
+          fc.pre(!/^::\d+\./.test(address));
+          const parsed = ipaddr.process(address);
+          const assigned = parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(ipaddr.IPv6.parseCIDR('2000::/3'));
+          const expected = assigned && parsed.range() === 'unicast' && parsed.toString() !== '168.63.129.16';
+          expect(isPublicAddress(address), address).toBe(expected);
+          seen[`${expected}`] += 1;
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+    expect(Math.min(seen.true, seen.false)).toBeGreaterThan(500);
+  });
 });
+
+/** The first halves of addresses in which something is reserved, and their neighbours. */
+const EDGES = [
+  ...[
+    '0.1',
+    '9.255',
+    '10.0',
+    '100.63',
+    '100.64',
+    '100.127',
+    '100.128',
+    '127.0',
+    '168.63',
+    '169.254',
+    '172.15',
+    '172.16',
+  ],
+  ...[
+    '172.31',
+    '172.32',
+    '192.0',
+    '192.31',
+    '192.52',
+    '192.88',
+    '192.168',
+    '192.175',
+    '198.17',
+    '198.18',
+    '198.19',
+    '198.20',
+  ],
+  ...['198.51', '203.0', '223.255', '224.0', '239.255', '240.0', '255.255'],
+];
 
 describe('a host name', () => {
   let server: Loopback;
