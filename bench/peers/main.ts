@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,6 +11,7 @@ import { bodyOf } from '../setup/rows.ts';
 import { startWorld } from '../setup/world.ts';
 import { ourCandidate, webhookSecret } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
+import { sharesOf } from './profile.ts';
 import { startPeersReceiver } from './receiver.ts';
 import {
   type Candidate,
@@ -28,7 +29,7 @@ const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--js
 
 Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this project, in turn: see docs/benchmarks.md.
 
-  --count N   webhooks per round, 2000
+  --count N   webhooks per round, 8000
   --rounds N  rounds of each, 3; the table has the medians
   --kills N   times that the worker is killed in the last round, 10
   --json      prints one object on stdout in place of the table
@@ -57,7 +58,7 @@ function optionsOf() {
   const text = (value: string) => ({ type: 'string', default: value }) as const;
   try {
     const { values } = parseArgs({
-      options: { count: text('2000'), rounds: text('3'), kills: text('10'), json: { type: 'boolean', default: false } },
+      options: { count: text('8000'), rounds: text('3'), kills: text('10'), json: { type: 'boolean', default: false } },
     });
     const [count = 0, rounds = 0, kills = 0] = [values.count, values.rounds, values.kills].map(Number);
     const valid = count > 0 && rounds > 0 && [count, rounds, kills].every((n) => Number.isInteger(n) && n >= 0);
@@ -113,8 +114,12 @@ async function run(
     step(`${kills} deaths: ${candidate.name}: ${JSON.stringify(one)}`);
     deaths.push(one);
   }
+  const [ours] = candidates;
+  step('our worker once more, with a profile');
+  if (ours !== undefined) await measure({ ...ours, start: () => ours.start(home) }, receiver, count);
+  const shares = sharesOf(JSON.parse(readFileSync(join(home, 'worker.cpuprofile'), 'utf8')));
   const results = candidates.map(({ name }, i) => ({ name, rounds: measured[i] ?? [], deaths: deaths[i] }));
-  const report = { count, results };
+  const report = { count, results, shares };
   process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : renderPeers(report));
 }
 

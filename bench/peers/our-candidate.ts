@@ -14,7 +14,7 @@ import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
 import { LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
-import { type MeasuredFunction, tableNames } from '../setup/function.ts';
+import { bundle, type MeasuredFunction, tableNames } from '../setup/function.ts';
 import { eventsFor, type Queue, standardLane } from '../setup/lanes.ts';
 import { dueAgain, putAll, seedDue } from '../setup/rows.ts';
 import type { World } from '../setup/world.ts';
@@ -64,8 +64,15 @@ export async function ourCandidate(
       await putAll(world, tableNames(world).notification_log, dueAgain(items, pass++));
       await sendAll(world, QueueUrl, eventsFor(items as Item[], lane.arn, CONCURRENCY));
     },
-    async start() {
-      const fn = await world.start('send-webhook', { environment: ENVIRONMENT });
+    async start(profiles) {
+      const fn = await world.start('send-webhook', {
+        environment: ENVIRONMENT,
+        // The names of the sources, by which the profile is divided, stand in a text that is not minified.
+        ...(profiles !== undefined && {
+          bundle: await bundle('functions/send-webhook/handler.ts', profiles, { minify: false }),
+          nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-name=worker.cpuprofile'],
+        }),
+      });
       return runLane(world, lane, fn, sweep);
     },
     records: async () => (await countRecords(world)) - before,
