@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { readAccount, readLeftovers } from '../src/adapters/deployment/account-facts.ts';
+import { readAccount } from '../src/adapters/deployment/account-facts.ts';
+import { readLeftovers } from '../src/adapters/deployment/leftovers.ts';
 import { CHANNELS } from '../src/core/model/channels.ts';
 import { preflight } from '../src/operator-service/preflight.ts';
 import { runCommand, writingTo } from '../src/terminal/run-command.ts';
@@ -44,7 +45,7 @@ async function smoke(options: Options, terminal: Terminal): Promise<number> {
     }
   }
   await checkAccount(options.account);
-  await lookBefore(terminal);
+  await lookBefore(options.sender, terminal);
   const began = Date.now();
   let failed = 0;
   try {
@@ -125,10 +126,10 @@ async function runAll(steps: readonly Step[], terminal: Terminal): Promise<numbe
 }
 
 /** @throws Error with all that this account lacks */
-async function lookBefore(terminal: Terminal): Promise<void> {
+async function lookBefore(sender: string, terminal: Terminal): Promise<void> {
   const all = { channels: CHANNELS, api: true, newsletters: true, outcomes: true, monitoring: true, console: true };
   const wanted = { ...all, stage: STACK, retain: false };
-  const findings = preflight(await readAccount(STACK), wanted);
+  const findings = preflight(await readAccount(STACK, sender), wanted);
   for (const { state, says, remedy = '' } of findings) {
     if (state !== 'ok') terminal.print(`${state}: ${says} ${remedy}\n`);
   }

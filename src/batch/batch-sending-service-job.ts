@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { findDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { createDeploymentClients } from '../adapters/deployment/deployment-clients.ts';
-import { findDeployment } from '../adapters/deployment/find-deployment.ts';
 import { requestStart, type StartRequest } from '../core/newsletter/lifecycle/operate.ts';
 import { emailAccess, requireEmail, showEmail } from '../operator-service/emails.ts';
 import { describeError } from '../terminal/errors.ts';

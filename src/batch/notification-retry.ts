@@ -1,5 +1,5 @@
+import { findDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
-import { findDeployment } from '../adapters/deployment/find-deployment.ts';
 import { CHANNELS, PRIORITIES } from '../core/model/channels.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { type Interruption, watchForInterruption } from '../terminal/interruption.ts';

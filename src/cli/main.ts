@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { findDeployment } from '../adapters/deployment/find-deployment.ts';
+import { findDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { watchForInterruption } from '../terminal/interruption.ts';
 import { processTerminal } from '../terminal/terminal.ts';
 import { runProgram } from './program.ts';

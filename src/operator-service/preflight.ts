@@ -115,6 +115,10 @@ function sesOf({ ses }: AccountFacts): Finding {
   if (ses === undefined) return warning('ses', "SES's account could not be read.", 'Allow ses:GetAccount.');
   if (!ses.sending)
     return refused('ses', 'SES has paused sending.', 'See the reason in the SES console, and answer it.');
+  if (!ses.knows_sender) {
+    const says = "SES has not verified the stage's sender or its domain in this region, and refuses every mail of it.";
+    return warning('ses', says, 'Verify the domain in the SES console under Configuration, Identities.');
+  }
   if (ses.production) return ok('ses', `SES takes ${ses.per_day} e-mails in 24 hours.`);
   return warning(
     'ses',

@@ -206,7 +206,7 @@ describe('ops preflight', () => {
   });
 
   it('prints for people what a new account lacks: a line each, and no marks of colours in it', async () => {
-    const ses = { production: false, sending: true, per_day: 200 };
+    const ses = { production: false, sending: true, per_day: 200, knows_sender: true };
     const account = async () => ({ region: 'us-east-1', bootstrap: 0, concurrency: 10, ses });
     const { code, out } = await preflightOf({}, { account }, found, []);
     const lines = out.split('\n').filter((line) => /refused|warning/.test(line));

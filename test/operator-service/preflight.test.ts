@@ -16,7 +16,7 @@ const GOOD: AccountFacts = {
   region: 'ap-northeast-1',
   bootstrap: 28,
   concurrency: 1_000,
-  ses: { production: true, sending: true, per_day: 50_000 },
+  ses: { production: true, sending: true, per_day: 50_000, knows_sender: true },
 };
 const ALL: Wanted = {
   stage: 'dev',
@@ -72,10 +72,17 @@ describe('the preflight', () => {
     ],
     [
       'production access',
-      { ses: { production: false, sending: true, per_day: 200 } },
+      { ses: { production: false, sending: true, per_day: 200, knows_sender: true } },
       'ses',
       'sandbox',
       'production access',
+    ],
+    [
+      'a sender that SES knows',
+      { ses: { production: true, sending: true, per_day: 9, knows_sender: false } },
+      'ses',
+      "SES has not verified the stage's sender",
+      'Identities',
     ],
     [
       'more than ten functions at once',
@@ -86,7 +93,7 @@ describe('the preflight', () => {
     ],
     [
       'SES that sends',
-      { ses: { production: true, sending: false, per_day: 9 } },
+      { ses: { production: true, sending: false, per_day: 9, knows_sender: true } },
       'ses',
       'SES has paused',
       'SES console',

@@ -4,6 +4,7 @@ import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { HistoryUnavailableError, type MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { findLocalDeployment } from './local-deployment.ts';
 import { openSealer, operatorsKms } from './open-sealer.ts';
 import { retryPolicyFromJson } from './settings-json.ts';
 import { LACKS, newsletterQueues, ofStage, tablesOf } from './stage-parts.ts';
@@ -49,10 +50,19 @@ export const STACK_VARIABLE = 'NOTIFICATION_RETRY_STACK';
 export const DEFAULT_STACK = 'notification-retry-dev';
 
 /**
+ * The deployment that a command works on: with `--local` the running local runtime of the current directory, otherwise
+ * the one in AWS that the environment names.
+ * @throws DeploymentNotFoundError
+ */
+export function findDeployment(local: boolean): Promise<Deployment> {
+  return local ? findLocalDeployment(process.cwd()) : findAwsDeployment(process.env);
+}
+
+/**
  * Finds the deployment in the AWS account and region of the environment by the outputs of its stack.
  * @throws DeploymentNotFoundError when the stack does not exist, cannot be read, or belongs to another application
  */
-export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
+async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
   const stack = env[STACK_VARIABLE] ?? DEFAULT_STACK;
   const found = await describeOutputs(stack);
   const parsed = v.safeParse(outputs, found);

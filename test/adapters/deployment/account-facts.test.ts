@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { readAccount, readLeftovers, readTies } from '../../../src/adapters/deployment/account-facts.ts';
+import { readAccount, readTies } from '../../../src/adapters/deployment/account-facts.ts';
+import { readLeftovers } from '../../../src/adapters/deployment/leftovers.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 
 /** What CloudFormation has: the resources of each stack, with their status. */
@@ -159,13 +160,38 @@ describe('the account', () => {
   it('says of the stack what can be read of it', async () => {
     const status = '<StackStatus>REVIEW_IN_PROGRESS</StackStatus>';
     has({ [OWN]: [] }, [], `${status}<EnableTerminationProtection>true</EnableTerminationProtection>`);
-    expect((await readAccount(OWN, access())).stack).toEqual({
+    expect((await readAccount(OWN, '', access())).stack).toEqual({
       name: OWN,
       status: 'REVIEW_IN_PROGRESS',
       is_protected: true,
       outputs: {},
     });
   });
+
+  it.each([
+    ['an address that is verified', { 'noreply@mail.example.com': true }, true],
+    ['an address of a verified domain', { 'example.com': true }, true],
+    ['a domain whose verification is pending', { 'mail.example.com': false }, false],
+    ['nothing of it', {}, false],
+  ])(
+    'says whether SES takes mails of the sender: it knows %s',
+    async (_, identities: Record<string, boolean>, knows_sender) => {
+      has({}, []);
+      const { answer } = aws;
+      aws.answer = (response, received) => {
+        const identity = /^\/v2\/email\/identities\/(.+)$/.exec(received.path)?.[1];
+        if (received.path === '/v2/email/account')
+          return replying(200, '{"ProductionAccessEnabled":true}')(response, received);
+        if (identity === undefined) return answer(response, received);
+        const VerifiedForSendingStatus = identities[decodeURIComponent(identity)];
+        return VerifiedForSendingStatus === undefined
+          ? replying(404, '{}', { 'x-amzn-errortype': 'NotFoundException' })(response, received)
+          : replying(200, JSON.stringify({ VerifiedForSendingStatus }))(response, received);
+      };
+      const { ses } = await readAccount(OWN, 'Us <noreply@mail.example.com>', access());
+      expect(ses).toEqual({ production: true, sending: true, per_day: 0, knows_sender });
+    },
+  );
 
   it('says which rules listen to the bus of outcomes, and who gets alarms', async () => {
     const subscriptions = '<Subscriptions><member><Protocol>https</Protocol></member></Subscriptions>';
@@ -187,11 +213,11 @@ describe('the account', () => {
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null');
     vi.stubEnv('AWS_REGION', undefined);
     vi.stubEnv('AWS_DEFAULT_REGION', 'eu-west-1');
-    expect(await readAccount(OWN, elsewhere)).toEqual({});
+    expect(await readAccount(OWN, '', elsewhere)).toEqual({});
     expect(aws.received).toEqual([]);
     vi.stubEnv('AWS_REGION', 'eu-west-2');
     has({ [OWN]: [] }, []);
-    expect(await readAccount(OWN, elsewhere)).toMatchObject({ region: 'eu-west-2', stack: { name: OWN } });
+    expect(await readAccount(OWN, '', elsewhere)).toMatchObject({ region: 'eu-west-2', stack: { name: OWN } });
     const signed = aws.received.map(({ headers }) => String(headers.authorization));
     expect(signed.length).toBeGreaterThan(3);
     expect(signed.filter((one) => !one.includes('/eu-west-2/'))).toEqual([]);
@@ -206,6 +232,6 @@ describe('the account', () => {
     vi.stubEnv('AWS_CONFIG_FILE', join(folder, 'config'));
     vi.stubEnv('AWS_PROFILE', 'eu');
     has({ [OWN]: [] }, []);
-    expect(await readAccount(OWN, elsewhere)).toMatchObject({ region: 'eu-north-1' });
+    expect(await readAccount(OWN, '', elsewhere)).toMatchObject({ region: 'eu-north-1' });
   });
 });

@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { retryPolicyJson } from '../../../lib/config/settings-json.ts';
+import { parseStageConfig } from '../../../lib/config/stage-config.ts';
+import { findDeployment } from '../../../src/adapters/deployment/aws-deployment.ts';
 import { callerIdentity } from '../../../src/adapters/deployment/caller-identity.ts';
 import { type HttpServer, serve } from '../../../src/http/loopback-server.ts';
 
@@ -11,7 +14,10 @@ const client = {
 } as unknown as Parameters<typeof callerIdentity>[1];
 
 let server: HttpServer | undefined;
-afterEach(() => server?.close());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  return server?.close();
+});
 
 /** An STS that answers so; what it is asked. */
 async function sts(status: number, text: string) {
@@ -38,6 +44,39 @@ describe('whose credentials these are', () => {
         body: 'Action=GetCallerIdentity&Version=2011-06-15',
       },
     ]);
+  });
+
+  it('is who acts on a stage in AWS, whatever the user of the shell is called', async () => {
+    const tables = [
+      'NotificationLog',
+      'NotificationContent',
+      'NotificationRetryLog',
+      'PipelineState',
+      'Audit',
+      'DataKeys',
+    ];
+    const outputs = {
+      ...Object.fromEntries(tables.map((name) => [`${name}Table`, name])),
+      ...{ LaneQueues: '{}', DeadLetterQueues: '{}', SweepIntervalSeconds: '3600', RecipientKey: 'arn:aws:kms:x' },
+      RetryPolicy: retryPolicyJson(parseStageConfig({ stage: 'dev', senderAddress: 'a@example.com' })),
+    };
+    const members = Object.entries(outputs).map(
+      ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
+    );
+    const { env } = await sts(
+      200,
+      `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>x</StackName><Outputs>${members.join('')}</Outputs></member></Stacks></DescribeStacksResult><Arn>${ARN}</Arn></DescribeStacksResponse>`,
+    );
+    const signedIn = {
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'AKID',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      USER: 'root',
+    };
+    for (const [name, value] of Object.entries({ ...env, ...signedIn, AWS_ENDPOINT_URL: env.AWS_ENDPOINT_URL_STS })) {
+      vi.stubEnv(name, value);
+    }
+    expect(await (await findDeployment(false)).operator?.()).toBe(ARN);
   });
 
   it.each([

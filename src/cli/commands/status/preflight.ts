@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { Command } from 'commander';
-import type { Outputs, readAccount, readLeftovers, readTies } from '../../../adapters/deployment/account-facts.ts';
+import type { Outputs, readAccount, readTies } from '../../../adapters/deployment/account-facts.ts';
 import { DEFAULT_STACK, STACK_VARIABLE } from '../../../adapters/deployment/aws-deployment.ts';
 import { createDeploymentClients } from '../../../adapters/deployment/deployment-clients.ts';
+import type { readLeftovers } from '../../../adapters/deployment/leftovers.ts';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
 import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
@@ -66,21 +67,21 @@ function onThisMachine(): PreflightPorts {
   const module = () => import('../../../adapters/deployment/account-facts.ts');
   return {
     account: async (...given) => (await module()).readAccount(...given),
-    leftovers: async (...given) => (await module()).readLeftovers(...given),
+    leftovers: async (...given) => (await import('../../../adapters/deployment/leftovers.ts')).readLeftovers(...given),
     ties: async (...given) => (await module()).readTies(...given),
     cdkJson: () => readFileSync('cdk.json', 'utf8'),
   };
 }
 
 async function findingsOf(stack: string, context: CliContext, ports: PreflightPorts): Promise<Finding[]> {
-  const facts = await ports.account(stack);
-  const wanted = partsIn(ports.cdkJson(), stack.replace(/^notification-retry-/, ''));
+  const { sender, ...wanted } = partsIn(ports.cdkJson(), stack.replace(/^notification-retry-/, ''));
+  const facts = await ports.account(stack, sender);
   const { stack: { outputs = {} } = {} } = facts;
   return preflight(facts, wanted, isReadable(facts.stack) ? await holdingsOf(context, outputs, ports) : undefined);
 }
 
 /** The parts that cdk.json gives the stage, as the app reads them. */
-function partsIn(cdkJson: string, stage: string): Wanted {
+function partsIn(cdkJson: string, stage: string): Wanted & { readonly sender: string } {
   const root = JSON.parse(cdkJson)?.context?.['notification-retry'];
   const config = root?.stages?.[stage];
   if (typeof config !== 'object' || config === null) {
@@ -90,6 +91,7 @@ function partsIn(cdkJson: string, stage: string): Wanted {
   const { channels = CHANNELS, api = {}, newsletters = true, retain = stage === 'prod', console = 'off' } = given;
   const { accountLimit } = (given['reservedConcurrency'] ?? {}) as { readonly accountLimit?: number };
   return {
+    sender: String(given['senderAddress'] ?? ''),
     outcomes: given['outcomes'] === true,
     monitoring: given['monitoring'] !== 'off',
     account_limit: accountLimit,
