@@ -119,6 +119,8 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   },
   verify: async () => {
     await ops.put(storedRow('verified', { tenant_id: 'T9' }));
+    const Item = toItem({ log_id: 'verified', tenant_id: 'T9' });
+    await ops.dynamodb.send(new PutItemCommand({ TableName: ops.tables.notification_content, Item }));
     await email({ tenant_id: 'T9', status: 'submitted' });
     return [
       ['verify', '--tenant', 'T9'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditDeps, AuditLog, AuditRecord, KnownRequest } from '../../../src/core/operator/audit/audit.ts';
-import { audited } from '../../../src/core/operator/audit/audited.ts';
+import { audited, recorded } from '../../../src/core/operator/audit/audited.ts';
 
 const ACTION = {
   ...{ who: 'mori', role: 'operator', what: 'key.create', on: ['T1'] },
@@ -53,6 +53,18 @@ function setUp(failing: Partial<Record<keyof AuditLog, (record: unknown) => bool
 const isResult = (record: unknown) => (record as AuditRecord).result !== undefined;
 
 describe('an audited action', () => {
+  it('is not done where it cannot be written first', async () => {
+    const { deps } = setUp({ write: () => true });
+    let done = 0;
+    const act = async () => {
+      done += 1;
+      return MADE;
+    };
+    await expect(audited(ACTION, deps, act)).rejects.toThrow('no write');
+    await expect(recorded(ACTION, deps, act)).rejects.toThrow('no write');
+    expect(done).toBe(0);
+  });
+
   it('that took effect is answered though its result cannot be written, and never called failed', async () => {
     const { deps, records, faults, requests } = setUp({ write: isResult });
     expect(await audited(ACTION, deps, async () => MADE)).toEqual({ answer: MADE.answer, repeated: false });

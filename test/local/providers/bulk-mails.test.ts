@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BulkMails, type BulkReceipt } from '../../../src/local/providers/ses/bulk-mails.ts';
+import { readBulkRequest, rendered } from '../../../src/local/providers/ses/bulk-request.ts';
 
 const receipt = (n: number, changes: Partial<BulkReceipt> = {}): BulkReceipt => ({
   message_id: `m-${n}`,
@@ -44,4 +45,28 @@ describe('the mails that the local SES accepted', () => {
     const mails = new BulkMails();
     expect([mails.attempt('a'), mails.attempt('a'), mails.attempt('b')]).toEqual([0, 1, 0]);
   });
+});
+
+it('the local SES takes default data only for an entry without data of its own, as SES does', () => {
+  const entry = (data?: object) => ({
+    Destination: { ToAddresses: ['r@example.com'] },
+    ...(data && {
+      ReplacementEmailContent: { ReplacementTemplate: { ReplacementTemplateData: JSON.stringify(data) } },
+    }),
+  });
+  const request = readBulkRequest(
+    Buffer.from(
+      JSON.stringify({
+        FromEmailAddress: 'news@example.com',
+        DefaultContent: {
+          Template: { TemplateContent: { Subject: '{{lb}}{{name}}' }, TemplateData: '{"lb":"{","name":"all"}' },
+        },
+        BulkEmailEntries: [entry(), entry({}), entry({ name: 'Mori' }), entry({ lb: '{', name: 'Mori' })],
+      }),
+    ),
+  );
+  if (typeof request === 'string') throw new Error(request);
+  const subjects = request.mails.map(({ values }) => rendered(request.template, values)?.subject);
+  // The third is a Rendering Failure, after it was accepted.
+  expect(subjects).toEqual(['{all', '{all', undefined, '{Mori']);
 });
