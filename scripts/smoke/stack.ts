@@ -1,4 +1,4 @@
-import { type App, CfnOutput } from 'aws-cdk-lib';
+import { type App, CfnOutput, RemovalPolicies } from 'aws-cdk-lib';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { SqsSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -49,6 +49,8 @@ export function smokeStack(app: App, senderAddress: string, account: string): No
   }
   new CfnOutput(stack, OUTCOME_QUEUE_OUTPUT, { value: told.queueUrl });
   new CfnOutput(stack, ALARM_QUEUE_OUTPUT, { value: alarms.queueUrl });
+  // CDK's log groups of the functions above outlive their stack by default.
+  RemovalPolicies.of(stack).destroy();
   new CfnOutput(stack, LINK_SECRET_OUTPUT, { value: encryption.unsubscribeSecret.secretArn });
   return stack;
 }

@@ -6,6 +6,7 @@ import type { SmokeAccount } from '../../../scripts/smoke/account.ts';
 import { ROW_CHECKS } from '../../../scripts/smoke/checks.ts';
 import { smokeStack } from '../../../scripts/smoke/stack.ts';
 import { writerPolicy } from '../../../scripts/smoke/writer.ts';
+import { cliContext } from '../../support/lib/synthesize.ts';
 
 /** Whether IAM lets a writer put these columns, by the words of the policy. */
 function byPolicy(columns: readonly string[]): boolean {
@@ -98,4 +99,12 @@ describe("the smoke test of the writers' rights", () => {
       await expect(put(() => Promise.reject(error('ThrottlingException')))).rejects.toThrow('no');
     });
   });
+});
+
+it('the stack of the smoke test leaves nothing: its destruction is judged by that', () => {
+  const context = { ...cliContext(), 'aws:cdk:bundling-stacks': [] };
+  const stack = smokeStack(new App({ context }), 'noreply@mail.your-domain.jp', '111122223333');
+  const resources = Object.entries<{ DeletionPolicy?: string }>(Template.fromStack(stack).toJSON()['Resources']);
+  const kept = resources.filter(([, { DeletionPolicy = 'Delete' }]) => DeletionPolicy !== 'Delete');
+  expect(kept.map(([id]) => id)).toEqual([]);
 });
