@@ -60,7 +60,7 @@ module.exports = {
       from: { path: '^src/processes/' },
       to: { pathNot: '^src/processes/', dependencyTypesNot: ['core'] },
     },
-    onlyTo('console-knows-its-routes', '^console/', '^(console|src/operator-service|src/core)/'),
+    onlyTo('console-knows-its-routes', '^console/', '^(console|src/operator-service|src/core)/|^src/http/paths\\.ts$'),
     {
       name: 'console-takes-types-of-routes',
       comment:

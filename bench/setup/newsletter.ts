@@ -5,7 +5,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { memberItem } from '../../src/adapters/dynamodb/newsletter/member-items.ts';
 import { createDataKeyStore } from '../../src/adapters/dynamodb/sealing/data-key-store.ts';
-import { putItems } from '../../src/adapters/dynamodb/table/batch.ts';
+import { putItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { createMemoryDataKeys } from '../../src/adapters/memory/memory-data-keys.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
-import { getItems, MAX_GETS, putItems } from '../../src/adapters/dynamodb/table/batch.ts';
+import { getItems, MAX_GETS, putItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import type { ForeignRow, MessageFormat } from '../../src/core/model/notification.ts';

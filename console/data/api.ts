@@ -1,4 +1,4 @@
-import { pathSegment } from '../../src/core/model/path-segment.ts';
+import { pathSegment } from '../../src/http/paths.ts';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import type { ConsoleRoutes, RouteKey } from '../../src/operator-service/routes.ts';
 import { accessToken, sessionEnded } from './sign-in/sign-in.ts';

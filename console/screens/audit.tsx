@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
+import type { AuditRecord } from '../../src/core/operator/audit.ts';
 import { quoted } from '../../src/operator-service/contract/choices.ts';
 import { useList } from '../data/use-list.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';

@@ -1,11 +1,18 @@
 import type { APIGatewayRequestAuthorizerEventV2, APIGatewaySimpleAuthorizerWithContextResult } from 'aws-lambda';
-import { DEFAULT_RATE_LIMIT, isLive, isValid, parseAuthorization } from '../../src/adapters/api-keys/api-key.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../../src/adapters/api-keys/api-key-store.ts';
+import {
+  type ApiKeyStore,
+  createApiKeyStore,
+  DEFAULT_RATE_LIMIT,
+  isLive,
+  isValid,
+  parseAuthorization,
+} from '../../src/adapters/api-keys/api-key.ts';
 import { parseTokenHeader, readPageToken, scopesFor } from '../../src/adapters/api-keys/page-token.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { type Caller, type CallerContext, toContext } from '../shared/api/caller.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { apiAuthorizerEnv, parseEnv } from '../shared/runtime/env.ts';
+import { apiAuthorizerEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { tokenSecret } from '../shared/runtime/token-secret.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { createRequestCounts, createTestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createDryRunStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
-import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
@@ -21,7 +21,7 @@ import {
   sesOnFirstEmail,
 } from '../shared/newsletter/on-first-email.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createPacer } from '../shared/runtime/pacer.ts';

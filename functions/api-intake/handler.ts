@@ -5,7 +5,8 @@ import { shardsForWriting } from '../../src/core/model/index-shards.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
-import { apiIntakeEnv, parseEnv } from '../shared/runtime/env.ts';
+import { apiIntakeEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

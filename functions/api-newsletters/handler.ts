@@ -7,7 +7,7 @@ import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type MemberRouteDeps, memberRoutes } from '../shared/api/member-routes.ts';
 import { type NewsletterRouteDeps, newsletterRoutes } from '../shared/api/newsletter-routes.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { apiNewslettersEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';

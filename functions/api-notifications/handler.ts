@@ -9,7 +9,8 @@ import {
   type Offered,
   openApi,
 } from '../shared/api/notification-routes.ts';
-import { apiNotificationsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { apiNotificationsEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 /** Shows the state of notifications and retries them. */

@@ -2,7 +2,8 @@ import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type TokenRouteDeps, tokenRoutes } from '../shared/api/token-routes.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { apiTokensEnv, parseEnv } from '../shared/runtime/env.ts';
+import { apiTokensEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { tokenSecret } from '../shared/runtime/token-secret.ts';
 

@@ -6,13 +6,12 @@ import { LACKS, ofStage, tablesOf } from '../../src/adapters/deployment/stage-pa
 import { HistoryUnavailableError } from '../../src/core/operator/views/outcome-series.ts';
 import { requestOf, resultOf } from '../../src/http/api-gateway.ts';
 import type { HttpAnswer, HttpRequest } from '../../src/http/kernel.ts';
-import { createConsole } from '../../src/operator-service/console.ts';
-import { refuse } from '../../src/operator-service/refusals.ts';
+import { createConsole, refuse } from '../../src/operator-service/console.ts';
 import type { Caller } from '../../src/operator-service/route.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleApiEnv } from '../shared/runtime/console-env.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 import { callerOf, type RoleRules } from './role-of.ts';
@@ -109,9 +108,9 @@ function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'>
       if (env.POWERTOOLS_METRICS_DISABLED) {
         throw new HistoryUnavailableError(LACKS.monitoring, 'Deploy the stage with monitoring.');
       }
-      return (await import('../shared/runtime/clients/cloudwatch.ts')).openMetricHistory(
-        env.POWERTOOLS_METRICS_NAMESPACE,
-      );
+      // Its client is loaded only when somebody opens the overview.
+      const { openMetricHistory } = await import('../../src/adapters/metric-history/cloudwatch-history.ts');
+      return openMetricHistory(env.POWERTOOLS_METRICS_NAMESPACE);
     },
     clients: { dynamodb: {}, sqs: {} },
   };

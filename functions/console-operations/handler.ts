@@ -13,7 +13,7 @@ import { type RunDeps, runOperation } from '../../src/core/operator/operations/r
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleOperationsEnv } from '../shared/runtime/console-env.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 const message = v.pipe(v.string(), v.parseJson(), v.object({ operation_id: v.pipe(v.string(), v.minLength(1)) }));

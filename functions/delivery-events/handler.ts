@@ -12,7 +12,8 @@ import {
 } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
-import { deliveryEventsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { deliveryEventsEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {

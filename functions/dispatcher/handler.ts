@@ -19,7 +19,8 @@ import { isWalked, type ShortLanes, type SweepDeps, sweep } from '../../src/core
 import { isBetweenSweeps, type SweepLog, type SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
-import { dispatcherEnv, parseEnv } from '../shared/runtime/env.ts';
+import { dispatcherEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface DispatcherDeps

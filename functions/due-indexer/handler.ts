@@ -6,7 +6,8 @@ import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/inde
 import { type IndexShards, shardsForWriting } from '../../src/core/model/index-shards.ts';
 import { traceIdOf } from '../../src/core/model/trace.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
-import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
+import { dueIndexerEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

@@ -13,7 +13,8 @@ import { monitorFigures, openByChannel } from '../../src/core/monitor/monitor-fi
 import { type BudgetStatus, budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { STORAGE_LIMITS } from '../shared/runtime/clients/lean.ts';
-import { monitorEnv, parseEnv } from '../shared/runtime/env.ts';
+import { monitorEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import {
   count,
   countBy,

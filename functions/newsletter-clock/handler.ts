@@ -1,7 +1,7 @@
 import { type ClockDeps, runClock } from '../../src/core/newsletter/lifecycle/advance.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { newsletterClockEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 

@@ -1,8 +1,7 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { createBatchStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
-import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-message.ts';
@@ -11,7 +10,7 @@ import { type ApplyDeps, applyEvents, type NewsletterEvent } from '../../src/cor
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { jobLog } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb } from '../shared/newsletter/message-function.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';

@@ -12,7 +12,7 @@ import { createWarming } from '../../src/core/newsletter/warming/domain-warming.
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
 import { partsOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';

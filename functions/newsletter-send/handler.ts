@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
-import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { readAccountLimits } from '../../src/adapters/email/account-limits.ts';
 import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
@@ -18,7 +18,7 @@ import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
 import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createPacer, type PacerEnv } from '../shared/runtime/pacer.ts';

@@ -16,7 +16,8 @@ import {
 } from '../../src/core/outcomes/state-outcomes.ts';
 import { type TellDeps, type ToTell, tellOutcomes } from '../../src/core/outcomes/tell-outcomes.ts';
 import { lean, STORAGE_LIMITS } from '../shared/runtime/clients/lean.ts';
-import { outcomesEnv, parseEnv } from '../shared/runtime/env.ts';
+import { outcomesEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { onFirstUse } from '../shared/runtime/on-first-use.ts';
 

@@ -20,7 +20,8 @@ import {
 } from '../../src/core/indexing/reconcile.ts';
 import { type IndexShards, shardsForWriting } from '../../src/core/model/index-shards.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
-import { parseEnv, reconcilerEnv } from '../shared/runtime/env.ts';
+import { reconcilerEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

@@ -3,7 +3,8 @@ import { readAccountLimits } from '../../src/adapters/email/account-limits.ts';
 import { createEmailSender } from '../../src/adapters/email/sender.ts';
 import { ACCOUNT } from '../../src/core/pacing/paced-gate.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
-import { emailEnv, parseEnv } from '../shared/runtime/env.ts';
+import { emailEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { createPacer } from '../shared/runtime/pacer.ts';
 
 const env = parseEnv(emailEnv, process.env);

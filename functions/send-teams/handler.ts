@@ -1,6 +1,7 @@
 import { createTeamsSender, teamsReceiver } from '../../src/adapters/teams/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
-import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
+import { postingEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 
 const env = parseEnv(postingEnv, process.env);
 

@@ -1,6 +1,7 @@
 import { createWebhookSender, webhookReceiver } from '../../src/adapters/webhook/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
-import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
+import { postingEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 
 const env = parseEnv(postingEnv, process.env);
 

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
-import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { emailOf, type UnsubscribeDeps, unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env-values.ts';
 import { unsubscribeEnv } from '../shared/runtime/newsletter-env.ts';
 import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';

@@ -14,9 +14,9 @@ import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
 import { planOf } from '../../src/core/delivery/claim-plan.ts';
-import type { ContentStore } from '../../src/core/delivery/conduct-attempt.ts';
 import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
 import { CLAIM_MS, FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
+import type { ContentStore } from '../../src/core/delivery/ports.ts';
 import {
   type ClaimStore,
   PASS_THROUGH,

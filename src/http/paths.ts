@@ -1,5 +1,3 @@
-import { pathSegment } from '../core/model/path-segment.ts';
-
 /**
  * What a path has in place of the parameters of a pattern such as `/v1/emails/{email_id}`, escaped as it came. A
  * parameter is one segment that is not empty. Undefined when the path has another form.
@@ -68,4 +66,14 @@ function textOf(segment: string): string {
 /** A name that comes twice keeps both values, so that no schema takes one of them for all there was. */
 export function queryOf(query: URLSearchParams): Record<string, string> {
   return Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(',')]));
+}
+
+/**
+ * An id as a segment of a path. API Gateway decodes paths twice and splits them in between: an id with one of these
+ * characters goes as `~` and its base64url, as no escape of it comes through.
+ */
+export function pathSegment(id: string): string {
+  if (!/[/\\?#%+;~\p{Cc}]|^\.*$/u.test(id)) return encodeURIComponent(id);
+  const bytes = String.fromCharCode(...new TextEncoder().encode(id));
+  return `~${btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
 }

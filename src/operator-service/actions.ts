@@ -1,9 +1,9 @@
 import { createContentStore } from '../adapters/dynamodb/delivery/content-store.ts';
-import { ContentUnreadableError } from '../core/delivery/conduct-attempt.ts';
+import { ContentUnreadableError } from '../core/delivery/ports.ts';
 import type { NotificationContent } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
 import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
-import { tally } from '../core/operator/audit/audited.ts';
+import { tally } from '../core/operator/audit.ts';
 import { type CancelResult, cancel, type GiveUpResult, giveUp } from '../core/operator/cancel.ts';
 import { type RetryResult, retryNow } from '../core/operator/retry-now.ts';
 import type { Decide } from './audit.ts';

@@ -5,9 +5,11 @@ import {
   type AuditFilter,
   type AuditPlace,
   type AuditRecord,
+  audited,
   fitsAudit,
-} from '../core/operator/audit/audit.ts';
-import { audited, type Outcome, recorded } from '../core/operator/audit/audited.ts';
+  type Outcome,
+  recorded,
+} from '../core/operator/audit.ts';
 import type { OperatorDeps } from './deps.ts';
 
 interface Decision {

@@ -10,7 +10,7 @@ import { createOperatorRows } from '../adapters/dynamodb/table/guarded-update.ts
 import { createSweepLanes } from '../adapters/sqs/lanes.ts';
 import type { RecordStore } from '../core/delivery/ports.ts';
 import type { Clock } from '../core/model/time.ts';
-import type { AuditRecord } from '../core/operator/audit/audit.ts';
+import type { AuditRecord } from '../core/operator/audit.ts';
 
 export interface OperatorBinding {
   readonly deployment: Deployment;

@@ -1,10 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Deployment } from '../adapters/deployment/deployment.ts';
-import { createBatchStore } from '../adapters/dynamodb/newsletter/batch-store.ts';
+import { createBatchStore, createEventStore } from '../adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../adapters/dynamodb/newsletter/email-store.ts';
-import { createEventStore } from '../adapters/dynamodb/newsletter/event-store.ts';
 import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
 import { createNewsletterQueues } from '../adapters/sqs/newsletter-queues.ts';

@@ -1,5 +1,4 @@
-import { type ApiKey, newApiKey, type Scope } from '../adapters/api-keys/api-key.ts';
-import { createApiKeyStore } from '../adapters/api-keys/api-key-store.ts';
+import { type ApiKey, createApiKeyStore, newApiKey, type Scope } from '../adapters/api-keys/api-key.ts';
 import { Problem } from '../core/model/problem.ts';
 import type { Decide } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';

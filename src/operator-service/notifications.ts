@@ -5,7 +5,7 @@ import { Problem } from '../core/model/problem.ts';
 import { checkRetry, stateOf } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
 import { isoBefore } from '../core/model/time.ts';
-import type { AuditRecord } from '../core/operator/audit/audit.ts';
+import type { AuditRecord } from '../core/operator/audit.ts';
 import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
 import {
   datedView,

@@ -5,21 +5,18 @@ import { lastSweeps } from '../adapters/dynamodb/sweep/sweep-log.ts';
 import { queueCounts } from '../adapters/sqs/queue-counts.ts';
 import { CHANNELS, channelsIn } from '../core/model/channels.ts';
 import type { Clock } from '../core/model/time.ts';
-import { groupDead } from '../core/operator/dead-letters/dead-groups.ts';
-import { breakerStatus } from '../core/operator/views/breaker-status.ts';
 import { healthSince, integrationHealth } from '../core/operator/views/integration-health.ts';
-import { laneStatus } from '../core/operator/views/lane-status.ts';
 import {
   HistoryUnavailableError,
   type MetricHistory,
   outcomeSeries,
   type Series,
 } from '../core/operator/views/outcome-series.ts';
-import { type WorkFigures, workFigures } from '../core/operator/views/work-figures.ts';
+import { breakerStatus, laneStatus, type WorkFigures, workFigures } from '../core/operator/views/pipeline-status.ts';
 import { readBudgets } from '../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../core/sweep/sweep-run.ts';
 import type { Health, Overview } from './contract/overview.ts';
-import { readDead } from './dead-groups.ts';
+import { groupDead, readDead } from './dead-groups.ts';
 import type { OperatorDeps } from './deps.ts';
 import { listNotifications } from './list-notifications.ts';
 

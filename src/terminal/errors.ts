@@ -1,4 +1,4 @@
-import { ExplainedError } from '../core/model/explained-error.ts';
+import { ExplainedError } from '../core/model/problem.ts';
 /** Exit code: the command could not be carried out. */
 export const EXIT_FAILED = 1;
 /** Exit code: an argument, an option or a setting is wrong. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createAuditLog } from '../../src/adapters/dynamodb/console/audit-log.ts';
-import type { AuditLog, AuditPlace, AuditRecord } from '../../src/core/operator/audit/audit.ts';
+import type { AuditLog, AuditPlace, AuditRecord } from '../../src/core/operator/audit.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 let serial = 0;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ContentStore } from '../../src/core/delivery/conduct-attempt.ts';
+import type { ContentStore } from '../../src/core/delivery/ports.ts';
 import type { IntakeRecord, IntakeStore } from '../../src/core/intake/ports.ts';
 import type { ForeignRow } from '../../src/core/model/notification.ts';
 import { at, CONTENT, dueRow, T0 } from '../support/rows.ts';

@@ -1,6 +1,5 @@
-import type { ContentStore } from '../../src/core/delivery/conduct-attempt.ts';
 import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
-import type { ClaimStore, RecordStore, RowStore } from '../../src/core/delivery/ports.ts';
+import type { ClaimStore, ContentStore, RecordStore, RowStore } from '../../src/core/delivery/ports.ts';
 import type { EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import type { RowScan } from '../../src/core/indexing/reconcile.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { LaneStatus } from '../../src/core/operator/views/lane-status.ts';
+import type { LaneStatus } from '../../src/core/operator/views/pipeline-status.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 

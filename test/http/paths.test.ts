@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import * as client from '../../src/client/handover/retry-rules.ts';
-import { pathSegment } from '../../src/core/model/path-segment.ts';
-import { byFewerParameters, matchRoute, pathParameters } from '../../src/http/paths.ts';
+import { byFewerParameters, matchRoute, pathParameters, pathSegment } from '../../src/http/paths.ts';
 
 it.each([
   ['/v1/emails/{email_id}', '/v1/emails/a%20b', { email_id: 'a%20b' }],

@@ -1,8 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { parseStageConfig, StageConfigError } from '../../lib/config/stage-config.ts';
-import { NEWSLETTER_TABLES } from '../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
-import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
+import { NEWSLETTER_TABLES, TABLES } from '../../src/adapters/dynamodb/schema.ts';
 import { alarmsOf } from '../support/lib/cloudwatch.ts';
 import { PAIRS, STAGES } from '../support/lib/stages.ts';
 import { resourcesOf, stackOf, templateOf } from '../support/lib/synthesize.ts';

@@ -1,7 +1,6 @@
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { NEWSLETTER_TABLES } from '../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
-import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
+import { NEWSLETTER_TABLES, TABLES } from '../../src/adapters/dynamodb/schema.ts';
 import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
 import { httpApiFrom } from '../../src/local/emulator/template/http-apis.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Problem } from '../../src/core/model/problem.ts';
+import { problemBody } from '../../src/operator-service/console.ts';
 import { quoted, shellCommand } from '../../src/operator-service/contract/choices.ts';
-import { problemBody } from '../../src/operator-service/refusals.ts';
 import { CONSOLE_ROUTES } from '../../src/operator-service/routes.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 

@@ -1,9 +1,11 @@
 import { CreateTableCommand, type DynamoDBClient, type KeySchemaElement } from '@aws-sdk/client-dynamodb';
 import {
+  type KeyAttribute,
   NEWSLETTER_TABLES,
   type NewsletterTableRole,
-} from '../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
-import { type KeyAttribute, TABLES, type TableSchema } from '../../src/adapters/dynamodb/schema.ts';
+  TABLES,
+  type TableSchema,
+} from '../../src/adapters/dynamodb/schema.ts';
 
 export interface TableNames extends Readonly<Record<NewsletterTableRole, string>> {
   readonly notification_log: string;

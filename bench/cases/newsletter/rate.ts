@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { newApiKey } from '../../../src/adapters/api-keys/api-key.ts';
-import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
+import { createApiKeyStore, newApiKey } from '../../../src/adapters/api-keys/api-key.ts';
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { type AwsClients, awsClients } from '../../../src/local/emulator/aws-clients.ts';
 import type { Received } from '../../../src/local/providers/received-log.ts';

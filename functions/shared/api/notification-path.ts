@@ -1,5 +1,5 @@
 import { notFound } from '../../../src/core/intake/public-state.ts';
-import { pathSegment } from '../../../src/core/model/path-segment.ts';
+import { pathSegment } from '../../../src/http/paths.ts';
 import type { ApiRequest } from './api-function.ts';
 
 /** The path of a notification's status, relative to the API. */

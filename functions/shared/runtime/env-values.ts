@@ -80,3 +80,14 @@ export type Deployed<S extends v.GenericSchema> = Omit<
   Required<Texts<S>>,
   keyof typeof localOnly | 'POWERTOOLS_METRICS_DISABLED'
 >;
+
+/**
+ * Reads and checks a function's environment.
+ * @throws Error that names every variable that is missing or malformed, and says what it should be.
+ */
+export function parseEnv<S extends v.GenericSchema>(schema: S, env: NodeJS.ProcessEnv): v.InferOutput<S> {
+  const parsed = v.safeParse(schema, env);
+  if (parsed.success) return parsed.output;
+  const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'environment'}: ${issue.message}`);
+  throw new Error(`The function's environment is incomplete or malformed: ${faults.join('; ')}`);
+}

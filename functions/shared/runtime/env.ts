@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import {
   breakerPolicyFromJson,
   indexShardsFromJson,
@@ -179,14 +178,3 @@ export type OutcomesEnv = Deployed<typeof outcomesEnv>;
 export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime in addition to the variables of the template. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
-
-/**
- * Reads and checks a function's environment.
- * @throws Error that names every variable that is missing or malformed, and says what it should be.
- */
-export function parseEnv<S extends v.GenericSchema>(schema: S, env: NodeJS.ProcessEnv): v.InferOutput<S> {
-  const parsed = v.safeParse(schema, env);
-  if (parsed.success) return parsed.output;
-  const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'environment'}: ${issue.message}`);
-  throw new Error(`The function's environment is incomplete or malformed: ${faults.join('; ')}`);
-}

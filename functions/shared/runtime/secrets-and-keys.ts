@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createDataKeyStore } from '../../../src/adapters/dynamodb/sealing/data-key-store.ts';
-import { createDataKeys, type KeyWrap } from '../../../src/adapters/sealing/data-keys.ts';
+import { createDataKeys, type KeyWrap, wrapOnFirstUse } from '../../../src/adapters/sealing/data-keys.ts';
 import { createSealer, type Sealer } from '../../../src/adapters/sealing/sealer.ts';
 import type { SecretNames } from '../../../src/adapters/secrets/integration-credentials.ts';
 import type { SecretSource } from '../../../src/adapters/secrets/secret-source.ts';
@@ -36,7 +36,7 @@ export interface SecretsAndKeys {
 export function createSecretsAndKeys(env: KeyEnv, client: DynamoDBClient): SecretsAndKeys {
   const { wrap, ...rest } = env.LOCAL_SECRETS_FILE === undefined ? awsKeys(env) : fileKeys(env.LOCAL_SECRETS_FILE);
   const store = createDataKeyStore(client, env.DATA_KEYS_TABLE);
-  return { ...rest, sealer: createSealer(createDataKeys({ store, wrap, clock: () => new Date() })) };
+  return { ...rest, sealer: createSealer(createDataKeys({ store, wrap })) };
 }
 
 type Source = Omit<SecretsAndKeys, 'sealer'> & { readonly wrap: KeyWrap };
@@ -50,24 +50,12 @@ function awsKeys(env: KeyEnv): Source {
   return {
     secrets,
     integrationNames: { prefix, oldPrefix: env.INTEGRATION_SECRET_OLD_PREFIX },
-    wrap: kmsOnFirstUse(RECIPIENT_KEY_ARN),
+    wrap: wrapOnFirstUse(async () => {
+      const { createKmsAccess } = await import('../../../src/adapters/kms/kms-key-wrap.ts');
+      return createKmsAccess(RECIPIENT_KEY_ARN, { maxAttempts: 3, requestHandler: limits(2_000) });
+    }),
     hashKey: () => required(secrets, RECIPIENT_HASH_SECRET ?? 'RECIPIENT_HASH_SECRET (not set)'),
     unsubscribeSecret: () => required(secrets, UNSUBSCRIBE_SECRET ?? 'UNSUBSCRIBE_SECRET (not set)'),
-  };
-}
-
-/** KMS's client is loaded when the first key is needed, which is not in Lambda's init phase. */
-function kmsOnFirstUse(keyArn: string): KeyWrap {
-  let loading: Promise<KeyWrap> | undefined;
-  const kms = () => {
-    loading ??= import('../../../src/adapters/kms/kms-key-wrap.ts').then(({ createKmsAccess }) =>
-      createKmsAccess(keyArn, { maxAttempts: 3, requestHandler: limits(2_000) }),
-    );
-    return loading;
-  };
-  return {
-    make: async (context) => (await kms()).make(context),
-    unwrap: async (context, wrapped) => (await kms()).unwrap(context, wrapped),
   };
 }
 

@@ -2,11 +2,11 @@ import { Stack } from 'aws-cdk-lib';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
-import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import {
   HISTORY_INDEX,
   NOTIFICATION_INDEX,
   OPERATION_KIND,
+  TENANT_EMAILS_INDEX,
   WORK_INDEX,
 } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';

@@ -1,7 +1,7 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ApiEmailsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
-import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
+import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { pacingJson } from '../../config/settings-json.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';

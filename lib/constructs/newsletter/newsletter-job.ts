@@ -5,7 +5,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
-import { ACTIVE_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
+import { ACTIVE_EMAILS_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { pacingJson } from '../../config/settings-json.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';

@@ -1,10 +1,9 @@
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { NEWSLETTER_TABLES } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
-import { type TableSchema, withChanges } from '../../../src/adapters/dynamodb/schema.ts';
+import { NEWSLETTER_TABLES, type TableSchema, withChanges } from '../../../src/adapters/dynamodb/schema.ts';
 import { createTable, type TableProps } from './create-table.ts';
 
-/** The tables of newsletters (src/adapters/dynamodb/newsletter/newsletter-tables.ts). */
+/** The tables of newsletters (src/adapters/dynamodb/schema.ts). */
 export class NewsletterTables extends Construct {
   readonly newsletters: Table;
   readonly members: Table;

@@ -1,5 +1,5 @@
 import type { Context, Script } from 'node:vm';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 
 /** Wall-clock time, well below the timeout of the send: a conversion keeps the rest of its batch waiting. */
 const CONVERSION_MS = 5_000;

@@ -109,8 +109,7 @@ async function openHistory(stack: string, namespace: string | undefined): Promis
   if (namespace === undefined) {
     throw new HistoryUnavailableError(LACKS.monitoring, `Deploy ${stack} with monitoring.`);
   }
-  const { createCloudWatchClient, createCloudWatchHistory } = await import('../metric-history/cloudwatch-history.ts');
-  return createCloudWatchHistory(namespace, createCloudWatchClient(), () => new Date());
+  return (await import('../metric-history/cloudwatch-history.ts')).openMetricHistory(namespace);
 }
 
 async function readHashKey(stack: string, secret: string | undefined): Promise<string> {

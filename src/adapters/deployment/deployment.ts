@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Channel, StageLanes } from '../../core/model/channels.ts';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import type { MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import type { Sealer } from '../sealing/sealer.ts';

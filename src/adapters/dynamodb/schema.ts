@@ -40,11 +40,11 @@ export function withChanges(schema: TableSchema): TableSchema {
 }
 
 /** A sparse index: a row is in it exactly while it needs work. Its keys come from core's work index. */
-export const WORK_INDEX = 'work_index';
+export const WORK_INDEX = 'work_index' satisfies keyof typeof TABLES.notification_log.indexes;
 /** Finds the copies of one notification to its recipients. */
-export const NOTIFICATION_INDEX = 'notification_index';
+export const NOTIFICATION_INDEX = 'notification_index' satisfies keyof typeof TABLES.notification_log.indexes;
 /** Serves the other lookups of the table document, by tenant and day. */
-export const HISTORY_INDEX = 'history_index';
+export const HISTORY_INDEX = 'history_index' satisfies keyof typeof TABLES.notification_log.indexes;
 
 /** The partition of pipeline_state that holds the breakers. */
 export const BREAKER_KIND = 'breaker';
@@ -61,7 +61,9 @@ export const WARMING_KIND = 'warming';
 /** The partition of pipeline_state that holds the bulk operations of the console. */
 export const OPERATION_KIND = 'operation';
 
+/* @__NO_SIDE_EFFECTS__ */
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });
+/* @__NO_SIDE_EFFECTS__ */
 const number = (name: string): KeyAttribute => ({ name, type: 'N' });
 
 /** The tables by role. The environment names the real tables. */
@@ -69,16 +71,16 @@ export const TABLES = {
   notification_log: {
     partitionKey: text('log_id'),
     indexes: {
-      [WORK_INDEX]: {
+      work_index: {
         partitionKey: text('work_queue'),
         sortKey: text('work_at'),
         projection: ['channel', 'priority', 'tenant_id', 'queued_for'],
       },
-      [NOTIFICATION_INDEX]: {
+      notification_index: {
         partitionKey: text('notification_key'),
         projection: 'KEYS_ONLY',
       },
-      [HISTORY_INDEX]: {
+      history_index: {
         partitionKey: text('history_bucket'),
         sortKey: text('tenant_created_at'),
         projection: [
@@ -136,3 +138,63 @@ export const TABLES = {
     indexes: {},
   },
 } as const satisfies Readonly<Record<string, TableSchema>>;
+
+/** The emails of a tenant, newest first. */
+export const TENANT_EMAILS_INDEX = 'tenant_index' satisfies keyof typeof NEWSLETTER_TABLES.emails.indexes;
+/** A sparse index: the emails for which something has to be done, by when. */
+export const ACTIVE_EMAILS_INDEX = 'active_index' satisfies keyof typeof NEWSLETTER_TABLES.emails.indexes;
+
+/** The tables of newsletters. */
+export const NEWSLETTER_TABLES = {
+  newsletters: {
+    partitionKey: text('tenant_id'),
+    sortKey: text('newsletter_id'),
+    indexes: {},
+    ttlAttribute: 'expires_at',
+  },
+  /**
+   * Members, and the facts of their addresses. `shard` = `<tenant_id>#<first character of email_hash>`, `item` =
+   * `<email_hash>#m#<member_id>` or `<email_hash>#facts`: one ordered read finds repeated and suppressed addresses. For
+   * each member_id a pointer: `shard` = `<tenant_id>#id#<character>`, `item` = member_id.
+   */
+  members: {
+    partitionKey: text('shard'),
+    sortKey: text('item'),
+    indexes: {},
+    ttlAttribute: 'expires_at',
+  },
+  /** Two items per email: `part` is `row`, or `content`, so that a change of the row costs one write unit. */
+  emails: {
+    partitionKey: text('email_id'),
+    sortKey: text('part'),
+    indexes: {
+      tenant_index: {
+        partitionKey: text('tenant_id'),
+        sortKey: text('created_at'),
+        projection: 'KEYS_ONLY',
+      },
+      active_index: {
+        partitionKey: text('active'),
+        sortKey: text('next_at'),
+        projection: 'KEYS_ONLY',
+      },
+    },
+    ttlAttribute: 'expires_at',
+  },
+  /** `batch_id` is a batch's number, or `events#<number>` for what events reported of its recipients. */
+  email_batches: {
+    partitionKey: text('email_id'),
+    sortKey: text('batch_id'),
+    indexes: {},
+    ttlAttribute: 'expires_at',
+  },
+  /** `chunk` is `00007` for the recipients of a chunk, sealed, and `state#00007` for their small state. */
+  email_recipients: {
+    partitionKey: text('email_batch'),
+    sortKey: text('chunk'),
+    indexes: {},
+    ttlAttribute: 'expires_at',
+  },
+} as const satisfies Readonly<Record<string, TableSchema>>;
+
+export type NewsletterTableRole = keyof typeof NEWSLETTER_TABLES;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import { bareHost, createTargetGuard, type TargetGuardOptions } from './target-guard.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import * as v from 'valibot';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 
 /** Ports to which an integration may post beside 443 and those of the stage. */
 export const targetPorts = v.optional(

@@ -1,5 +1,5 @@
-import { type ContentStore, ContentUnreadableError } from '../../core/delivery/conduct-attempt.ts';
 import type { ClaimStore, RecordStore, RowStore } from '../../core/delivery/ports.ts';
+import { type ContentStore, ContentUnreadableError } from '../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD, retryLogId } from '../../core/delivery/retry-record.ts';
 import { malformedEntries } from '../../core/delivery/take-over.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';

@@ -32,9 +32,10 @@ export function createCloudWatchHistory(namespace: string, client: CloudWatchCli
   };
 }
 
-/** Short, because the page waits for it: without these figures the overview still says what is wrong. */
-export function createCloudWatchClient(): CloudWatchClient {
-  return new CloudWatchClient({ maxAttempts: 2, requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000 } });
+/** Waits briefly, because the page waits for it: without these figures the overview still says what is wrong. */
+export function openMetricHistory(namespace: string): MetricHistory {
+  const requestHandler = { connectionTimeout: 1_000, requestTimeout: 2_000 };
+  return createCloudWatchHistory(namespace, new CloudWatchClient({ maxAttempts: 2, requestHandler }), () => new Date());
 }
 
 async function readAll(

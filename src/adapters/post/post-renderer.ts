@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import type { EmailContent } from '../../core/newsletter/model/email.ts';
 import { MERGE_USE, mergeUses } from '../../core/newsletter/model/merge-fields.ts';

@@ -33,6 +33,19 @@ export interface KeyWrap {
   unwrap(context: KeyContext, wrapped: Uint8Array): Promise<Uint8Array<ArrayBuffer>>;
 }
 
+/** KMS's client is loaded when the first key is needed, which is not in Lambda's init phase. */
+export function wrapOnFirstUse(load: () => Promise<KeyWrap>): KeyWrap {
+  let loading: Promise<KeyWrap> | undefined;
+  const wrap = () => {
+    loading ??= load();
+    return loading;
+  };
+  return {
+    make: async (context) => (await wrap()).make(context),
+    unwrap: async (context, wrapped) => (await wrap()).unwrap(context, wrapped),
+  };
+}
+
 /** The data keys that seal and open texts. */
 export interface DataKeys {
   /** The key of the current month (UTC). The first caller of the month makes it. */
@@ -44,11 +57,11 @@ export interface DataKeys {
 export interface DataKeysDeps {
   readonly store: DataKeyStore;
   readonly wrap: KeyWrap;
-  readonly clock: Clock;
+  readonly clock?: Clock;
 }
 
 /** KMS is called at most once per data key and hour, also when a whole batch needs the key at the same moment. */
-export function createDataKeys({ store, wrap, clock }: DataKeysDeps): DataKeys {
+export function createDataKeys({ store, wrap, clock = () => new Date() }: DataKeysDeps): DataKeys {
   const cache = createKeyCache(clock);
 
   async function unwrap(context: KeyContext, wrapped: Uint8Array): Promise<KeyObject> {

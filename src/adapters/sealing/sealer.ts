@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import type { DataKeys, SealPurpose } from './data-keys.ts';
 
 /** What a sealed text belongs to. It opens for this owner only. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 
 /** Gives credentials and local keys by name, as text. */
 export interface SecretSource {

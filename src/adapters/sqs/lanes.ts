@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import {
   ChangeMessageVisibilityBatchCommand,
-  GetQueueAttributesCommand,
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
   type SQSClient,
@@ -18,6 +17,7 @@ import {
 } from '../../core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
 import { chunks, GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
+import { queueCounts } from './queue-counts.ts';
 
 /** Most messages per SendMessageBatch. */
 const BATCH = 10;
@@ -62,19 +62,10 @@ export function createSweepLanes(
 ): SweepLanes {
   return {
     async backlog(channel: Channel, lane: Lane) {
-      const QueueUrl = queues[channel]?.[lane];
-      if (QueueUrl === undefined) return 0;
-      const [{ Attributes }, waiting] = await Promise.all([
-        client.send(
-          new GetQueueAttributesCommand({
-            QueueUrl,
-            AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesDelayed'],
-          }),
-        ),
-        isWaiting?.(channel, lane),
-      ]);
-      const delayed = waiting ? Number(Attributes?.['ApproximateNumberOfMessagesDelayed'] ?? 0) : 0;
-      return Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0) + delayed;
+      const url = queues[channel]?.[lane];
+      if (url === undefined) return 0;
+      const [{ visible, delayed }, waiting] = await Promise.all([queueCounts(client, url), isWaiting?.(channel, lane)]);
+      return visible + (waiting ? delayed : 0);
     },
 
     async send(messages) {

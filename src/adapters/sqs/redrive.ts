@@ -6,7 +6,7 @@ import {
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
 import type { StageLanes } from '../../core/model/channels.ts';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
 import { createRetryQueue, returnToQueue } from './lanes.ts';

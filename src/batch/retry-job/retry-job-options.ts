@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import type { SweepRequest } from '../../core/sweep/sweep-run.ts';
 
 export interface RetryJobOptions {

@@ -1,6 +1,6 @@
 import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
 import type { SendResult } from '../delivery/sender.ts';
-import { type Priority, providerKey } from '../model/channels.ts';
+import type { Priority, Routed } from '../model/channels.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
@@ -60,7 +60,7 @@ export class BreakerGate implements ProviderGate {
     return epochMs(breaker.probe_at) > this.#now() ? this.#hold(breaker, row) : this.#probe(breaker, row);
   }
 
-  holds(provider: Parameters<typeof providerKey>[0]): boolean {
+  holds(provider: Routed): boolean {
     const id = providerKey(provider);
     return id !== undefined && this.#openBreaker(id) !== undefined;
   }
@@ -206,4 +206,22 @@ export async function hold(
     const next = Math.max(epochMs(known.probe_at), now + known.interval_ms);
     return held(next, next, known.error_type);
   }
+}
+
+/** Longest tenant in a key; the table allows an id of 50 characters. */
+const TENANT_LENGTH = 50;
+
+/**
+ * Names what fails together: `<channel>#<integration>`, or `<channel>#<tenant>@<host>` without integration, 99
+ * characters at most. The tenant is part of it because tenants with unrelated receivers may share a host, and one
+ * broken receiver must not hold the others'; an integration belongs to one tenant. All e-mail goes through one SES
+ * account, whatever the integration. Undefined when the provider is unknown; such a notification is never held.
+ */
+export function providerKey(row: Routed): string | undefined {
+  const provider = row.channel === 'email' ? 'ses' : row.integration_config_id || receiverOf(row);
+  return provider ? `${row.channel}#${provider}` : undefined;
+}
+
+function receiverOf({ tenant_id, provider_host }: Routed) {
+  return provider_host && `${tenant_id.replace(/[^\w.-]/g, '_').slice(0, TENANT_LENGTH)}@${provider_host}`;
 }

@@ -58,8 +58,7 @@ export interface TransitionContext {
 }
 
 /** The state to act on: a breaker whose lines are empty is closed, even if no worker has written that yet. */
-export function phaseOf(breaker: Breaker | undefined, now: Date): Breaker['state'] {
-  if (breaker === undefined) return 'closed';
+export function phaseOf(breaker: Breaker, now: Date): Breaker['state'] {
   const drained = breaker.state === 'draining' && epochMs(breaker.drained_at ?? breaker.probe_at) <= now.getTime();
   return drained ? 'closed' : breaker.state;
 }

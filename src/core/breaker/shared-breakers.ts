@@ -59,7 +59,8 @@ export class SharedBreakers {
   }
 
   phase(id: string): Breaker['state'] {
-    return phaseOf(this.#known.get(id), this.#deps.clock());
+    const known = this.get(id);
+    return known === undefined ? 'closed' : phaseOf(known, this.#deps.clock());
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type ErrorType, policyOf } from '../model/error-types.ts';
+import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { type Origin, originOf, type QueueMessage, type ReceivedMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
@@ -10,7 +10,7 @@ import { CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { ClaimStore } from './ports.ts';
 import { type ClaimTerms, claimedByForce, claimedByRedrive, claimedWhenDue } from './transitions/claims.ts';
 import { letterOf } from './transitions/settlements.ts';
-import { deadlineOf, limitOf } from './verdict.ts';
+import { limitOf, reasonNotToForce, reasonToSkip } from './verdict.ts';
 
 /** The claim to make for an attempt. */
 interface ClaimStep extends Claim {
@@ -148,26 +148,6 @@ function attemptOnce(row: NotificationRow, claim: ClaimTerms, origin: Origin, sk
 }
 
 const straggler: ClaimPlan = { do: 'drop', because: 'the notification has moved on since the message was written' };
-
-/**
- * Why a row with attempts left is not sent, if there is a reason. A row without a first attempt has no deadline yet.
- */
-export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPolicy): ErrorType | undefined {
-  if (row.is_deleted) return 'CANCELLED';
-  if (row.give_up !== undefined) return row.give_up;
-  const late = row.first_attempt_at !== undefined && deadlineOf(row.first_attempt_at, row, policy) < now.getTime();
-  return late ? 'EXPIRED' : undefined;
-}
-
-/** An operator's force or redrive overrides limit and deadline, but not a deletion or a permanent error. */
-function reasonNotToForce({ is_deleted, give_up }: NotificationRow): ErrorType | undefined {
-  if (is_deleted) return 'CANCELLED';
-  return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;
-}
-
-function reasonToSkip(row: NotificationRow, left: number, now: Date, policy: RetryPolicy): ErrorType | undefined {
-  return reasonNotToSend(row, now, policy) ?? (left <= 0 ? 'MAX_RETRIES' : undefined);
-}
 
 /** What a message is to a dead row whose letter it is not itself. */
 type Kinship =

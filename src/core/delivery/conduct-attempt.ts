@@ -1,17 +1,10 @@
 import type { ProviderErrorType } from '../model/error-types.ts';
-import { ExplainedError } from '../model/explained-error.ts';
-import {
-  arrived,
-  hasContent,
-  INTAKE_API,
-  type NotificationContent,
-  type NotificationRow,
-} from '../model/notification.ts';
+import { arrived, hasContent, INTAKE_API, type NotificationRow } from '../model/notification.ts';
 import { type Clock, isoAfter, whenAborted } from '../model/time.ts';
 import { traceOf } from '../model/trace.ts';
 import type { Attempt, AttemptOutcome } from './attempt.ts';
 import { TIME_TO_SEND_MS } from './policy/attempt-times.ts';
-import { OUT_OF_TIME, type ProviderGate } from './ports.ts';
+import { type ContentStore, ContentUnreadableError, OUT_OF_TIME, type ProviderGate } from './ports.ts';
 import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
 
 export interface ConductDeps extends SendDeps {
@@ -62,20 +55,6 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
   const ended = deps.clock();
   const provider_down = await admission.report(result);
   return { ...attempt, started, ended, outcome: { kind: 'sent', result, provider_down, paced: admission.paced } };
-}
-
-/** NotificationContent. */
-export interface ContentStore {
-  /**
-   * Rejects within seconds if there is no answer.
-   * @throws ContentUnreadableError when there is no content or it cannot be decrypted: a retry will not help
-   */
-  read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
-}
-
-/** The content will never become readable. The message says why, without quoting the content. */
-export class ContentUnreadableError extends ExplainedError {
-  override readonly name = 'ContentUnreadableError';
 }
 
 export interface SendDeps {

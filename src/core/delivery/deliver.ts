@@ -5,13 +5,14 @@ import { epochMs } from '../model/time.ts';
 import { traceOf } from '../model/trace.ts';
 import { workFaults } from '../model/work-rules.ts';
 import type { Claim, DeliveryOutcome, DeliveryReport } from './attempt.ts';
-import { meetClaim, planClaim, reasonNotToSend } from './claim-plan.ts';
+import { meetClaim, planClaim } from './claim-plan.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import { TIME_TO_BEGIN_MS } from './policy/attempt-times.ts';
 import { CHANGE_TRIES } from './ports.ts';
 import { type Company, leaveIndex, owesRecord, repairRecord, takeOver } from './take-over.ts';
 import { removalOfClaimed } from './transitions/without-attempt.ts';
+import { reasonNotToSend } from './verdict.ts';
 
 /**
  * Delivers a batch: all messages side by side, except those whose last attempt crashed its worker. These follow alone
@@ -86,7 +87,9 @@ async function claimAndAttempt(
     return { claimed: true, row: await claimedBy(by, message.log_id, deps, error) };
   });
   if (!claimed || row === undefined) return considerRow(row, received, deps, company);
-  const malformed = removalOfClaimed(row, deps.clock());
+  const counters = countersBefore(row);
+  const faults = workFaults({ ...row, ...counters });
+  const malformed = faults.length > 0 ? removalOfClaimed(row, counters, faults, deps.clock()) : undefined;
   if (malformed) {
     return (await deps.rows.settle(row, malformed.change))
       ? left(malformed.why)
@@ -94,6 +97,19 @@ async function claimAndAttempt(
   }
   const skip = reasonNotToSend(row, deps.clock(), deps.policy);
   return makeAttempt(row, { ...originOf(message), counted: true, ...(skip && { skip }) }, received, deps);
+}
+
+const BY_A_CLAIM = [
+  ['send_attempts', 1],
+  ['attempts_left', -1],
+  ['last_attempt', 1],
+] as const;
+
+/** The counters before the claim, which changed them before anyone saw them. One that no double holds stays as it is. */
+function countersBefore(row: NotificationRow) {
+  const counters: Partial<Record<(typeof BY_A_CLAIM)[number][0], number>> = {};
+  for (const [name, by] of BY_A_CLAIM) if (typeof row[name] === 'number') counters[name] = row[name] - by;
+  return counters;
 }
 
 /**

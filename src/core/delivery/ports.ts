@@ -1,6 +1,7 @@
-import type { providerKey } from '../model/channels.ts';
+import type { Routed } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
-import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { NotificationContent, NotificationRow, RetryRecord } from '../model/notification.ts';
+import { ExplainedError } from '../model/problem.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
 import type { SendResult } from './sender.ts';
@@ -60,6 +61,20 @@ export interface RowStore {
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
 }
 
+/** NotificationContent. */
+export interface ContentStore {
+  /**
+   * Rejects within seconds if there is no answer.
+   * @throws ContentUnreadableError when there is no content or it cannot be decrypted: a retry will not help
+   */
+  read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
+}
+
+/** The content will never become readable. The message says why, without quoting the content. */
+export class ContentUnreadableError extends ExplainedError {
+  override readonly name = 'ContentUnreadableError';
+}
+
 /** How often a change is tried when others keep changing the row between its read and its write. */
 export const CHANGE_TRIES = 3;
 
@@ -104,7 +119,7 @@ export interface ProviderGate {
   /** @param forced an operator forces the attempt: it is sent, and its answer counts like a probe's. */
   admit(row: NotificationRow, forced: boolean): Promise<Admission>;
   /** Whether it would hold the provider's notifications now, as far as it knows without asking anyone. */
-  holds?(provider: Parameters<typeof providerKey>[0]): boolean;
+  holds?(provider: Routed): boolean;
 }
 
 const send: Admitted = { do: 'send', report: async () => false };

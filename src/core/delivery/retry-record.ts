@@ -93,6 +93,15 @@ export function recordOfCrash(
   return recordOf({ row, ...originOf(ending), run_id, started: now, ended: now, result, verdict });
 }
 
+/** What the record says of an attempt that crashed after another one had arrived: it was given up for no reason. */
+export function crashedAfterArrival(now: Date) {
+  const next_retry_at = now.toISOString();
+  return {
+    verdict: { status: 'RETRY', error_type: 'UNKNOWN', next_retry_at, counted: true },
+    remark: 'the provider may or may not have taken the message, and an attempt before it had arrived',
+  } as const;
+}
+
 function traceOfRecord(row: NotificationRow, attempt: number): Pick<RetryRecord, 'traceparent'> {
   const trace = traceOf(row, attempt);
   return trace === undefined ? {} : { traceparent: trace.traceparent };
@@ -135,22 +144,14 @@ const MOST_BYTES = 4;
 
 const TRIGGERS: readonly unknown[] = ['sweep', 'manual', 'redrive'] satisfies Trigger[];
 
+const DUE = [
+  ...['retry_attempt', 'retry_at', 'duration_ms', 'trigger', 'requested_by', 'run_id'],
+  ...['response_code', 'response_message', 'provider_message_id', 'claim_id'],
+];
+
 /** `record_due` of the row whose accepted attempt the record describes. */
 export function recordDue(record: RetryRecord): string {
-  const { retry_attempt, retry_at, duration_ms, trigger, requested_by, run_id } = record;
-  const { response_code, response_message, provider_message_id, claim_id } = record;
-  return JSON.stringify({
-    retry_attempt,
-    retry_at,
-    duration_ms,
-    trigger,
-    requested_by,
-    run_id,
-    response_code,
-    response_message,
-    provider_message_id,
-    claim_id,
-  });
+  return JSON.stringify(record, DUE);
 }
 
 /** The record that the row owes. Undefined if it owes none, or names none: whoever may write to the table wrote it. */

@@ -9,7 +9,7 @@ import type { DeliveryOutcome } from './attempt.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';
 import { CLAIM_MS, CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { RecordStore, RowStore } from './ports.ts';
-import { owedRecord, recordedAttempt, recordOfCrash } from './retry-record.ts';
+import { crashedAfterArrival, owedRecord, recordedAttempt, recordOfCrash } from './retry-record.ts';
 import { CRASHED, RECORD_WRITTEN, returnedToDead } from './transitions/settlements.ts';
 import { removalOfMisindexed, shownDelivered } from './transitions/without-attempt.ts';
 
@@ -161,15 +161,6 @@ const SET_ASIDE = {
   verdict: { status: 'FAILED', error_type: 'UNKNOWN', failure_reason: 'FORMAT_ERROR', dead_letter: false },
   remark: 'the provider may or may not have taken the message, and the row was set aside',
 } as const;
-
-/** What the record says of an attempt that crashed after another one had arrived: it was given up for no reason. */
-export function crashedAfterArrival(now: Date) {
-  const next_retry_at = now.toISOString();
-  return {
-    verdict: { status: 'RETRY', error_type: 'UNKNOWN', next_retry_at, counted: true },
-    remark: 'the provider may or may not have taken the message, and an attempt before it had arrived',
-  } as const;
-}
 
 /** Ends the attempt of a worker that crashed. @returns the change where it is known to have arrived */
 async function concluded(row: NotificationRow, now: Date, { records, claim_ms }: LeaveDeps) {

@@ -27,6 +27,31 @@ export type Verdict =
       readonly successor_log_id?: string;
     };
 
+/**
+ * Why a row with attempts left is not sent, if there is a reason. A row without a first attempt has no deadline yet.
+ */
+export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPolicy): ErrorType | undefined {
+  if (row.is_deleted) return 'CANCELLED';
+  if (row.give_up !== undefined) return row.give_up;
+  const late = row.first_attempt_at !== undefined && deadlineOf(row.first_attempt_at, row, policy) < now.getTime();
+  return late ? 'EXPIRED' : undefined;
+}
+
+/** An operator's force or redrive overrides limit and deadline, but not a deletion or a permanent error. */
+export function reasonNotToForce({ is_deleted, give_up }: NotificationRow): ErrorType | undefined {
+  if (is_deleted) return 'CANCELLED';
+  return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;
+}
+
+export function reasonToSkip(
+  row: NotificationRow,
+  left: number,
+  now: Date,
+  policy: RetryPolicy,
+): ErrorType | undefined {
+  return reasonNotToSend(row, now, policy) ?? (left <= 0 ? 'MAX_RETRIES' : undefined);
+}
+
 /** What an attempt is judged by. */
 export interface Judging {
   /** The row as claimed for this attempt. */

@@ -1,6 +1,5 @@
 import type { Channel } from '../model/channels.ts';
 import { setAside } from '../model/column-rules.ts';
-import { ExplainedError } from '../model/explained-error.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import {
   CONTENT_COLUMNS,
@@ -9,6 +8,7 @@ import {
   hasContent,
   type NotificationContent,
 } from '../model/notification.ts';
+import { ExplainedError } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import { type IndexPlan, isGivenUp, planIndex } from './index-plan.ts';

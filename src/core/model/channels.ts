@@ -38,28 +38,10 @@ export function providerHost(recipient: string): string | undefined {
   return url?.protocol === 'https:' ? url.host.slice(0, HOST_LENGTH) : undefined;
 }
 
-/** Longest tenant in a key; the table allows an id of 50 characters. */
-const TENANT_LENGTH = 50;
-
 /** What of a row says by which provider it goes. */
-interface Routed {
+export interface Routed {
   readonly channel: Channel;
   readonly tenant_id: string;
   readonly integration_config_id?: string;
   readonly provider_host?: string;
-}
-
-/**
- * Names what fails together: `<channel>#<integration>`, or `<channel>#<tenant>@<host>` without integration, 99
- * characters at most. The tenant is part of it because tenants with unrelated receivers may share a host, and one
- * broken receiver must not hold the others'; an integration belongs to one tenant. All e-mail goes through one SES
- * account, whatever the integration. Undefined when the provider is unknown; such a notification is never held.
- */
-export function providerKey(row: Routed): string | undefined {
-  const provider = row.channel === 'email' ? 'ses' : row.integration_config_id || receiverOf(row);
-  return provider ? `${row.channel}#${provider}` : undefined;
-}
-
-function receiverOf({ tenant_id, provider_host }: Routed) {
-  return provider_host && `${tenant_id.replace(/[^\w.-]/g, '_').slice(0, TENANT_LENGTH)}@${provider_host}`;
 }

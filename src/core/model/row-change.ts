@@ -16,12 +16,26 @@ export function withChange(row: NotificationRow, change: RowChange): Notificatio
  * Whether the row is as the change leaves it. A storage client repeats a write whose answer was lost: if that write was
  * applied, its condition fails then, and the row shows the change.
  */
-function shows(row: NotificationRow, { set, remove = [] }: RowChange): boolean {
-  const found: Readonly<Record<string, unknown>> = { ...row };
+function shows(row: object, { set, remove = [] }: Changed): boolean {
+  const found: Readonly<Record<PropertyKey, unknown>> = { ...row };
   return (
     Object.entries(set).every(([name, value]) => value === undefined || isSameValue(found[name], value)) &&
     remove.every((name) => found[name] === undefined)
   );
+}
+
+interface Changed {
+  readonly set: object;
+  readonly remove?: readonly PropertyKey[];
+}
+
+/** The same of an item with versions, by the version that was read. Storage itself sets `updated_at` with each change. */
+export function isOwnWrite(
+  stored: { readonly version: number },
+  was: { readonly version: number },
+  { set, remove = [] }: Changed,
+): boolean {
+  return stored.version === was.version + 1 && shows(stored, { set: { ...set, updated_at: undefined }, remove });
 }
 
 /** Whether a change that was refused was applied before: a claim is known by its token, any other change by its result. */
@@ -42,7 +56,7 @@ export function wasSettled(row: NotificationRow, claimed: NotificationRow, chang
 }
 
 /** Whether two stored values (text, number, boolean, list, map) are the same. */
-export function isSameValue(a: unknown, b: unknown): boolean {
+function isSameValue(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
   return (

@@ -1,6 +1,5 @@
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
-import { recordOfCrash } from '../delivery/retry-record.ts';
-import { crashedAfterArrival } from '../delivery/take-over.ts';
+import { crashedAfterArrival, recordOfCrash } from '../delivery/retry-record.ts';
 import { CANCELLATION, GIVEN_UP, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../delivery/verdict.ts';
 import { arrived, type NotificationRow } from '../model/notification.ts';

@@ -1,5 +1,5 @@
-import { ExplainedError } from '../model/explained-error.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import { ExplainedError } from '../model/problem.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
 import { whenAborted } from '../model/time.ts';
 

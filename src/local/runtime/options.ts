@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../adapters/api/page-cors.ts';
-import { ExplainedError } from '../../core/model/explained-error.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import { parseSchedule } from '../emulator/events/schedule.ts';
 import type { LocalRuntimeOptions } from './runtime.ts';
 import { LOCAL_PARTS, type LocalParts } from './synthesize.ts';

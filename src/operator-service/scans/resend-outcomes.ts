@@ -4,8 +4,8 @@ import { readAddress } from '../../adapters/dynamodb/newsletter/address-pages.ts
 import { hashIn } from '../../adapters/dynamodb/newsletter/member-items.ts';
 import { toForeignRow } from '../../adapters/dynamodb/table/item.ts';
 import { outcomeHash } from '../../adapters/eventbridge/outcome-bus.ts';
-import { ExplainedError } from '../../core/model/explained-error.ts';
 import type { ForeignRow } from '../../core/model/notification.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import { notificationOutcomes } from '../../core/outcomes/notification-outcomes.ts';
 import type { Outcome } from '../../core/outcomes/outcome.ts';
 import { addressChanges, emailOutcomes, memberOutcomes, providerOutcomes } from '../../core/outcomes/state-outcomes.ts';

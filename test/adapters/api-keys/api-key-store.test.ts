@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
+import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 
 let server: Loopback;

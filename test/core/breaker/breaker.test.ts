@@ -20,8 +20,7 @@ describe('the phase of a breaker', () => {
     expect(phaseOf(without, at(ms))).toBe(phase);
   });
 
-  it('of none, and of one that is open, is its state', () => {
-    expect(phaseOf(undefined, T0)).toBe('closed');
+  it('of one that is open is its state', () => {
     expect(phaseOf({ ...open(), drained_at: T0.toISOString() }, at(1))).toBe('open');
   });
 });

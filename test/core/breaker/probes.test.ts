@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-pipeline-state.ts';
-import { opened, phaseOf } from '../../../src/core/breaker/breaker.ts';
+import { opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
 import { Probes } from '../../../src/core/breaker/probes.ts';
@@ -58,13 +58,13 @@ describe('a probe', () => {
     ['probes it', { ...breaker, version: 9 }, false],
     ['saw that it is back', { ...breaker, version: 9, state: 'closed' as const }, true],
   ])('is another worker’s if that one was faster and %s: those who wait learn it', async (_, theirs, expected) => {
-    const { memory, probes, breakers, clock } = setUp();
+    const { memory, probes, breakers } = setUp();
     memory.breakers.set(ID, theirs);
     const beginning = probes.begin(breaker);
     const back = probes.underWay(ID);
     expect(await beginning).toBeUndefined();
     expect(await back).toBe(expected);
-    expect(phaseOf(breakers.get(ID), clock())).toBe(theirs.state);
+    expect(breakers.phase(ID)).toBe(theirs.state);
     expect(probes.underWay(ID)).toBeUndefined();
   });
 });

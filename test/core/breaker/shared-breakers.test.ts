@@ -48,6 +48,7 @@ const crowd = (memory: MemoryBreakers) => {
 describe('what a worker knows of the breakers', () => {
   it('gives way to a breaker that opened after the item of the one before had expired, though its versions start anew', async () => {
     const { breakers, pass, memory } = setUp();
+    expect(breakers.phase(ID)).toBe('closed');
     memory.breakers.set(ID, open({ state: 'closed', version: 7 }));
     await breakers.refresh(ID, 5_000);
     pass(3 * 86_400_000);

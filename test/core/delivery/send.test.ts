@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ContentUnreadableError } from '../../../src/core/delivery/conduct-attempt.ts';
 import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
-import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
+import { ContentUnreadableError, PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import { INTAKE_API } from '../../../src/core/model/notification.ts';
 import {

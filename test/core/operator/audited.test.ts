@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { AuditDeps, AuditLog, AuditRecord, KnownRequest } from '../../../src/core/operator/audit/audit.ts';
-import { audited, recorded } from '../../../src/core/operator/audit/audited.ts';
+import {
+  type AuditDeps,
+  type AuditLog,
+  type AuditRecord,
+  audited,
+  type KnownRequest,
+  recorded,
+} from '../../../src/core/operator/audit.ts';
 
 const ACTION = {
   ...{ who: 'mori', role: 'operator', what: 'key.create', on: ['T1'] },

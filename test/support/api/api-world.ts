@@ -10,16 +10,14 @@ import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/ap
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes, openApi } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
-import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
-import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
+import { createApiKeyStore, newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createRequestCounts, createTestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
-import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createBatchStore, createEventStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createDryRunStore, createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
-import { createEventStore } from '../../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createOperatorRows } from '../../../src/adapters/dynamodb/table/guarded-update.ts';

@@ -12,11 +12,10 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { DownProviders } from '../../../core/monitor/dead-providers.ts';
 import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
-import { getItems, MAX_GETS } from '../table/batch.ts';
+import { getItems, ifConditionHolds, MAX_GETS } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
 import { nextVersion } from '../table/guards.ts';
 import { type Item, toValue } from '../table/item.ts';
-import { ifConditionHolds } from '../table/single-item.ts';
 
 /** A breaker expires after this time without a change, as have all notifications that it could hold. */
 const KEPT_SECONDS = 2 * 86_400;

@@ -8,9 +8,9 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
-import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit/audit.ts';
+import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit.ts';
+import { ifConditionHolds } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { ifConditionHolds } from '../table/single-item.ts';
 
 /** Days that a record is kept. */
 const KEPT_DAYS = 400;

@@ -1,14 +1,13 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/conduct-attempt.ts';
 import { CONTENT_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
+import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/ports.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import { type MessageFormat, type NotificationContent, SEALED } from '../../../core/model/notification.ts';
 import { gather, withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
-import { getItems, MAX_GETS } from '../table/batch.ts';
+import { getItems, MAX_GETS, readItem } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { readItem } from '../table/single-item.ts';
 
 /** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
 export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {

@@ -14,11 +14,16 @@ import {
   type SendsUnderWay,
   withinLimit,
 } from '../../batching/gather.ts';
-import { executeStatements, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
+import {
+  createRowReader,
+  executeStatements,
+  insertStatement,
+  MAX_STATEMENTS,
+  type StatementResult,
+} from '../table/calls.ts';
 import { createGuardedUpdates, type GuardedUpdate, putGuarded, whereOf } from '../table/guarded-update.ts';
 import { asPlanned, asRead, claimable, type Guard, heldBy } from '../table/guards.ts';
 import { type Item, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
-import { createRowReader } from '../table/single-item.ts';
 
 interface Claim {
   readonly log_id: string;

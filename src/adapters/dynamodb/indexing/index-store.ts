@@ -17,10 +17,10 @@ import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { bodyAttribute, contentItem, sealRecipient } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
+import { readItem } from '../table/calls.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { asRead, IMAGE_COLUMNS, notLater, sequenceValue, storedSequence } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem, toValue } from '../table/item.ts';
-import { readItem } from '../table/single-item.ts';
 
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;

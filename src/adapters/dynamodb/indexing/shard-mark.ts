@@ -1,8 +1,8 @@
 import { type DynamoDBClient, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../../core/model/index-shards.ts';
 import { SHARDS_KIND } from '../schema.ts';
+import { ifConditionHolds } from '../table/calls.ts';
 import { type Item, toValue } from '../table/item.ts';
-import { ifConditionHolds } from '../table/single-item.ts';
 
 const Key = { kind: { S: SHARDS_KIND }, id: { S: 'indexes' } };
 /** Others that raise the mark at the same moment are instances of the same deployment, with the same numbers. */

@@ -9,10 +9,10 @@ import { contentItem } from '../delivery/content-store.ts';
 import { createClaimStore } from '../delivery/delivery-stores.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';
+import { readItem } from '../table/calls.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { isFree, ofGeneration } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
-import { readItem } from '../table/single-item.ts';
 
 export interface IntakeStoreOptions {
   readonly client: DynamoDBClient;

@@ -2,9 +2,8 @@ import { type DynamoDBClient, paginateQuery, UpdateItemCommand } from '@aws-sdk/
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { AddressFacts, StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { AddressEntry, MemberStore } from '../../../core/newsletter/model/ports.ts';
-import { getItems } from '../table/batch.ts';
+import { getItems, ifConditionHolds } from '../table/calls.ts';
 import { type Item, toValue } from '../table/item.ts';
-import { ifConditionHolds } from '../table/single-item.ts';
 import { addressShard, behind, factsKey, hashIn, isFacts, PARTITIONS, toKey, toMember } from './member-items.ts';
 
 interface Entry<M> {

@@ -14,7 +14,7 @@ import {
 import type { ChunkStore, SealedChunk } from '../../../core/newsletter/model/ports.ts';
 import { chunks as groups } from '../../batching/gather.ts';
 import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sealer.ts';
-import { MAX_WRITES, putItems } from '../table/batch.ts';
+import { MAX_WRITES, putItems } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
 

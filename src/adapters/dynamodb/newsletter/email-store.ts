@@ -11,10 +11,9 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
-import { getItems, MAX_GETS } from '../table/batch.ts';
+import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from '../schema.ts';
+import { getItems, ifConditionHolds, isConflict, MAX_GETS, updateExpression } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { ifConditionHolds, isConflict, updateExpression } from '../table/single-item.ts';
-import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from './newsletter-tables.ts';
 import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
 
 const PAGE = 50;

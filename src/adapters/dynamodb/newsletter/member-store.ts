@@ -11,8 +11,15 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
 import { leftAddresses, type MemberPlace, type MemberStore } from '../../../core/newsletter/model/ports.ts';
 import { chunks, GatheredError } from '../../batching/gather.ts';
-import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
-import { ifConditionHolds, isConflict } from '../table/single-item.ts';
+import {
+  executeStatements,
+  getItems,
+  ifConditionHolds,
+  insertStatement,
+  isConflict,
+  MAX_STATEMENTS,
+  type StatementResult,
+} from '../table/calls.ts';
 import { createAddressFacts, factsColumns, readAddress, readAddresses } from './address-pages.ts';
 import {
   markExpiry,

@@ -8,8 +8,8 @@ import {
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
+import { updateExpression } from '../table/calls.ts';
 import type { Item } from '../table/item.ts';
-import { updateExpression } from '../table/single-item.ts';
 
 const OPTIONAL = [
   'reply_to',

@@ -4,9 +4,10 @@ import {
   GetItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { type Change, isOwnWrite } from '../../../core/newsletter/model/ports.ts';
+import { isOwnWrite } from '../../../core/model/row-change.ts';
+import type { Change } from '../../../core/newsletter/model/ports.ts';
+import { updateExpression } from '../table/calls.ts';
 import type { Item } from '../table/item.ts';
-import { updateExpression } from '../table/single-item.ts';
 
 /** How long newsletters' rows are kept after they were written, in days; unsubscribe links end with them. */
 const KEPT_DAYS = 2 * 365;

@@ -5,9 +5,9 @@ import { SEALED } from '../../../core/model/notification.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { type Page, SEGMENTS } from '../../../core/verify/verification.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
+import { ifConditionHolds, readItem, updateExpression } from '../table/calls.ts';
 import { createForgetRows } from '../table/guarded-update.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
-import { ifConditionHolds, readItem, updateExpression } from '../table/single-item.ts';
 
 interface ForgetStoreOptions {
   readonly client: DynamoDBClient;

@@ -5,7 +5,7 @@ import type { ForeignRow } from '../../../core/model/notification.ts';
 import { type Clock, parseTime } from '../../../core/model/time.ts';
 import { type WorkState, workPartitions } from '../../../core/model/work-index.ts';
 import { ALWAYS, matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
-import { getItems } from '../table/batch.ts';
+import { getItems } from '../table/calls.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 import { daysOf, historyQuery, jumpQuery, pagesOf, workQuery } from './index-queries.ts';
 import {

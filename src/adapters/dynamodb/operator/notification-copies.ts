@@ -1,8 +1,8 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { ExplainedError } from '../../../core/model/explained-error.ts';
 import { notificationKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
-import { getItems, MAX_GETS } from '../table/batch.ts';
+import { ExplainedError } from '../../../core/model/problem.ts';
+import { getItems, MAX_GETS } from '../table/calls.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 import { notificationQuery } from './index-queries.ts';
 

@@ -1,13 +1,13 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import { ExplainedError } from '../../../core/model/explained-error.ts';
 import { historyBucket, isGone } from '../../../core/model/history-index.ts';
 import type { IndexShards } from '../../../core/model/index-shards.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
+import { ExplainedError } from '../../../core/model/problem.ts';
 import { type Clock, parseTime } from '../../../core/model/time.ts';
 import { workPartitions as partitionsOf, type WorkState } from '../../../core/model/work-index.ts';
 import { matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
-import { getItems, MAX_GETS } from '../table/batch.ts';
+import { getItems, MAX_GETS } from '../table/calls.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 import { daysOf, historyQuery, workQuery } from './index-queries.ts';
 

@@ -2,9 +2,8 @@ import { type DynamoDBClient, paginateQuery, QueryCommand, ScanCommand } from '@
 import { type WorkState, workPartitions } from '../../../core/model/work-index.ts';
 import type { Page, VerifyPorts } from '../../../core/verify/verification.ts';
 import { SEGMENTS } from '../../../core/verify/verification.ts';
-import { TENANT_EMAILS_INDEX } from '../newsletter/newsletter-tables.ts';
-import { WORK_INDEX } from '../schema.ts';
-import { getItems } from '../table/batch.ts';
+import { TENANT_EMAILS_INDEX, WORK_INDEX } from '../schema.ts';
+import { getItems } from '../table/calls.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 
 interface Tables {

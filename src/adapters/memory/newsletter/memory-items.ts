@@ -1,15 +1,9 @@
+import { isOwnWrite } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../../../core/newsletter/model/chunk.ts';
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
-import {
-  type BatchStore,
-  type Change,
-  type ChunkStore,
-  type EmailStore,
-  type EventStore,
-  isOwnWrite,
-} from '../../../core/newsletter/model/ports.ts';
+import type { BatchStore, Change, ChunkStore, EmailStore, EventStore } from '../../../core/newsletter/model/ports.ts';
 import type { BatchEvents } from '../../../core/newsletter/model/recipient-state.ts';
 import type { DomainWarming, WarmingStore } from '../../../core/newsletter/warming/domain-warming.ts';
 

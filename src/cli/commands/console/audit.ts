@@ -1,10 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import {
-  AUDIT_PERIOD_MS,
-  type AuditFilter,
-  type AuditPlace,
-  type AuditRecord,
-} from '../../../core/operator/audit/audit.ts';
+import { AUDIT_PERIOD_MS, type AuditFilter, type AuditPlace, type AuditRecord } from '../../../core/operator/audit.ts';
 import { listAudit } from '../../../operator-service/audit.ts';
 import { parseCount, parseId, parseMoment } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';

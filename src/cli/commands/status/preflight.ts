@@ -6,11 +6,11 @@ import { DEFAULT_STACK, STACK_VARIABLE } from '../../../adapters/deployment/aws-
 import { createDeploymentClients } from '../../../adapters/deployment/deployment-clients.ts';
 import type { readLeftovers } from '../../../adapters/deployment/leftovers.ts';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
-import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/newsletter/newsletter-tables.ts';
+import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/schema.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
 import { CHANNELS, type Channel, channelsIn } from '../../../core/model/channels.ts';
-import { laneStatus } from '../../../core/operator/views/lane-status.ts';
+import { laneStatus } from '../../../core/operator/views/pipeline-status.ts';
 import { listKeys } from '../../../operator-service/keys.ts';
 import {
   type Finding,

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { BreakerStatus } from '../../../core/operator/views/breaker-status.ts';
-import type { LaneStatus } from '../../../core/operator/views/lane-status.ts';
+import type { BreakerStatus, LaneStatus } from '../../../core/operator/views/pipeline-status.ts';
 import type { BudgetStatus } from '../../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../../core/sweep/sweep-run.ts';
 import { listSweeps, readStatus } from '../../../operator-service/overview.ts';

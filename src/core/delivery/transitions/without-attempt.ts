@@ -12,7 +12,6 @@ import { type RowChange, withChange } from '../../model/row-change.ts';
 import type { RowState } from '../../model/row-state.ts';
 import { clip } from '../../model/text.ts';
 import { movedQueue } from '../../model/work-index.ts';
-import { workFaults } from '../../model/work-rules.ts';
 import type { Refused } from '../sender.ts';
 import { limitOf, type Verdict } from '../verdict.ts';
 import { errorDetails, ROW_TEXT } from './settlements.ts';
@@ -162,23 +161,16 @@ export function removalOfMisindexed(row: NotificationRow, faults: readonly RowFa
   return { change: { set, remove: ['work_queue', 'work_at', ...present(row, ['give_up'])] }, why };
 }
 
-/**
- * The same for a row whose claim has shown what it breaks. The counters are again as its writer left them: the claim
- * changed them before anyone saw them, and no attempt was made. One that no double holds stays as it is.
- */
-export function removalOfClaimed(row: NotificationRow, now: Date): Removal | undefined {
-  const counters: Partial<Record<(typeof BY_A_CLAIM)[number][0], number>> = {};
-  for (const [name, by] of BY_A_CLAIM) if (typeof row[name] === 'number') counters[name] = row[name] - by;
-  const before = { ...row, ...counters };
-  const removal = removalOfMisindexed(before, workFaults(before), now);
+/** The same for a row whose claim has shown what it breaks. @param counters as its writer left them: no attempt was made */
+export function removalOfClaimed(
+  row: NotificationRow,
+  counters: Partial<NotificationRow>,
+  faults: readonly RowFault[],
+  now: Date,
+): Removal | undefined {
+  const removal = removalOfMisindexed({ ...row, ...counters }, faults, now);
   return removal && { ...removal, change: { ...removal.change, set: { ...removal.change.set, ...counters } } };
 }
-
-const BY_A_CLAIM = [
-  ['send_attempts', 1],
-  ['attempts_left', -1],
-  ['last_attempt', 1],
-] as const;
 
 /** Columns of the pipeline and of the table document that hold no text of a person's; one of words is such while it holds one. */
 const PLAIN = [

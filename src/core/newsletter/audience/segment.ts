@@ -1,4 +1,4 @@
-import { ExplainedError } from '../../model/explained-error.ts';
+import { ExplainedError } from '../../model/problem.ts';
 import { parseTime } from '../../model/time.ts';
 import { MEMBER_STATUSES, type SegmentSubject } from '../model/member.ts';
 

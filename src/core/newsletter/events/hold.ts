@@ -1,6 +1,6 @@
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
-import type { Email, Held } from '../model/email.ts';
+import { type Email, type Held, heldSentence } from '../model/email.ts';
 import type { BatchStore, EmailStore, EventStore, JobLog } from '../model/ports.ts';
 import { type BatchEvents, countBits } from '../model/recipient-state.ts';
 
@@ -69,14 +69,4 @@ function passed(sent: number, counts: Counts, { share, least }: Measure): Held['
   const passes = (reason: Held['reason']) => counts[reason] > share * LIMITS[reason] * sent;
   if (passes('bounced')) return 'bounced';
   return passes('complained') ? 'complained' : undefined;
-}
-
-/** Why an email holds, and what is right, for people. */
-export function heldSentence({ reason, count, sent, limit }: Held): string {
-  const percent = (share: number) => `${Number((100 * share).toFixed(1))} %`;
-  const what = reason === 'bounced' ? 'bounced for good' : 'were complained about';
-  return (
-    `${count} of ${sent} mails ${what}: ${percent(count / sent)}, and ${percent(limit)} is the limit. ` +
-    'Look where these members come from, then cancel the rest, or resume it: it does not hold again.'
-  );
 }

@@ -1,4 +1,4 @@
-import { ExplainedError } from '../../model/explained-error.ts';
+import { ExplainedError } from '../../model/problem.ts';
 /** Most recipients of a chunk: one call to SES, one item, one checkpoint. */
 export const CHUNK_SIZE = 50;
 

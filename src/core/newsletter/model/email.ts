@@ -120,6 +120,16 @@ export interface Held {
   readonly at: string;
 }
 
+/** Why an email holds, and what is right, for people. */
+export function heldSentence({ reason, count, sent, limit }: Held): string {
+  const percent = (share: number) => `${Number((100 * share).toFixed(1))} %`;
+  const what = reason === 'bounced' ? 'bounced for good' : 'were complained about';
+  return (
+    `${count} of ${sent} mails ${what}: ${percent(count / sent)}, and ${percent(limit)} is the limit. ` +
+    'Look where these members come from, then cancel the rest, or resume it: it does not hold again.'
+  );
+}
+
 /** A place for a batch in progress. */
 export interface Slot {
   readonly batch_id: string;

@@ -1,4 +1,4 @@
-import { ExplainedError } from '../../model/explained-error.ts';
+import { ExplainedError } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import { BATCH_SIZE } from './batch.ts';
 import { CHUNK_SIZE } from './chunk.ts';

@@ -1,4 +1,4 @@
-import { ExplainedError } from '../../model/explained-error.ts';
+import { ExplainedError } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
 import { retryStorage, StopRetrying } from '../model/job-limits.ts';

@@ -1,4 +1,4 @@
-import { ExplainedError } from '../../model/explained-error.ts';
+import { ExplainedError } from '../../model/problem.ts';
 import { isoAfter } from '../../model/time.ts';
 import { countChunks } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';

@@ -1,8 +1,7 @@
 import { countsOf, reasonsOf, sentBatches } from '../accounting/counts.ts';
-import { heldSentence } from '../events/hold.ts';
 import type { Resolved } from '../lifecycle/resolve.ts';
 import { BATCH_STATUSES, type Batch, type BatchStatus } from '../model/batch.ts';
-import type { Email, EmailStatus, Held } from '../model/email.ts';
+import { type Email, type EmailStatus, type Held, heldSentence } from '../model/email.ts';
 import {
   type BatchEvents,
   countBits,

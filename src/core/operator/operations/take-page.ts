@@ -1,6 +1,6 @@
 import type { RowStore } from '../../delivery/ports.ts';
-import { ExplainedError } from '../../model/explained-error.ts';
 import type { ForeignRow, NotificationRow } from '../../model/notification.ts';
+import { ExplainedError } from '../../model/problem.ts';
 import { messageFor, type QueuedMessage, withToken } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { stateOf } from '../../model/row-state.ts';

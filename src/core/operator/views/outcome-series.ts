@@ -1,6 +1,6 @@
 import { CHANNELS, type Channel } from '../../model/channels.ts';
-import { ExplainedError } from '../../model/explained-error.ts';
 import { METRICS, type MetricName } from '../../model/metrics.ts';
+import { ExplainedError } from '../../model/problem.ts';
 
 /**
  * A figure of the last day. `at` is the beginning of the bucket. A count without any measurement is 0 if there is one in

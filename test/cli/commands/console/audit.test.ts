@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuditLog } from '../../../../src/adapters/dynamodb/console/audit-log.ts';
 import { parseAction } from '../../../../src/cli/commands/console/audit.ts';
-import type { AuditRecord } from '../../../../src/core/operator/audit/audit.ts';
+import type { AuditRecord } from '../../../../src/core/operator/audit.ts';
 import { userOfMachine } from '../../../../src/processes/process-identity.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';
 

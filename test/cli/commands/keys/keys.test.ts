@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isValid, parseAuthorization } from '../../../../src/adapters/api-keys/api-key.ts';
-import { createApiKeyStore } from '../../../../src/adapters/api-keys/api-key-store.ts';
+import { createApiKeyStore, isValid, parseAuthorization } from '../../../../src/adapters/api-keys/api-key.ts';
 import { type Operations, startOperations } from '../../../support/cli/operations.ts';
 
 let ops: Operations;

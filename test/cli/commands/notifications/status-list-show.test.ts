@@ -7,7 +7,7 @@ import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../../../src/adapters/signing/hashed-ids.ts';
 import { opened } from '../../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
-import type { LaneStatus } from '../../../../src/core/operator/views/lane-status.ts';
+import type { LaneStatus } from '../../../../src/core/operator/views/pipeline-status.ts';
 import {
   deadRow,
   HASH_KEY,

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createOperationStore } from '../../../../src/adapters/dynamodb/console/operation-store.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
-import type { AuditRecord } from '../../../../src/core/operator/audit/audit.ts';
+import type { AuditRecord } from '../../../../src/core/operator/audit.ts';
 import { createOperation, type NewOperation, operate } from '../../../../src/core/operator/operations/operate.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 

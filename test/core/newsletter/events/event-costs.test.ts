@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createBatchStore } from '../../../../src/adapters/dynamodb/newsletter/batch-store.ts';
-import { createEventStore } from '../../../../src/adapters/dynamodb/newsletter/event-store.ts';
+import { createBatchStore, createEventStore } from '../../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { applyEvents, type NewsletterEvent } from '../../../../src/core/newsletter/events/apply-events.ts';
 import type { EventKind } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { startTestDynamoDb } from '../../../support/dynamodb.ts';

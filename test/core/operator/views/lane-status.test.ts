@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { type DueIndex, workQueueOf } from '../../../../src/core/model/work-index.ts';
-import { laneStatus } from '../../../../src/core/operator/views/lane-status.ts';
+import { laneStatus } from '../../../../src/core/operator/views/pipeline-status.ts';
 import { at, dueRow, T0 } from '../../../support/rows.ts';
 
 function index(rows: readonly ReturnType<typeof dueRow>[], pageSize: number): DueIndex {

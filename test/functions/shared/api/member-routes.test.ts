@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { pathSegment } from '../../../../src/core/model/path-segment.ts';
+import { pathSegment } from '../../../../src/http/paths.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 
 let world: ApiWorld;

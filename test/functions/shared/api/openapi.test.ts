@@ -11,8 +11,8 @@ import { memberRoutes } from '../../../../functions/shared/api/member-routes.ts'
 import { newsletterRoutes } from '../../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes, openApi } from '../../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../../functions/shared/api/token-routes.ts';
-import { pathSegment } from '../../../../src/core/model/path-segment.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/model/problem.ts';
+import { pathSegment } from '../../../../src/http/paths.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 import { fromSchema, type JsonSchema, nearlyFromSchema } from '../../../support/api/json-schema-arbitrary.ts';
 import { deadRow, storedRow } from '../../../support/cli/operations.ts';
