@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duration, Lazy, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { type CfnResource, Duration, Lazy, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import {
   AllowedMethods,
   CachePolicy,
@@ -107,6 +107,14 @@ export class ConsolePage extends Construct {
   deploy(signIn: SignIn): void {
     const { issuer, clientId, scope, origins } = signIn;
     this.tokenOrigins = origins;
+    // CDK's own log groups outlive every stage: one for two years, one for ever.
+    const logGroup = new LogGroup(this, 'DeploymentLog', {
+      retention: this.config.logRetentionDays,
+      removalPolicy: removalPolicyOf(this.config),
+    });
+    const emptier = Stack.of(this).node.tryFindChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
+    const handler = emptier?.node.tryFindChild('Handler') as CfnResource | undefined;
+    handler?.addPropertyOverride('LoggingConfig.LogGroup', logGroup.logGroupName);
     new BucketDeployment(this, 'Deployment', {
       destinationBucket: this.bucket,
       sources: [
@@ -117,11 +125,7 @@ export class ConsolePage extends Construct {
       distribution: this.distribution,
       distributionPaths: ['/index.html', '/config.json'],
       waitForDistributionInvalidation: false,
-      // CDK's own would outlive every stage, for two years.
-      logGroup: new LogGroup(this, 'DeploymentLog', {
-        retention: this.config.logRetentionDays,
-        removalPolicy: removalPolicyOf(this.config),
-      }),
+      logGroup,
     });
     acknowledgeDeployment(this, this.bucket);
   }
