@@ -6,6 +6,7 @@ import { ProblemError, problemOf, read } from '../data/api.ts';
 import { SessionContext, type SignedOut, type SignIn } from '../data/session.ts';
 import { onSignedOut, sessionEnded, signIn, signOut } from '../data/sign-in/sign-in.ts';
 import { followLinks } from '../navigation/router.ts';
+import { Button } from '../parts/button.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { AppShell } from './shell.tsx';
 
@@ -55,11 +56,7 @@ export function App() {
           <Empty icon="keys" title="Sign in">
             <p>{now.signIn.why}</p>
             <p>{now.signIn.remedy}</p>
-            {now.signIn.again !== undefined && (
-              <button type="button" class="button primary" onClick={now.signIn.again}>
-                Sign in
-              </button>
-            )}
+            {now.signIn.again !== undefined && <Button name="Sign in" kind="primary" onClick={now.signIn.again} />}
           </Empty>
         </Alone>
       );
@@ -83,11 +80,7 @@ export function App() {
 function SignOut() {
   const leave = signOut();
   if (leave === undefined) return null;
-  return (
-    <button type="button" class="button" onClick={() => void leave()}>
-      Sign out
-    </button>
-  );
+  return <Button name="Sign out" onClick={() => void leave()} />;
 }
 
 /** What is shown without the navigation. */

@@ -6,6 +6,7 @@ import { signOut } from '../data/sign-in/sign-in.ts';
 import { SHORTCUTS, useKeys } from '../navigation/keys.ts';
 import { navigate, usePlace } from '../navigation/router.ts';
 import { type Theme, useTheme } from '../navigation/theme.ts';
+import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
@@ -68,52 +69,30 @@ export function AppShell() {
         <div id="navigation" class="sidebar-body">
           <nav aria-label="Screens">
             <ul>
-              {screens.flatMap(({ path: to, title, icon }) =>
-                icon === undefined
-                  ? []
-                  : [
-                      <li key={to}>
-                        <a href={to} aria-current={isWithin(path, to) ? 'page' : undefined}>
-                          <Icon name={icon} />
-                          {title}
-                        </a>
-                      </li>,
-                    ],
+              {screens.map(({ path: to, title, icon }) =>
+                icon === undefined ? null : (
+                  <li key={to}>
+                    <a href={to} aria-current={isWithin(path, to) ? 'page' : undefined}>
+                      <Icon name={icon} />
+                      {title}
+                    </a>
+                  </li>
+                ),
               )}
             </ul>
           </nav>
           <div class="sidebar-foot">
             <Who />
             <div class="sidebar-tools">
-              <button
-                type="button"
-                class="icon-button"
-                aria-label={THEMES[theme].name}
-                title={THEMES[theme].name}
-                onClick={nextTheme}
-              >
-                <Icon name={THEMES[theme].icon} />
-              </button>
-              <button
-                type="button"
-                class="icon-button"
-                aria-label="Keyboard shortcuts"
+              <Button name={THEMES[theme].name} icon={THEMES[theme].icon} bare onClick={nextTheme} />
+              <Button
+                name="Keyboard shortcuts"
                 title="Keyboard shortcuts (?)"
+                icon="help"
+                bare
                 onClick={() => setHelp(true)}
-              >
-                <Icon name="help" />
-              </button>
-              {leave !== undefined && (
-                <button
-                  type="button"
-                  class="icon-button"
-                  aria-label="Sign out"
-                  title="Sign out"
-                  onClick={() => void leave()}
-                >
-                  <Icon name="leave" />
-                </button>
-              )}
+              />
+              {leave !== undefined && <Button name="Sign out" icon="leave" bare onClick={() => void leave()} />}
             </div>
           </div>
         </div>

@@ -2,6 +2,8 @@ import { Icon, type IconName } from './icon.tsx';
 
 interface ButtonProps {
   readonly name: string;
+  /** Shows the icon alone. */
+  readonly bare?: boolean;
   /** What only a screen reader needs to tell it from others of its name. */
   readonly more?: string | undefined;
   readonly icon?: IconName;
@@ -13,11 +15,16 @@ interface ButtonProps {
 
 const CLASSES = { plain: 'button', primary: 'button primary', link: 'link-button', filter: 'filter-button' } as const;
 
-export function Button({ name, more, icon, kind = 'plain', ...props }: ButtonProps) {
+export function Button({ name, more, icon, bare = false, kind = 'plain', ...props }: ButtonProps) {
   return (
-    <button type="button" class={CLASSES[kind]} {...props}>
+    <button
+      type="button"
+      class={bare ? 'icon-button' : CLASSES[kind]}
+      {...(bare && { 'aria-label': name, title: name })}
+      {...props}
+    >
       {icon !== undefined && <Icon name={icon} />}
-      {name}
+      {!bare && name}
       {more !== undefined && <span class="visually-hidden"> {more}</span>}
     </button>
   );

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
-import { Icon } from './icon.tsx';
+import { Button } from './button.tsx';
 import { Shell } from './shell-command.tsx';
 import { Problem } from './states.tsx';
 
@@ -25,9 +25,7 @@ export function Dialog({ title, onClose, children, stays = false, actions }: Dia
       <div class="dialog">
         <header>
           <h2 id={heading}>{title}</h2>
-          <button type="button" class="icon-button" aria-label="Close" onClick={() => dialog.current?.close()}>
-            <Icon name="close" />
-          </button>
+          <Button name="Close" icon="close" bare onClick={() => dialog.current?.close()} />
         </header>
         <div class="dialog-body">{children}</div>
         {actions !== undefined && <footer>{actions}</footer>}
@@ -59,11 +57,7 @@ export function Confirm({ act, onAct, children, problem, command, ...props }: Co
       {...dialog}
       actions={
         <>
-          {keep !== null && (
-            <button type="button" class="button" onClick={dialog.onClose}>
-              {keep}
-            </button>
-          )}
+          {keep !== null && <Button name={keep} onClick={dialog.onClose} />}
           <button class={`button ${danger ? 'danger' : 'primary'}`} disabled={disabled} {...(sends as object)}>
             {act}
           </button>

@@ -1,7 +1,7 @@
 import { useContext, useState } from 'preact/hooks';
 import type { ShellCommand } from '../../src/operator-service/contract/fields.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
-import { Icon } from './icon.tsx';
+import { Button } from './button.tsx';
 
 /** A line for the shell with a button that copies it. */
 export function Shell({ label, command }: ShellCommand) {
@@ -16,14 +16,12 @@ export function Shell({ label, command }: ShellCommand) {
       {label !== '' && <span class="shell-label">{label}</span>}
       <div class="shell-line">
         <code>{command}</code>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={copied ? 'Copied' : `Copy: ${label || command}`}
+        <Button
+          name={copied ? 'Copied' : `Copy: ${label || command}`}
+          icon={copied ? 'check' : 'copy'}
+          bare
           onClick={copy}
-        >
-          <Icon name={copied ? 'check' : 'copy'} />
-        </button>
+        />
       </div>
     </div>
   );

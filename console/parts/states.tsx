@@ -3,6 +3,7 @@ import { useContext } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import type { Reading } from '../data/use-read.ts';
+import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Shell } from './shell-command.tsx';
 
@@ -73,11 +74,7 @@ export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; r
           <strong>What to do:</strong> {problem.remedy}
         </p>
         <Shell label="In the shell" command={problem.command ?? opsCommand('status', session)} />
-        {onRetry !== undefined && problem.status !== 404 && (
-          <button type="button" class="button" onClick={onRetry}>
-            Try again
-          </button>
-        )}
+        {onRetry !== undefined && problem.status !== 404 && <Button name="Try again" onClick={onRetry} />}
       </div>
     </div>
   );

@@ -32,13 +32,22 @@ interface TableProps<T> {
 
 /** A list by cursor; or why it cannot be shown, that it is coming, or that there is nothing. */
 export function ListTable<T>({ empty, ...table }: TableProps<T> & { readonly empty: ComponentChildren }) {
-  const { problem, loaded, rows, refresh } = table.list;
+  return (
+    <Listed {...table} empty={empty}>
+      <Table {...table} />
+    </Listed>
+  );
+}
+
+type ListedProps<T> = Pick<TableProps<T>, 'label' | 'list'> & Record<'empty' | 'children', ComponentChildren>;
+
+export function Listed<T>({ label, list: { problem, loaded, rows, refresh }, empty, children }: ListedProps<T>) {
   return (
     <>
       {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
-      {!loaded && problem === undefined && <Loading what={table.label.toLowerCase()} lines={12} />}
+      {!loaded && problem === undefined && <Loading what={label.toLowerCase()} lines={12} />}
       {loaded && rows.length === 0 && empty}
-      {rows.length > 0 && <Table {...table} />}
+      {rows.length > 0 && children}
     </>
   );
 }
@@ -134,11 +143,16 @@ function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefO
                 open(row, { target: null });
               }}
             >
-              {shown.map(({ title, cell, align, narrow: place }) => (
-                <td key={title} class={`cell${align === 'right' ? ' number' : ''}${narrow ? ` card-${place}` : ''}`}>
-                  {cell(row)}
-                </td>
-              ))}
+              {shown.map(({ title, cell, align, narrow: place }) => {
+                const content = cell(row);
+                const classes = `cell${align === 'right' ? ' number' : ''}${narrow ? ` card-${place}` : ''}`;
+                // A text may be cut off.
+                return (
+                  <td key={title} class={classes} title={typeof content === 'string' ? content : undefined}>
+                    {content}
+                  </td>
+                );
+              })}
             </tr>
           );
         })}
@@ -154,21 +168,8 @@ const ROW_REM = { wide: 2.5, narrow: 4.5 } as const;
 /** Height of what stays at the top of the window, in pixels. */
 const STICKY_PX = 120;
 
-interface VisibleRows {
-  /** The rows [first, last) are to be drawn. */
-  readonly first: number;
-  readonly last: number;
-  readonly rowHeight: number;
-  /** Scrolls a row into the window. */
-  readonly reveal: (index: number) => void;
-}
-
-function useVisibleRows(
-  body: RefObject<HTMLElement | null>,
-  count: number,
-  more: boolean,
-  onEnd: () => void,
-): VisibleRows {
+/** The rows [first, last) are to be drawn; `reveal` scrolls one into the window. */
+function useVisibleRows(body: RefObject<HTMLElement | null>, count: number, more: boolean, onEnd: () => void) {
   const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const rowHeight = (useNarrow() ? ROW_REM.narrow : ROW_REM.wide) * rem;
   const [range, setRange] = useState({ first: 0, last: 50 });

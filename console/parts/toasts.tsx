@@ -1,6 +1,7 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
+import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { Shell } from './shell-command.tsx';
 
@@ -52,9 +53,7 @@ export function Toasts() {
             <p>{text}</p>
             {command !== undefined && <Shell label="In the shell" command={command || opsCommand('status', session)} />}
           </div>
-          <button type="button" class="icon-button" aria-label="Close the message" onClick={() => close(id)}>
-            <Icon name="close" />
-          </button>
+          <Button name="Close the message" icon="close" bare onClick={() => close(id)} />
         </div>
       ));
   return (

@@ -1,11 +1,5 @@
 import type { OperationKind, OperationStatus } from '../../src/operator-service/contract/choices.ts';
-import type { Tone } from './badge.tsx';
-
-interface Word {
-  readonly name: string;
-  readonly tone: Tone;
-  readonly meaning: string;
-}
+import type { Word } from './badge.tsx';
 
 /** What becomes of a notification (RowState), for people. */
 const STATES: Readonly<Record<string, Word>> = {
@@ -59,7 +53,7 @@ export const KIND_WORDS: Readonly<
 > = {
   redrive: { name: 'Redrive', does: 'Starts them again with a full budget of retries.', done: 'redriven' },
   retry: { name: 'Retry now', does: 'Attempts now what waits for its next retry.', done: 'queued' },
-  cancel: { name: 'Cancel', does: 'Ends what waits; it is not sent.', done: 'cancelled' },
+  cancel: { name: 'Stop retrying', does: 'Ends what waits; it is not sent.', done: 'cancelled' },
   give_up: {
     name: 'Take off the list',
     does: 'Keeps row and records, deletes the dead letters; they are not sent.',
@@ -118,4 +112,9 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 export function answerWords(code: string | null | undefined, message: string | null | undefined): string {
   const parts = message?.includes(code ?? '') ? [message] : [code, message];
   return parts.filter((part) => part !== undefined && part !== null && part !== '').join(' · ');
+}
+
+/** After a colon; a name that begins with an abbreviation stays as it is. */
+export function lowerFirst(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }

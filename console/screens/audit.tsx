@@ -26,12 +26,7 @@ function columns(): readonly Column<AuditRecord>[] {
         </a>
       ),
     },
-    {
-      title: 'What',
-      width: '11rem',
-      narrow: 'line',
-      cell: ({ what }) => <span class="truncate">{what.replaceAll(/[._]/g, ' ')}</span>,
-    },
+    { title: 'What', width: '11rem', narrow: 'line', cell: ({ what }) => what.replaceAll(/[._]/g, ' ') },
     { title: 'On', width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
     {
       title: 'Details',

@@ -6,13 +6,12 @@ import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
-import { ScreenFrame } from '../parts/screen.tsx';
+import { Dotted, LogIds, ScreenFrame } from '../parts/screen.tsx';
 import { ConditionSelects } from '../parts/select.tsx';
 import { Shell } from '../parts/shell-command.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
-import { answerWords, causeWord, channelName, plural } from '../parts/words.ts';
-import { pageInList } from './notification-filters.ts';
+import { answerWords, causeWord, channelName, lowerFirst, plural } from '../parts/words.ts';
 import { NewOperation } from './operations/new-operation.tsx';
 
 /** Dead notifications by cause: one repair and one action per group. */
@@ -93,23 +92,18 @@ function Group({ group, onAct }: GroupProps) {
         </div>
         <div class="group-what">
           <h2 id={heading}>
-            {channelName(channel)}: {lower(causeWord(type))}
+            {channelName(channel)}: {lowerFirst(causeWord(type))}
           </h2>
           <p class="soft">
             <span class="visually-hidden">{plural(group.count, 'notification')}. </span>
-            {integration !== null && (
-              <>
-                Integration <code>{integration}</code> ·{' '}
-              </>
-            )}
-            {plural(group.tenants, 'tenant')} · <code>{type}</code>
-            {failure_reason !== type && (
-              <>
-                {' '}
-                → <code>{failure_reason}</code>
-              </>
-            )}{' '}
-            · last <Time at={group.newest_at} />
+            <Dotted
+              of={[
+                integration !== null && ['Integration ', <code>{integration}</code>],
+                plural(group.tenants, 'tenant'),
+                [<code>{type}</code>, failure_reason !== type && [' → ', <code>{failure_reason}</code>]],
+                ['last ', <Time at={group.newest_at} />],
+              ]}
+            />
           </p>
         </div>
         <div class="group-actions">
@@ -145,11 +139,7 @@ function Group({ group, onAct }: GroupProps) {
       <div class="group-line">
         <span class="group-label">Notifications</span>
         <div class="samples">
-          {group.sample.map((log_id) => (
-            <a key={log_id} class="mono" href={pageInList(log_id, { status: 'dead', ...group.filter })}>
-              {log_id}
-            </a>
-          ))}
+          <LogIds of={group.sample} within={{ in: 'list', status: 'dead', ...group.filter }} />
           <a href={listOf(group)}>{group.count > group.sample.length ? `All ${count(group.count)}` : 'As a list'}</a>
         </div>
       </div>
@@ -167,9 +157,4 @@ function Group({ group, onAct }: GroupProps) {
 
 function listOf({ filter }: DeadLetterGroup): string {
   return hrefOf('/notifications', { status: 'dead', ...filter });
-}
-
-/** After a colon; a name that begins with an abbreviation stays as it is. */
-function lower(sentence: string): string {
-  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }

@@ -6,8 +6,8 @@ import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
 import { usePlace } from '../navigation/router.ts';
-import { Badge } from '../parts/badge.tsx';
-import { ScreenFrame } from '../parts/screen.tsx';
+import { Badge, WordBadge } from '../parts/badge.tsx';
+import { Dotted, ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Await, Empty } from '../parts/states.tsx';
@@ -27,11 +27,7 @@ export function EmailScreen({ id }: { readonly id: string }) {
       title={
         <span class="title-line">
           {data?.subject ?? <span class="mono title-id">{id}</span>}
-          {word && (
-            <Badge tone={word.tone} title={word.meaning}>
-              {word.name}
-            </Badge>
-          )}
+          {word && <WordBadge word={word} />}
         </span>
       }
       lead={data && <Lead detail={data} />}
@@ -85,25 +81,18 @@ function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail 
 
 function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }) {
   const { rate, eta, waits } = email;
+  const allowed = rate.allowed === null ? '' : ` of ${count(rate.allowed)} allowed`;
   return (
-    <>
-      {tenant_id} · {email.newsletter_id} · <code>{email.segment ?? 'everyone'}</code> · created{' '}
-      <Time at={email.created_at} />
-      {rate.now !== null &&
-        ` · ${count(rate.now)} per second${rate.allowed === null ? '' : ` of ${count(rate.allowed)} allowed`}`}
-      {waits !== undefined && (
-        <>
-          {' '}
-          · waits {WAITS_FOR[waits.for]} until <Time at={waits.until} />
-        </>
-      )}
-      {eta !== undefined && (
-        <>
-          {' '}
-          · ends <Time at={eta} />
-        </>
-      )}
-    </>
+    <Dotted
+      of={[
+        `${tenant_id} · ${email.newsletter_id}`,
+        <code>{email.segment ?? 'everyone'}</code>,
+        ['created ', <Time at={email.created_at} />],
+        rate.now !== null && `${count(rate.now)} per second${allowed}`,
+        waits && [`waits ${WAITS_FOR[waits.for]} until `, <Time at={waits.until} />],
+        eta !== undefined && ['ends ', <Time at={eta} />],
+      ]}
+    />
   );
 }
 
@@ -114,24 +103,9 @@ const COLUMNS: readonly Column<RecipientView>[] = [
     narrow: 'head',
     cell: ({ state }) => <Badge tone={RECIPIENT_WORDS[state].tone}>{RECIPIENT_WORDS[state].name}</Badge>,
   },
-  {
-    title: 'Member',
-    width: 'minmax(8rem, 2fr)',
-    narrow: 'head',
-    cell: ({ member_id }) => <span class="mono truncate">{member_id}</span>,
-  },
-  {
-    title: 'Reason',
-    width: 'minmax(8rem, 2fr)',
-    narrow: 'line',
-    cell: ({ reason }) => <span class="truncate">{reason ?? '–'}</span>,
-  },
-  {
-    title: 'Events',
-    width: 'minmax(8rem, 2fr)',
-    narrow: 'line',
-    cell: ({ events }) => <span class="truncate soft">{events.join(', ') || '–'}</span>,
-  },
+  { title: 'Member', width: 'minmax(8rem, 2fr)', narrow: 'head', cell: ({ member_id }) => <code>{member_id}</code> },
+  { title: 'Reason', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ reason }) => reason ?? '–' },
+  { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
   { title: 'Processed', width: '7rem', align: 'right', cell: ({ processed_at }) => <Time at={processed_at} /> },
 ];
 

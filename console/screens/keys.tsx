@@ -39,18 +39,8 @@ function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Colum
         </span>
       ),
     },
-    {
-      title: 'Tenant',
-      width: 'minmax(6rem, 1fr)',
-      narrow: 'line',
-      cell: ({ tenant_id }) => <span class="truncate">{tenant_id}</span>,
-    },
-    {
-      title: 'May',
-      width: 'minmax(9rem, 2fr)',
-      narrow: 'line',
-      cell: ({ scopes }) => <span class="truncate">{scopes.join(', ')}</span>,
-    },
+    { title: 'Tenant', width: 'minmax(6rem, 1fr)', narrow: 'line', cell: ({ tenant_id }) => tenant_id },
+    { title: 'May', width: 'minmax(9rem, 2fr)', narrow: 'line', cell: ({ scopes }) => scopes.join(', ') },
     {
       title: 'Per second',
       width: '6rem',

@@ -1,10 +1,10 @@
 import { useContext, useState } from 'preact/hooks';
 import type { Newsletter } from '../../src/core/newsletter/model/email.ts';
-import type { EmailPhase, ListedEmail } from '../../src/core/newsletter/views/email-view.ts';
+import type { ListedEmail } from '../../src/core/newsletter/views/email-view.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { usePlace } from '../navigation/router.ts';
-import { Badge } from '../parts/badge.tsx';
+import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
@@ -16,7 +16,7 @@ import { Draft } from './email/draft.tsx';
 import { phaseWord } from './email/phase-words.ts';
 
 const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmail>[] => [
-  { title: 'Phase', width: '8rem', narrow: 'head', cell: ({ phase }) => <Phase phase={phase} /> },
+  { title: 'Phase', width: '8rem', narrow: 'head', cell: ({ phase }) => <WordBadge word={phaseWord(phase)} /> },
   {
     title: 'E-mail',
     width: 'minmax(10rem, 2fr)',
@@ -31,7 +31,7 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmai
     title: 'Newsletter',
     width: 'minmax(8rem, 2fr)',
     narrow: 'line',
-    cell: ({ newsletter_id }) => <span class="truncate">{names.get(newsletter_id) ?? newsletter_id}</span>,
+    cell: ({ newsletter_id }) => names.get(newsletter_id) ?? newsletter_id,
   },
   {
     title: 'Segment',
@@ -53,15 +53,6 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmai
 const percent = (share: number | undefined) => (share === undefined ? '–' : `${Math.round(100 * share)} %`);
 
 const pageOf = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
-
-function Phase({ phase }: { readonly phase: EmailPhase }) {
-  const { name, tone, meaning } = phaseWord(phase);
-  return (
-    <Badge tone={tone} title={meaning}>
-      {name}
-    </Badge>
-  );
-}
 
 /** The e-mails of a tenant, and who publishes. */
 export function NewslettersScreen() {

@@ -52,8 +52,12 @@ export function filtersIn(query: URLSearchParams): ListFilters {
     from: any('from'),
     to: any('to'),
   };
-  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-  return { api: given as ListQuery, period: one('period', PERIODS) };
+  return { api: given(all) as ListQuery, period: one('period', PERIODS) };
+}
+
+/** The conditions that are there. */
+export function given(filter: object): OperationFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
 /** The page of a notification that knows the list from which it was opened: its next one, and the one before. */

@@ -5,9 +5,9 @@ import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
-import { Badge } from '../parts/badge.tsx';
+import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { ScreenFrame } from '../parts/screen.tsx';
+import { LogIds, Panel, ScreenFrame } from '../parts/screen.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
@@ -85,11 +85,7 @@ function Title({ id, detail }: { readonly id: string; readonly detail: Notificat
   return (
     <span class="title-line">
       <span class="mono title-id">{id}</span>
-      {word && (
-        <Badge tone={word.tone} title={word.meaning}>
-          {word.name}
-        </Badge>
-      )}
+      {word && <WordBadge word={word} />}
     </span>
   );
 }
@@ -148,10 +144,7 @@ const TIMES = [
 function Facts({ log_id, detail: { notification } }: { readonly log_id: string; readonly detail: NotificationDetail }) {
   const tenant = String(notification['tenant_id'] ?? '');
   return (
-    <section class="panel facts-panel" aria-labelledby="facts">
-      <header class="panel-head">
-        <h2 id="facts">Details</h2>
-      </header>
+    <Panel title="Details">
       <dl class="pairs">
         <Pair name="Recipient">
           <Recipient log_id={log_id} />
@@ -173,7 +166,7 @@ function Facts({ log_id, detail: { notification } }: { readonly log_id: string; 
         <Related name="Continues as" view={notification} column="successor_log_id" />
         <Related name="Continues" view={notification} column="predecessor_log_id" />
       </dl>
-    </section>
+    </Panel>
   );
 }
 
@@ -196,9 +189,7 @@ function Related({ name, view, column }: { readonly name: string; readonly view:
   if (typeof id !== 'string') return null;
   return (
     <Pair name={name}>
-      <a class="mono" href={`/notifications/${encodeURIComponent(id)}`}>
-        {id}
-      </a>
+      <LogIds of={[id]} />
     </Pair>
   );
 }

@@ -6,7 +6,7 @@ import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { remember, remembered, usePlace } from '../navigation/router.ts';
-import { Badge } from '../parts/badge.tsx';
+import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { ConditionSelects, Select } from '../parts/select.tsx';
@@ -32,19 +32,7 @@ import { NewOperation } from './operations/new-operation.tsx';
 import { isAddress, RecipientSearch, SearchField } from './search.tsx';
 
 const columns = (pageOf: (log_id: string) => string): readonly Column<NotificationView>[] => [
-  {
-    title: 'State',
-    width: '7.5rem',
-    narrow: 'head',
-    cell: (row) => {
-      const { name, tone, meaning } = stateWord(row.state);
-      return (
-        <Badge tone={tone} title={meaning}>
-          {name}
-        </Badge>
-      );
-    },
-  },
+  { title: 'State', width: '7.5rem', narrow: 'head', cell: ({ state }) => <WordBadge word={stateWord(state)} /> },
   {
     title: 'Notification',
     width: 'minmax(9rem, 3fr)',
@@ -62,16 +50,7 @@ const columns = (pageOf: (log_id: string) => string): readonly Column<Notificati
     cell: (row) => channelName(row['channel'] ?? text(row, 'notification_type').toLowerCase()),
   },
   { title: 'Priority', width: '6rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
-  {
-    title: 'Tenant',
-    width: 'minmax(6rem, 1fr)',
-    narrow: 'line',
-    cell: (row) => (
-      <span class="truncate" title={text(row, 'tenant_id')}>
-        {text(row, 'tenant_id')}
-      </span>
-    ),
-  },
+  { title: 'Tenant', width: 'minmax(6rem, 1fr)', narrow: 'line', cell: (row) => text(row, 'tenant_id') },
   {
     title: 'Last error',
     width: 'minmax(15rem, 2fr)',

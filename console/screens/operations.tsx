@@ -5,11 +5,12 @@ import { problemOf, write } from '../data/api.ts';
 import { newRequestId } from '../data/decision.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
-import { Badge } from '../parts/badge.tsx';
+import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { ScreenFrame } from '../parts/screen.tsx';
+import { Dotted, ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands, ShellCommands } from '../parts/shell-command.tsx';
-import { Empty, Loading, Problem } from '../parts/states.tsx';
+import { Empty } from '../parts/states.tsx';
+import { Listed } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { showProblem, showToast } from '../parts/toasts.tsx';
 import { exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../parts/words.ts';
@@ -39,23 +40,21 @@ export function OperationsScreen() {
         session.role === 'operator' && <Button name="New operation" kind="primary" onClick={() => setAsked(true)} />
       }
     >
-      {list.problem !== undefined && <Problem problem={list.problem} onRetry={list.refresh} />}
-      {!list.loaded && list.problem === undefined && <Loading what="operations" />}
-      {list.loaded && list.rows.length === 0 && (
-        <Empty icon="operations" title="No operations yet">
-          <p>Redrive a group of dead letters, or act on all notifications that match a filter.</p>
-        </Empty>
-      )}
-      <div class="groups">
-        {list.rows.map((operation, i) => (
-          <Operation
-            key={operation.operation_id}
-            operation={operation}
-            isNewest={i < OPENED}
-            onChanged={list.refresh}
-          />
-        ))}
-      </div>
+      <Listed
+        label="Operations"
+        list={list}
+        empty={
+          <Empty icon="operations" title="No operations yet">
+            <p>Redrive a group of dead letters, or act on all notifications that match a filter.</p>
+          </Empty>
+        }
+      >
+        <div class="groups">
+          {list.rows.map((one, i) => (
+            <Operation key={one.operation_id} operation={one} isNewest={i < OPENED} onChanged={list.refresh} />
+          ))}
+        </div>
+      </Listed>
       {list.more && <Button name="Show earlier ones" onClick={list.loadMore} />}
       <OpsCommands of={{ 'A redrive by filter in the shell': 'replay --channel slack --dry-run' }} />
       {asked && (
@@ -114,19 +113,19 @@ function Operation({ operation, isNewest, onChanged }: OperationProps) {
           <h2 id={heading} class="title-line">
             {KIND_WORDS[kind].name}
             {preview !== null && ` ${plural(preview.taken, 'notification')}`}
-            <Badge tone={word.tone} title={word.meaning}>
-              {wanted === null ? word.name : wanted === 'pause' ? 'Pausing' : 'Cancelling'}
-            </Badge>
+            <WordBadge
+              word={wanted === null ? word : { ...word, name: wanted === 'pause' ? 'Pausing' : 'Cancelling' }}
+            />
           </h2>
           <p class="soft">
-            by {operation.created_by} · <Time at={operation.created_at} />
-            {operation.ended_at !== null && (
-              <>
-                {' '}
-                · ended <Time at={operation.ended_at} />
-              </>
-            )}{' '}
-            · <code class="faint">{operation_id}</code>
+            <Dotted
+              of={[
+                `by ${operation.created_by}`,
+                <Time at={operation.created_at} />,
+                operation.ended_at !== null && ['ended ', <Time at={operation.ended_at} />],
+                <code class="faint">{operation_id}</code>,
+              ]}
+            />
           </p>
         </div>
         <div class="group-actions">
@@ -181,15 +180,14 @@ function Progress({
         <span class={`progress-${status}`} style={{ width: `${share}%` }} />
       </div>
       <p class="soft">
-        <strong>{count(progress.taken)}</strong> of {count(total)} {KIND_WORDS[kind].done}
-        {rate_now !== null && ` · ${count(rate_now)} of at most ${count(rate)} per second`}
-        {eta !== null && (
-          <>
-            {' '}
-            · ends <Time at={eta} />
-          </>
-        )}
-        {progress.left_to_sweep > 0 && ` · ${count(progress.left_to_sweep)} are sent by the next sweep`}
+        <Dotted
+          of={[
+            [<strong>{count(progress.taken)}</strong>, ` of ${count(total)} ${KIND_WORDS[kind].done}`],
+            rate_now !== null && `${count(rate_now)} of at most ${count(rate)} per second`,
+            eta !== null && ['ends ', <Time at={eta} />],
+            progress.left_to_sweep > 0 && `${count(progress.left_to_sweep)} are sent by the next sweep`,
+          ]}
+        />
       </p>
     </div>
   );

@@ -18,7 +18,7 @@ import { Channels, Sweeps } from './overview/tables.tsx';
 export function OverviewScreen() {
   const reading = useRead('GET /api/overview', {}, {});
   return (
-    <ScreenFrame title="Overview" lead={reading.data && <Headline overview={reading.data} />}>
+    <ScreenFrame title="Overview" lead={reading.data && headline(reading.data)}>
       <Await reading={reading} what="the overview" lines={10}>
         {(data) => (
           <>
@@ -39,18 +39,14 @@ export function OverviewScreen() {
   );
 }
 
-function Headline({ overview }: { readonly overview: Overview }) {
-  const isAbout = sums(overview).dead > 0 && overview.channels.some(({ estimated }) => estimated);
-  return `${isAbout ? 'About ' : ''}${headline(overview)}`;
-}
-
 function headline(overview: Overview): string {
   const { dead, due, waiting } = sums(overview);
+  const about = dead > 0 && overview.channels.some(({ estimated }) => estimated) ? 'About ' : '';
   const down = overview.breakers.filter(({ state }) => state === 'open').length;
   if (dead > 0 && down > 0)
-    return `${plural(dead, 'notification is dead', 'notifications are dead')} and ${dead === 1 ? 'waits' : 'wait'} for a decision, and ${plural(down, 'provider is', 'providers are')} down.`;
+    return `${about}${plural(dead, 'notification is dead', 'notifications are dead')} and ${dead === 1 ? 'waits' : 'wait'} for a decision, and ${plural(down, 'provider is', 'providers are')} down.`;
   if (dead > 0)
-    return `${plural(dead, 'notification is', 'notifications are')} dead and ${dead === 1 ? 'needs' : 'need'} a decision. Everything else is delivered or on its way.`;
+    return `${about}${plural(dead, 'notification is', 'notifications are')} dead and ${dead === 1 ? 'needs' : 'need'} a decision. Everything else is delivered or on its way.`;
   if (down > 0)
     return `${plural(down, 'provider is', 'providers are')} down: what it should get is held, and sent when it is back.`;
   return due + waiting > 0 ? 'Everything is delivered or on its way.' : 'Everything is delivered.';

@@ -25,32 +25,21 @@ export function RecipientSearch({ filters, address, onClosed, onChange }: Recipi
   const [asked, setOpen] = useState(false);
   const open = asked || address !== undefined;
   const { recipient_hash, tenant } = filters.api;
-  if (recipient_hash !== undefined)
-    return (
-      <Chip
-        name={`One recipient of ${tenant}`}
-        onClick={() => onChange({ recipient_hash: undefined, tenant: undefined })}
-      />
-    );
+  const none = { recipient_hash: undefined, tenant: undefined };
+  if (recipient_hash !== undefined) return <Chip name={`One recipient of ${tenant}`} onClick={() => onChange(none)} />;
+  const close = () => {
+    setOpen(false);
+    onClosed();
+  };
+  const found: AskProps['onFound'] = (filter) => {
+    close();
+    onChange(filter);
+  };
   return (
     <>
       <Button name="By recipient…" kind="filter" onClick={() => setOpen(true)} />
       {tenant !== undefined && <Chip name={`Tenant ${tenant}`} onClick={() => onChange({ tenant: undefined })} />}
-      {open && (
-        <Ask
-          tenant={tenant}
-          recipient={address}
-          onClose={() => {
-            setOpen(false);
-            onClosed();
-          }}
-          onFound={(found) => {
-            setOpen(false);
-            onClosed();
-            onChange(found);
-          }}
-        />
-      )}
+      {open && <Ask tenant={tenant} recipient={address} onClose={close} onFound={found} />}
     </>
   );
 }

@@ -75,7 +75,7 @@ describe('rows that are ticked', () => {
     const dialog = page.getByRole('dialog', { name: 'Redrive: 2 notifications?' });
     await dialog.getByText(`${id(144)} left out: it has changed since it was shown: look at it again.`).waitFor();
     await dialog.getByRole('button', { name: 'Redrive 1' }).click();
-    await page.getByRole('alert').getByText('1 notification redriven.').waitFor();
+    await page.getByRole('alert').getByText('1 notification redriven: queued with a full budget of retries.').waitFor();
     const shown = Object.fromEntries([147, 144].map((n) => [id(n), `2026-11-01T09:00:${n}`]));
     expect(acted().slice(-2)).toMatchObject([
       { action: 'redrive', log_ids: [id(147), id(144)], shown, dry_run: true },

@@ -1,31 +1,28 @@
 import type { EmailDetail } from '../../../src/operator-service/contract/newsletters.ts';
+import type { Tone } from '../../parts/badge.tsx';
+import { Panel } from '../../parts/screen.tsx';
 import { count } from '../../parts/time.tsx';
 import { plural } from '../../parts/words.ts';
 import { RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord } from './phase-words.ts';
 
-const EVENTS = {
-  delivered: 'Delivered',
-  opened: 'Opened',
-  clicked: 'Clicked',
-  bounced: 'Bounced',
-  soft_bounced: 'Bounced for now',
-  complained: 'Complained',
-  unsubscribed: 'Unsubscribed',
-} as const;
+const EVENTS = [
+  ['delivered', 'Delivered'],
+  ['opened', 'Opened'],
+  ['clicked', 'Clicked'],
+  ['bounced', 'Bounced'],
+  ['soft_bounced', 'Bounced for now'],
+  ['complained', 'Complained'],
+  ['unsubscribed', 'Unsubscribed'],
+] as const;
 
 /** How many recipients are in which state, and what events told of them. */
 export function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
   const { counts, batches } = email;
   const most = Math.max(1, counts.recipients);
+  const all = Object.values(batches).reduce((sum, number) => sum + number, 0);
+  const done = `${plural(batches.submitted, 'batch', 'batches')} of ${count(all)} done`;
   return (
-    <section class="panel" aria-labelledby="counts">
-      <header class="panel-head">
-        <h2 id="counts">{plural(counts.recipients, 'recipient')}</h2>
-        <span class="faint">
-          {plural(batches.submitted, 'batch', 'batches')} of{' '}
-          {count(Object.values(batches).reduce((sum, number) => sum + number, 0))} done
-        </span>
-      </header>
+    <Panel title={plural(counts.recipients, 'recipient')} aside={<span class="faint">{done}</span>}>
       <div
         class="stack"
         role="img"
@@ -43,42 +40,38 @@ export function Counts({ detail: { email } }: { readonly detail: EmailDetail }) 
       </div>
       <dl class="counts">
         {RECIPIENT_ORDER.map((state) => (
-          <div key={state} class={`tone-${RECIPIENT_WORDS[state].tone}`}>
-            <dt>
-              <span class="dot" aria-hidden="true" />
-              {RECIPIENT_WORDS[state].name}
-            </dt>
-            <dd>{count(counts[state])}</dd>
-          </div>
+          <Count key={state} {...RECIPIENT_WORDS[state]} number={counts[state]} />
         ))}
       </dl>
       <dl class="counts is-second">
-        {Object.entries(EVENTS).map(([event, name]) => (
-          <div key={event}>
-            <dt>{name}</dt>
-            <dd>{count(counts[event as keyof typeof EVENTS])}</dd>
-          </div>
+        {EVENTS.map(([event, name]) => (
+          <Count key={event} name={name} number={counts[event]} />
         ))}
       </dl>
-    </section>
+    </Panel>
+  );
+}
+
+function Count({ name, number, tone }: { readonly name: string; readonly number: number; readonly tone?: Tone }) {
+  return (
+    <div class={tone && `tone-${tone}`}>
+      <dt>
+        {tone && <span class="dot" aria-hidden="true" />}
+        {name}
+      </dt>
+      <dd>{count(number)}</dd>
+    </div>
   );
 }
 
 export function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
-  const reasons = [
-    ...Object.entries(email.excluded_by_reason).map(([reason, number]) => ({
-      what: 'excluded' as const,
-      reason,
-      number,
-    })),
-    ...Object.entries(email.failed_by_reason).map(([reason, number]) => ({ what: 'failed' as const, reason, number })),
-  ].filter(({ number }) => number > 0);
+  const { excluded_by_reason: excluded, failed_by_reason: failed } = email;
+  const reasons = Object.entries({ excluded, failed }).flatMap(([what, numbers]) =>
+    Object.entries(numbers).flatMap(([reason, number]) => (number > 0 ? [{ what, reason, number }] : [])),
+  );
   if (reasons.length === 0) return null;
   return (
-    <section class="panel" aria-labelledby="reasons">
-      <header class="panel-head">
-        <h2 id="reasons">Who does not get it, and why</h2>
-      </header>
+    <Panel title="Who does not get it, and why">
       <ul class="reason-list">
         {reasons.map(({ what, reason, number }) => (
           <li key={what + reason}>
@@ -87,6 +80,6 @@ export function Reasons({ detail: { email } }: { readonly detail: EmailDetail })
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }

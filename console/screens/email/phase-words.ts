@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<string, string>> = {
   message_rejected: 'SES refused this one: look at the member’s address and values.',
 };
 
-export function reasonWord(what: 'excluded' | 'failed', reason: string): string {
+export function reasonWord(what: string, reason: string): string {
   return (
     REASONS[reason] ??
     (what === 'failed' ? 'SES refused it for good: look at what its code says, and at the member.' : '')

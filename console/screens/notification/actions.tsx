@@ -14,9 +14,8 @@ interface Words {
   readonly name: string;
   readonly question: string;
   readonly does: string;
-  readonly done: string;
   /** After how many there are. */
-  readonly many: string;
+  readonly done: string;
 }
 
 const ACTION_WORDS: Readonly<Record<Action, Words>> = {
@@ -24,29 +23,25 @@ const ACTION_WORDS: Readonly<Record<Action, Words>> = {
     name: 'Redrive',
     question: 'Redrive it?',
     does: 'It starts again with a full budget of retries. What removed the cause should come first.',
-    done: 'It is queued, and starts again with a full budget of retries.',
-    many: 'redriven',
+    done: 'redriven: queued with a full budget of retries',
   },
   retry: {
     name: 'Retry now',
     question: 'Retry it now?',
     does: 'It is attempted once at once. What removed the cause should come first.',
-    done: 'It is queued and will be attempted at once.',
-    many: 'queued to be attempted at once',
+    done: 'queued to be attempted at once',
   },
   cancel: {
     name: 'Stop retrying',
     question: 'Stop retrying it?',
     does: 'It is not attempted any more. Its row and records stay.',
-    done: 'It is not retried any more.',
-    many: 'not retried any more',
+    done: 'not retried any more',
   },
   give_up: {
     name: 'Stop retrying',
     question: 'Take it off the list of dead letters?',
     does: 'It is not sent, and leaves the dead letters. Its row and records stay.',
-    done: 'It is off the list of dead letters.',
-    many: 'off the list of dead letters',
+    done: 'off the list of dead letters',
   },
 };
 
@@ -121,7 +116,7 @@ export function AskAction({ log_ids, shown, action, onClose, onDone }: AskProps)
   const { busy, problem, decide } = useDecision(async (request_id) => {
     const answer = await write('POST /api/actions', {}, { request_id, ...body });
     const { acted, refusals } = outcomeOf(answer);
-    const done = log_ids.length === 1 ? words.done : `${plural(acted, 'notification')} ${words.many}.`;
+    const done = `${plural(acted, 'notification')} ${words.done}.`;
     if (refusals.length === 0) showToast('done', done);
     else showToast('failed', [...(acted > 0 ? [done] : []), ...refusals].join(' '), answer.command);
     onClose();

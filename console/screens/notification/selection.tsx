@@ -4,7 +4,7 @@ import { ACTIONS, type Action, MOST_CHOSEN } from '../../../src/operator-service
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { count } from '../../parts/time.tsx';
-import { columnText as text } from '../../parts/words.ts';
+import { KIND_WORDS, columnText as text } from '../../parts/words.ts';
 import { AskAction } from './actions.tsx';
 
 /** The rows that were ticked, as they were shown then. */
@@ -54,12 +54,6 @@ const ACTS_ON: Readonly<Record<Action, readonly string[]>> = {
   cancel: ['due', 'waiting', 'abandoned'],
   give_up: ['dead'],
 };
-const NAMES: Readonly<Record<Action, string>> = {
-  redrive: 'Redrive',
-  retry: 'Retry now',
-  cancel: 'Stop retrying',
-  give_up: 'Take off the list',
-};
 
 interface ActOnChosenProps {
   readonly chosen: Chosen;
@@ -80,7 +74,7 @@ export function ActOnChosen({ chosen, onClear, onDone }: ActOnChosenProps) {
       {offered.map(({ action, rows }) => (
         <Button
           key={action}
-          name={`${NAMES[action]} ${count(rows.length)}`}
+          name={`${KIND_WORDS[action].name} ${count(rows.length)}`}
           kind={action === 'redrive' ? 'primary' : 'plain'}
           onClick={() => setAsked({ action, rows })}
         />

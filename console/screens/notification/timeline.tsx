@@ -11,9 +11,10 @@ import { SessionContext } from '../../data/session.ts';
 import type { Tone } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
+import { Panel } from '../../parts/screen.tsx';
 import { duration, Time } from '../../parts/time.tsx';
 import { showProblem } from '../../parts/toasts.tsx';
-import { answerWords, causeWord, columnText } from '../../parts/words.ts';
+import { answerWords, causeWord, columnText, lowerFirst } from '../../parts/words.ts';
 
 interface EventView {
   readonly key: string;
@@ -52,10 +53,7 @@ export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
     <Exchange attempt={attempt} content={content} {...(canReveal && { onReveal: reveal })} />
   ));
   return (
-    <section class="panel" aria-labelledby="timeline">
-      <header class="panel-head">
-        <h2 id="timeline">Timeline</h2>
-      </header>
+    <Panel title="Timeline">
       <ol class="timeline">
         {events.map(({ key, at, tone, icon, title, more }) => (
           <li key={key} class={`tone-${tone}`}>
@@ -74,7 +72,7 @@ export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
           </li>
         ))}
       </ol>
-    </section>
+    </Panel>
   );
 }
 
@@ -116,7 +114,7 @@ function attemptEvent(attempt: AttemptView, exchange: Exchanges): EventView {
     };
   const skipped = retry_status === 'SKIPPED';
   const ended = failure_reason === undefined ? '' : ', and given up';
-  const why = attempt.held ?? (error_type === undefined ? 'failed' : lower(causeWord(error_type)));
+  const why = attempt.held ?? (error_type === undefined ? 'failed' : lowerFirst(causeWord(error_type)));
   return {
     key,
     at: retry_at,
@@ -235,8 +233,4 @@ function formatted(text: string): string {
   } catch {
     return text;
   }
-}
-
-function lower(sentence: string): string {
-  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }

@@ -3,6 +3,7 @@ import type { OperationFilter } from '../../../src/operator-service/contract/ope
 import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { ConditionSelects } from '../../parts/select.tsx';
+import { given } from '../notification-filters.ts';
 
 interface ChooseFilterProps {
   readonly onChosen: (filter: OperationFilter) => void;
@@ -43,8 +44,4 @@ export function ChooseFilter({ onChosen, onClose }: ChooseFilterProps) {
       </div>
     </Confirm>
   );
-}
-
-function given(filter: object): OperationFilter {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }

@@ -12,11 +12,12 @@ import { useRead } from '../../data/use-read.ts';
 import { navigate } from '../../navigation/router.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
+import { LogIds } from '../../parts/screen.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { Loading } from '../../parts/states.tsx';
 import { count, localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { exclusionWord, KIND_WORDS, plural, stateWord } from '../../parts/words.ts';
+import { columnText, exclusionWord, KIND_WORDS, plural, stateWord } from '../../parts/words.ts';
 import { ChooseFilter } from './choose-filter.tsx';
 import { FilterWords } from './filter-words.tsx';
 
@@ -151,18 +152,14 @@ function Preview({ operation: { kind, cut_off, sample }, counts: { matched, take
   return (
     <div class="preview">
       <dl class="preview-figures">
-        <div>
-          <dt>Match</dt>
-          <dd>{count(matched)}</dd>
-        </div>
-        <div>
-          <dt>Left out</dt>
-          <dd>{count(matched - taken)}</dd>
-        </div>
-        <div class="is-main">
-          <dt>{KIND_WORDS[kind].name}</dt>
-          <dd>{count(taken)}</dd>
-        </div>
+        {Object.entries({ Match: matched, 'Left out': matched - taken, [KIND_WORDS[kind].name]: taken }).map(
+          ([name, number], i) => (
+            <div key={name} class={i === 2 ? 'is-main' : undefined}>
+              <dt>{name}</dt>
+              <dd>{count(number)}</dd>
+            </div>
+          ),
+        )}
       </dl>
       {reasons.length > 0 && (
         <ul class="reasons">
@@ -180,16 +177,9 @@ function Preview({ operation: { kind, cut_off, sample }, counts: { matched, take
           <ul class="samples-list">
             {sample.map((view) => (
               <li key={String(view['log_id'])}>
-                <a
-                  class="mono"
-                  href={`/notifications/${encodeURIComponent(String(view['log_id']))}`}
-                  target="_blank"
-                  rel="noopener"
-                >
-                  {String(view['log_id'])}
-                </a>
+                <LogIds of={[columnText(view, 'log_id')]} beside />
                 <span class="soft">
-                  {String(view['tenant_id'] ?? '')} · {stateWord(view.state).name}
+                  {columnText(view, 'tenant_id')} · {stateWord(view.state).name}
                 </span>
               </li>
             ))}

@@ -3,6 +3,7 @@ import type { OperationView } from '../../../src/operator-service/contract/opera
 import { useRead } from '../../data/use-read.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
+import { LogIds } from '../../parts/screen.tsx';
 import { count } from '../../parts/time.tsx';
 
 const OUTCOMES = [
@@ -49,11 +50,7 @@ export function Outcomes({ operation, open }: { readonly operation: OperationVie
               {`${count(outcomes[name].length)}${part} ${wordFor(words, outcomes[name].length, kind)}`}
             </Badge>
             <span class="samples">
-              {outcomes[name].slice(0, LINKS).map((log_id) => (
-                <a key={log_id} class="mono" href={`/notifications/${encodeURIComponent(log_id)}`}>
-                  {log_id}
-                </a>
-              ))}
+              <LogIds of={outcomes[name].slice(0, LINKS)} />
               {outcomes[name].length > LINKS && (
                 <span class="faint">and {count(outcomes[name].length - LINKS)} more</span>
               )}

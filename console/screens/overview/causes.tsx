@@ -4,6 +4,7 @@ import type { CauseFigures } from '../../../src/operator-service/contract/overvi
 import { SessionContext } from '../../data/session.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Button } from '../../parts/button.tsx';
+import { Panel } from '../../parts/screen.tsx';
 import { count } from '../../parts/time.tsx';
 import { causeWord, channelName, plural } from '../../parts/words.ts';
 import { NewOperation } from '../operations/new-operation.tsx';
@@ -23,11 +24,7 @@ export function Causes({ causes, complete }: CausesProps) {
   if (causes.length === 0) return null;
   const more = causes.length - SHOWN;
   return (
-    <section class="panel" aria-labelledby="causes">
-      <header class="panel-head">
-        <h2 id="causes">Why they are dead</h2>
-        <a href="/dead-letters">All dead letters</a>
-      </header>
+    <Panel title="Why they are dead" aside={<a href="/dead-letters">All dead letters</a>}>
       <ul class="providers">
         {[...Map.groupBy(causes.slice(0, SHOWN), ({ channel }) => channel)].map(([channel, own]) => (
           <li key={channel}>
@@ -53,7 +50,7 @@ export function Causes({ causes, complete }: CausesProps) {
       {asked !== undefined && (
         <NewOperation filter={filterOf(asked)} kinds={['redrive']} onClose={() => setAsked(undefined)} />
       )}
-    </section>
+    </Panel>
   );
 }
 

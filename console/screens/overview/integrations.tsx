@@ -1,6 +1,7 @@
 import type { Health } from '../../../src/operator-service/contract/overview.ts';
 import { useRead } from '../../data/use-read.ts';
 import { hrefOf } from '../../navigation/router.ts';
+import { Panel } from '../../parts/screen.tsx';
 import { count, Time } from '../../parts/time.tsx';
 import { channelName, plural } from '../../parts/words.ts';
 
@@ -15,12 +16,9 @@ export function Integrations() {
   const { data } = useRead('GET /api/health', {}, {}, { every: EVERY_MS });
   if (data === undefined || data.integrations.length === 0) return null;
   const { integrations, since, read, complete } = data;
+  const of = complete ? plural(read, 'notification') : `the newest ${count(read)} notifications`;
   return (
-    <section class="panel" aria-labelledby="integrations">
-      <header class="panel-head">
-        <h2 id="integrations">Integrations, last day</h2>
-        <span class="faint">{complete ? plural(read, 'notification') : `the newest ${count(read)} notifications`}</span>
-      </header>
+    <Panel title="Integrations, last day" aside={<span class="faint">{of}</span>}>
       <ul class="integrations">
         {integrations.slice(0, SHOWN).map((one) => (
           <Line key={`${one.channel} ${one.integration}`} of={one} since={since} />
@@ -29,7 +27,7 @@ export function Integrations() {
       {integrations.length > SHOWN && (
         <p class="panel-foot faint">{plural(integrations.length - SHOWN, 'more integration')} with fewer failures.</p>
       )}
-    </section>
+    </Panel>
   );
 }
 

@@ -2,6 +2,7 @@ import { useContext } from 'preact/hooks';
 import type { Overview } from '../../../src/operator-service/contract/overview.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { Panel } from '../../parts/screen.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { count, Time } from '../../parts/time.tsx';
 import { channelName, plural } from '../../parts/words.ts';
@@ -17,10 +18,7 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
     return <p class="soft folded">Every provider answers, and none limits anything now.</p>;
   return (
     <div class="columns">
-      <section class="panel" aria-labelledby="breakers">
-        <header class="panel-head">
-          <h2 id="breakers">Providers that are down</h2>
-        </header>
+      <Panel title="Providers that are down">
         {breakers.length === 0 ? (
           <p class="panel-note soft">None: every provider answers.</p>
         ) : (
@@ -56,11 +54,8 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
             <Shell label="In the shell" command={opsCommand('status', session)} />
           </div>
         )}
-      </section>
-      <section class="panel" aria-labelledby="budgets">
-        <header class="panel-head">
-          <h2 id="budgets">Budgets</h2>
-        </header>
+      </Panel>
+      <Panel title="Budgets">
         {telling.length === 0 ? (
           <p class="panel-note soft">No provider limits anything now.</p>
         ) : (
@@ -87,7 +82,7 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
             ))}
           </ul>
         )}
-      </section>
+      </Panel>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import type { ChannelFigures, Overview } from '../../../src/operator-service/contract/overview.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { Panel } from '../../parts/screen.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { about, count, Time } from '../../parts/time.tsx';
 import { channelName } from '../../parts/words.ts';
@@ -56,10 +57,7 @@ const FIGURES = [
 
 export function Channels({ channels }: { readonly channels: readonly ChannelFigures[] }) {
   return (
-    <section class="panel" aria-labelledby="channels">
-      <header class="panel-head">
-        <h2 id="channels">By channel</h2>
-      </header>
+    <Panel title="By channel">
       <PlainTable
         rows={channels}
         keyOf={({ channel }) => channel}
@@ -77,15 +75,10 @@ export function Channels({ channels }: { readonly channels: readonly ChannelFigu
                 </a>
               ),
           })),
-          {
-            title: 'Oldest due',
-            align: 'right',
-            wide: true,
-            cell: ({ oldest_due_at }) => <Time at={oldest_due_at} />,
-          },
+          { title: 'Oldest due', align: 'right', wide: true, cell: ({ oldest_due_at }) => <Time at={oldest_due_at} /> },
         ]}
       />
-    </section>
+    </Panel>
   );
 }
 
@@ -93,10 +86,7 @@ const SWEEPS = 5;
 
 export function Sweeps({ sweeps }: { readonly sweeps: Overview['sweeps'] }) {
   return (
-    <section class="panel" aria-labelledby="sweeps">
-      <header class="panel-head">
-        <h2 id="sweeps">Last sweeps</h2>
-      </header>
+    <Panel title="Last sweeps">
       {sweeps.length === 0 ? (
         <p class="panel-note soft">
           The schedule has run none in the last 30 days. Runs of the job on somebody’s machine are not listed.
@@ -119,6 +109,6 @@ export function Sweeps({ sweeps }: { readonly sweeps: Overview['sweeps'] }) {
           ]}
         />
       )}
-    </section>
+    </Panel>
   );
 }
