@@ -82,3 +82,10 @@ export function about(value: number): string {
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
+
+/** As an input of the browser takes it: in the time zone of whoever looks. */
+export function localInput(at: string | undefined): string | undefined {
+  if (at === undefined) return undefined;
+  const time = new Date(at);
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

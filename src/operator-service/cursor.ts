@@ -94,6 +94,8 @@ export function badCursor() {
 }
 
 export const emailPlace = v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [\w-]{1,50}$/));
+/** The hash of an address. */
+export const addressPlace = v.pipe(v.string(), v.regex(/^[\w-]{1,100}$/));
 export const batchPlace = v.pipe(v.string(), v.regex(/^\d{5}$/));
 export const recipientPlace = v.pipe(
   v.string(),

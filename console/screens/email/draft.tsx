@@ -13,7 +13,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { Problem } from '../../parts/states.tsx';
-import { count } from '../../parts/time.tsx';
+import { count, localInput } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
 import { reasonWord } from './phase-words.ts';
@@ -43,13 +43,6 @@ function draftIn(form: FormData): EmailDraft {
     ...(at !== '' && { scheduled_at: new Date(at).toISOString() }),
     ...(minutes > 0 && { delivery_window_minutes: minutes }),
   };
-}
-
-/** As an input of the browser takes it: in the time zone of whoever looks. */
-function localInput(at: string | undefined): string | undefined {
-  if (at === undefined) return undefined;
-  const time = new Date(at);
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 /** Writes an e-mail. It is sent, or takes the place of another, only as it was when somebody looked at who gets it. */
@@ -111,15 +104,8 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
       navigate(`/newsletters/emails/${encodeURIComponent(email_id)}`);
     });
 
-  const {
-    newsletter_id = newsletters[0],
-    subject,
-    body,
-    format,
-    segment,
-    scheduled_at,
-    delivery_window_minutes,
-  } = replaces?.draft ?? {};
+  const draft = replaces?.draft;
+  const newsletter_id = draft?.newsletter_id ?? newsletters[0];
   const ready = run?.status === 'done' && run.error === undefined;
   const verb = replaces === undefined ? 'Send' : 'Replace';
   return (
@@ -160,34 +146,37 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
       >
         <div class="form-row">
           <Field label="Newsletter" name="newsletter" value={newsletter_id} options={newsletters} />
-          <Field label="Format" name="format" value={format ?? 'markdown'} options={FORMATS} />
+          <Field label="Format" name="format" value={draft?.format ?? 'markdown'} options={FORMATS} />
         </div>
-        <Field label="Subject" name="subject" value={subject} required />
+        <Field label="Subject" name="subject" value={draft?.subject} required />
         <Field
           label="Text"
           name="body"
-          value={body}
+          value={draft?.body}
           lines={10}
           required
           hint="Merge fields such as {first_name, &quot;there&quot;} and {unsubscribe_url} are filled in."
         />
-        <Field label="Segment" name="segment" value={segment} hint="Such as status:paid+label:vip; empty: everyone" />
+        <Field
+          label="Segment"
+          name="segment"
+          value={draft?.segment}
+          hint="Such as status:paid+label:vip; empty: everyone"
+        />
         <div class="form-row">
           <Field
             label="At"
             name="scheduled_at"
             type="datetime-local"
-            value={localInput(scheduled_at)}
+            value={localInput(draft?.scheduled_at)}
             hint="Empty: at once"
           />
           <Field
             label="Spread over minutes"
             name="window"
             type="number"
-            value={delivery_window_minutes?.toString()}
-            min={1}
-            max={10_080}
-            step={1}
+            value={draft?.delivery_window_minutes?.toString()}
+            {...{ min: 1, max: 10_080, step: 1 }}
             hint="Empty: as fast as it may"
           />
         </div>

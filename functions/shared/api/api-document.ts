@@ -35,6 +35,7 @@ const SCHEMAS = {
   Members: newsletters.membersSchema,
   MemberResults: newsletters.memberResults,
   MemberState: newsletters.memberAnswer,
+  MemberList: newsletters.memberList,
   DeletedMember: newsletters.deletedMember,
   Resubscription: newsletters.resubscribeSchema,
   Email: emails.emailSchema,

@@ -1,6 +1,8 @@
 import {
   deletedMember,
   memberAnswer,
+  memberList,
+  memberListQuery,
   memberResults,
   memberSchema,
   membersSchema,
@@ -14,10 +16,11 @@ import {
   type UpsertDeps,
   upsertAll,
 } from '../../../src/core/newsletter/members/upsert-members.ts';
-import type { StoredMember } from '../../../src/core/newsletter/model/member.ts';
+import type { AddressFacts, StoredMember } from '../../../src/core/newsletter/model/member.ts';
 import type { MemberStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { check, invalid } from '../../../src/http/check.ts';
 import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
+import { addressPlace, fromCursor, toCursor } from '../../../src/operator-service/cursor.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { type ApiRequest, type ApiRoute, RETRY_AFTER_SOME, route } from './api-function.ts';
 
@@ -70,10 +73,13 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
     return found;
   }
 
+  async function factsOf({ tenant_id, email_hash }: StoredMember): Promise<AddressFacts | undefined> {
+    return (await members.facts(tenant_id, [email_hash])).get(email_hash);
+  }
+
   /** @param scopes who may only read lists no audience: members without their addresses */
-  async function shown(member: StoredMember, scopes: readonly Scope[]) {
-    const { tenant_id, email_hash, sealed_identity: _, ...rest } = member;
-    const facts = (await members.facts(tenant_id, [email_hash])).get(email_hash);
+  async function shown(member: StoredMember, scopes: readonly Scope[], facts: AddressFacts | undefined) {
+    const { tenant_id: _, email_hash: __, sealed_identity: ___, ...rest } = member;
     return {
       ...rest,
       ...(scopes.includes('newsletters:write') && (await sealing.openMember(member))),
@@ -100,6 +106,32 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       handle: ({ caller, body }) => upsert(caller.tenant_id, body().members),
     }),
     route({
+      key: 'GET /v1/members',
+      operation_id: 'listMembers',
+      summary:
+        'Read all members with their addresses, to take them elsewhere. A page may be empty and yet have a next one; it may exceed the limit by those that share an address',
+      scope: 'newsletters:write',
+      max_bytes: MAX_BYTES,
+      query: memberListQuery,
+      answer: { status: 200, description: 'Members', schema: memberList },
+      async handle({ caller: { tenant_id, scopes }, query }) {
+        const { cursor, limit } = query();
+        const found: Promise<Awaited<ReturnType<typeof shown>>>[] = [];
+        let last: string | undefined;
+        for await (const page of members.addresses(tenant_id, fromCursor(addressPlace, cursor))) {
+          for (const { email_hash, members: same, facts } of page) {
+            found.push(...same.map((member) => shown(member, scopes, facts)));
+            last = email_hash;
+            if (found.length >= Number(limit)) break;
+          }
+          // Even one without members: a request takes no longer than a page.
+          if (last !== undefined) break;
+        }
+        const body = { members: await Promise.all(found), next_cursor: toCursor(last) };
+        return { body, log: { items: found.length } };
+      },
+    }),
+    route({
       key: 'GET /v1/members/{member_id}',
       operation_id: 'getMember',
       summary: 'Show a member; address and name to keys with newsletters:write only',
@@ -109,7 +141,10 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       problems: ['not-found'],
       async handle({ caller, path }) {
         const member = await find(caller.tenant_id, path);
-        return { body: await shown(member, caller.scopes), log: { member_id: member.member_id } };
+        return {
+          body: await shown(member, caller.scopes, await factsOf(member)),
+          log: { member_id: member.member_id },
+        };
       },
     }),
     route({
@@ -141,7 +176,10 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
         if ((await newsletters.read(tenant_id, newsletter_id)) === undefined)
           throw invalid([noNewsletter('newsletter_id')]);
         const subscribed = await resubscribe(member, newsletter_id, deps);
-        return { body: await shown(subscribed, scopes), log: { member_id: member.member_id, newsletter_id } };
+        return {
+          body: await shown(subscribed, scopes, await factsOf(subscribed)),
+          log: { member_id: member.member_id, newsletter_id },
+        };
       },
     }),
   ];
@@ -151,9 +189,11 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
 function readMember(raw: unknown, known: ReadonlySet<string>): GivenMember | Problem {
   try {
     const given = check(memberSchema, raw);
-    const faults = (given.newsletters ?? []).flatMap((id, i) =>
-      known.has(id) ? [] : [noNewsletter(`newsletters.${i}`)],
-    );
+    const named = [
+      ...(given.newsletters ?? []).map((id, i) => [id, `newsletters.${i}`] as const),
+      ...Object.keys(given.unsubscribed ?? {}).map((id) => [id, `unsubscribed.${id}`] as const),
+    ];
+    const faults = named.flatMap(([id, path]) => (known.has(id) ? [] : [noNewsletter(path)]));
     if (faults.length > 0) throw invalid(faults);
     return Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),

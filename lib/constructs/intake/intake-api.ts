@@ -151,6 +151,7 @@ export class IntakeApi extends Construct {
     route(PUT, '/v1/newsletters/{newsletter_id}', newsletters);
     route(GET, '/v1/newsletters/{newsletter_id}', newsletters);
     route(POST, '/v1/members', newsletters);
+    route(GET, '/v1/members', newsletters);
     route(GET, '/v1/members/{member_id}', newsletters);
     route(DELETE, '/v1/members/{member_id}', newsletters);
     route(POST, '/v1/members/{member_id}/resubscribe', newsletters);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
 import { mailbox, mailDomain, senderMailbox } from '../email/address.ts';
-import { id, line, objectMessage } from './request-schemas.ts';
+import { id, line, moment, objectMessage } from './request-schemas.ts';
 import { problem } from './response-schemas.ts';
 
 /** What the routes of newsletters and members accept and answer. */
@@ -78,6 +78,21 @@ export const memberEntries = {
   newsletters: v.optional(
     v.pipe(list(newsletterId, 50), v.description('Replaces the list. It does not lift an unsubscription')),
   ),
+  created_at: v.optional(
+    v.pipe(moment, v.description('When a new member joined elsewhere. That of a known one stays')),
+  ),
+  unsubscribed: v.optional(
+    v.pipe(
+      v.record(newsletterId, moment, 'must be newsletters with times'),
+      v.description('Times of unsubscription by newsletter_id, added to those that there are'),
+    ),
+  ),
+  suppressed: v.optional(
+    v.pipe(
+      v.strictObject({ reason: v.picklist(SUPPRESSION_REASONS), at: moment }, 'must be a reason and its time'),
+      v.description('Why the address gets no mail any more. Only an operator lifts it'),
+    ),
+  ),
 };
 export const memberSchema = v.pipe(
   v.strictObject(memberEntries, objectMessage),
@@ -138,6 +153,20 @@ export const memberAnswer = v.object({
   created_at: time,
   updated_at: time,
 });
+
+export const memberListQuery = v.strictObject(
+  {
+    cursor: v.optional(
+      v.pipe(v.string(), v.minLength(1), v.maxLength(1_000), v.description('next_cursor of the page before')),
+    ),
+    limit: v.optional(
+      v.pipe(v.string(), v.regex(/^([1-9]\d?|1\d\d|200)$/, 'must be 1 to 200'), v.description('1 to 200')),
+      '100',
+    ),
+  },
+  objectMessage,
+);
+export const memberList = v.object({ members: v.array(memberAnswer), next_cursor: v.nullable(v.string()) });
 
 const takenMember = v.strictObject({
   index,

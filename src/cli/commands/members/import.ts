@@ -143,7 +143,8 @@ async function importFrom(file: string, given: Import, session: Session): Promis
         changed: state.changed + changed,
         bad: state.bad + bad,
         skipped: state.skipped + skipped,
-        unsubscribed: state.unsubscribed + members.filter((one) => Object.keys(one.unsubscribed).length > 0).length,
+        unsubscribed:
+          state.unsubscribed + members.filter((one) => Object.keys(one.unsubscribed ?? {}).length > 0).length,
         suppressed: state.suppressed + members.filter((one) => one.suppressed !== undefined).length,
         rejects: state.rejects + (sink?.write(faults) ?? 0),
       };

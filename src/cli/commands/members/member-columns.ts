@@ -12,7 +12,7 @@ export interface MemberColumns {
   toFields(cells: Readonly<Record<string, string>>): object | { readonly skipped: string };
 }
 
-const OWN_COLUMNS = [...Object.keys(memberEntries), 'created_at', 'unsubscribed', 'suppressed'];
+const OWN_COLUMNS = Object.keys(memberEntries);
 
 /** Our own columns. Several values in a cell are separated by semicolons; `\;` and `\\` belong to a value. */
 const OWN: MemberColumns = {

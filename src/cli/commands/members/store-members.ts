@@ -2,14 +2,13 @@ import * as v from 'valibot';
 import { memberEntries, newsletterId } from '../../../adapters/api/newsletter-schemas.ts';
 import { moment } from '../../../adapters/api/request-schemas.ts';
 import { Problem } from '../../../core/model/problem.ts';
-import { groupsOf } from '../../../core/newsletter/lifecycle/lock.ts';
 import {
   type GivenMember,
   MAX_UPSERTS,
   type UpsertDeps,
   upsertMembers,
 } from '../../../core/newsletter/members/upsert-members.ts';
-import { type MemberStatus, SUPPRESSION_REASONS, type Suppression } from '../../../core/newsletter/model/member.ts';
+import { type MemberStatus, SUPPRESSION_REASONS } from '../../../core/newsletter/model/member.ts';
 import { check } from '../../../http/check.ts';
 import type { LineFault, LineRecord } from './member-file.ts';
 
@@ -25,7 +24,6 @@ const lineSchema = v.strictObject({
       `must be one of ${SUPPRESSION_REASONS.join(', ')} with its time`,
     ),
   ),
-  created_at: v.optional(moment),
 });
 
 /** Newsletters that a fault names. */
@@ -45,17 +43,11 @@ export interface ImportRules {
 export interface ImportWindow {
   /** The last line. */
   readonly line: number;
-  readonly members: readonly ImportedMember[];
+  readonly members: readonly GivenMember[];
   /** Lines that are left out on purpose: who was deleted elsewhere. */
   readonly skipped: number;
   readonly ids: ReadonlySet<string>;
   readonly faults: readonly LineFault[];
-}
-
-/** A member with what its address has decided elsewhere. */
-interface ImportedMember extends GivenMember {
-  readonly unsubscribed: Readonly<Record<string, string>>;
-  readonly suppressed?: Suppression;
 }
 
 interface WindowResult {
@@ -92,8 +84,6 @@ export async function storeWindow(
   deps: UpsertDeps,
 ): Promise<WindowResult> {
   const result = { created: 0, changed: 0 };
-  // First: in between nobody may get a mail who does not want it.
-  await storeFacts(members, tenant_id, deps);
   for (const round of withoutRepeats(members)) {
     const batches = Array.from({ length: Math.ceil(round.length / MAX_UPSERTS) }, (_, i) =>
       round.slice(i * MAX_UPSERTS, (i + 1) * MAX_UPSERTS),
@@ -106,30 +96,7 @@ export async function storeWindow(
   return result;
 }
 
-/** Writes at once. */
-const FACTS_AT_ONCE = 20;
-
-/** What addresses have decided: an earlier time stays, and an import lifts nothing. */
-async function storeFacts(
-  members: readonly ImportedMember[],
-  tenant_id: string,
-  { members: store, sealing }: Pick<UpsertDeps, 'members' | 'sealing'>,
-): Promise<void> {
-  const decided = members.filter((one) => one.suppressed !== undefined || Object.keys(one.unsubscribed).length > 0);
-  for (const group of groupsOf(decided, FACTS_AT_ONCE)) {
-    await Promise.all(
-      group.map(async ({ email, unsubscribed, suppressed }) => {
-        const hash = await sealing.emailHash(tenant_id, email);
-        if (suppressed !== undefined) await store.suppress(tenant_id, hash, suppressed);
-        for (const [newsletter_id, at] of Object.entries(unsubscribed)) {
-          await store.unsubscribe(tenant_id, hash, newsletter_id, at);
-        }
-      }),
-    );
-  }
-}
-
-type ReadMember = ImportedMember | { readonly faults: readonly LineFault[] } | { readonly skipped: string };
+type ReadMember = GivenMember | { readonly faults: readonly LineFault[] } | { readonly skipped: string };
 
 async function readMember(
   record: LineRecord,
@@ -167,10 +134,10 @@ async function readMember(
       ...(chosen && { status: chosen }),
       labels: [...(given.labels ?? []), ...labels],
       newsletters: [...(newsletter_id === undefined ? [] : [newsletter_id]), ...(given.newsletters ?? [])],
-      ...(given.created_at !== undefined && { created_at: new Date(given.created_at).toISOString() }),
+      ...(given.created_at !== undefined && { created_at: given.created_at }),
       unsubscribed,
       ...(given.suppressed && {
-        suppressed: given.suppressed === true ? { reason: 'operator', at: now } : inUtc(given.suppressed),
+        suppressed: given.suppressed === true ? { reason: 'operator', at: now } : given.suppressed,
       }),
     };
   } catch (error) {
@@ -186,12 +153,7 @@ function unsubscribedOf(
   now: string,
 ): Readonly<Record<string, string>> {
   if (given === true) return newsletter_id === undefined ? {} : { [newsletter_id]: now };
-  const times = Object.entries(given || {}).map(([id, at]) => [id, new Date(at).toISOString()]);
-  return Object.fromEntries(times);
-}
-
-function inUtc({ reason, at }: Suppression): Suppression {
-  return { reason, at: new Date(at).toISOString() };
+  return given || {};
 }
 
 /** The members in rounds, each without a repeated id, in order. */

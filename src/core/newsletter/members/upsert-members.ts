@@ -1,5 +1,6 @@
 import type { Clock } from '../../model/time.ts';
-import type { MemberStatus, StoredMember } from '../model/member.ts';
+import { groupsOf } from '../lifecycle/lock.ts';
+import type { MemberStatus, StoredMember, Suppression } from '../model/member.ts';
 import { leftAddresses, type MemberStore, type Sealing } from '../model/ports.ts';
 
 /** A member as someone hands it over. What is absent stays as it is, or has its default for a new member. */
@@ -13,6 +14,9 @@ export interface GivenMember {
   readonly newsletters?: readonly string[];
   /** When a new member joined elsewhere; that of a known member stays. */
   readonly created_at?: string;
+  /** Times of unsubscription by newsletter_id: they are added to those that there are. */
+  readonly unsubscribed?: Readonly<Record<string, string>>;
+  readonly suppressed?: Suppression;
 }
 
 export interface UpsertDeps {
@@ -24,9 +28,12 @@ export interface UpsertDeps {
 
 /** Most members per call. */
 export const MAX_UPSERTS = 100;
+/** Facts that are written at once. */
+const FACTS_AT_ONCE = 20;
 
 /**
- * Creates or changes up to 100 members with different ids.
+ * Creates or changes up to 100 members with different ids. What their addresses have decided comes first: in between
+ * nobody may get a mail who does not want it.
  * @param add lists are added to those of the member; otherwise they replace them
  * @returns the ids of those that are new
  */
@@ -36,6 +43,7 @@ export async function upsertMembers(
   deps: UpsertDeps,
   { add = false }: { readonly add?: boolean } = {},
 ): Promise<ReadonlySet<string>> {
+  await storeFacts(tenant_id, given, deps);
   const found = await deps.members.find(
     tenant_id,
     given.map(({ member_id }) => member_id),
@@ -58,6 +66,32 @@ export async function upsertMembers(
   return new Set(next.map(({ member_id }) => member_id).filter((member_id) => !before.has(member_id)));
 }
 
+/** What addresses have decided elsewhere: an earlier time stays, and nothing is lifted. */
+async function storeFacts(
+  tenant_id: string,
+  given: readonly GivenMember[],
+  { members, sealing }: Pick<UpsertDeps, 'members' | 'sealing'>,
+): Promise<void> {
+  const decided = given.filter(
+    ({ suppressed, unsubscribed = {} }) => suppressed !== undefined || Object.keys(unsubscribed).length > 0,
+  );
+  for (const group of groupsOf(decided, FACTS_AT_ONCE)) {
+    await Promise.all(
+      group.map(async ({ email, unsubscribed = {}, suppressed }) => {
+        const hash = await sealing.emailHash(tenant_id, email);
+        if (suppressed !== undefined) await members.suppress(tenant_id, hash, inUtc(suppressed));
+        for (const [newsletter_id, at] of Object.entries(unsubscribed)) {
+          await members.unsubscribe(tenant_id, hash, newsletter_id, new Date(at).toISOString());
+        }
+      }),
+    );
+  }
+}
+
+function inUtc({ reason, at }: Suppression): Suppression {
+  return { reason, at: new Date(at).toISOString() };
+}
+
 async function storedOf(
   tenant_id: string,
   given: GivenMember,
@@ -77,7 +111,7 @@ async function storedOf(
     status: given.status ?? before?.status ?? 'free',
     labels: lists(before?.labels, given.labels),
     newsletters: lists(before?.newsletters, given.newsletters),
-    created_at: before?.created_at ?? given.created_at ?? now,
+    created_at: before?.created_at ?? (given.created_at === undefined ? now : new Date(given.created_at).toISOString()),
     updated_at: now,
     email_hash: await sealing.emailHash(tenant_id, email),
     sealed_identity: await sealing.sealMember(tenant_id, member_id, { email, ...(name !== undefined && { name }) }),
@@ -177,7 +211,11 @@ export async function upsertAll(
   deps: UpsertDeps,
 ): Promise<readonly UpsertOutcome[]> {
   const byId = new Map<string, GivenMember>();
-  for (const member of given) byId.set(member.member_id, { ...byId.get(member.member_id), ...member });
+  for (const member of given) {
+    const before = byId.get(member.member_id);
+    const unsubscribed = { ...before?.unsubscribed, ...member.unsubscribed };
+    byId.set(member.member_id, { ...before, ...member, unsubscribed });
+  }
   const outcomes = new Map<string, UpsertOutcome>();
   const waiting = [...byId.values()];
   const work = async () => {

@@ -286,3 +286,92 @@ describe('members', () => {
     expect((await call('with space')).status).toBe(400);
   });
 });
+
+describe('members that come from elsewhere, and go there', () => {
+  const JOINED = '2024-05-01T10:20:30.000Z';
+  const LEFT = '2025-01-02T03:04:05.000Z';
+  const page = (query: Record<string, string>, by = key) => {
+    const search = new URLSearchParams(query);
+    return world.call('GET', `/v1/members?${search}`, { key: by });
+  };
+  async function exported(limit: number): Promise<readonly Record<string, unknown>[]> {
+    const found: Record<string, unknown>[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { status, body } = await page({ limit: String(limit), ...(cursor && { cursor }) });
+      expect(status).toBe(200);
+      found.push(...body.members);
+      cursor = body.next_cursor;
+    }
+    return found;
+  }
+
+  it('keep when they joined, what they unsubscribed from, and why they are suppressed', async () => {
+    const given = { member_id: 'a', email: 'ann@example.com', newsletters: ['weekly'] };
+    const facts = { unsubscribed: { weekly: LEFT }, suppressed: { reason: 'complained', at: LEFT } };
+    // With a zone of its own: it is stored in UTC.
+    expect((await upsert({ ...given, ...facts, created_at: '2024-05-01T12:20:30+02:00' })).body.results).toMatchObject([
+      { status: 200, created: true },
+    ]);
+    expect((await show('a')).body).toMatchObject({ created_at: JOINED, ...facts });
+    const later = '2026-01-01T00:00:00.000Z';
+    const bounced = { reason: 'bounced', at: later };
+    await upsert({ ...given, unsubscribed: { weekly: later }, suppressed: bounced, created_at: later });
+    await upsert({ ...given, unsubscribed: {} });
+    expect((await show('a')).body).toMatchObject({ created_at: JOINED, ...facts });
+  });
+
+  it('are refused one by one where they name no newsletter of the tenant, or no time', async () => {
+    const { results } = (
+      await upsert(
+        { member_id: 'a', email: 'a@example.com', unsubscribed: { other: LEFT } },
+        { member_id: 'b', email: 'b@example.com', unsubscribed: { weekly: 'yesterday' } },
+        { member_id: 'c', email: 'c@example.com', suppressed: { reason: 'bored', at: LEFT } },
+        { member_id: 'd', email: 'd@example.com', created_at: '2026-02-30T00:00:00Z' },
+        { member_id: 'e', email: 'e@example.com' },
+      )
+    ).body;
+    expect(results.map(({ status }: { status: number }) => status)).toEqual([400, 400, 400, 400, 200]);
+    expect(JSON.stringify(results[0])).toContain('unsubscribed.other');
+  });
+
+  it('lose no unsubscription of a member who is in a request twice', async () => {
+    await put('daily');
+    const member = { member_id: 'a', email: 'a@example.com' };
+    await upsert({ ...member, unsubscribed: { weekly: LEFT } }, { ...member, unsubscribed: { daily: LEFT } });
+    expect((await show('a')).body.unsubscribed).toEqual({ weekly: LEFT, daily: LEFT });
+  });
+
+  it('are read page by page, each once, and stored by another tenant they are the same', async () => {
+    const members = Array.from({ length: 23 }, (_, i) => ({
+      member_id: `m-${String(i).padStart(2, '0')}`,
+      // Two with one address.
+      email: `reader${i === 22 ? 21 : i}@example.com`,
+      labels: ['vip'],
+      newsletters: ['weekly'],
+      created_at: JOINED,
+      ...(i % 5 === 0 && { name: `Reader ${i}`, unsubscribed: { weekly: LEFT } }),
+      ...(i === 7 && { suppressed: { reason: 'bounced', at: LEFT } }),
+    }));
+    await upsert(...members);
+    const byId = (found: readonly Record<string, unknown>[]) =>
+      found.toSorted((a, b) => String(a['member_id']).localeCompare(String(b['member_id'])));
+    const first = byId(await exported(4));
+    expect(first.map((member) => member['member_id'])).toEqual(members.map(({ member_id }) => member_id));
+    expect(first[0]).toMatchObject(members[0] ?? {});
+    expect(first[7]).toMatchObject(members[7] ?? {});
+    key = (await world.key(`${tenant_id}-next`)).key;
+    await put('weekly');
+    await upsert(...first.map(({ member_uuid: _, updated_at: __, ...member }) => member));
+    const same = (all: readonly Record<string, unknown>[]) =>
+      all.map(({ member_uuid: _, updated_at: __, ...member }) => member);
+    expect(same(byId(await exported(200)))).toEqual(same(first));
+  });
+
+  it('are not for a key that may only read, nor for another tenant', async () => {
+    await upsert({ member_id: 'a', email: 'a@example.com' });
+    const reader = (await world.key(tenant_id, ['newsletters:read'])).key;
+    expect((await page({}, reader)).status).toBe(403);
+    expect((await page({}, (await world.key('another')).key)).body).toEqual({ members: [], next_cursor: null });
+    expect((await page({ cursor: '***' })).status).toBe(400);
+  });
+});
