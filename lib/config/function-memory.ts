@@ -10,6 +10,7 @@ export const FUNCTION_MEMORY_MB = {
   'api-notifications': 256,
   'api-tokens': 256,
   'console-api': 1024,
+  'console-newsletters': 1024,
   'console-operations': 256,
   'delivery-events': 256,
   dispatcher: 256,

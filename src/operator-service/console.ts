@@ -7,30 +7,23 @@ import { decideOnce } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
 import { id, type ProblemBody } from './contract/fields.ts';
 import { type OperatorBinding, operatorDeps } from './deps.ts';
-import { type EmailAccess, emailAccess } from './emails.ts';
 import { createHealth, createOverview } from './overview.ts';
 import type { AnyRoute, Caller, RouteDeps } from './route.ts';
-import { CONSOLE_ROUTES } from './routes.ts';
 
 export interface ConsoleOptions extends OperatorBinding {
   /** Takes what failed on our side; the answer does not say more. */
   readonly onFault: (error: unknown, route: string) => void;
 }
 
-/** All routes on a deployment: behind the loopback server and the deployed function alike. */
+/** Routes on a deployment: behind the loopback server and the deployed functions alike. */
 export function createConsole(
   { onFault, ...binding }: ConsoleOptions,
   startRun: RouteDeps['startRun'],
-  routes: readonly AnyRoute[] = CONSOLE_ROUTES,
+  routes: readonly AnyRoute[],
 ) {
   const { clock, local } = binding;
   const deps = operatorDeps(binding);
-  let made: EmailAccess | undefined;
-  const email = () => {
-    made ??= emailAccess(deps);
-    return made;
-  };
-  const shared = { ...deps, startRun, overview: createOverview(deps), health: createHealth(deps), email };
+  const shared = { ...deps, startRun, overview: createOverview(deps), health: createHealth(deps) };
   return createKernel<Caller, Caller, ReturnType<typeof served>>(
     routes.map((route) =>
       served(route, shared, { ...shared, onUnwritten: (error) => onFault(error, `audit of ${route.key}`) }),

@@ -22,6 +22,7 @@ import { type RunDeps, runOperation } from '../core/operator/operations/run-oper
 import type { Decide } from './audit.ts';
 import { type ConsoleOptions, createConsole } from './console.ts';
 import { type OperatorDeps, operatorDeps } from './deps.ts';
+import { CONSOLE_ROUTES } from './routes.ts';
 
 interface OperationRunner {
   /** Runs the operation in this process, unless it already does. */
@@ -91,7 +92,11 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
 /** The routes with a runner of their operations in this process: for loopback, where no function runs them. */
 export function createOwnConsole(options: ConsoleOptions) {
   const runner = createOperationRunner(operatorDeps(options), options.onFault);
-  return { dispatch: createConsole(options, runner.startRun), resume: runner.resume, stop: runner.stop };
+  return {
+    dispatch: createConsole(options, runner.startRun, CONSOLE_ROUTES),
+    resume: runner.resume,
+    stop: runner.stop,
+  };
 }
 
 /** Milliseconds after which a command looks again at what another process works on. */

@@ -4,7 +4,6 @@ import type { Role } from './contract/choices.ts';
 import type { Out } from './contract/fields.ts';
 import type { Health, Overview } from './contract/overview.ts';
 import type { OperatorDeps } from './deps.ts';
-import type { EmailAccess } from './emails.ts';
 
 /** Who asks; the front (loopback, or the authorizer of the deployed API) found it out. */
 export interface Caller {
@@ -21,8 +20,6 @@ export interface RouteDeps extends OperatorDeps {
   readonly startRun: (operation_id: string) => Promise<void>;
   readonly overview: () => Promise<Overview>;
   readonly health: () => Promise<Health>;
-  /** Made on use: a stage may do without newsletters, and its other routes answer. */
-  readonly email: () => EmailAccess;
 }
 
 /** The names of the `{…}` in a key. */

@@ -1,23 +1,10 @@
 import type * as v from 'valibot';
 import type { Out } from './contract/fields.ts';
-import { KEY_ROUTES } from './routes/keys.ts';
 import { NEWSLETTER_ROUTES } from './routes/newsletters.ts';
-import { NOTIFICATION_ROUTES } from './routes/notifications.ts';
-import { OPERATION_ROUTES } from './routes/operations.ts';
-import { AUDIT, DEAD_LETTERS, HEALTH, OVERVIEW, SESSION } from './routes/overview.ts';
+import { PIPELINE_ROUTES } from './routes/pipeline.ts';
 
 /** Every route of the console, in the order of its document. */
-export const CONSOLE_ROUTES = [
-  SESSION,
-  OVERVIEW,
-  HEALTH,
-  ...NOTIFICATION_ROUTES,
-  DEAD_LETTERS,
-  ...OPERATION_ROUTES,
-  ...NEWSLETTER_ROUTES,
-  ...KEY_ROUTES,
-  AUDIT,
-];
+export const CONSOLE_ROUTES = [...PIPELINE_ROUTES, ...NEWSLETTER_ROUTES];
 
 /** What routes take and answer, for the page: by key. */
 export type TypesOf<

@@ -115,12 +115,12 @@ describe('what the routes take', () => {
       'GET /api/notifications to',
       'POST /api/operations filter from',
       'POST /api/operations filter to',
+      'GET /api/audit from',
+      'GET /api/audit to',
       'POST /api/emails/dry-run scheduled_at',
       'POST /api/emails/test scheduled_at',
       'POST /api/emails scheduled_at',
       'POST /api/emails/{email_id}/replace scheduled_at',
-      'GET /api/audit from',
-      'GET /api/audit to',
     ]);
     const part = (most: number, length = 2) => fc.nat({ max: most }).map((n) => String(n).padStart(length, '0'));
     const written = fc
@@ -155,6 +155,7 @@ describe('what the routes take', () => {
         onFault: (error) => faults.push(error),
       },
       async () => {},
+      CONSOLE_ROUTES,
     );
     const body = Buffer.from(JSON.stringify({ request_id: randomUUID() }));
     const request = { method, path, query, headers: {}, body, caller: { who: 'mori', role: 'operator' as const } };

@@ -11,6 +11,7 @@ import {
 } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import { allow, countRequests, openRecipients, readSecrets, useBudgets, useTableKey } from '../function/permissions.ts';
 import { metricNamespace, ServiceFunction } from '../function/service-function.ts';
@@ -20,41 +21,62 @@ import { allowBulk, newsletterConfigurationSet } from '../newsletter/newsletter-
 import type { ConsoleProps } from './console-props.ts';
 import { useAudit, useOperations } from './operation-rights.ts';
 
-/** The function behind the routes of the console. */
-export function consoleApiFunction(
+/** The functions behind the routes of the console: those of newsletters have rights of their own. */
+export function consoleFunctions(
   scope: Construct,
   props: ConsoleProps,
   operations: Queue,
   roleClaim: string,
+): { readonly api: ServiceFunction; readonly newsletters: ServiceFunction | undefined } {
+  const environment = environmentOf(scope, props, operations, roleClaim);
+  return {
+    api: apiFunction(scope, props, operations, environment),
+    newsletters: props.newsletters && newslettersFunction(scope, props.newsletters, props, environment),
+  };
+}
+
+type Environment = Omit<ConsoleApiEnv, keyof NewsletterConsoleEnv | 'API_KEYS_TABLE'>;
+
+function environmentOf(
+  scope: Construct,
+  { config, settings, tables, encryption, channels, newsletters }: ConsoleProps,
+  operations: Queue,
+  roleClaim: string,
+): Environment {
+  return {
+    NOTIFICATION_LOG_TABLE: tables.log.tableName,
+    NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+    NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+    PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+    ...(config.api !== false && { API_KEYS_TABLE: tables.apiKeys.tableName }),
+    ...(newsletters && newsletterEnvironment(newsletters, config)),
+    DATA_KEYS_TABLE: tables.dataKeys.tableName,
+    AUDIT_TABLE: tables.audit.tableName,
+    LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
+    RETRY_POLICY: retryPolicyJson(config),
+    OPERATIONS_QUEUE: operations.queueUrl,
+    STACK_NAME: Stack.of(scope).stackName,
+    POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
+    RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+    RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+    ROLE_CLAIM: roleClaim,
+    OPERATOR_VALUES: settings.operators.join(' '),
+    VIEWER_VALUES: settings.viewers.join(' '),
+  };
+}
+
+function apiFunction(
+  scope: Construct,
+  { config, tables, encryption, channels }: ConsoleProps,
+  operations: Queue,
+  environment: Environment,
 ): ServiceFunction {
-  const { config, settings, tables, encryption, channels } = props;
-  const newsletters = props.newsletters && withNewsletters(scope, props.newsletters, props);
-  const withKeys = config.api !== false;
   const api = new ServiceFunction(scope, 'ApiFunction', {
     config,
     name: 'console-api',
     description: 'Answers the console: lists, counts, actions of operators, the audit log',
     timeout: API_TIMEOUT,
-    environment: {
-      NOTIFICATION_LOG_TABLE: tables.log.tableName,
-      NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
-      NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
-      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
-      ...(withKeys && { API_KEYS_TABLE: tables.apiKeys.tableName }),
-      ...newsletters?.environment,
-      DATA_KEYS_TABLE: tables.dataKeys.tableName,
-      AUDIT_TABLE: tables.audit.tableName,
-      LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
-      RETRY_POLICY: retryPolicyJson(config),
-      OPERATIONS_QUEUE: operations.queueUrl,
-      STACK_NAME: Stack.of(scope).stackName,
-      POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
-      RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
-      RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
-      ROLE_CLAIM: roleClaim,
-      OPERATOR_VALUES: settings.operators.join(' '),
-      VIEWER_VALUES: settings.viewers.join(' '),
-    } satisfies Omit<ConsoleApiEnv, keyof NewsletterConsoleEnv | 'API_KEYS_TABLE'>,
+    environment,
     permissions: [
       allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
       allow(
@@ -66,11 +88,10 @@ export function consoleApiFunction(
       // Breakers, budgets and sweeps are read; only bulk operations are written.
       allow(['dynamodb:Query', 'dynamodb:GetItem'], [tables.pipelineState.tableArn]),
       useOperations(tables.pipelineState, [OPERATION_KIND]),
-      ...(withKeys
+      ...(config.api !== false
         ? [allow(['dynamodb:Scan', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.apiKeys.tableArn])]
         : []),
       ...useAudit(tables.audit),
-      ...(newsletters?.permissions ?? []),
       useTableKey(encryption.dataKey),
       ...openRecipients(encryption, tables, SEALED.recipients),
       readSecrets(encryption),
@@ -81,7 +102,6 @@ export function consoleApiFunction(
     ],
   });
   acknowledgeWildcard(api.executionRole, '*', 'IAM knows no narrower resource for cloudwatch:GetMetricData.');
-  for (const { resource, reason } of newsletters?.bulk ?? []) acknowledgeWildcard(api.executionRole, resource, reason);
   return api;
 }
 
@@ -98,17 +118,12 @@ type NewsletterConsoleEnv = Pick<
   | 'NEWSLETTER_CONFIGURATION_SET'
 >;
 
-/** What the console's function needs beside, where the stage has newsletters. */
-function withNewsletters(
-  scope: Construct,
-  { newsletterTables, newsletterQueues }: NewsletterStorage,
-  { config, encryption, tables }: ConsoleProps,
-) {
+function newsletterEnvironment(
+  { newsletterTables, newsletterQueues: { prepare, send } }: NewsletterStorage,
+  config: StageConfig,
+): NewsletterConsoleEnv {
   const { newsletters, members, emails, batches, recipients } = newsletterTables;
-  const bulk = allowBulk(scope, config);
-  const identities = Stack.of(scope).formatArn({ service: 'ses', resource: 'identity', resourceName: '*' });
-  const { prepare, send } = newsletterQueues;
-  const environment = {
+  return {
     NEWSLETTERS_TABLE: newsletters.tableName,
     MEMBERS_TABLE: members.tableName,
     EMAILS_TABLE: emails.tableName,
@@ -118,21 +133,49 @@ function withNewsletters(
     NEWSLETTER_SEND_QUEUE: send.queueUrl,
     UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
     NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
-  } satisfies NewsletterConsoleEnv;
-  const permissions = [
-    allow(['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'], [newsletters.tableArn]),
-    allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
-    // Who would get a draft, and whether an address of a test is suppressed.
-    allow(['dynamodb:Query', 'dynamodb:BatchGetItem'], [members.tableArn]),
-    // Test mails are counted, and take from the rate.
-    countRequests(tables.pipelineState),
-    useBudgets(tables.pipelineState),
-    allow(['ses:GetEmailIdentity'], [identities]),
-    ...bulk.map(({ statement }) => statement),
-    allow(['dynamodb:Query'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
-    allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
-    ...openRecipients(encryption, tables, SEALED.members),
-    allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]),
-  ];
-  return { environment, permissions, bulk };
+  };
+}
+
+function newslettersFunction(
+  scope: Construct,
+  { newsletterTables, newsletterQueues: { prepare, send } }: NewsletterStorage,
+  { config, encryption, tables }: ConsoleProps,
+  environment: Environment,
+): ServiceFunction {
+  const { newsletters, members, emails, batches, recipients } = newsletterTables;
+  const bulk = allowBulk(scope, config);
+  const identities = Stack.of(scope).formatArn({ service: 'ses', resource: 'identity', resourceName: '*' });
+  const made = new ServiceFunction(scope, 'NewslettersFunction', {
+    config,
+    name: 'console-newsletters',
+    description: 'Answers the console: newsletters, their emails, drafts, tests, and what operators decide about them',
+    timeout: API_TIMEOUT,
+    environment,
+    permissions: [
+      allow(['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'], [newsletters.tableArn]),
+      allow(
+        ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+        [emails.tableArn],
+      ),
+      // Who would get a draft, and whether an address of a test is suppressed.
+      allow(['dynamodb:Query', 'dynamodb:BatchGetItem'], [members.tableArn]),
+      // Test mails are counted, and take from the rate.
+      countRequests(tables.pipelineState),
+      useBudgets(tables.pipelineState),
+      allow(['ses:GetEmailIdentity'], [identities]),
+      ...bulk.map(({ statement }) => statement),
+      allow(['dynamodb:Query'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
+      allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
+      ...openRecipients(encryption, tables, SEALED.members),
+      allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]),
+      // Its counts, and those of the rate.
+      allow(['dynamodb:GetItem'], [tables.pipelineState.tableArn]),
+      ...useAudit(tables.audit),
+      useTableKey(encryption.dataKey),
+      readSecrets(encryption),
+      allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+    ],
+  });
+  for (const { resource, reason } of bulk) acknowledgeWildcard(made.executionRole, resource, reason);
+  return made;
 }

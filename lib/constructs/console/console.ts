@@ -14,11 +14,14 @@ import { ServiceFunction } from '../function/service-function.ts';
 import { accessLog } from '../intake/access-log.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
-import { consoleApiFunction } from './api-function.ts';
+import { consoleFunctions } from './api-function.ts';
 import type { ConsoleProps } from './console-props.ts';
 import { useOperations } from './operation-rights.ts';
 import { ConsolePage } from './page.ts';
 import { createSignIn } from './sign-in.ts';
+
+/** All that the routes of newsletters begin with. */
+const NEWSLETTER_PATHS = ['/api/newsletters', '/api/emails', '/api/emails/{proxy+}'] as const;
 
 /** Requests a second, and at once: some operators with their pages open, where no `api` says how many. */
 const THROTTLE_WITHOUT_API = { rateLimit: 50, burstLimit: 100 } as const;
@@ -55,14 +58,20 @@ export class Console extends Construct {
     const signIn = createSignIn(this, config, settings, `${page.url}/`);
     page.deploy(signIn);
     const operations = new ConsoleOperations(this, 'Operations', props);
-    this.api = consoleApiFunction(this, props, operations.queue, signIn.roleClaim);
-    httpApi.addRoutes({
-      path: '/api/{proxy+}',
-      methods: [HttpMethod.GET, HttpMethod.POST],
-      integration: new HttpLambdaIntegration('Routes', this.api),
-      authorizer: new HttpJwtAuthorizer('Token', signIn.issuer, { jwtAudience: [signIn.clientId] }),
-      ...(signIn.required && { authorizationScopes: [...signIn.required] }),
-    });
+    const { api, newsletters } = consoleFunctions(this, props, operations.queue, signIn.roleClaim);
+    this.api = api;
+    const authorizer = new HttpJwtAuthorizer('Token', signIn.issuer, { jwtAudience: [signIn.clientId] });
+    const route = (paths: readonly string[], integration: HttpLambdaIntegration) => {
+      for (const path of paths) {
+        httpApi.addRoutes({
+          ...{ path, methods: [HttpMethod.GET, HttpMethod.POST], integration, authorizer },
+          ...(signIn.required && { authorizationScopes: [...signIn.required] }),
+        });
+      }
+    };
+    route(['/api/{proxy+}'], new HttpLambdaIntegration('Routes', api));
+    // API Gateway takes the most particular path. Without newsletters, the other function says that there are none.
+    if (newsletters) route(NEWSLETTER_PATHS, new HttpLambdaIntegration('NewsletterRoutes', newsletters));
   }
 }
 

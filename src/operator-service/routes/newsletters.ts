@@ -23,7 +23,14 @@ import {
   writtenEmail,
 } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, placeOf, recipientCursor, recipientPlace, toCursor } from '../cursor.ts';
-import { decideEmail, listEmails, emailDetail as readDetail, requireEmail, resolveUncertain } from '../emails.ts';
+import {
+  decideEmail,
+  emailAccess,
+  listEmails,
+  emailDetail as readDetail,
+  requireEmail,
+  resolveUncertain,
+} from '../emails.ts';
 import { decision, list, show } from '../route.ts';
 
 const PAGE = 50;
@@ -49,9 +56,10 @@ export const NEWSLETTER_ROUTES = [
     summary: 'Newsletters of a tenant, or of all',
     answer: newsletterList,
     command: ['emails list --tenant TENANT'],
-    async handle({ input: { tenant, cursor } }, { email, dynamodb, deployment }) {
-      if (tenant !== undefined) return { newsletters: await email().newsletters.list(tenant), next_cursor: null };
-      return listAll(dynamodb, deployment.tables.newsletters, fromCursor(placeOf(place), cursor));
+    async handle({ input: { tenant, cursor } }, deps) {
+      if (tenant !== undefined)
+        return { newsletters: await emailAccess(deps).newsletters.list(tenant), next_cursor: null };
+      return listAll(deps.dynamodb, deps.deployment.tables.newsletters, fromCursor(placeOf(place), cursor));
     },
   }),
   list('GET /api/emails', emailsQuery, {
@@ -59,8 +67,8 @@ export const NEWSLETTER_ROUTES = [
     summary: 'E-mails of a tenant, newest first',
     answer: emailList,
     command: ['emails list --tenant TENANT'],
-    async handle({ input }, { email }) {
-      const { emails, next } = await listEmails(input.tenant, fromCursor(emailPlace, input.cursor), email());
+    async handle({ input }, deps) {
+      const { emails, next } = await listEmails(input.tenant, fromCursor(emailPlace, input.cursor), emailAccess(deps));
       return { emails, next_cursor: toCursor(next) };
     },
   }),
@@ -69,18 +77,19 @@ export const NEWSLETTER_ROUTES = [
     summary: 'An e-mail with its counts and progress',
     answer: emailDetail,
     command: ['emails status', 'email_id'],
-    handle: ({ path }, { email, local }) => readDetail(path.email_id, email(), local),
+    handle: ({ path }, deps) => readDetail(path.email_id, emailAccess(deps), deps.local),
   }),
   list('GET /api/emails/{email_id}/recipients', recipientsQuery, {
     operation_id: 'listRecipients',
     summary: 'Recipients of an e-mail by state, without addresses',
     answer: recipientPage,
     command: ['emails recipients', 'email_id'],
-    async handle({ input: { state, limit, cursor }, path }, { email }) {
+    async handle({ input: { state, limit, cursor }, path }, deps) {
+      const access = emailAccess(deps);
       const from = fromCursor(recipientPlace, cursor);
-      const { email_id } = await requireEmail(path.email_id, email());
+      const { email_id } = await requireEmail(path.email_id, access);
       const wanted = { email_id, limit, identities: false, ...(state && { state }), ...(from && { from }) };
-      const { recipients, next } = await listRecipients(wanted, email());
+      const { recipients, next } = await listRecipients(wanted, access);
       return { recipients, next_cursor: recipientCursor(next) };
     },
   }),
@@ -90,8 +99,8 @@ export const NEWSLETTER_ROUTES = [
       summary: ACTS[action],
       answer: acceptedEmail,
       command: [`emails ${action}`, 'email_id'],
-      async handle({ path: { email_id }, decide }, { email }) {
-        const { status } = await decideEmail(email_id, action, email(), decide);
+      async handle({ path: { email_id }, decide }, deps) {
+        const { status } = await decideEmail(email_id, action, emailAccess(deps), decide);
         return { email_id, status };
       },
     }),
@@ -177,8 +186,13 @@ export const NEWSLETTER_ROUTES = [
     summary: 'Decides about the uncertain recipients: to send again, or to leave them',
     answer: resolvedEmail,
     command: ['emails status', 'email_id'],
-    async handle({ path, input, decide }, { email }) {
-      const { email_id, status, ...reached } = await resolveUncertain(path.email_id, input.action, email(), decide);
+    async handle({ path, input, decide }, deps) {
+      const { email_id, status, ...reached } = await resolveUncertain(
+        path.email_id,
+        input.action,
+        emailAccess(deps),
+        decide,
+      );
       return { email_id, status, ...shownResolved(reached) };
     },
   }),

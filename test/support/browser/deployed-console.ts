@@ -75,7 +75,7 @@ export async function startDeployedConsole(): Promise<DeployedConsole> {
   };
 }
 
-/** The entry of the function `console-api` behind a JWT authorizer of an HTTP API. */
+/** The entries of the functions `console-api` and `console-newsletters` behind a JWT authorizer of an HTTP API. */
 async function apiOf(issuer: Issuer, ops: Operations) {
   const { tables, lane_queues, newsletter_queues, clients } = ops.deployment;
   Object.assign(process.env, {
@@ -117,8 +117,9 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     AWS_ENDPOINT_URL_DYNAMODB: clients.dynamodb.endpoint,
     AWS_ENDPOINT_URL_SQS: clients.sqs.endpoint,
   });
-  // The module binds itself to its environment on import, as Lambda loads it.
-  const { handler } = await import('../../../functions/console-api/handler.ts');
+  // The modules bind themselves to their environment on import, as Lambda loads them.
+  const api = await import('../../../functions/console-api/handler.ts');
+  const newsletters = await import('../../../functions/console-newsletters/handler.ts');
   const keys = createRemoteJWKSet(new URL('/jwks', issuer.url));
 
   return async (request: IncomingMessage, body: string): Promise<Answered> => {
@@ -146,8 +147,9 @@ async function apiOf(issuer: Issuer, ops: Operations) {
       body,
       isBase64Encoded: false,
     };
+    const { handler } = /^\/api\/(newsletters|emails)\b/.test(path.raw) ? newsletters : api;
     const invoke = handler as (event: unknown, context: object) => Promise<APIGatewayProxyStructuredResultV2>;
-    const { statusCode = 500, headers, body: text = '' } = await invoke(event, { functionName: 'console-api' });
+    const { statusCode = 500, headers, body: text = '' } = await invoke(event, { functionName: 'console' });
     const texts = Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)]);
     return { status: statusCode, headers: Object.fromEntries(texts), body: text };
   };

@@ -4,6 +4,8 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseStageConfig } from '../../../../lib/config/stage-config.ts';
 import { ROUTES_OF_THE_PAGE } from '../../../../lib/constructs/console/page.ts';
+import { NEWSLETTER_ROUTES } from '../../../../src/operator-service/routes/newsletters.ts';
+import { PIPELINE_ROUTES } from '../../../../src/operator-service/routes/pipeline.ts';
 import { resourcesOf, stackOf } from '../../../support/lib/synthesize.ts';
 
 const ISSUER = 'https://login.example.com/realms/ops';
@@ -48,6 +50,24 @@ describe('the console on the web', () => {
       'POST /api/{proxy+}',
     ]);
     for (const { properties } of routes) expect(properties['AuthorizationType']).toBe('JWT');
+  });
+
+  it('sends the routes of newsletters, and no others, to the function with their rights', () => {
+    const consoleRoutes = resourcesOf(oidc, 'AWS::ApiGatewayV2::Route').filter(
+      ({ properties }) => / \/api\//.test(String(properties['RouteKey'])) && properties['AuthorizationType'] === 'JWT',
+    );
+    const paths = consoleRoutes.map(({ properties }) => String(properties['RouteKey']).replace('{proxy+}', '.+'));
+    const particular = paths.filter((path) => !path.endsWith(' /api/.+')).map((path) => new RegExp(`^${path}$`));
+    const isTheirs = ({ key }: { readonly key: string }) => particular.some((path) => path.test(key));
+    expect(NEWSLETTER_ROUTES.filter((route) => !isTheirs(route))).toEqual([]);
+    expect(PIPELINE_ROUTES.filter(isTheirs)).toEqual([]);
+  });
+
+  it('gives the right to send mail to the function of newsletters only', () => {
+    const sending = resourcesOf(oidc, 'AWS::IAM::Policy').filter(
+      ({ id, properties }) => id.includes('Console') && JSON.stringify(properties).includes('ses:Send'),
+    );
+    expect(sending.map(({ id }) => id)).toEqual([expect.stringContaining('ConsoleNewslettersFunction')]);
   });
 
   it('names what CloudFront has once per account after the region, so that a second one has it, too', () => {

@@ -37,7 +37,7 @@ it.each([
   expect(Object.fromEntries(given)).toMatchObject({
     'api-emails': expected,
     'newsletter-send': expected,
-    'console-api': expected,
+    'console-newsletters': expected,
   });
   expect(template.findOutputs('UncertainMinutes')['UncertainMinutes']?.['Value']).toBe(expected);
 });

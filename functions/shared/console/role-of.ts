@@ -1,4 +1,4 @@
-import type { Caller } from '../../src/operator-service/route.ts';
+import type { Caller } from '../../../src/operator-service/route.ts';
 
 export interface RoleRules {
   readonly claim: string;

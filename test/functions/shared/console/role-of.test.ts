@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { callerOf } from '../../../functions/console-api/role-of.ts';
-import { asApiGateway, bearer } from '../../support/console-token.ts';
+import { callerOf } from '../../../../functions/shared/console/role-of.ts';
+import { asApiGateway, bearer } from '../../../support/console-token.ts';
 
 const rules = { claim: 'groups', operators: ['operator'], viewers: ['viewer', 'staff'] };
 const BASE = { iss: 'https://issuer.example', sub: 'u1' };

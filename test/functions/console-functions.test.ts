@@ -1,11 +1,13 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
-import { CHANNELS } from '../../../src/core/model/channels.ts';
-import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
-import type { Caller } from '../../../src/operator-service/route.ts';
-import { asApiGateway, bearer } from '../../support/console-token.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { createHandler } from '../../functions/shared/console/console-function.ts';
+import type { ConsoleApiEnv } from '../../functions/shared/runtime/console-env.ts';
+import { LACKS } from '../../src/adapters/deployment/stage-parts.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
+import type { HttpAnswer, HttpRequest } from '../../src/http/kernel.ts';
+import type { Caller } from '../../src/operator-service/route.ts';
+import { asApiGateway, bearer } from '../support/console-token.ts';
 
 const queue = 'http://localhost/queue';
 const ENV: ConsoleApiEnv = {
@@ -41,6 +43,7 @@ const ENV: ConsoleApiEnv = {
   RECIPIENT_HASH_SECRET: 'none',
 };
 
+const { NEWSLETTERS_TABLE: _, ...WITHOUT_NEWSLETTERS } = ENV;
 const RULES = { claim: 'groups', operators: ['operator'], viewers: ['viewer'] };
 const ANSWER: HttpAnswer = { status: 200, headers: { etag: 'W/"1"' }, body: '{"ok":true}' };
 
@@ -58,15 +61,8 @@ function event(claims: object | undefined, more: Partial<APIGatewayProxyEventV2>
   } as APIGatewayProxyEventV2;
 }
 
-describe('the function behind the deployed console', () => {
-  let createHandler: typeof import('../../../functions/console-api/handler.ts')['createHandler'];
+describe('the functions behind the deployed console', () => {
   const logger = new Logger({ logLevel: 'SILENT' });
-
-  beforeAll(async () => {
-    // The module binds itself to its environment on import, as Lambda loads it.
-    Object.assign(process.env, { AWS_REGION: 'us-east-1', ...ENV });
-    ({ createHandler } = await import('../../../functions/console-api/handler.ts'));
-  });
 
   function setUp() {
     const asked: HttpRequest<Caller>[] = [];
@@ -118,5 +114,32 @@ describe('the function behind the deployed console', () => {
     expect(JSON.parse(body ?? '')).toMatchObject({ remedy: expect.any(String) });
     expect(JSON.stringify(warned.mock.calls)).not.toContain('u1');
     warned.mockRestore();
+  });
+
+  const operator = { groups: ['operator'], sub: 'u1' };
+  const get = (path: string) =>
+    event(operator, {
+      rawPath: path,
+      rawQueryString: '',
+      routeKey: 'GET /api/{proxy+}',
+      requestContext: {
+        ...event(operator).requestContext,
+        http: { ...event(operator).requestContext.http, method: 'GET' },
+      },
+    });
+
+  it.each([
+    ['console-api', ENV, '/api/session', { role: 'operator' }],
+    ['console-newsletters', ENV, '/api/session', { detail: expect.stringContaining('no such path') }],
+    ['console-api', WITHOUT_NEWSLETTERS, '/api/emails', { detail: LACKS.newsletters }],
+  ])('%s answers for its own routes (%#)', async (name, env, path, expected) => {
+    vi.resetModules();
+    vi.unstubAllEnvs();
+    // The module binds itself to its environment on import, as Lambda loads it.
+    for (const [key, value] of Object.entries({ AWS_REGION: 'us-east-1', ...env })) vi.stubEnv(key, value);
+    const { handler } = await import(`../../functions/${name}/handler.ts`);
+    const { body } = await handler(get(path), { functionName: name });
+    expect(JSON.parse(body)).toMatchObject(expected);
+    vi.unstubAllEnvs();
   });
 });

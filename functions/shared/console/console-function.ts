@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { Deployment } from '../../../src/adapters/deployment/deployment.ts';
+import { LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage-parts.ts';
+import { HistoryUnavailableError } from '../../../src/core/operator/views/outcome-series.ts';
+import { requestOf, resultOf } from '../../../src/http/api-gateway.ts';
+import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
+import { createConsole, refuse } from '../../../src/operator-service/console.ts';
+import type { AnyRoute, Caller } from '../../../src/operator-service/route.ts';
+import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
+import { createSqs } from '../runtime/clients/sqs.ts';
+import { consoleApiEnv } from '../runtime/console-env.ts';
+import { parseEnv } from '../runtime/env-values.ts';
+import { createObservability, type Observability, withObservability } from '../runtime/observability.ts';
+import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
+import { callerOf, type RoleRules } from './role-of.ts';
+
+export interface ConsoleDeps {
+  readonly dispatch: (request: HttpRequest<Caller>) => Promise<HttpAnswer>;
+  readonly rules: RoleRules;
+}
+
+/** Routes of the console behind API Gateway, whose JWT authorizer has checked the token. */
+export function createHandler({ dispatch, rules }: ConsoleDeps, { logger }: Pick<Observability, 'logger'>) {
+  return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
+    const caller = callerOf(event.headers['authorization'], claimsOf(event), rules);
+    if (caller === undefined) {
+      logger.warn('refused: the token gives no role', { claim: rules.claim });
+      return resultOf(refuse('forbidden', 'Your token gives you no role here.', false));
+    }
+    const answer = await dispatch(requestOf(event, caller));
+    if (answer.status >= 400) logger.info('refused', { route: event.routeKey, status: answer.status });
+    return resultOf(answer);
+  };
+}
+
+function claimsOf({ requestContext }: APIGatewayProxyEventV2): Readonly<Record<string, unknown>> {
+  const authorizer: unknown = 'authorizer' in requestContext ? requestContext.authorizer : undefined;
+  if (typeof authorizer !== 'object' || authorizer === null || !('jwt' in authorizer)) return {};
+  const { jwt } = authorizer;
+  if (typeof jwt !== 'object' || jwt === null || !('claims' in jwt)) return {};
+  return typeof jwt.claims === 'object' && jwt.claims !== null ? { ...jwt.claims } : {};
+}
+
+/** Some of the console's routes as a function. What a stage lacks is refused in one sentence. */
+export function bindConsole(routes: readonly AnyRoute[]) {
+  const env = parseEnv(consoleApiEnv, process.env);
+  const observability = createObservability();
+  const { logger } = observability;
+  const dynamodb = createApiDynamoDb();
+  const sqs = createSqs();
+  const { sealer, hashKey } = createSecretsAndKeys(env, dynamodb);
+  const startRun = async (operation_id: string) => {
+    await sqs.send(
+      new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody: JSON.stringify({ operation_id }) }),
+    );
+  };
+  const answer = createConsole(
+    {
+      deployment: { ...deploymentOf(env), recipientHashKey: hashKey, sealer: () => sealer },
+      dynamodb,
+      sqs,
+      clock: () => new Date(),
+      newId: randomUUID,
+      stage: env.STACK_NAME,
+      region: process.env['AWS_REGION'] ?? '',
+      local: false,
+      onRecord: (record) => logger.info('audit', { ...record }),
+      onFault: (error, route) => logger.error('request failed on our side', { route, error: error as Error }),
+    },
+    startRun,
+    routes,
+  );
+  // Their own function has these paths, where there is one.
+  const lacks = (path: string) => env.NEWSLETTERS_TABLE === undefined && /^\/api\/(newsletters|emails)\b/.test(path);
+  const dispatch = async (request: HttpRequest<Caller>) =>
+    lacks(request.path) ? refuse('not-found', LACKS.newsletters, false) : answer(request);
+  const rules = { claim: env.ROLE_CLAIM, operators: env.OPERATOR_VALUES, viewers: env.VIEWER_VALUES };
+  return withObservability(createHandler({ dispatch, rules }, observability), observability);
+}
+
+type Env = ReturnType<typeof parseEnv<typeof consoleApiEnv>>;
+
+/** The deployment as commands see it, as far as the console's routes use it. */
+function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'> {
+  return {
+    tables: tablesOf({
+      notification_log: env.NOTIFICATION_LOG_TABLE,
+      notification_content: env.NOTIFICATION_CONTENT_TABLE,
+      notification_retry_log: env.NOTIFICATION_RETRY_LOG_TABLE,
+      pipeline_state: env.PIPELINE_STATE_TABLE,
+      api_keys: env.API_KEYS_TABLE,
+      newsletters: env.NEWSLETTERS_TABLE,
+      members: env.MEMBERS_TABLE,
+      emails: env.EMAILS_TABLE,
+      email_batches: env.EMAIL_BATCHES_TABLE,
+      email_recipients: env.EMAIL_RECIPIENTS_TABLE,
+      audit: env.AUDIT_TABLE,
+    }),
+    lane_queues: env.LANE_QUEUES,
+    // The console redrives by operations, which need no dead-letter queue.
+    dead_letter_queues: { email: '', slack: '', teams: '', webhook: '' },
+    newsletter_queues: ofStage(
+      ['prepare', 'send'],
+      { prepare: env.NEWSLETTER_PREPARE_QUEUE, send: env.NEWSLETTER_SEND_QUEUE },
+      () => LACKS.newsletters,
+    ),
+    sweep_interval_seconds: 0,
+    retry_policy: env.RETRY_POLICY,
+    uncertain_minutes: env.UNCERTAIN_MINUTES,
+    newsletter_configuration_set: env.NEWSLETTER_CONFIGURATION_SET,
+    metricHistory: async () => {
+      if (env.POWERTOOLS_METRICS_DISABLED) {
+        throw new HistoryUnavailableError(LACKS.monitoring, 'Deploy the stage with monitoring.');
+      }
+      // Its client is loaded only when somebody opens the overview.
+      const { openMetricHistory } = await import('../../../src/adapters/metric-history/cloudwatch-history.ts');
+      return openMetricHistory(env.POWERTOOLS_METRICS_NAMESPACE);
+    },
+    clients: { dynamodb: {}, sqs: {} },
+  };
+}
