@@ -3,13 +3,10 @@ import type { Returned } from '../../src/adapters/sqs/lanes.ts';
 import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
-import { planOf } from '../../src/core/delivery/claim-plan.ts';
-import type { ClaimStore } from '../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { CHANNELS, type Channel, LANES, type Lane } from '../../src/core/model/channels.ts';
 import type { QueueMessage } from '../../src/core/model/queue-message.ts';
-import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
-import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT, type PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
 import { Pacer } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance, Ask } from '../../src/core/pacing/plan-reservation.ts';
@@ -22,7 +19,7 @@ import type { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { rowOf } from '../twins/tables.ts';
 import type { Env } from '../world/actor.ts';
-import { channelHandler, eventOf, portOf, scheduleBy } from '../world/channel-program.ts';
+import { channelHandler, eventOf, pacedGate, portOf, scheduleBy } from '../world/channel-program.ts';
 import { type Ports, type World, windowOf } from './world.ts';
 
 /** As lib/constructs/lanes sets them. */
@@ -106,43 +103,39 @@ function portsOf(
   left_ms: () => number,
 ): Ports {
   const { tables, time, breakers, budgets } = world;
-  const plain = <T>(run: () => T | Promise<T>) => world.storageCall(worker, TABLE_MS, () => 0, run);
-  const state = <T>(partition: string, writes: boolean, run: () => Promise<T>) => {
-    if (writes) tables.stateWritten(partition);
-    return world.storageCall(worker, TABLE_MS, () => tables.wait(`state ${partition}`, 1), run);
+  type Wait = (first: never, method: string) => number;
+  /** The calls of a store, by their names, with what their partition lets them wait. */
+  const stored = (room: string, store: object, wait: Wait = () => 0): Ports =>
+    Object.fromEntries(
+      Object.entries(store).map(([method, run]) => [
+        `${room}.${method}`,
+        (...args: never[]) =>
+          world.storageCall(
+            worker,
+            TABLE_MS,
+            () => wait(args[0] as never, method),
+            () => run(...args),
+          ),
+      ]),
+    );
+  const state = (item: string, method: string) => {
+    if (/^(write|change|takeSlot)$/.test(method)) tables.stateWritten(item);
+    return tables.wait(`state ${item}`, 1);
   };
-  const { rows, records } = tables;
-  const onRow =
-    <A extends [{ readonly log_id: string }, ...unknown[]], T>(run: (...args: A) => Promise<T>) =>
-    (...args: A) =>
-      world.storageCall(
-        worker,
-        TABLE_MS,
-        () => tables.indexWait(args[0].log_id),
-        () => run(...args),
-      );
-  const onTable =
-    <A extends unknown[], T>(run: (...args: A) => Promise<T>) =>
-    (...args: A) =>
-      plain(() => run(...args));
-  const onBreakers =
-    <A extends unknown[], T>(writes: boolean, run: (...args: A) => Promise<T>) =>
-    (...args: A) =>
-      state('breakers', writes, () => run(...args));
-  const { store: breaker } = breakers;
+  const moves = /^(change|settle)$/;
   return {
-    'rows.claim': onTable(rows.claim),
-    'rows.read': onTable(rows.read),
-    'rows.change': onRow(rows.change),
-    'rows.settle': onRow(rows.settle),
-    'records.putIfAbsent': onTable(records.putIfAbsent),
-    'records.replace': onTable(records.replace),
-    'records.find': onTable(records.find),
-    'contents.read': ({ log_id }: { log_id: string }) =>
-      plain(() => {
+    ...stored('rows', tables.rows, ({ log_id }: { log_id: string }, method) =>
+      moves.test(method) ? tables.indexWait(log_id) : 0,
+    ),
+    ...stored('records', tables.records),
+    ...stored('breakers', breakers.store, (_, method) => state('breakers', method)),
+    ...stored('pacing', budgets.store, (name: string, method) => state(`budget ${name}`, method)),
+    ...stored('contents', {
+      read: ({ log_id }: { log_id: string }) => {
         tables.readUnits += 0.5;
         return { ...CONTENT, recipient: `${log_id}@example.com` };
-      }),
+      },
+    }),
     'retries.send': (message: QueueMessage, delay_seconds: number) =>
       world.storageCall(
         worker,
@@ -159,14 +152,6 @@ function portsOf(
     'time.pause': time.pause,
     'provider.send': (log_id: string, attempt: number, recipient: string) =>
       request({ log_id, attempt, recipient, left_ms: left_ms() }, worker, world),
-    'breakers.list': onBreakers(false, breaker.list),
-    'breakers.first': onBreakers(false, breaker.first),
-    'breakers.read': onBreakers(false, breaker.read),
-    'breakers.write': onBreakers(true, breaker.write),
-    'breakers.takeSlot': onBreakers(true, breaker.takeSlot),
-    'pacing.read': (name: string) => state(`budget ${name}`, false, () => budgets.store.read(name)),
-    'pacing.change': (...args: Parameters<PacingStore['change']>) =>
-      state(`budget ${args[0]}`, true, () => budgets.store.change(...args)),
     'account.limits': () => worker.call(TABLE_MS, () => world.accountLimits()),
   };
 }
@@ -222,17 +207,14 @@ function gateOf(channel: Channel, env: Env, world: World): PacedGate {
     budgetOf: async (row) => (receiver === ACCOUNT ? pacer.plannedPerSecond() : (await receiver(row))?.per_second),
     onTransition: (to) => world.count(`breakers ${to}`),
   });
-  const rows = portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle');
-  return new PacedGate({
-    ...{ inner, channel, receiver, policy, clock, pause },
+  return pacedGate(env, {
+    ...{ inner, channel, receiver },
     budgets: {
       reserve: gather<Ask, Allowance>((asks) => pacer.reserve(asks), gathering),
       exceeded: (limit) => pacer.exceeded(limit),
       reserveAt: gather<ReceiverAsk, Allowance>((asks) => receivers.reserve(asks), gathering),
       blocked: (key, until) => receivers.blocked(key, until),
     },
-    mayUse: async () => true,
-    planOf: (received) => planOf(received, { rows, clock, policy }),
   });
 }
 

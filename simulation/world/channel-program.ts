@@ -112,8 +112,9 @@ function instance({ pacing, breakers, gathering }: Composition, env: Env) {
   const inner: ProviderGate = breakers
     ? new BreakerGate({ store, policy: BREAKER_POLICY, clock, random, pause, probe_ms: PROBE_MS })
     : PASS_THROUGH;
-  const rows = portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle');
-  const paced = pacing && pacedGate(pacing, inner, rows, env);
+  const receiver: PacedGateDeps['receiver'] =
+    pacing === 'account' ? ACCOUNT : async ({ tenant_id }) => ({ key: tenant_id, per_second: 1 });
+  const paced = pacing && pacedGate(env, { inner, channel: 'email', budgets: budgetsOf(env), receiver });
   return channelHandler(env, { gate: paced ?? inner, pacing: paced, gathered: gathering && 'one by one' });
 }
 
@@ -157,31 +158,27 @@ export function channelHandler(env: Env, { gate, pacing, gathered: how }: Parts)
   );
 }
 
-/** A gate whose budget is one of the world's, which grants or refuses as it likes. */
-function pacedGate(pacing: 'account' | 'receiver', inner: ProviderGate, rows: ClaimStore, env: Env): PacedGate {
-  const budgets: Budgets = {
+/** A gate whose plans read the rows of its environment. */
+export function pacedGate(
+  env: Env,
+  given: Pick<PacedGateDeps, 'inner' | 'channel' | 'budgets' | 'receiver'>,
+): PacedGate {
+  const { clock } = env;
+  const rows = portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle');
+  const plan: PacedGateDeps['planOf'] = (received) => planOf(received, { rows, clock, policy });
+  const pause = (ms: number) => env.call<void>('time.pause', ms);
+  return new PacedGate({ ...given, mayUse: async () => true, planOf: plan, policy, clock, pause });
+}
+
+/** Budgets that grant or refuse as the world likes. */
+function budgetsOf(env: Env): Budgets {
+  return {
     // Pacer's own answer when its store fails: everything may be sent.
     reserve: (ask) => env.call<Allowance>('budget.reserve', ask),
     reserveAt: ({ key, lane }) => env.call<Allowance>('budget.reserve', { key, count: 1, use: lane, lane }),
     exceeded: async () => {},
     blocked: async () => {},
   };
-  const receiver: PacedGateDeps['receiver'] =
-    pacing === 'account' ? ACCOUNT : async ({ tenant_id }) => ({ key: tenant_id, per_second: 1 });
-  const pause = (ms: number) => env.call<void>('time.pause', ms);
-  const { clock } = env;
-  const plan: PacedGateDeps['planOf'] = (received) => planOf(received, { rows, clock, policy });
-  return new PacedGate({
-    inner,
-    channel: 'email',
-    budgets,
-    receiver,
-    mayUse: async () => true,
-    planOf: plan,
-    policy,
-    clock,
-    pause,
-  });
 }
 
 interface Outcomes {
