@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   type DynamoDBClient,
-  PutItemCommand,
   QueryCommand,
   TransactionCanceledException,
   TransactWriteItemsCommand,
@@ -12,7 +11,9 @@ import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from '../schema.ts';
-import { getItems, ifConditionHolds, isConflict, MAX_GETS, updateExpression } from '../table/calls.ts';
+import { getItems, isConflict, MAX_GETS, updateExpression } from '../table/calls.ts';
+import { putGuarded } from '../table/guarded-update.ts';
+import type { Guard } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
 
@@ -27,19 +28,8 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
   const keyOf = (email_id: string, part: string) => ({ email_id: { S: email_id }, part: { S: part } });
 
   /** False when the item is there already. */
-  const putNew = (item: object) =>
-    ifConditionHolds(
-      client
-        .send(
-          new PutItemCommand({
-            TableName: table,
-            Item: toItem(item),
-            ConditionExpression: 'attribute_not_exists(email_id)',
-          }),
-        )
-        .then(() => true),
-      false,
-    );
+  const putNew = async (item: object) =>
+    (await putGuarded(client, table, toItem(item), [[['email_id', '=', undefined]]])).applied;
 
   const rows = async (found: readonly Item[]): Promise<ReadonlyMap<string, Email>> => {
     const ids = [...new Set(found.flatMap(({ email_id }) => email_id?.S ?? []))];
@@ -160,23 +150,14 @@ export function createDryRunStore(client: DynamoDBClient, table: string, clock: 
   return {
     async put({ email_id, version: _, ...run }, was) {
       const version = randomUUID();
-      const same =
+      const before: readonly Guard[] =
         was?.version === undefined
-          ? { condition: 'attribute_not_exists(#version) OR expires_at <= :was', value: nowInSeconds() }
-          : { condition: '#version = :was', value: was.version };
-      const put = new PutItemCommand({
-        TableName: table,
-        // In one attribute: an item with tenant and time would be in the index of the tenant's emails.
-        Item: toItem({ email_id, part: DRY_RUN, run, version, expires_at: expiresAt(clock(), DRY_RUN_DAYS) }),
-        // The client repeats a write whose answer was lost.
-        ConditionExpression: `${same.condition} OR #version = :version`,
-        ExpressionAttributeNames: { '#version': 'version' },
-        ExpressionAttributeValues: toItem({ ':was': same.value, ':version': version }),
-      });
-      return ifConditionHolds(
-        client.send(put).then(() => true),
-        false,
-      );
+          ? [[['version', '=', undefined]], [['expires_at', '<=', nowInSeconds()]]]
+          : [[['version', '=', was.version]]];
+      // In one attribute: an item with tenant and time would be in the index of the tenant's emails.
+      const item = toItem({ email_id, part: DRY_RUN, run, version, expires_at: expiresAt(clock(), DRY_RUN_DAYS) });
+      // The client repeats a write whose answer was lost.
+      return (await putGuarded(client, table, item, [...before, [['version', '=', version]]])).applied;
     },
     async read(email_id) {
       const item = await readVersioned(client, table, { email_id: { S: email_id }, part: { S: DRY_RUN } });

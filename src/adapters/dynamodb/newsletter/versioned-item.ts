@@ -1,12 +1,8 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { isOwnWrite } from '../../../core/model/row-change.ts';
 import type { Change } from '../../../core/newsletter/model/ports.ts';
-import { updateExpression } from '../table/calls.ts';
+import { updateItem } from '../table/guarded-update.ts';
+import { ofVersion } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 
 /** How long newsletters' rows are kept after they were written, in days; unsubscribe links end with them. */
@@ -36,30 +32,13 @@ export async function changeVersioned<T extends { readonly version: number }>(
   { table, key, was, change, stored, fromItem }: VersionedItem<T>,
 ): Promise<T | undefined> {
   const { set, remove } = stored ?? { set: change.set, remove: (change.remove ?? []).map(String) };
-  const update = updateExpression({ set: { ...set, version: was.version + 1 }, remove });
-  try {
-    await client.send(
-      new UpdateItemCommand({
-        TableName: table,
-        Key: key,
-        UpdateExpression: update.expression,
-        ConditionExpression: was.version === 0 ? 'attribute_not_exists(#version)' : '#version = :was',
-        ExpressionAttributeNames: { ...update.names, '#version': 'version' },
-        ExpressionAttributeValues: {
-          ...update.values,
-          ...(was.version > 0 && { ':was': { N: String(was.version) } }),
-        },
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    );
-    return changedItem(was, change);
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    // Emulators do not return the item of a failed condition; AWS does.
-    const item = error.Item ?? (await readVersioned(client, table, key));
-    const found = item && fromItem(item);
-    return found && isOwnWrite(found, was, change) ? found : undefined;
-  }
+  const next = { set: { ...set, version: was.version + 1 }, remove };
+  const { applied, item } = await updateItem(client, table, key, next, [ofVersion(was)]);
+  if (applied) return changedItem(was, change);
+  // Emulators do not return the item of a failed condition; AWS does.
+  const present = item ?? (await readVersioned(client, table, key));
+  const found = present && fromItem(present);
+  return found && isOwnWrite(found, was, change) ? found : undefined;
 }
 
 /** What the version proves: the item was the one that was read, so nobody has to send it back. */

@@ -128,6 +128,11 @@ export function nextVersion(key: string, version: number): readonly Guard[] {
   return [[[key, '=', undefined]], [['version', '=', version - 1]]];
 }
 
+/** The item has the version that it was read with; 0: there was none. */
+export function ofVersion({ version }: { readonly version: number }): Guard {
+  return [['version', '=', version === 0 ? undefined : version]];
+}
+
 /** DynamoDB's numbers have up to 38 digits, sequence numbers of a stream up to 40: these are texts of one length. */
 const NUMBER_DIGITS = 38;
 const SEQUENCE_DIGITS = 40;

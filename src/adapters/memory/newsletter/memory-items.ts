@@ -6,6 +6,7 @@ import type { Email, EmailContent } from '../../../core/newsletter/model/email.t
 import type { BatchStore, Change, ChunkStore, EmailStore, EventStore } from '../../../core/newsletter/model/ports.ts';
 import type { BatchEvents } from '../../../core/newsletter/model/recipient-state.ts';
 import type { DomainWarming, WarmingStore } from '../../../core/newsletter/warming/domain-warming.ts';
+import { holds, ofVersion } from '../../dynamodb/table/guards.ts';
 
 /** Items with a version each, as DynamoDB keeps them: read and written by value, and listed by partition. */
 class VersionedItems<T extends { readonly version: number }> {
@@ -33,10 +34,9 @@ class VersionedItems<T extends { readonly version: number }> {
   /** Makes the change if the item still has the version it was read with, or if it made the change already. */
   change(key: string, was: { readonly version: number }, change: Change<T>): T | undefined {
     const stored = this.get(key);
-    if (stored === undefined) return undefined;
-    if (stored.version !== was.version) return isOwnWrite(stored, was, change) ? stored : undefined;
+    if (!holds(ofVersion(was), stored)) return stored && isOwnWrite(stored, was, change) ? stored : undefined;
     const set = Object.entries(change.set).filter(([, value]) => value !== undefined);
-    const next: Record<string, unknown> = { ...stored, ...Object.fromEntries(set), version: was.version + 1 };
+    const next: Record<string, unknown> = { ...(stored ?? was), ...Object.fromEntries(set), version: was.version + 1 };
     for (const name of change.remove ?? []) delete next[String(name)];
     const item = structuredClone(next) as unknown as T;
     this.#keep(key, item);
@@ -60,12 +60,8 @@ export function createMemoryWarming(): WarmingStore {
   return {
     read: async (domain) => items.get(domain),
     async write(warming) {
-      const { domain, version, ...set } = warming;
-      if (version > 0 || items.get(domain) !== undefined) {
-        return items.change(domain, warming, { set }) !== undefined;
-      }
-      items.put(domain, { ...warming, version: 1 });
-      return true;
+      const { domain, version: _, ...set } = warming;
+      return items.change(domain, warming, { set }) !== undefined;
     },
   };
 }
@@ -175,15 +171,8 @@ export class MemoryEmails {
   readonly events: EventStore = {
     read: async (email_id, batch_id) =>
       this.#events.get(`${email_id}#${batch_id}`) ?? { email_id, batch_id, version: 0, bits: {} },
-    change: async (events, bits) => {
-      const { email_id, batch_id } = events;
-      const key = `${email_id}#${batch_id}`;
-      if (events.version === 0 && this.#events.get(key) === undefined) {
-        this.#events.put(key, { email_id, batch_id, version: 1, bits });
-        return this.#events.get(key);
-      }
-      return this.#events.change(key, events, { set: { bits } });
-    },
+    change: async (events, bits) =>
+      this.#events.change(`${events.email_id}#${events.batch_id}`, events, { set: { bits } }),
     list: async (email_id) => this.#events.list(`${email_id}#`),
   };
 }
