@@ -10,6 +10,8 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit.ts';
 import { ifConditionHolds } from '../table/calls.ts';
+import { putGuarded, updateItem } from '../table/guarded-update.ts';
+import type { Guard } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 
 /** Days that a record is kept. */
@@ -50,17 +52,9 @@ export function createAuditLog(client: DynamoDBClient, TableName: string, clock:
   return {
     async begin(request_id, request) {
       const item = { ...request, expires_at: expiresIn(ANSWERED_DAYS) };
-      const put = new PutItemCommand({
-        TableName,
-        Item: { ...toItem(item), ...requestKey(request_id) },
-        ConditionExpression: 'attribute_not_exists(#bucket)',
-        ExpressionAttributeNames: { '#bucket': 'bucket' },
-      });
-      const isNew = await ifConditionHolds(
-        client.send(put).then(() => true),
-        false,
-      );
-      return isNew ? undefined : known(request_id);
+      const whole = { ...toItem(item), ...requestKey(request_id) };
+      const { applied } = await putGuarded(client, TableName, whole, [[['bucket', '=', undefined]]]);
+      return applied ? undefined : known(request_id);
     },
 
     async answer(request_id, answer) {
@@ -84,18 +78,12 @@ export function createAuditLog(client: DynamoDBClient, TableName: string, clock:
       await ifConditionHolds(client.send(remove), undefined);
     },
 
-    takeOver(request_id, was, begun_at) {
-      const update = new UpdateItemCommand({
-        TableName,
-        Key: requestKey(request_id),
-        UpdateExpression: 'SET begun_at = :now',
-        ConditionExpression: 'begun_at = :was AND attribute_not_exists(answer)',
-        ExpressionAttributeValues: { ':now': { S: begun_at }, ':was': { S: was.begun_at } },
-      });
-      return ifConditionHolds(
-        client.send(update).then(() => true),
-        false,
-      );
+    async takeOver(request_id, was, begun_at) {
+      const unanswered: Guard = [
+        ['begun_at', '=', was.begun_at],
+        ['answer', '=', undefined],
+      ];
+      return (await updateItem(client, TableName, requestKey(request_id), { set: { begun_at } }, [unanswered])).applied;
     },
 
     async write(record) {

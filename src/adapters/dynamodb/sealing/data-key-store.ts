@@ -1,10 +1,6 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { DataKeyStore } from '../../sealing/data-keys.ts';
+import { putGuarded } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
 
 /** DataKeyStore on DataKeys. Items are never changed. */
@@ -19,27 +15,18 @@ export function createDataKeyStore(client: DynamoDBClient, TableName: string): D
   return {
     find,
     async add({ tenant_id, key_id }, wrapped, at) {
-      const put = new PutItemCommand({
-        TableName,
-        Item: {
-          tenant_id: { S: tenant_id },
-          key_id: { S: key_id },
-          wrapped_key: { B: wrapped },
-          created_at: { S: at.toISOString() },
-        },
-        ConditionExpression: 'attribute_not_exists(key_id)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      });
-      try {
-        await client.send(put);
-        return undefined;
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-        // Not every emulator returns the item of a failed condition; AWS does.
-        const first = wrappedKey(error.Item) ?? (await find(tenant_id, key_id));
-        if (first === undefined) throw new Error(`The data key ${key_id} was deleted a moment ago.`, { cause: error });
-        return first;
-      }
+      const Item = {
+        tenant_id: { S: tenant_id },
+        key_id: { S: key_id },
+        wrapped_key: { B: wrapped },
+        created_at: { S: at.toISOString() },
+      };
+      const { applied, item } = await putGuarded(client, TableName, Item, [[['key_id', '=', undefined]]]);
+      if (applied) return undefined;
+      // Not every emulator returns the item of a failed condition; AWS does.
+      const first = wrappedKey(item) ?? (await find(tenant_id, key_id));
+      if (first === undefined) throw new Error(`The data key ${key_id} was deleted a moment ago.`);
+      return first;
     },
   };
 }
