@@ -111,8 +111,9 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     ...{ edits: 1, indexings: 2, workers: 2 },
   },
   'corrected-dead': {
-    about: 'a death, a redrive, and a writer who corrects the recipient',
-    ...{ ...dead, workers: 3, redrives: 1, edits: 1, indexings: 1, everyday: 0 },
+    about: 'a death, a redrive, and a writer who corrects the recipient, who is refused, too',
+    ...{ ...dead, given: [refused('AUTH_FAILED', 'INVALID_RECIPIENT')] },
+    ...{ workers: 3, redrives: 1, edits: 1, indexings: 1, everyday: 0 },
   },
   'channel-removed': {
     about: 'a channel that the dispatcher has no more, the workers still have, and a row that was due for a day',

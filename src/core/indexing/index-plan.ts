@@ -110,12 +110,19 @@ export function planIndex(
     remove: [
       ...moved.remove,
       ...host.remove,
-      // The note of a message for its former time: within the same second it would pass for one of the new time.
-      ...['failure_reason', 'queued_for'].filter((column) => row[column] !== undefined),
+      ...OF_BEFORE.filter((column) => row[column] !== undefined),
       ...emptyColumns(row, moved.remove),
     ],
   };
 }
+
+/**
+ * What a row that is to be sent again had: why it was given up, its letter, and the note of a message for its former time,
+ * which within the same second would pass for one of the new time.
+ */
+const OF_BEFORE = [
+  ...['failure_reason', 'queued_for', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'],
+] as const satisfies readonly string[];
 
 /** A writer that has not settled its own attempt within this time has crashed (docs/decisions/delivery/untrusted-rows.md). */
 const SENDING_GRACE_MS = 3_600_000;

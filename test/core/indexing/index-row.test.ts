@@ -213,11 +213,14 @@ describe('content that its writer puts into a row that was taken in', () => {
     });
   });
 
-  it('takes the note of a message for its former time away', () => {
-    const waiting = { send_status: 'RETRY', queued_for: '10:40:00' };
-    expect(index({ ...taken, ...waiting, ...content })).toMatchObject({
-      remove: expect.arrayContaining(['queued_for']),
-    });
+  it.each([
+    ['the note of a message for its former time', { send_status: 'RETRY', queued_for: '10:40:00' }],
+    ['the letter of its death', { failure_reason: 'AUTH_FAILED', dead_message_id: 'm', dead_run_id: 'r' }],
+  ])('takes %s away', (_, before) => {
+    const work = { work_queue: 'dead#important#1', work_at: T0.toISOString() };
+    const plan = index({ ...taken, channel: 'slack', priority: 'important', ...work, ...before, ...content });
+    const gone = Object.keys(before).filter((column) => column !== 'send_status');
+    expect(plan).toMatchObject({ do: 'index', remove: expect.arrayContaining(gone) });
   });
 
   it('waits while a worker has the row: what becomes of the attempt shows it again', () => {
