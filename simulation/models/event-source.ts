@@ -53,7 +53,6 @@ export class EventSource<M> {
   #running = 0;
   #wakeAt = Number.POSITIVE_INFINITY;
   invocations = 0;
-  coldStarts = 0;
   busy_ms = 0;
 
   constructor(machine: Machine, queue: SimulatedQueue<M>, handler: QueueFunction<M>, options: EventSourceOptions) {
@@ -63,10 +62,6 @@ export class EventSource<M> {
     this.#function = handler;
     this.#options = options;
     queue.onVisible = () => this.#wake(this.#time.now);
-  }
-
-  get running(): number {
-    return this.#running;
   }
 
   /** Looks at the queue once at this time, however many messages come. */
@@ -134,7 +129,6 @@ export class EventSource<M> {
     const warm = this.#idle.pop();
     if (warm !== undefined && this.#time.now - warm.worker.lastUsed < IDLE_MS) return { instance: warm, cold: 0 };
     this.#idle.length = 0;
-    this.coldStarts += 1;
     const worker = new WorkerProcess(this.#time, (dead, death) => {
       this.#machine.onDeath(dead, death);
       dead.onEnd();

@@ -66,9 +66,7 @@ export class Provider {
   #paidUntil = 0;
   #dayBegan = 0;
   sentToday = 0;
-  accepted = 0;
   throttled = 0;
-  refused = 0;
 
   constructor(options: ProviderOptions, draw: Draw) {
     this.#options = options;
@@ -87,10 +85,8 @@ export class Provider {
       return { result: limit, accepted: false, after_ms };
     }
     if (luck < overloaded + invalid) {
-      this.refused += 1;
       return { result: luck < overloaded ? OVERLOADED : INVALID, accepted: false, after_ms };
     }
-    this.accepted += 1;
     this.sentToday += 1;
     if (luck < overloaded + invalid + lost_answers)
       return { result: NO_ANSWER, accepted: true, after_ms: SEND_TIMEOUT_MS };
@@ -98,7 +94,6 @@ export class Provider {
   }
 
   #down({ answers }: Outage, after_ms: number): Taken {
-    this.refused += 1;
     if (answers === 'nothing') return { result: NO_ANSWER, accepted: false, after_ms: SEND_TIMEOUT_MS };
     return { result: answers === 'errors' ? OVERLOADED : UNAUTHORIZED, accepted: false, after_ms };
   }

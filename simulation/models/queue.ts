@@ -46,7 +46,6 @@ export class SimulatedQueue<M> {
   visible = 0;
   delayed = 0;
   requests = 0;
-  sent = 0;
   #serial = 0;
   #batch = { at: -1, size: 0 };
 
@@ -63,7 +62,6 @@ export class SimulatedQueue<M> {
   send(message: M, delay_seconds: number): void {
     if (delay_seconds > 900) throw new Error(`SQS delays a message by at most 900 s, not by ${delay_seconds}.`);
     const now = this.#time.now;
-    this.sent += 1;
     // Ten messages of the same moment share a request.
     if (this.#batch.at !== now || this.#batch.size === 10) {
       this.#batch = { at: now, size: 0 };

@@ -200,7 +200,7 @@ function gateOf(channel: Channel, env: Env, world: World): PacedGate {
   });
   const receivers = new ReceiverPacer({ store, channel, clock, workers });
   const gathering = { max: MOST_ASKS, wait_ms: SETTLE_WAIT_MS, schedule: scheduleBy(pause) };
-  const receiver = channel === 'email' ? ACCOUNT : receiverOf(channel, world.scenario.integrationRate);
+  const receiver = channel === 'email' ? ACCOUNT : receiverOf(channel);
   const inner = new BreakerGate({
     store: portOf<BreakerStore>(env, 'breakers', 'list', 'first', 'read', 'write', 'takeSlot'),
     ...{ policy: DEFAULT_BREAKER_POLICY, clock, pause, random, probe_ms: PROBE_MS },
@@ -219,8 +219,8 @@ function gateOf(channel: Channel, env: Env, world: World): PacedGate {
 }
 
 /** The rates that the senders know. */
-function receiverOf(channel: Channel, integrationRate: number | undefined): PacedGateDeps['receiver'] {
-  const per_second = { email: undefined, slack: 1, teams: 4, webhook: integrationRate }[channel];
+function receiverOf(channel: Channel): PacedGateDeps['receiver'] {
+  const per_second = { email: undefined, slack: 1, teams: 4, webhook: undefined }[channel];
   return async ({ integration_config_id: key }) =>
     per_second === undefined || key === undefined ? undefined : { key, per_second };
 }

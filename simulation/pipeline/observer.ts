@@ -33,7 +33,6 @@ export class Observer {
   readonly late = new Histogram();
   readonly open = perPriority(() => 0);
   readonly expired = perPriority(() => 0);
-  readonly given = perPriority(() => 0);
   readonly samples: Sample[] = [];
   readonly ends: Record<string, number> = {};
   accepted = 0;
@@ -56,7 +55,6 @@ export class Observer {
     const { priority } = this.#cohort(row);
     this.#handedOver[row] = now;
     this.open[priority] += 1;
-    this.given[priority] += 1;
   }
 
   handedOverAt(row: number): number {

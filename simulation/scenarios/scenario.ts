@@ -35,8 +35,6 @@ export interface Scenario {
   readonly providers: Readonly<Partial<Record<Channel, ProviderOptions>>>;
   /** Each receiver has the limits of its channel's provider for itself. */
   readonly perReceiver?: readonly Channel[];
-  /** Posts per second that an integration allows, as its secret says. */
-  readonly integrationRate?: number;
   readonly account?: SendingLimits;
   readonly concurrency?: Partial<Record<Channel, Partial<Record<Lane, number>>>>;
   /** Milliseconds by which the clocks of instances are wrong: each new one has the next of these. */
