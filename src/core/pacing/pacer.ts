@@ -11,8 +11,8 @@ import {
   loweringSteps,
   plannedRate,
 } from './account.ts';
-import type { PacingPolicy } from './pacing-policy.ts';
-import { type Allowance, type Ask, planReservation } from './plan-reservation.ts';
+import type { PacingPolicy, Use } from './pacing-policy.ts';
+import { type Allowance, type Ask, planReservation, rank } from './plan-reservation.ts';
 import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock, type Step } from './registers.ts';
 
 export interface PacerDeps {
@@ -41,10 +41,24 @@ const TRUSTED_IN_NEED_MS = 60_000;
 const IN_NEED = 0.6;
 /** One worker asks the provider at a time, and nobody within this time after it failed. */
 const LEASE_MS = 60_000;
+/** A view that is older is read again: a write that fails for an old view costs five times as much as a read. */
+const VIEW_MS = 100;
 /** A refusal for the day is not repeated from a view that is older than this. */
 const FRESH_MS = 5_000;
+/** Slots that a batch takes ahead for the next ones of its worker, as far as the budget has kept them, and how long they last. */
+const AHEAD = 12;
+const AHEAD_MS = 10_000;
+/** A full batch of SQS: its asks share a reservation anyway. In a flood all are full, and nothing is sent by old slots. */
+const FULL = 10;
 /** Rest after a failure of storage: each try could take seconds of a batch's time. */
 const ALONE_MS = 5_000;
+
+const countOf = (asks: readonly Ask[]) => asks.reduce((sum, { count }) => sum + count, 0);
+
+/** The least important of the asks, of which there is one at least. */
+function leastOf(asks: readonly Ask[]): Ask {
+  return asks.reduce((least, ask) => (rank(ask) > rank(least) ? ask : least));
+}
 
 /** The budget of the account that all e-mail goes through, as one worker uses it. */
 export class Pacer {
@@ -52,6 +66,10 @@ export class Pacer {
   readonly #clock: SharedClock;
   #view: Registers | undefined;
   #viewedAt = 0;
+  /** Slots that were taken ahead, for this use and more important ones. */
+  #ahead: { readonly slots: readonly number[]; readonly use: Use; readonly until: number } | undefined;
+  /** Of them, how many were not used in time: they count as sent until the next reservation. */
+  #unused = 0;
   /** What this worker takes by itself while storage fails. */
   #alone: Registers = {};
   #aloneUntil = Number.NEGATIVE_INFINITY;
@@ -63,7 +81,24 @@ export class Pacer {
 
   /** Reserves for a batch. Never rejects. @returns the answers in the order of the asks */
   async reserve(asks: readonly Ask[]): Promise<readonly Allowance[]> {
-    return (await this.#reserve(asks)).map((answer) => this.#own(answer));
+    return (this.#fromAhead(asks) ?? (await this.#reserve(asks))).map((answer) => this.#own(answer));
+  }
+
+  /** What was taken ahead serves small asks that it covers. */
+  #fromAhead(asks: readonly Ask[]): readonly Allowance[] | undefined {
+    const { slots = [], use = 'express', until = 0 } = this.#ahead ?? {};
+    const count = countOf(asks);
+    if (count > slots.length || count >= FULL || this.#now() >= until || rank(leastOf(asks)) > rank({ use }))
+      return undefined;
+    const left = [...slots];
+    const answers = asks.map((ask) => ({ slots: left.splice(0, ask.count), waits: [] }));
+    this.#ahead = { slots: left, use, until };
+    return answers;
+  }
+
+  #dropAhead(): void {
+    this.#unused += this.#ahead?.slots.length ?? 0;
+    this.#ahead = undefined;
   }
 
   async #reserve(asks: readonly Ask[]): Promise<readonly Allowance[]> {
@@ -87,25 +122,40 @@ export class Pacer {
   /** The provider refused an attempt because one of the account's limits is reached. Never rejects. */
   async exceeded(limit: ExceededLimit): Promise<void> {
     const now = this.#now();
+    this.#dropAhead();
     await this.#try(limit === 'rate' ? loweringSteps(this.#view ?? {}, now) : exhaustedSteps(now));
   }
 
   async #reserveFrom(start: Registers, asks: readonly Ask[], until: number): Promise<readonly Allowance[]> {
     let view = start;
+    this.#dropAhead();
+    const least = leastOf(asks);
+    const isSmall = least.lane !== undefined && countOf(asks) < FULL;
+    const ahead: Ask[] = isSmall ? [{ key: least.key, use: least.use, count: AHEAD, ahead: true }] : [];
     for (let tries = 1; ; tries++) {
       const { policy, random, store, channel } = this.#deps;
-      if (this.#now() > until) throw new Error('A reservation took too long: storage answers slowly.');
+      const now = this.#now();
+      if (now > until) throw new Error('A reservation took too long: storage answers slowly.');
       const refuse = tries > TRIES && ({ refuse: true } as const);
-      const plan = planReservation(view, asks, { now: this.#now(), policy, random, ...refuse });
+      const unused = this.#unused;
+      const plan = planReservation(view, [...asks, ...ahead], { now, policy, random, unused, ...refuse });
+      const answersOf = (after: Registers) => {
+        const answers = plan.allowances(after);
+        return { answers: answers.slice(0, asks.length), slots: answers[asks.length]?.slots ?? [] };
+      };
       if (plan.steps.length === 0) {
-        const answers = plan.allowances(view);
+        const { answers } = answersOf(view);
         if (!answers.some(({ why }) => why === 'quota' || why === 'account') || this.#isFresh()) return answers;
         view = this.#learn(await store.read(channel));
         continue;
       }
       const { applied: done, registers } = await store.change(channel, plan.steps);
       view = this.#learn(registers);
-      if (done) return plan.allowances(view);
+      if (!done) continue;
+      const { answers, slots } = answersOf(view);
+      if (slots.length > 0) this.#ahead = { slots, use: least.use, until: now + AHEAD_MS };
+      if (plan.granted > 0) this.#unused -= unused;
+      return answers;
     }
   }
 
@@ -126,7 +176,8 @@ export class Pacer {
   /** What is known of the registers, after the account's limits were read if they had to be. */
   async #current(until: number): Promise<Registers> {
     const { store, channel, readLimits } = this.#deps;
-    const view = this.#view ?? this.#learn(await store.read(channel));
+    const isFresh = this.#view !== undefined && this.#now() - this.#viewedAt < VIEW_MS;
+    const view = isFresh && this.#view ? this.#view : this.#learn(await store.read(channel));
     if (readLimits === undefined || !this.#isStale(view)) return view;
     return this.#refresh(view, readLimits, until);
   }

@@ -54,7 +54,7 @@ export const LOOK_AHEAD_MS = { account: 1_000, receiver: 2_000 } as const;
  * Milliseconds of unused slots that the account keeps: messages that came a moment too late to their turn make up for it. That is
  * the whole burst, well below the second that SES allows.
  */
-export const KEPT_MS = 300;
+export const KEPT_MS = 500;
 
 /** What an allowance is used for, the most important use first. */
 export const USES = ['express', 'standard', 'info', 'newsletter'] as const;

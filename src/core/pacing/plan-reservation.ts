@@ -1,4 +1,4 @@
-import type { Lane } from '../model/channels.ts';
+import { LANES, type Lane } from '../model/channels.ts';
 import { plannedRate, roomFor, spendingSteps } from './account.ts';
 import { ceilingOf, KEPT_MS, LOOK_AHEAD_MS, type PacingPolicy, USES, type Use } from './pacing-policy.ts';
 import { clockStep, numberIn, type Registers, type Step } from './registers.ts';
@@ -10,6 +10,8 @@ export interface Ask {
   readonly use: Use;
   /** The lane to which goes back what gets no slot. Absent: whoever asks waits by itself. */
   readonly lane?: Lane;
+  /** For what will be asked for soon: only slots that the budget has kept, which nobody has to wait for. */
+  readonly ahead?: true;
 }
 
 /** The answer to an ask: `slots` and `waits` together are `count` many. */
@@ -28,16 +30,22 @@ export interface PlanTerms {
   readonly random: () => number;
   /** Grants nothing more: other workers were faster too often. */
   readonly refuse?: true;
+  /** Of what this worker was granted, how many it has not used: they count as sent no more. */
+  readonly unused?: number;
 }
 
 export interface ReservationPlan {
   readonly steps: readonly Step[];
+  /** How many slots all asks get. */
+  readonly granted: number;
   /** The answers, in the order of the asks, once the steps are applied. */
   allowances(after: Registers): Allowance[];
 }
 
 /** SQS delays a message by at most this. */
 const LONGEST_DELAY_MS = 900_000;
+/** Nearer to the quota than this nothing is taken ahead: what one worker does not use would be missing to the others. */
+const QUOTA_KEPT = 300;
 /** Messages come back a little faster than the rate, so that a late one leaves no slot unused. */
 const RETURN_PACE = 1.25;
 /**
@@ -78,11 +86,19 @@ export function planReservation(view: Registers, asks: readonly Ask[], terms: Pl
   planned.sort((a, b) => a.index - b.index);
   return {
     steps: plan.steps(),
+    granted: planned.reduce((sum, { one }) => sum + one.granted, 0),
     allowances: (after) => planned.map(({ one }) => allowanceOf(one, plan.firstSlot(one.ask.key, after), after)),
   };
 }
 
-const rank = ({ use }: Ask) => USES.indexOf(use);
+/** The most important use has the lowest. */
+export const rank = ({ use }: Pick<Ask, 'use'>) => USES.indexOf(use);
+
+/** Below this, what goes back to its lane gets no slots yet: crumbs cost a write each. Half of what is given out ahead. */
+function crumbsOf({ lane }: Ask, ahead_ms: number, interval: number): number {
+  return lane === undefined ? 1 : Math.max(1, Math.floor(ahead_ms / interval / 2));
+}
+
 const nextName = (key: string) => `next:${key}`;
 const lineName = (key: string, lane: Lane) => `line:${key}:${lane}`;
 
@@ -115,8 +131,9 @@ class Plan {
     const horizon = this.#horizon(ask);
     const first = this.#start(ask) + booked;
     const fitting = first >= horizon ? 0 : Math.floor((horizon - first) / interval - 1e-9) + 1;
-    const left = Math.max(0, room.left - this.#spent);
-    const granted = this.#terms.refuse ? 0 : Math.max(0, Math.min(ask.count, fitting, left));
+    const left = Math.max(0, room.left - this.#spent - (ask.ahead ? QUOTA_KEPT : 0));
+    const least = Math.min(ask.count, left, crumbsOf(ask, horizon - now, interval));
+    const granted = this.#terms.refuse || fitting < least ? 0 : Math.max(0, Math.min(ask.count, fitting, left));
     if (granted > 0) this.#book(ask, granted, { interval, horizon, booked, room: room.left });
     const missing = ask.count - granted;
     const base = { ask, granted, offset: booked, interval };
@@ -125,7 +142,7 @@ class Plan {
       const until = room.why === undefined ? now + 60_000 : room.until;
       return { ...base, waits: () => Array.from({ length: missing }, () => until), why: room.why ?? 'quota' };
     }
-    const free = Math.max(now, first + granted * interval - (horizon - now)) + interval;
+    const free = Math.max(now, first + granted * interval - (horizon - now)) + Math.max(1, least - granted) * interval;
     return { ...base, waits: this.#queue(ask, missing, interval, free), why: 'rate' };
   }
 
@@ -136,7 +153,8 @@ class Plan {
 
   steps(): Step[] {
     const bookings = [...this.#bookings].map(([key, booking]) => this.#bookingStep(key, booking));
-    const spending = this.#spent > 0 ? spendingSteps(this.#spent, this.#spentAtMost, this.#terms.now) : [];
+    const { now, unused = 0 } = this.#terms;
+    const spending = this.#spent > 0 ? spendingSteps(this.#spent - unused, this.#spentAtMost, now) : [];
     const steps = [...bookings, ...spending, ...this.#lineSteps()];
     return steps.length === 0 ? [] : [...steps, clockStep(this.#terms.now)];
   }
@@ -146,7 +164,11 @@ class Plan {
   }
 
   #horizon(ask: Ask): number {
-    return this.#terms.now + LOOK_AHEAD_MS.account * ceilingOf(ask.use, this.#terms.policy);
+    const { now, policy } = this.#terms;
+    // Whoever waits in a line has use for all that is left.
+    const waiting = LANES.some((lane) => (numberIn(this.#view, lineName(ask.key, lane)) ?? 0) > now);
+    if (ask.ahead && waiting) return Number.NEGATIVE_INFINITY;
+    return ask.ahead ? now : now + LOOK_AHEAD_MS.account * ceilingOf(ask.use, policy);
   }
 
   #book(
@@ -178,8 +200,9 @@ class Plan {
   }
 
   /**
-   * The rest of a lane stand in line: each comes back when those before it have had their turn, so that they do not come
-   * all at once, again and again. A line that is longer than SQS can delay takes no more: these come back at random.
+   * The rest of a lane stand in line: they come back when those before them have had their turn, so that not all come at
+   * once, again and again; those of a batch together, so that they share a reservation again. A line that is longer than
+   * SQS can delay takes no more: these come back at random.
    */
   #queue({ key, lane }: Ask, missing: number, interval: number, free: number): (after: Registers) => number[] {
     const { now, random } = this.#terms;
@@ -187,15 +210,15 @@ class Plan {
     const name = lineName(key, lane);
     const pace = interval / RETURN_PACE;
     if ((numberIn(this.#view, name) ?? 0) > now + LONGEST_DELAY_MS) {
-      const waits = Array.from({ length: missing }, () => now + LONGEST_DELAY_MS * (2 / 3 + random() / 3));
-      return () => waits;
+      const turn = now + LONGEST_DELAY_MS * (2 / 3 + random() / 3);
+      return () => Array.from({ length: missing }, () => turn);
     }
     const before = this.#lines.get(name) ?? { by: 0, free };
     this.#lines.set(name, { ...before, by: before.by + missing * pace });
     return (after) => {
       const { by = 0 } = this.#lines.get(name) ?? {};
       const begin = (numberIn(after, name) ?? before.free + by) - by + before.by;
-      return Array.from({ length: missing }, (_, i) => begin + i * pace);
+      return Array.from({ length: missing }, () => begin + ((missing - 1) / 2) * pace);
     };
   }
 

@@ -15,11 +15,13 @@ const request = fc.record({
   worker: fc.nat({ max: 3 }),
   count: fc.integer({ min: 1, max: 50 }),
   use: fc.constantFrom(...USES),
+  // What comes through a lane takes slots ahead, and no crumbs.
+  of_lane: fc.boolean(),
 });
 const skews = fc.array(fc.integer({ min: -400, max: 400 }), { minLength: 4, maxLength: 4 });
 
 async function slotsAfter(
-  requests: readonly { after_ms: number; worker: number; count: number; use: Use }[],
+  requests: readonly { after_ms: number; worker: number; count: number; use: Use; of_lane?: boolean }[],
   wrong: readonly number[],
   limits: AccountLimits,
   policy: PacingPolicy = DEFAULT_PACING_POLICY,
@@ -30,9 +32,10 @@ async function slotsAfter(
     pacerAt(() => new Date(now + skew), { store: memory.store, policy, readLimits: async () => limits }),
   );
   const granted: { slot: number; sent_at: number; asked_at: number; use: Use }[] = [];
-  for (const { after_ms, worker, count, use } of requests) {
+  for (const { after_ms, worker, count, use, of_lane } of requests) {
     now += after_ms;
-    const [allowance] = (await workers[worker]?.reserve([{ key: 'account', count, use }])) ?? [];
+    const [allowance] =
+      (await workers[worker]?.reserve([{ key: 'account', count, use, ...(of_lane && { lane: 'standard' }) }])) ?? [];
     const skew = wrong[worker] ?? 0;
     for (const slot of allowance?.slots ?? []) granted.push({ slot, sent_at: slot - skew, asked_at: now + skew, use });
     expect((allowance?.slots.length ?? 0) + (allowance?.waits.length ?? 0)).toBe(count);

@@ -48,6 +48,78 @@ describe('a storage that answers each call at its limit', () => {
   });
 });
 
+describe('slots that a small batch takes ahead for the next ones of its worker', () => {
+  const single = (use: Ask['use'] = 'standard'): Ask => ({ key: 'account', count: 1, use, lane: 'standard' });
+  const setUpAhead = async (limits: Partial<AccountLimits> = {}) => {
+    const all = setUp(limits);
+    const pacer = all.worker();
+    await pacer.reserve([single()]);
+    const before = all.memory.writes;
+    return { ...all, pacer, written: () => all.memory.writes - before };
+  };
+
+  it('serve them at once, without a write', async () => {
+    const { world, pacer, written } = await setUpAhead();
+    for (let i = 0; i < 12; i++) {
+      world.now += 500;
+      const [answer] = await pacer.reserve([single(i % 2 === 0 ? 'express' : 'standard')]);
+      expect(answer).toMatchObject({ waits: [] });
+      expect(answer?.slots[0]).toBeLessThanOrEqual(world.now);
+    }
+    expect(written()).toBe(0);
+    await pacer.reserve([single()]);
+    expect(written()).toBe(1);
+  });
+
+  it.each<[string, readonly Ask[], number]>([
+    ['a full batch, as a flood has', [{ ...single(), count: 10 }], 0],
+    ['a less important use', [single('info')], 0],
+    ['anyone after ten seconds', [single()], 10_000],
+  ])('do not serve %s', async (_, asks, after_ms) => {
+    const { world, pacer, written } = await setUpAhead();
+    world.now += after_ms;
+    await pacer.reserve(asks);
+    expect(written()).toBe(1);
+  });
+
+  it('are given up when SES refuses an e-mail for the rate', async () => {
+    const { pacer, written } = await setUpAhead();
+    await pacer.exceeded('rate');
+    await pacer.reserve([single()]);
+    expect(written()).toBe(2);
+  });
+
+  it('count as sent no longer than until the next reservation', async () => {
+    const { world, pacer, status } = await setUpAhead({ max_24h: 10_000 });
+    expect(status().sent_24h).toBe(13);
+    world.now += 20_000;
+    await pacer.reserve([{ ...single(), count: 10 }]);
+    expect(status().sent_24h).toBe(11);
+  });
+
+  it.each([
+    ['near the quota', { max_24h: 400 }, 1],
+    ['where the budget has kept none', {}, 48],
+  ])('are not taken %s', async (_, limits, others) => {
+    const { worker, take, status } = setUp({ max_24h: 1e6, ...limits });
+    await take(worker(), others);
+    await worker().reserve([single()]);
+    expect(status().sent_24h).toBe(others + 1);
+  });
+
+  it('cost others neither rate nor time when their worker dies', async () => {
+    const { world, worker, take } = await setUpAhead();
+    const times: number[] = [];
+    const other = worker();
+    for (let i = 0; i < 20; i++) {
+      times.push(...(await take(other, 5, 'express')).slots.map((slot) => Math.max(0, slot - world.now)));
+      world.now += 52;
+    }
+    expect(times).toHaveLength(100);
+    expect(Math.max(...times)).toBeLessThanOrEqual(100);
+  });
+});
+
 describe('the limits of the account', () => {
   it('are read by one worker at a time, and again after five minutes', async () => {
     const { world, worker, take, status } = setUp();

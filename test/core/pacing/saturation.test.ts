@@ -17,14 +17,12 @@ class Lane {
   #waiting: { readonly visible_at: number; readonly received: ReceivedMessage }[] = [];
   #serial = 0;
   readonly #per_second: number;
-  readonly #total: number;
 
   constructor(per_second: number, backlog: Readonly<Partial<Record<Priority, number>>>) {
     this.#per_second = per_second;
     for (const [priority, count] of Object.entries(backlog)) {
       for (let i = 0; i < count; i++) this.put(priority as Priority, START.getTime());
     }
-    this.#total = this.#waiting.length;
   }
 
   put(priority: Priority, visible_at: number): void {
@@ -57,7 +55,7 @@ class Lane {
     const pacer = pacerAt(clock, { store: this.memory.store, readLimits: async () => limits });
     const gate = accountGate(pacer, { clock, pause });
     await pause(number * 13);
-    while (this.sent.length < this.#total) {
+    while (this.sent.length < this.#serial) {
       const batch = this.#receive();
       if (batch.length === 0) {
         await pause(100);
@@ -130,6 +128,33 @@ describe('a lane with more than the rate allows', () => {
     // One more to take the lease on the account's limits, and one to write them down.
     expect(lane.memory.writes).toBeLessThanOrEqual(40 + 2);
   });
+
+  it.each([
+    { of: 'twenty-eight of a hundred', per_second: 100, arriving: 28, most: 0.12 },
+    // Half a second of 14 are seven slots, so at most seven messages share a reservation.
+    { of: 'five of fourteen', per_second: 14, arriving: 5, most: 0.35 },
+  ])(
+    'shares reservations between small batches: $of a second arrive, one or a few at a time',
+    async ({ per_second, arriving, most }) => {
+      const lane = new Lane(per_second, {});
+      const count = arriving * 120;
+      for (let i = 0; i < count; i++)
+        lane.put(i % 3 === 0 ? 'urgent' : 'normal', START.getTime() + Math.floor((i / 3) * (3_000 / arriving)));
+      await lane.run(4);
+      expect(lane.sent).toHaveLength(count);
+      expect(lane.memory.writes / count).toBeLessThanOrEqual(most);
+      expect(lane.resent).toBe(0);
+      const waits = lane.sent.map(({ at }, i) => at - (START.getTime() + Math.floor((i / 3) * (3_000 / arriving))));
+      expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
+    },
+    60_000,
+  );
+
+  it('writes a third of a unit per message where much more waits than fourteen a second', async () => {
+    const lane = new Lane(14, { normal: 1_500 });
+    await lane.run(10);
+    expect(lane.memory.writes / 1_500).toBeLessThanOrEqual(0.34);
+  }, 60_000);
 
   it('sends urgent messages within a second, whatever waits in the other lane', async () => {
     const lane = new Lane(20, { normal: 600 });
