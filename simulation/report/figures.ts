@@ -82,7 +82,7 @@ const BUDGETS: Readonly<Record<string, readonly Budget<Judged>[]>> = {
       of: (one) => deliveredP99(one, 'all', 'urgent'),
       at_most: 15,
     },
-    writes(1.3),
+    writes(0.6),
     HOTTEST,
   ],
   'peak-hour': [

@@ -34,6 +34,9 @@ interface Known {
   viewed_at: number;
   /** What it takes by itself while storage fails. */
   alone?: Registers;
+  /** Slots that were reserved for those who will have to wait next, ascending, and when somebody had to last. */
+  ahead: readonly number[];
+  waited_at: number;
 }
 
 /** How often a reservation is tried while other workers are faster. */
@@ -53,6 +56,8 @@ const VIEW_MS = 1_000;
 const MAX_KNOWN = 10_000;
 /** How long the item of a receiver is kept after its last slot. */
 const KEPT_MS = 3_600_000;
+/** Most slots that a message which has to wait reserves for the next ones, or a second's: an instance that dies wastes them. */
+const AHEAD = 3;
 
 /** While one of these registers is in the future, each message to the receiver is reserved. */
 const USED_UNTIL = ['limited_until', 'blocked_until', 'express', 'standard'];
@@ -93,6 +98,7 @@ export class ReceiverPacer {
     const [now, at] = [this.#clock.now(), this.#clock.shared(until)];
     this.#busyUntil(key, Math.max(at, now + LIMITED_MS));
     const limited = now + LIMITED_MS;
+    this.#of(key).ahead = this.#of(key).ahead.filter((slot) => slot > at);
     const steps: Step[] = [
       { name: 'limited_until', set: limited },
       // Before others have read of so short a time, it is over.
@@ -107,8 +113,8 @@ export class ReceiverPacer {
     const allowed = 1000 / (group[0]?.per_second ?? 1);
     const interval = allowed / PLANNED_SHARE;
     await this.#keep(key, interval, group, slots);
-    const rest = group.filter((ask) => !slots.has(ask));
     const now = this.#clock.now();
+    const rest = group.filter((ask) => !slots.has(ask) && !this.#giveAhead(key, ask, slots));
     const isLimited = rest.some(({ slot, refused }) => slot !== undefined || refused);
     const ownSuffices = rest.length === group.length && rest.length === 1 && !isLimited;
     if (rest.length > 0 && !(ownSuffices && now >= this.#of(key).busy_until && (await this.#isIdle(key)))) {
@@ -149,14 +155,41 @@ export class ReceiverPacer {
       if (ask.lane === 'express' || !isTaken(at, registers, interval)) slots.set(ask, { at, wait: false });
   }
 
+  /** The first of the slots that were reserved ahead, while it is still to come. */
+  #giveAhead(key: string, ask: ReceiverAsk, slots: Map<ReceiverAsk, Slot>): boolean {
+    const now = this.#clock.now();
+    const known = this.#of(key);
+    const [at, ...ahead] = ask.lane === 'standard' ? known.ahead.filter((slot) => slot > now) : [];
+    if (at === undefined) return false;
+    slots.set(ask, { at, wait: at > now + LOOK_AHEAD_MS.receiver });
+    Object.assign(known, { ahead, waited_at: now });
+    return true;
+  }
+
+  /** As many as will be given away in half the time until they come, if this worker is asked as often as lately. */
+  #following(key: string, line: Registers, interval: number): readonly { readonly lane: Lane }[] {
+    const now = this.#clock.now();
+    const wait = (numberIn(line, 'standard') ?? 0) - now;
+    const given = Math.floor(wait / 2 / Math.max(1, now - this.#of(key).waited_at));
+    const most = Math.max(AHEAD, Math.floor(1_000 / interval));
+    return Array.from({ length: Math.max(0, Math.min(given, most)) }, () => ({ lane: 'standard' }));
+  }
+
   async #book(key: string, interval: number, asks: readonly ReceiverAsk[]): Promise<Slot[]> {
     const { view, viewed_at } = this.#of(key);
     let known = view !== undefined && this.#clock.now() - viewed_at < VIEW_MS ? view : await this.#read(key);
+    // What comes in full batches shares its reservation anyway.
+    const waits = asks.length <= AHEAD && asks.some(({ lane }) => lane === 'standard');
     for (let tries = 1; tries <= TRIES; tries++) {
-      const plan = planSlots(known, asks, { now: this.#clock.now(), interval });
+      const following = waits ? this.#following(key, known, interval) : [];
+      const plan = planSlots(known, [...asks, ...following], { now: this.#clock.now(), interval });
       const { applied: done, registers } = await this.#change(key, [...plan.steps, keptUntil(plan.end)]);
-      if (done) return plan.slots(registers);
       known = registers;
+      if (!done) continue;
+      const slots = plan.slots(registers);
+      const ahead = slots.slice(asks.length).map(({ at }) => at);
+      if (waits) Object.assign(this.#of(key), { ahead, waited_at: this.#clock.now() });
+      return slots;
     }
     throw new Error('A reservation was tried too often: other workers are faster.');
   }
@@ -205,7 +238,7 @@ export class ReceiverPacer {
   }
 
   #of(key: string): Known {
-    const known = this.#receivers.get(key) ?? { busy_until: 0, viewed_at: 0 };
+    const known = this.#receivers.get(key) ?? { busy_until: 0, viewed_at: 0, ahead: [], waited_at: 0 };
     if (this.#receivers.size >= MAX_KNOWN && !this.#receivers.has(key)) this.#receivers.clear();
     this.#receivers.set(key, known);
     return known;

@@ -183,6 +183,16 @@ describe('ten workers that post', () => {
     expect(posts.held).toBeLessThanOrEqual(300);
   }, 60_000);
 
+  it('one message at a time, to a receiver with a long line, share reservations', async () => {
+    const posts = new Posts(1, 5);
+    for (let i = 0; i < 900; i++) posts.put('C1', i * 750);
+    await posts.run(TEN, 1_000);
+    expect(posts.sent).toHaveLength(900);
+    expect(posts.rate).toBeGreaterThanOrEqual(0.95);
+    expect(posts.refused).toBeLessThanOrEqual(10);
+    expect(posts.memory.writes / 900).toBeLessThanOrEqual(0.5);
+  }, 60_000);
+
   it('to one receiver by clocks up to five seconds apart hardly ever exceed its rate', async () => {
     const posts = new Posts(1, 5);
     for (let i = 0; i < 200; i++) posts.put('C1');
@@ -267,6 +277,23 @@ describe('a receiver', () => {
     const moved = kept.flatMap(({ slots }, i) => (slots[0] === Math.ceil(given[i + 3] ?? 0) ? [] : [given[i + 3]]));
     expect(moved).toEqual(express.filter((at) => at >= (given[3] ?? 0)));
     expect(new Set([...given, ...express]).size).toBe(given.length);
+  });
+
+  it('with a long line wastes three slots at most when a worker dies, and none that is given in time', async () => {
+    const memory = new MemoryPacing();
+    let now = START.getTime();
+    const [one, other] = [0, 1].map(() => receiversAt(() => new Date(now), { store: memory.store }));
+    await one?.reserve(Array.from({ length: 100 }, () => ({ ...ask })));
+    const given: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      now += 1_000;
+      given.push(...((await one?.reserve([{ ...ask }]))?.flatMap(({ waits }) => waits) ?? []));
+    }
+    // For all, for the first, for it and the next four, and for one that takes three ahead before its worker dies.
+    expect(memory.writes).toBe(4);
+    given.push(...((await other?.reserve([{ ...ask }, { ...ask }]))?.flatMap(({ waits }) => waits) ?? []));
+    const slots = given.map((at) => Math.round((at - START.getTime()) / (1_000 / 0.98)));
+    expect(slots).toEqual([100, 101, 102, 103, 104, 105, 109, 110]);
   });
 
   it('that refused a message gets no other before the time it asked for, from any worker that reserves', async () => {
