@@ -78,8 +78,12 @@ export function preflight(facts: AccountFacts, wanted: Wanted, deployed?: Holdin
   ];
 }
 
-function bootstrapOf({ bootstrap = 0, region }: AccountFacts): Finding {
+function bootstrapOf({ bootstrap = 0, region, stack }: AccountFacts): Finding {
   if (bootstrap >= BOOTSTRAP) return ok('bootstrap', `The CDK is bootstrapped (version ${bootstrap}).`);
+  if (bootstrap === 0 && isReadable(stack)) {
+    const says = 'The stage is deployed, but its account has no stack CDKToolkit.';
+    return warning('bootstrap', says, 'If the bootstrap has another name there, all is well.');
+  }
   const says = bootstrap === 0 ? 'The CDK is not bootstrapped here.' : `The bootstrap is old: version ${bootstrap}.`;
   return refused('bootstrap', says, `npx cdk bootstrap aws://ACCOUNT/${region}`);
 }

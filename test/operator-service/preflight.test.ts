@@ -160,6 +160,11 @@ describe('the preflight', () => {
     expect(badOf({ ...GOOD, bootstrap: 5 })).toMatchObject([{ check: 'bootstrap', state: 'refused' }]);
   });
 
+  it('only warns where a stage is deployed without it: its name may be another', () => {
+    const stack = { name: 'notification-retry-prod', status: 'UPDATE_COMPLETE', is_protected: true, outputs };
+    expect(badOf({ ...GOOD, bootstrap: 0, stack })).toMatchObject([{ check: 'bootstrap', state: 'warning' }]);
+  });
+
   it('names remedies that are commands of the program', async () => {
     const wanted = { ...ALL, channels: ['email'], api: false, newsletters: false } as const;
     const remedies = badOf(GOOD, wanted, { ...HELD, unfinished: true }).map(({ remedy = '' }) =>
