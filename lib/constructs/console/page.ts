@@ -124,6 +124,7 @@ export class ConsolePage extends Construct {
       ],
       distribution: this.distribution,
       distributionPaths: ['/index.html', '/config.json'],
+      // CloudFront may need more than the ten minutes for which CDK's function waits; the stack would be rolled back.
       waitForDistributionInvalidation: false,
       logGroup,
     });
