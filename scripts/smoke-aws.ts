@@ -14,7 +14,7 @@ import { type Check, ROW_CHECKS } from './smoke/checks.ts';
 import { INTERFACE_CHECKS } from './smoke/interfaces.ts';
 import { STACK } from './smoke/stack.ts';
 
-/** Two deployments, the checks and two destructions take about so long; CloudFront most of it. */
+/** About what two deployments, the checks and two destructions take; CloudFront takes most of it. */
 const HOURS = 1;
 /** A queue’s name can be used again a minute after its deletion. */
 const NAMES_ARE_FREE_MS = 61_000;

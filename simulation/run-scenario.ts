@@ -52,7 +52,7 @@ export async function runScenario(
   return figuresOf(world, seed, held);
 }
 
-/** SQS moves at most so many messages a second from a dead-letter queue to its source. */
+/** SQS moves at most this many messages a second from a dead-letter queue to its source. */
 const REDRIVE_PER_SECOND = 500;
 
 function redrive(world: World): void {

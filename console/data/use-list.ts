@@ -10,7 +10,7 @@ export interface List<T> {
   readonly loaded: boolean;
   readonly problem: ProblemBody | undefined;
   readonly more: boolean;
-  /** Whether the last page that was read is in the order of tenants, as so many sent on one day. */
+  /** Whether the last page that was read is in the order of tenants: too many sent on that day. */
   readonly by_tenant: boolean;
   /** Rows that came while the list was held. */
   readonly newer: number;

@@ -30,7 +30,7 @@ export interface OutcomesDeps extends TellDeps {
 
 /**
  * Tells what the streams show, in their order. From the first change on that could not be told, the stream is read again:
- * nothing is lost when the bus refuses, or when this function dies, and what was told already is told again.
+ * nothing is lost when the bus refuses, or when this function crashes, and what was told already is told again.
  */
 export function createHandler(deps: OutcomesDeps, { logger, metrics }: Observability) {
   return async ({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {

@@ -27,7 +27,7 @@ export interface EmailSeen {
 const UNSUBSCRIBED_MS = 15 * 60_000;
 /** With the clock's minute, the time of a message that got lost, and a clock that died or met an outage. */
 const IDLE_MS = 20 * 60_000;
-/** A call that is not answered for so long gives its slot away, once. */
+/** A call that is not answered within this time gives its slot away, once. */
 const HUNG_MS = 3_000;
 const MOST_ENTRIES = 50;
 const SHOWN = 20;

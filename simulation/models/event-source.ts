@@ -9,7 +9,7 @@ export interface EventSourceOptions {
   readonly window_ms: number;
   readonly timeout_ms: number;
   /**
-   * Share of the invocations whose process dies now, 0…1, at one of so many calls; those of a full batch of notifications
+   * Share of the invocations whose process dies now, 0…1, at one of this many calls; those of a full batch of notifications
    * unless given.
    */
   readonly faults: () => { readonly deaths: number; readonly calls?: number };
@@ -39,7 +39,7 @@ const COLD_START_MS = [300, 900] as const;
 /** Lambda keeps an idle instance for some minutes. */
 const IDLE_MS = 600_000;
 const PAUSED_MS = 5_000;
-/** A death is drawn before or after one of so many calls. */
+/** A death is drawn before or after one of this many calls. */
 const CALLS = 50;
 
 /** Lambda's pollers on one queue, and the instances of the function that they invoke. */

@@ -27,7 +27,7 @@ const EVENT_QUEUE = { visibility_ms: 365_000, max_receives: 8 };
 /** The auditor reads one message in this many. */
 const READ_EVERY = 101;
 const PAGE = 100;
-/** A second copy of a message comes at most so much later; so many messages can be shown again. */
+/** A second copy of a message comes at most this much later, and as many messages can be shown again. */
 const COPY_MS = 600_000;
 const MOST_OLD = 50;
 

@@ -9,7 +9,7 @@ import type { Arrivals } from '../scenarios/scenario.ts';
 import { logIdOf } from '../twins/tables.ts';
 import type { World } from './world.ts';
 
-/** After so long, an intake that the table refused is repeated. */
+/** After this time, an intake that the table refused is repeated. */
 const REPEATED_MS = 300;
 
 /** Hands the notifications over, one after the other, at even distances that are blurred a little. */

@@ -26,7 +26,7 @@ const SMALL_RATE = 14;
 const CLOCKS = [0, 2_500, -2_500, 0, 1_500, 0, 0, -1_000, 0, 0] as const;
 const LATENCY = [20, 300] as const;
 
-/** By the API, evenly, from so many tenants. */
+/** By the API, evenly, from this many tenants. */
 const overAnHour = (count: number, channel: Channel, from: number, more: Partial<Arrivals> = {}): Arrivals[] => [
   {
     ...{ group: 'all', tenants: tenants('tenant', from), channel, priorities: MIX },

@@ -3,7 +3,7 @@ import type { BulkProviderOptions } from '../models/bulk-provider.ts';
 
 /** What happens to processes, to their calls and to messages. Shares are 0…1. */
 export interface Faults {
-  /** Share of the invocations whose process dies, before or after one of so many calls. */
+  /** Share of the invocations whose process dies, before or after one of this many calls. */
   readonly deaths: number;
   readonly calls: number;
   /** Share of the storage calls that fail, half of them after they were applied. */

@@ -9,7 +9,7 @@ export interface Arrivals {
   readonly channel: Channel;
   /** Parts of the whole by priority. */
   readonly priorities: Readonly<Partial<Record<Priority, number>>>;
-  /** A receiver of each notification is drawn from so many integrations per tenant; e-mail has one account. */
+  /** A receiver of each notification is drawn from this many integrations per tenant; e-mail has one account. */
   readonly receivers?: number;
   readonly count: number;
   /** Seconds since the start. */

@@ -1,7 +1,7 @@
 import type { DueIndex, WorkPage } from '../../src/core/model/work-index.ts';
 import { readEntries } from '../../src/core/model/work-rules.ts';
 
-/** A global index follows its table by so many milliseconds. */
+/** Milliseconds by which a global index follows its table. */
 const LAG_MS = 100;
 const TIDY_AFTER = 4_096;
 /** Entries that have left a second and are still kept, until they are half of it. */

@@ -53,7 +53,7 @@ export interface Given {
   readonly fallback?: boolean;
   /** Written by another program, in the clear and without index keys: the indexer takes it in. */
   readonly foreign?: boolean;
-  /** It was handed over so many hours ago, and not sent since; a minute ago unless given. */
+  /** Hours since it was handed over, without a send; a minute unless given. */
   readonly hours?: number;
 }
 

@@ -27,7 +27,7 @@ import { CONSOLE_ROUTES } from './routes.ts';
 interface OperationRunner {
   /** Runs the operation in this process, unless it already does. */
   startRun(operation_id: string): Promise<void>;
-  /** Goes on with what a process that died left. */
+  /** Goes on with what a process that crashed left. */
   resume(): Promise<void>;
   /** Lets the pages in work end. */
   stop(): Promise<void>;
@@ -182,7 +182,7 @@ export function ownRun(given: OwnRunDeps, signal: AbortSignal, unstored?: Operat
       const found = await current(operation_id);
       const act = possibleActs(found).find((one) => one === 'start' || one === 'resume');
       const rated = { ...found, rate: rate ?? found.rate };
-      // What a process that died left running is gone on with: that is no act.
+      // What a process that crashed left running is gone on with: that is no act.
       if (isOver(found) || (act === undefined && rated.rate === found.rate)) return found;
       return audited(act ?? 'rate', rated, async () => {
         if (rated.rate !== found.rate) await operations.change(found, { set: { rate: rated.rate } });

@@ -85,7 +85,7 @@ const sender = {
   PACING: pacingFromJson,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,
-  /** How long a claim lasts: longer than the function can run, so that the holder of an expired claim is dead. */
+  /** How long a claim lasts: longer than the function can run, so that the holder of an expired claim has crashed. */
   CLAIM_SECONDS: seconds,
   /** Longest wait for the answer of the provider. */
   SEND_TIMEOUT_SECONDS: seconds,

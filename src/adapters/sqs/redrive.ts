@@ -50,7 +50,7 @@ const ROUND_MS = 1_000;
 
 /**
  * Does the work of SQS's message move task for stand-ins without one: it sends each message to its lane, then deletes
- * it. A command that dies in between leaves a copy in both queues. The copy that arrives second is dropped as a
+ * it. A command that crashes in between leaves a copy in both queues. The copy that arrives second is dropped as a
  * straggler, so nothing is sent twice.
  *
  * The redrive waits for messages that others hold, so that it moves all of them in the end. A message that died again
@@ -107,7 +107,7 @@ const POLL_MS = 1_000;
 
 /**
  * Redrives a dead-letter queue to the queues that its messages came from, by a message move task of SQS, and waits
- * for its end. The task continues when the command dies; `aws sqs cancel-message-move-task` ends it.
+ * for its end. The task continues when the command crashes; `aws sqs cancel-message-move-task` ends it.
  * @throws RedriveRunningError, RedriveFailedError
  */
 export async function redriveByTask(

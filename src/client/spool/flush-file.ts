@@ -178,7 +178,7 @@ function giveUpReason(
   { firstAttempt, retryCount, givenUp }: SpoolHeader,
   { clock, retentionMs, maxRetries }: FileFlush,
 ) {
-  // The file was given up, but the process died or could not move the file.
+  // The file was given up, but the process crashed or could not move the file.
   if (givenUp !== undefined) return givenUp.because;
   if (retryCount >= maxRetries) return 'too-many-retries';
   return clock().getTime() - Date.parse(firstAttempt) > retentionMs ? 'too-old' : undefined;

@@ -103,7 +103,7 @@ function requestsOf(listed: readonly Listed[]): Waiting[][] {
 }
 
 /**
- * Reports a file after its move, and marks it after that: a process that dies in between reports twice, never not at
+ * Reports a file after its move, and marks it after that: a process that crashes in between reports twice, never not at
  * all.
  */
 async function report(name: string, { spool, onGivenUp }: FlushDeps, givenUp: GivenUp[]): Promise<void> {

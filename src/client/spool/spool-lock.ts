@@ -15,7 +15,7 @@ interface Seen {
 }
 
 const HEARTBEAT_MS = 3_000;
-/** After this many missed heartbeats a holder counts as dead, where its process cannot be looked up. */
+/** After this many missed heartbeats a holder counts as crashed, where its process cannot be looked up. */
 const MISSED_BEATS = 4;
 /** Of processes that find an abandoned lock at the same moment, each needs a few rounds. */
 const MOST_ROUNDS = 100;
@@ -115,7 +115,7 @@ async function takeAway(fs: FileSystem, path: string, seen: Seen): Promise<void>
 }
 
 /**
- * Removes what a process left that died while it moved an abandoned lock away. A lock whose holder lives was moved by
+ * Removes what a process left that crashed while it moved an abandoned lock away. A lock whose holder lives was moved by
  * mistake, and is about to be put back.
  */
 async function removeLeftovers(fs: FileSystem, directory: string): Promise<void> {

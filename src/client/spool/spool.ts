@@ -71,7 +71,7 @@ function createFailedFolder(
 
     /**
      * Gives a file up. What is left of the file, and the reason, are written in its place before it moves, so that
-     * there is one copy whenever the process dies.
+     * there is one copy whenever the process crashes.
      * @returns the name in data/failed
      */
     async giveUp(file: string, left: SpoolFile, because: GivenUpBecause): Promise<string> {
@@ -104,7 +104,7 @@ function createFailedFolder(
 
     /**
      * Moves a file back into the spool, with a new budget of time and retries and the old idempotency keys. The budget
-     * is written before the file moves, so that there is one copy whenever the process dies. The key of the file must
+     * is written before the file moves, so that there is one copy whenever the process crashes. The key of the file must
      * be known, because the new first line is authenticated.
      * @returns the name in the spool
      * @throws CorruptFileError, UnreadableFileError; the file is then as it was
@@ -134,7 +134,7 @@ export interface Recovered {
 }
 
 /**
- * Finishes the work of processes that died. A file that cannot be read does not stop the recovery.
+ * Finishes the work of processes that crashed. A file that cannot be read does not stop the recovery.
  *
  * A complete draft gets the name of its file. An incomplete draft is removed: its writer never reported it as safe. A
  * file that is in both folders stays in the spool: a move between two file systems makes two copies for a moment.

@@ -46,7 +46,8 @@ export interface DeliveryEventReport {
 
 /**
  * Applies one delivery event: the row first, whose evidence only grows, then the record in place of the one that was read.
- * A weaker event that writes its record late finds another one there; a worker that dies in between gets the event back.
+ * A weaker event that writes its record late finds another one there. A worker that crashes in between gets the event
+ * back.
  * @throws the error of the storage, or Error when others keep changing the row: the event has to come back
  */
 export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEventDeps): Promise<DeliveryEventReport> {

@@ -92,7 +92,7 @@ function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject,
   if (row.send_status === 'SUCCESS') return { do: 'note', ...history, ...marked };
   const attempt = underway(row, now);
   if (attempt === 'live') return { do: 'note', ...marked, again_at: row.claim_until ?? now.toISOString() };
-  // The worker of a newer attempt died: the worker that takes over finds the evidence, and sends nothing.
+  // The worker of a newer attempt crashed: the worker that takes over finds the evidence, and sends nothing.
   if (attempt === 'abandoned' && event.attempt < row.last_attempt) return { do: 'note', ...history, ...marked };
   return {
     do: 'reconcile',

@@ -76,7 +76,7 @@ export function failedRecord(
   };
 }
 
-/** The record of an attempt whose worker died before it wrote one; the event shows that the attempt was made. */
+/** The record of an attempt whose worker crashed before it wrote one; the event shows that the attempt was made. */
 function unrecorded({ attempt, at, provider_message_id }: DeliveryEvent, row: NotificationRow): RetryRecord {
   return {
     retry_log_id: retryLogId(row.log_id, attempt),

@@ -52,7 +52,7 @@ function shuffled(indexes: readonly number[], random: () => number): number[] {
 }
 
 export interface DeliverDeps extends ConductDeps, ConcludeDeps {
-  /** Milliseconds that a claim lasts: longer than a worker can live, so the holder of an expired claim is dead. */
+  /** Milliseconds that a claim lasts: longer than a worker can live, so the holder of an expired claim has crashed. */
   readonly claim_ms: number;
 }
 

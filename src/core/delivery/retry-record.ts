@@ -203,7 +203,7 @@ function parsed(json: string): Readonly<Record<string, unknown>> | undefined {
 
 /**
  * An attempt whose worker recorded it and crashed before settling, as the record describes it. The message at hand takes
- * the place of the dead worker's message.
+ * the place of the crashed worker's message.
  */
 export function recordedAttempt(
   row: NotificationRow,

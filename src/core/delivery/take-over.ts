@@ -125,7 +125,7 @@ interface LeaveDeps {
   readonly claim_ms: number;
 }
 
-/** `held_ms`: not yet, because for so long a worker may settle the row, whose attempt would count for nothing. */
+/** `held_ms`: not yet, because until then a worker may settle the row, and its attempt would count for nothing. */
 export type Departure = { readonly why: string } | { readonly held_ms: number } | 'changed';
 
 /**

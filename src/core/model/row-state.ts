@@ -10,7 +10,7 @@ export type RowState =
   | 'delivered'
   /** An attempt is under way. */
   | 'claimed'
-  /** The worker of an attempt died; the next message or sweep takes over. */
+  /** The worker of an attempt crashed; the next message or sweep takes over. */
   | 'abandoned'
   /** Its time has come; the next sweep, or a message that is queued, leads to the attempt. */
   | 'due'

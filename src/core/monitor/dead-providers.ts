@@ -10,7 +10,7 @@ export interface DownProviders {
   note(id: string, noted: NonNullable<Breaker['noted']>): Promise<void>;
 }
 
-/** After so many days a provider is told again, once each: whoever looks after it may have left, and nothing ends by itself. */
+/** Days after which a provider is told again, once each: whoever looks after it may have left, and nothing ends by itself. */
 const TOLD_AFTER_DAYS = [1, 3, 7] as const;
 const DAY_MS = 86_400_000;
 

@@ -13,7 +13,7 @@ export interface AuditRecord {
   readonly on: readonly string[];
   readonly targets: number;
   readonly request_id: string;
-  /** Counts by result; absent while it runs, and for ever if its process died. */
+  /** Counts by result; absent while it runs, and for ever if its process crashed. */
   readonly result?: Readonly<Record<string, number>>;
   /** Never an address or a credential. */
   readonly details?: string;
@@ -110,8 +110,8 @@ const GIVEN_UP_MS = 60_000;
 
 /**
  * Runs an action once per request_id, and writes down who did it before it begins and what came of it afterwards. A
- * process that dies in between leaves a record without a result, and the request may be sent again a minute later: all
- * actions can be repeated without harm.
+ * process that crashes in between leaves a record without a result, and the request may be sent again a minute later:
+ * all actions can be repeated without harm.
  * @throws Problem idempotency-key-reused, request-in-progress, or what the action throws
  */
 export async function audited<A>(

@@ -14,7 +14,7 @@ export interface CancelResult {
   readonly because?: string;
 }
 
-/** What became of an attempt whose worker died, when its notification is cancelled. */
+/** What became of an attempt whose worker crashed, when its notification is cancelled. */
 const CANCELLED = {
   verdict: failedBecause('CANCELLED', 'UNKNOWN'),
   remark: 'then an operator cancelled the notification',
@@ -30,7 +30,7 @@ export interface CancelDeps {
 
 /**
  * Cancels all further retries by one conditional write per notification; what an event has shown to have arrived is
- * delivered. A command that dies in between has cancelled
+ * delivered. A command that crashes in between has cancelled
  * some notifications and left the others unchanged.
  */
 export function cancel(log_ids: readonly string[], run_id: string, deps: CancelDeps): Promise<CancelResult[]> {
@@ -80,7 +80,7 @@ async function reasonNotToCancel(
         return { result: 'ended', because: 'its last attempt delivered it; the next sweep settles that' };
       }
       // Every settled attempt has a record (docs/architecture.md, invariant 6), and this settles the attempt of a
-      // worker that died.
+      // worker that crashed.
       if (record !== undefined) return undefined;
       const ending = arrived(row.delivery_by_attempt) ? crashedAfterArrival(now) : CANCELLED;
       if (await records.putIfAbsent(recordOfCrash(row, { run_id, now, ...ending }))) return undefined;
@@ -121,7 +121,7 @@ async function giveUpOne(log_id: string, { rows, clock }: GiveUpDeps): Promise<G
 
 /**
  * Drops a dead letter: its notification leaves `dead#…` if it died with this letter. Call it before the message is
- * deleted. A command that dies in between leaves a message without effect, which can be dropped again. In the other
+ * deleted. A command that crashes in between leaves a message without effect, which can be dropped again. In the other
  * order it would leave a dead notification without a letter to redrive.
  */
 export async function dropDeadLetter({ message, message_id }: DeadLetter, rows: RowStore, now: Date): Promise<void> {

@@ -33,7 +33,7 @@ export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy):
   const due = now.toISOString();
   switch (check.state) {
     case 'abandoned':
-      // Like the dead worker's own message: the worker that receives this one takes the attempt over.
+      // Like the crashed worker's own message: the worker that receives this one takes the attempt over.
       return { do: 'queue', due: row.work_at ?? due };
     case 'due':
     case 'waiting':
@@ -67,7 +67,7 @@ export interface RetryDeps {
   readonly redrive?: boolean;
 }
 
-/** Retries each notification now. The row is changed first: if the command dies then, the next sweep sends it. */
+/** Retries each notification now. The row is changed first: if the command crashes then, the next sweep sends it. */
 export async function retryNow(
   log_ids: readonly string[],
   run_id: string,

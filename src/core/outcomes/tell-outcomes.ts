@@ -6,7 +6,7 @@ export interface OutcomeBus {
   put(outcomes: readonly Outcome[]): Promise<readonly boolean[]>;
 }
 
-/** EventBridge takes so many in a request. */
+/** EventBridge takes at most this many in a request. */
 export const MAX_ENTRIES = 10;
 
 /** What a committed change has to tell. */

@@ -32,7 +32,7 @@ export class OutcomesUnreadableError extends ExplainedError {
   }
 }
 
-/** Longer than a message stays invisible after its worker died, so that its second delivery is waited for, too. */
+/** Longer than a message stays invisible after its worker crashed, so that its second delivery is waited for, too. */
 export const OUTCOME_PATIENCE_MS = 7 * 60_000;
 
 const SHORTEST_PAUSE_MS = 200;

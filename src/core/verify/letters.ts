@@ -111,9 +111,9 @@ function isLetterOf(row: Stored, { message_id, log_id, run_id }: Letter): boolea
 }
 
 const DAY_MS = 86_400_000;
-/** SQS drops a message from a dead-letter queue so long after it was first queued. */
+/** The age, since it was first queued, at which SQS drops a message from a dead-letter queue. */
 const LETTER_KEPT_MS = 14 * DAY_MS;
-/** A lane keeps a message at most so long: its letter may have been queued so long before its death. */
+/** The longest time that a lane keeps a message: its letter may have been queued as long before its death. */
 const LANE_KEPT_MS = 4 * DAY_MS;
 
 /** Whether SQS must still hold the letter of a row that is dead. */

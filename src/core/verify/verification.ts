@@ -155,7 +155,7 @@ export interface VerifyDeps {
   readonly isStopping: () => boolean;
 }
 
-/** What changes while it is read may look wrong: it is looked at again after so long. */
+/** What changes while it is read may look wrong: it is looked at again after this time. */
 export const GRACE_MS = 60_000;
 
 /** One process's work on it. */
@@ -171,7 +171,7 @@ export function suspect({ state, deps }: Pick<Run, 'state' | 'deps'>, of: Suspec
   state.suspects.push({ of, id, at: deps.clock().getTime() });
 }
 
-/** All violations are counted, and so many are named. */
+/** All violations are counted, and this many are named. */
 const NAMED = 1_000;
 
 export function found(state: Verification, faults: readonly string[], whose: Omit<Violation, 'rule' | 'says'>): void {

@@ -7,7 +7,7 @@
 export const FUNCTION_MS = 60_000;
 /** The clock of an instance is right to within this. */
 export const CLOCK_ERROR_MS = 2_500;
-/** A claim outlives its function: the worker that finds it expired knows that its holder is dead. */
+/** A claim outlives its function: the worker that finds it expired knows that its holder has crashed. */
 export const CLAIM_MS = FUNCTION_MS + 2 * CLOCK_ERROR_MS;
 
 /** Content, credential and the provider's answer together. */

@@ -58,7 +58,7 @@ async function planFor(email: Email, deps: AdvanceDeps, done: DoneSlot | undefin
   return planSending(email, deps, done);
 }
 
-/** A scheduled email whose time has come, or a preparation whose holder has died, is started by a message. */
+/** A scheduled email whose time has come, or a preparation whose holder has crashed, is started by a message. */
 function planStart(email: Email, now: Date, { message_ms }: JobLimits): Plan | undefined {
   const at = now.toISOString();
   if (email.status === 'pending' && email.paused) return email.next_at === undefined ? undefined : idle();

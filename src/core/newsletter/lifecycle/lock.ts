@@ -15,7 +15,7 @@ export interface LockDeps {
 /**
  * updateStatusLock (batch-sending-service-job.md, 排他制御): pending or failed → submitting. Of several starts one wins;
  * undefined for the others. A failed email is sent again from its failed batches, and only what was not submitted. The
- * lock of a preparation expires when its holder dies.
+ * lock of a preparation expires when its holder crashes.
  */
 export async function lockEmail(email: Email, claim_id: string, deps: LockDeps): Promise<Email | undefined> {
   if (email.status === 'failed') await resetFailed(email.email_id, deps);

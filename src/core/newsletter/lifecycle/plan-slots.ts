@@ -99,7 +99,7 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
 }
 
 /**
- * When the message of a slot is sent again: at once where a sender has died since it was sent; where nobody has taken
+ * When the message of a slot is sent again: at once where a sender has crashed since it was sent; where nobody has taken
  * it, after a minute, and then, as it may wait behind others, as long again as it has waited.
  */
 function repeatAt({ since, given_at = since }: Slot, { status, claim_until }: Batch, limits: JobLimits): string {

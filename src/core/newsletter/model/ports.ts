@@ -15,7 +15,7 @@ export interface JobLog {
   count?(what: JobEvent): void;
 }
 
-/** `stalled`: a sender or a preparation died, or nobody took its work for long. */
+/** `stalled`: a sender or a preparation crashed, or nobody took its work for long. */
 export type JobEvent = 'failed' | 'count_off' | 'stalled';
 
 export type SenderAction = 'allow' | 'revoke' | 'back-to-stage';

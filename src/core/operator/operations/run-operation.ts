@@ -44,8 +44,8 @@ export type RunResult = 'ended' | 'stopped' | 'busy';
 
 /**
  * Works on an operation page by page until it ends, is paused or `isStopping`. Each page is written down before its first
- * change and counted after its last one: a process that dies anywhere is followed by another one that neither repeats nor
- * skips. Memory holds one page. What it throws is stored with the operation, if the process still has its claim.
+ * change and counted after its last one: where a process crashes, another one follows that neither repeats nor skips.
+ * Memory holds one page. What it throws is stored with the operation, if the process still has its claim.
  */
 export async function runOperation(operation_id: string, deps: RunDeps, isStopping: () => boolean): Promise<RunResult> {
   const claimed = await claim(operation_id, deps);

@@ -59,7 +59,7 @@ function valueAt(path: string, event: JsonObject): Json | undefined {
   }, event);
 }
 
-/** EventBridge waits so long for the answer of an API destination. */
+/** EventBridge waits this long for the answer of an API destination. */
 const DESTINATION_MS = 5_000;
 
 /** Hands a message to an API destination. */

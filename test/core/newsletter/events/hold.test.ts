@@ -15,7 +15,7 @@ const PREPARED = {
   at: '2026-03-01T10:00:00.000Z',
 };
 
-/** An email of three batches that is being sent, with so many submitted in each. */
+/** An email of three batches that is being sent, with this many submitted in each. */
 async function sendingWorld(...sent: readonly number[]) {
   const world = await JobWorld.of({ status: 'submitting', prepared: PREPARED });
   for (const [i, submitted] of sent.entries()) {

@@ -88,7 +88,7 @@ describe('a dry run', () => {
     expect(await emailsListed()).toHaveLength(1);
   });
 
-  /** Three pages of so many members that no request waits for them. */
+  /** Three pages of members, more than a request waits for. */
   const members = 20_001;
   async function withMany(run: (deps: ApiWorld['emails']['deps']) => Promise<void>): Promise<void> {
     const { deps } = world.emails;
