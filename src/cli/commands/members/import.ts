@@ -130,7 +130,7 @@ async function importFrom(file: string, given: Import, session: Session): Promis
       access,
     );
     const store = (window: ImportWindow) => storeWindow(window, rules, access);
-    for await (const [{ line, faults, skipped, members }, { created, changed }] of storedInOrder(
+    for await (const [{ line, faults, skipped, members, unsubscribed }, { created, changed }] of storedInOrder(
       windows,
       store,
       WINDOWS_AT_ONCE,
@@ -143,8 +143,7 @@ async function importFrom(file: string, given: Import, session: Session): Promis
         changed: state.changed + changed,
         bad: state.bad + bad,
         skipped: state.skipped + skipped,
-        unsubscribed:
-          state.unsubscribed + members.filter((one) => Object.keys(one.unsubscribed ?? {}).length > 0).length,
+        unsubscribed: state.unsubscribed + unsubscribed,
         suppressed: state.suppressed + members.filter((one) => one.suppressed !== undefined).length,
         rejects: state.rejects + (sink?.write(faults) ?? 0),
       };

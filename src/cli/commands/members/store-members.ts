@@ -44,6 +44,8 @@ export interface ImportWindow {
   /** The last line. */
   readonly line: number;
   readonly members: readonly GivenMember[];
+  /** Who of them has unsubscribed. */
+  readonly unsubscribed: number;
   /** Lines that are left out on purpose: who was deleted elsewhere. */
   readonly skipped: number;
   readonly ids: ReadonlySet<string>;
@@ -68,6 +70,7 @@ export async function* checkedWindows(
       skipped: read.filter((one) => 'skipped' in one).length,
       line: records.at(-1)?.line ?? 0,
       members,
+      unsubscribed: members.filter(({ unsubscribed = {} }) => Object.keys(unsubscribed).length > 0).length,
       ids: new Set(members.map(({ member_id }) => member_id)),
       faults: read.flatMap((one) => ('faults' in one ? one.faults : [])),
     };
