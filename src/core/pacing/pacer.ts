@@ -41,7 +41,10 @@ const TRUSTED_IN_NEED_MS = 60_000;
 const IN_NEED = 0.6;
 /** One worker asks the provider at a time, and nobody within this time after it failed. */
 const LEASE_MS = 60_000;
-/** A view that is older is read again: a write that fails for an old view costs five times as much as a read. */
+/**
+ * A view that is older is read again for what comes through a lane: a write that fails for it costs five times as much. The
+ * calls of a newsletter are large and follow one another: their guards hold, and a read each costs them CPU.
+ */
 const VIEW_MS = 100;
 /** A refusal for the day is not repeated from a view that is older than this. */
 const FRESH_MS = 5_000;
@@ -105,7 +108,7 @@ export class Pacer {
     if (this.#now() < this.#aloneUntil) return this.#reserveAlone(asks);
     try {
       const until = this.#now() + RESERVE_MS;
-      const view = await this.#current(until);
+      const view = await this.#current(asks, until);
       return await this.#reserveFrom(view, asks, until);
     } catch (error) {
       this.#aloneUntil = this.#now() + ALONE_MS;
@@ -174,10 +177,10 @@ export class Pacer {
   }
 
   /** What is known of the registers, after the account's limits were read if they had to be. */
-  async #current(until: number): Promise<Registers> {
+  async #current([ask]: readonly Ask[], until: number): Promise<Registers> {
     const { store, channel, readLimits } = this.#deps;
-    const isFresh = this.#view !== undefined && this.#now() - this.#viewedAt < VIEW_MS;
-    const view = isFresh && this.#view ? this.#view : this.#learn(await store.read(channel));
+    const isOld = ask?.lane !== undefined && this.#now() - this.#viewedAt >= VIEW_MS;
+    const view = isOld || this.#view === undefined ? this.#learn(await store.read(channel)) : this.#view;
     if (readLimits === undefined || !this.#isStale(view)) return view;
     return this.#refresh(view, readLimits, until);
   }

@@ -107,6 +107,25 @@ describe('slots that a small batch takes ahead for the next ones of its worker',
     expect(status().sent_24h).toBe(others + 1);
   });
 
+  it('are taken by what the budget is now, which is read if it was seen long ago; a newsletter does not', async () => {
+    const { memory, world, worker, take } = setUp();
+    let reads = 0;
+    const read = (id: string) => {
+      reads += 1;
+      return memory.store.read(id);
+    };
+    const pacer = worker({ ...memory.store, read });
+    await take(pacer, 50, 'newsletter');
+    await take(worker(), 50, 'newsletter');
+    const [before, written] = [reads, memory.writes];
+    world.now += 200;
+    await pacer.reserve([single()]);
+    expect([reads - before, memory.writes - written]).toEqual([1, 1]);
+    world.now += 200;
+    await take(pacer, 50, 'newsletter');
+    expect(reads - before).toBe(1);
+  });
+
   it('cost others neither rate nor time when their worker dies', async () => {
     const { world, worker, take } = await setUpAhead();
     const times: number[] = [];
