@@ -9,7 +9,7 @@ import {
   ForeignPositionError,
   type SearchPosition,
 } from '../adapters/dynamodb/operator/operator-search.ts';
-import { historyBucket, isGone } from '../core/model/history-index.ts';
+import { historyBucket, isGone, tenantKey, tenantOfKey } from '../core/model/history-index.ts';
 import type { IndexShards } from '../core/model/index-shards.ts';
 import type { ForeignRow } from '../core/model/notification.ts';
 import type { Clock } from '../core/model/time.ts';
@@ -118,13 +118,17 @@ async function listByTenant(period: Period, query: OrderedQuery, deps: ListDeps)
 
 function positionOf({ time, run, log_id }: ListPlace): SearchPosition {
   const [shard = '', ...tenant] = run.split('.');
-  return { partition: historyBucket(time.slice(0, 10), Number(shard)), sort: `${tenant.join('.')}#${time}`, log_id };
+  return {
+    partition: historyBucket(time.slice(0, 10), Number(shard)),
+    sort: `${tenantKey(tenant.join('.'))}#${time}`,
+    log_id,
+  };
 }
 
 function placeOfPosition({ partition, sort, log_id }: SearchPosition): ListPlace {
   const at = sort.lastIndexOf('#');
   const shard = partition.slice(partition.indexOf('#') + 1);
-  return { time: sort.slice(at + 1), run: `${shard}.${sort.slice(0, at)}`, log_id };
+  return { time: sort.slice(at + 1), run: `${shard}.${tenantOfKey(sort)}`, log_id };
 }
 
 /** The place of the cursor, which must lie in this list: otherwise DynamoDB would refuse it. */

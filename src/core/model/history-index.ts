@@ -32,9 +32,28 @@ export function historyKeys(
         notification_key: notificationKey(tenant_id, notification_id, shardOf(row.log_id, shards.work)),
       }),
     history_bucket: historyBucket(created.toISOString().slice(0, 10), shardOf(row.log_id, shards.history)),
-    tenant_created_at: `${tenant_id}#${created.toISOString()}`,
+    tenant_created_at: `${tenantKey(tenant_id)}#${created.toISOString()}`,
     expires_at: expiresAt(created > kept_from ? created : kept_from),
   };
+}
+
+/** Characters of `2026-11-01T09:00:00.000Z`. */
+const ISO_LENGTH = 24;
+
+const LIKE_A_KEY = /#(?=!*\d{4}-\d\d-\d\dT)/g;
+const MARKED = /#!(?=!*\d{4}-\d\d-\d\dT)/g;
+
+/**
+ * The tenant in a key of the history index. Whoever jumps over what `A` sent on a day would jump over the tenant
+ * `A#2026-07-01T…`, too, whose keys would lie among those of `A`: a mark moves them out of there. Rows from before have none.
+ */
+export function tenantKey(tenant_id: string): string {
+  return tenant_id.replaceAll(LIKE_A_KEY, '#!');
+}
+
+/** The tenant of a key of the history index; empty without a key. */
+export function tenantOfKey(tenant_created_at: string): string {
+  return tenant_created_at.slice(0, -ISO_LENGTH - 1).replaceAll(MARKED, '#');
 }
 
 /**
@@ -51,9 +70,6 @@ export function notificationKey(tenant_id: string, notification_id: string, shar
 export function historyBucket(day: string, shard: number): string {
   return `${day}#${shard}`;
 }
-
-/** Characters of `2026-11-01T09:00:00.000Z`. */
-const ISO_LENGTH = 24;
 
 /** The time in the history index, as a writer may format created_at differently; empty when unknown. */
 export function createdAt(row: ForeignRow): string {

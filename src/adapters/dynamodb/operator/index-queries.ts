@@ -1,4 +1,5 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import { tenantKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { RETENTION_DAYS } from '../../../core/model/time.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
@@ -11,14 +12,18 @@ export function notificationQuery(table: string, key: string): QueryCommandInput
   return onIndex(table, NOTIFICATION_INDEX, 'notification_key = :key', { ':key': { S: key } });
 }
 
-/** Reads what was created in a day's bucket; within the period, if the filter names a tenant. */
+/**
+ * Reads what was created in a day's bucket.
+ * @param tenant_key only what has it, within the period; by default that of the filter's tenant, unless older rows have another
+ */
 export function historyQuery(
   table: string,
   bucket: string,
   { from, to }: Period,
   filter: SearchFilter,
+  tenant_key = onlyKeyOf(filter.tenant_id),
 ): QueryCommandInput {
-  const { tenant_id, channel, recipient_hash, scheduled } = filter;
+  const { channel, recipient_hash, scheduled } = filter;
   const filters = [
     // A row that its writer delivered has a notification_type, but no channel.
     channel && {
@@ -31,16 +36,20 @@ export function historyQuery(
       values: { ':scheduled_from': { S: scheduled.from }, ':scheduled_to': { S: scheduled.to } },
     },
   ];
-  if (tenant_id === undefined) {
+  if (tenant_key === undefined) {
     return onIndex(table, HISTORY_INDEX, 'history_bucket = :bucket', { ':bucket': { S: bucket } }, filters);
   }
   return onIndex(
     table,
     HISTORY_INDEX,
     'history_bucket = :bucket AND tenant_created_at BETWEEN :from AND :to',
-    { ':bucket': { S: bucket }, ':from': { S: `${tenant_id}#${from}` }, ':to': { S: `${tenant_id}#${to}` } },
+    { ':bucket': { S: bucket }, ':from': { S: `${tenant_key}#${from}` }, ':to': { S: `${tenant_key}#${to}` } },
     filters,
   );
+}
+
+function onlyKeyOf(tenant_id: string | undefined): string | undefined {
+  return tenant_id !== undefined && tenantKey(tenant_id) === tenant_id ? tenant_id : undefined;
 }
 
 /** A query of all tenants in a bucket that begins before a key, which is how a reader jumps over a tenant. */

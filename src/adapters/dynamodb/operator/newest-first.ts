@@ -1,5 +1,5 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import { historyBucket, isGone } from '../../../core/model/history-index.ts';
+import { historyBucket, isGone, tenantKey, tenantOfKey } from '../../../core/model/history-index.ts';
 import type { IndexShards } from '../../../core/model/index-shards.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { type Clock, parseTime } from '../../../core/model/time.ts';
@@ -56,10 +56,15 @@ export function createOrderedSearch(
     return { items, ...(next && { next }) };
   }
 
-  async function pageOf(query: QueryCommandInput, entryOf: (item: Item) => Entry, start?: Item): Promise<EntryPage> {
+  async function pageOf(
+    query: QueryCommandInput,
+    entryOf: (item: Item) => Entry,
+    start: Item | undefined,
+    isOwn: (item: Item) => boolean = () => true,
+  ): Promise<EntryPage> {
     const { items, next } = await ask(query, start);
-    const rest = next && { reached: entryOf(next), more: () => pageOf(query, entryOf, next) };
-    return { entries: items.map(entryOf), ...rest };
+    const rest = next && { reached: entryOf(next), more: () => pageOf(query, entryOf, next, isOwn) };
+    return { entries: items.filter(isOwn).map(entryOf), ...rest };
   }
 
   async function rowsOf(log_ids: readonly string[], filter: SearchFilter): Promise<(ForeignRow | undefined)[]> {
@@ -91,7 +96,7 @@ export function createOrderedSearch(
           const ofShard = (_: unknown, shard: number) =>
             filter.tenant_id === undefined
               ? runsOfAll({ day, shard, period, query, cost })
-              : [runOfTenant({ day, shard, period, query, tenant_id: filter.tenant_id, name: String(shard) })];
+              : runsOfTenant({ day, shard, period, query, tenant_id: filter.tenant_id });
           return Promise.all(Array.from({ length: count }, ofShard));
         }),
       );
@@ -101,13 +106,25 @@ export function createOrderedSearch(
     }
   }
 
-  function runOfTenant({ day, shard, period, query, tenant_id, name }: TenantRun, read?: TenantPage): Run {
+  /** One; two where rows from before have another key. */
+  function runsOfTenant({ tenant_id, ...rest }: Omit<TenantRun, 'name' | 'tenant_key'>): Run[] {
+    const tenant_key = tenantKey(tenant_id);
+    const name = String(rest.shard);
+    const run = runOfTenant({ ...rest, tenant_id, tenant_key, name });
+    const before = { ...rest, tenant_id, tenant_key: tenant_id, name: `${name}~before` };
+    return tenant_key === tenant_id ? [run] : [run, runOfTenant(before)];
+  }
+
+  function runOfTenant({ day, shard, period, query, ...tenant }: TenantRun, read?: TenantPage): Run {
+    const { tenant_id, tenant_key, name } = tenant;
     const { after } = query;
     const to = after === undefined || name >= after.run ? (after?.time ?? period.to) : before(after.time);
     const range = { from: period.from, to: to < period.to ? to : period.to };
     if (range.from > range.to) return new Run(name, { entries: [] });
     const bucket = historyBucket(day, shard);
-    const asked = pagesOf(historyQuery(table, bucket, range, { ...query.filter, tenant_id }), query.limit, 'newest');
+    const asked = pagesOf(historyQuery(table, bucket, range, query.filter, tenant_key), query.limit, 'newest');
+    // Keys of a tenant whose name goes on with a day lie within the range, too.
+    const isOwn = (item: Item) => tenantOf(item) === tenant_id;
     const isWithin = ({ time }: Entry) => time >= range.from && time <= range.to;
     const isOwnPlace = after?.run === name && after.time.startsWith(day);
     const entries = read?.items.map(createdEntry).filter(isWithin) ?? [];
@@ -116,14 +133,17 @@ export function createOrderedSearch(
     const reached = next && createdEntry(next);
     const goesOn = reached !== undefined && isWithin(reached);
     if (read !== undefined && !isOwnPlace && (next === undefined || entries.length > 0 || goesOn)) {
-      return new Run(name, { entries, ...(goesOn && { reached, more: () => pageOf(asked, createdEntry, next) }) });
+      return new Run(name, {
+        entries,
+        ...(goesOn && { reached, more: () => pageOf(asked, createdEntry, next, isOwn) }),
+      });
     }
     const start = isOwnPlace && {
       log_id: { S: after.log_id },
       history_bucket: { S: bucket },
-      tenant_created_at: { S: `${tenant_id}#${after.time}` },
+      tenant_created_at: { S: `${tenant_key}#${after.time}` },
     };
-    return new Run(name, { entries: [], more: () => pageOf(asked, createdEntry, start || undefined) });
+    return new Run(name, { entries: [], more: () => pageOf(asked, createdEntry, start || undefined, isOwn) });
   }
 
   /** A run per tenant of the shard. @throws TooManyTenantsError */
@@ -142,17 +162,20 @@ export function createOrderedSearch(
       const asked = historyQuery(table, historyBucket(day, shard), period, query.filter);
       const { items, next } = await ask(pagesOf(jumpQuery(asked, sorted_before), query.limit, 'newest'));
       const last = next && tenantOf(next);
+      const tenant = { day, shard, period, query };
       const tenants = new Set([...items.map(tenantOf), ...(last === undefined ? [] : [last])]);
       for (const tenant_id of tenants) {
         const read = {
           items: items.filter((item) => tenantOf(item) === tenant_id),
           ...(tenant_id === last && { next }),
         };
-        runs.push(runOfTenant({ day, shard, period, query, tenant_id, name: `${shard}.${tenant_id}` }, read));
+        runs.push(
+          runOfTenant({ ...tenant, tenant_id, tenant_key: tenantKey(tenant_id), name: `${shard}.${tenant_id}` }, read),
+        );
       }
       if (last === undefined) return runs;
-      // With the T, a tenant whose name is this one's and the day is not jumped over.
-      sorted_before = `${last}#${day}T`;
+      // With the T, a tenant whose name is this one's and the day is not jumped over; one that goes on has a mark.
+      sorted_before = `${tenantKey(last)}#${day}T`;
     }
   }
 
@@ -202,6 +225,7 @@ interface DayShard {
 
 interface TenantRun extends DayShard {
   readonly tenant_id: string;
+  readonly tenant_key: string;
   readonly name: string;
 }
 
@@ -224,7 +248,7 @@ function workEntry(item: Item): Entry {
 }
 
 function tenantOf(item: Item): string {
-  return item['tenant_created_at']?.S?.slice(0, -ISO_LENGTH - 1) ?? '';
+  return tenantOfKey(item['tenant_created_at']?.S ?? '');
 }
 
 /** The moment before, as times are compared as texts. One of another form is repeated rather than left out. */

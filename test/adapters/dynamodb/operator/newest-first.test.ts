@@ -49,7 +49,7 @@ beforeAll(async () => {
     const created_at = at.toISOString();
     return { log_id: `n-${i}`, tenant_id, created_at, work_at: created_at, channel: i % 9 === 0 ? 'slack' : 'email' };
   });
-  await Promise.all(stored.map(put));
+  await Promise.all(stored.map((row) => put(row)));
 });
 afterAll(() => dynamodb?.stop());
 beforeEach(() => {
@@ -57,10 +57,16 @@ beforeEach(() => {
   queries = 0;
 });
 
-async function put(row: Stored): Promise<void> {
+async function put(row: Stored, older: object = {}): Promise<void> {
   const keys = historyKeys(row, new Date(row.created_at));
   const dead = { work_queue: workQueueOf('dead', 'normal', row.log_id), work_at: row.work_at };
-  const Item = toItem({ ...dueRow({ ...row, send_status: 'FAILED' }), ...keys, ...dead, created_at: row.created_at });
+  const Item = toItem({
+    ...dueRow({ ...row, send_status: 'FAILED' }),
+    ...keys,
+    ...older,
+    ...dead,
+    created_at: row.created_at,
+  });
   await dynamodb.client.send(new PutItemCommand({ TableName: table, Item }));
 }
 
@@ -169,7 +175,7 @@ describe('tenants whose names begin with the name of another', () => {
         return { log_id: `${rest}-${t}-${i}`, tenant_id, created_at, work_at: created_at, channel: 'email' };
       }),
     );
-    await Promise.all(rows.map(put));
+    await Promise.all(rows.map((row) => put(row)));
     pageSize = 1;
     const from = `${day}T00:00:00.000Z`;
     const query = { filter: {}, fits: (row: object) => String(Reflect.get(row, 'log_id')).startsWith(`${rest}-`) };
@@ -179,5 +185,39 @@ describe('tenants whose names begin with the name of another', () => {
       page.rows.map(({ log_id }) => String(log_id)),
       rows,
     );
+  });
+});
+
+// Last, because its rows are in the lists of all tenants.
+describe('a tenant whose name looks like a key of another', () => {
+  it('is neither passed over nor listed twice, and has a list of its own', async () => {
+    const [day, name] = ['2026-10-31', 'T3'];
+    const tenants = [name, `${name}#${day}`, `${name}#${day}T12`, `${name}#${day}T`, `${name}#!${day}T12`];
+    const rows = Array.from({ length: 60 }, (_, i) => {
+      const created_at = new Date(Date.parse(`${day}T01:00:00.000Z`) + i * 1_300_000).toISOString();
+      const tenant_id = tenants[i % 2 === 0 ? 0 : 1 + (((i - 1) / 2) % 4)] ?? name;
+      return { log_id: `k-${i}`, tenant_id, created_at, work_at: created_at, channel: 'slack' } as const;
+    });
+    await Promise.all(rows.map((row) => put(row)));
+    const own = { fits: (row: object) => String(Reflect.get(row, 'log_id')).startsWith('k-') };
+    for (pageSize of [1, 2, undefined]) {
+      expectNewestFirst(await listed('created', {}, 7, own), rows);
+      for (const tenant_id of tenants) {
+        const some = rows.filter((row) => row.tenant_id === tenant_id);
+        expectNewestFirst(await listed('created', { tenant_id }, 7, own), some);
+      }
+    }
+  });
+
+  it('is found under the keys that its rows had before, too', async () => {
+    const tenant_id = 'T4#2026-10-31T12';
+    const rows = Array.from({ length: 12 }, (_, i) => {
+      const created_at = `2026-10-31T12:00:${String(i).padStart(2, '0')}.000Z`;
+      return { log_id: `o-${i}`, tenant_id, created_at, work_at: created_at, channel: 'slack' } as const;
+    });
+    await Promise.all(
+      rows.map((row, i) => put(row, i % 2 === 0 ? { tenant_created_at: `${tenant_id}#${row.created_at}` } : {})),
+    );
+    for (pageSize of [1, undefined]) expectNewestFirst(await listed('created', { tenant_id }, 5), rows);
   });
 });
