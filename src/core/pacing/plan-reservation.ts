@@ -160,7 +160,8 @@ class Plan {
   }
 
   #start(ask: Ask): number {
-    return Math.max(this.#terms.now - KEPT_MS, numberIn(this.#view, nextName(ask.key)) ?? 0);
+    const kept = ask.use === 'newsletter' ? KEPT_MS.newsletter : KEPT_MS.single;
+    return Math.max(this.#terms.now - kept, numberIn(this.#view, nextName(ask.key)) ?? 0);
   }
 
   #horizon(ask: Ask): number {

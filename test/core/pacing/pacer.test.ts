@@ -107,6 +107,15 @@ describe('slots that a small batch takes ahead for the next ones of its worker',
     expect(status().sent_24h).toBe(others + 1);
   });
 
+  it.each<[Ask['use'], number]>([
+    ['standard', 500],
+    // A call to SES begins with the first of its slots, and its last one is 0.7 s ahead: a second, as SES forgives.
+    ['newsletter', 300],
+  ])('are kept for %s for %i ms', async (use, kept_ms) => {
+    const { world, worker, take } = setUp();
+    expect((await take(worker(), 100, use)).slots[0]).toBeCloseTo(world.now - kept_ms, 3);
+  });
+
   it('are taken by what the budget is now, which is read if it was seen long ago; a newsletter does not', async () => {
     const { memory, world, worker, take } = setUp();
     let reads = 0;

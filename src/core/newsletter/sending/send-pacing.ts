@@ -1,4 +1,5 @@
 import { isoAfter } from '../../model/time.ts';
+import { KEPT_MS } from '../../pacing/pacing-policy.ts';
 import type { SendDeps, SendPacing } from './send-deps.ts';
 
 /** The budget of the account that all e-mail goes through, as far as newsletters need it. */
@@ -9,8 +10,8 @@ interface AccountBudget {
   exceeded(limit: 'rate' | 'quota'): Promise<void>;
 }
 
-/** Slots that were reserved with those of an earlier call are used at most so late. */
-const LATE_MS = 300;
+/** Slots that were reserved with those of an earlier call are used at most so late, like those that the budget keeps. */
+const LATE_MS = KEPT_MS.newsletter;
 /** A first slot that is farther away shows that others want the rate, too: nobody takes more than a call then. */
 const NEAR_MS = 300;
 /** How long each call reserves for itself after slots came too late, or the rate was short. */
