@@ -83,14 +83,13 @@ async function run(session: Session, file: string, options: ImportOptions): Prom
   withDirectCalls(session.dynamodb, DIRECT_CALLS);
   const access = memberAccess(session);
   const rules = await rulesOf(options, access, session);
-  const { rejects } = options;
+  const { tenant, newsletter, rejects } = options;
   if (rejects !== undefined && isSameFile(file, rejects)) {
     throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
   }
   const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
   const journal = importJournal(session.stateDirectory, scope, rejects);
   try {
-    const { tenant, newsletter } = options;
     const decision = { what: 'member.import', on: [newsletter ?? tenant], details: { tenant } };
     const { answer } = await session.decide(decision, async () => {
       const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
