@@ -95,7 +95,7 @@ export function createOrderedSearch(
           const cost = { queries: 0 };
           const ofShard = (_: unknown, shard: number) =>
             filter.tenant_id === undefined
-              ? runsOfAll({ day, shard, period, query, cost })
+              ? runsOfAll({ day, shard, period, query }, cost)
               : runsOfTenant({ day, shard, period, query, tenant_id: filter.tenant_id });
           return Promise.all(Array.from({ length: count }, ofShard));
         }),
@@ -147,13 +147,8 @@ export function createOrderedSearch(
   }
 
   /** A run per tenant of the shard. @throws TooManyTenantsError */
-  async function runsOfAll({
-    day,
-    shard,
-    period,
-    query,
-    cost,
-  }: DayShard & { cost: { queries: number } }): Promise<Run[]> {
+  async function runsOfAll(of: DayShard, cost: { queries: number }): Promise<Run[]> {
+    const { day, shard, period, query } = of;
     const runs: Run[] = [];
     let sorted_before: string | undefined;
     for (;;) {
@@ -162,16 +157,11 @@ export function createOrderedSearch(
       const asked = historyQuery(table, historyBucket(day, shard), period, query.filter);
       const { items, next } = await ask(pagesOf(jumpQuery(asked, sorted_before), query.limit, 'newest'));
       const last = next && tenantOf(next);
-      const tenant = { day, shard, period, query };
       const tenants = new Set([...items.map(tenantOf), ...(last === undefined ? [] : [last])]);
       for (const tenant_id of tenants) {
-        const read = {
-          items: items.filter((item) => tenantOf(item) === tenant_id),
-          ...(tenant_id === last && { next }),
-        };
-        runs.push(
-          runOfTenant({ ...tenant, tenant_id, tenant_key: tenantKey(tenant_id), name: `${shard}.${tenant_id}` }, read),
-        );
+        const own = items.filter((item) => tenantOf(item) === tenant_id);
+        const tenant = { ...of, tenant_id, tenant_key: tenantKey(tenant_id), name: `${shard}.${tenant_id}` };
+        runs.push(runOfTenant(tenant, { items: own, ...(tenant_id === last && { next }) }));
       }
       if (last === undefined) return runs;
       // With the T, a tenant whose name is this one's and the day is not jumped over; one that goes on has a mark.
