@@ -48,7 +48,6 @@ function environmentOf(
     NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
     NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
     PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
-    ...(config.api !== false && { API_KEYS_TABLE: tables.apiKeys.tableName }),
     ...(newsletters && newsletterEnvironment(newsletters, config)),
     DATA_KEYS_TABLE: tables.dataKeys.tableName,
     AUDIT_TABLE: tables.audit.tableName,
@@ -76,7 +75,7 @@ function apiFunction(
     name: 'console-api',
     description: 'Answers the console: lists, counts, actions of operators, the audit log',
     timeout: API_TIMEOUT,
-    environment,
+    environment: { ...environment, ...(config.api !== false && { API_KEYS_TABLE: tables.apiKeys.tableName }) },
     permissions: [
       allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
       allow(
