@@ -28,6 +28,7 @@ import { Encryption } from './constructs/storage/encryption.ts';
 import { NewsletterTables } from './constructs/storage/newsletter-tables.ts';
 import { NotificationTables } from './constructs/storage/notification-tables.ts';
 import { Sweep } from './constructs/sweep/sweep.ts';
+import { VerificationJob } from './constructs/verification/verification.ts';
 
 /** The paths of the channels in the construct tree, from which CloudFormation's ids come. */
 const CONSTRUCTS: Readonly<Record<Channel, string>> = {
@@ -62,6 +63,7 @@ export class NotificationRetry extends Construct {
   newsletterQueues?: NewsletterQueues;
   newsletterJob?: NewsletterJob;
   newsletterEvents?: NewsletterEvents;
+  readonly verification?: VerificationJob;
   readonly console?: Console;
   /** Its bus takes rules of producers. */
   readonly outcomes?: Outcomes;
@@ -94,7 +96,12 @@ export class NotificationRetry extends Construct {
       this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels, newsletters });
     }
     if (newsletters && this.api) this.addNewsletters({ config, tables, encryption, ...newsletters }, this.api.url);
-    if (config.console !== 'off') {
+    if (config.console !== 'off' || config.verifySchedule !== 'off') {
+      const { newsletterTables } = this;
+      const verified = { config, tables, newsletterTables, encryption, channels };
+      this.verification = new VerificationJob(this, 'Verification', verified);
+    }
+    if (config.console !== 'off' && this.verification) {
       this.console = new Console(this, 'Console', {
         config,
         settings: config.console,
@@ -102,6 +109,7 @@ export class NotificationRetry extends Construct {
         newsletters,
         encryption,
         channels,
+        verify: this.verification.function,
       });
     }
     if (config.outcomes) {

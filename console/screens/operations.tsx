@@ -17,6 +17,7 @@ import { exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../parts/wor
 import { FilterWords } from './operations/filter-words.tsx';
 import { NewOperation } from './operations/new-operation.tsx';
 import { Outcomes } from './operations/outcomes.tsx';
+import { Verification } from './operations/verification.tsx';
 
 /** Bulk operations, newest first: what runs, how far it is, and what became of it. */
 export function OperationsScreen() {
@@ -40,6 +41,7 @@ export function OperationsScreen() {
         session.role === 'operator' && <Button name="New operation" kind="primary" onClick={() => setAsked(true)} />
       }
     >
+      <Verification />
       <Listed
         label="Operations"
         list={list}

@@ -27,6 +27,7 @@ export const FUNCTION_MEMORY_MB = {
   'send-teams': 256,
   'send-webhook': 256,
   unsubscribe: 256,
+  verify: 256,
 } as const;
 
 export type FunctionName = keyof typeof FUNCTION_MEMORY_MB;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
 import { check, explain } from './config-checks.ts';
+import { schedule } from './schedule-expression.ts';
 import type { Settings, Values } from './setting-types.ts';
 
 const channels = explain(`must be a list of different channels, at least one of ${CHANNELS.join(', ')}`);
@@ -37,6 +38,13 @@ export const PART_SETTINGS = {
    * @ja 引き渡されたものの結果を[イベントバスで](docs/reference/outcomes.md)知らせる
    */
   outcomes: { check: check(v.boolean(boolean)), standard: false },
+  /**
+   * When [the stage is verified](docs/reference/verify-and-forget.md#in-the-console-and-by-schedule), which proves that
+   * nothing is lost: EventBridge cron or rate, UTC, such as `rate(1 day)`, or `off`.
+   * @ja 通知が失われていないことを[検証する](docs/reference/verify-and-forget.md#in-the-console-and-by-schedule)スケジュール。EventBridge の
+   * cron または rate（UTC）。例: `rate(1 day)`。`off` で停止
+   */
+  verifySchedule: { check: schedule('off'), standard: 'off' },
   /**
    * `full`: every alarm, and the dashboard. `critical`: at most ten alarms, on what loses or delays notifications.
    * `off`: no alarms, metrics and notices.

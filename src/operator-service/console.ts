@@ -18,12 +18,12 @@ export interface ConsoleOptions extends OperatorBinding {
 /** Routes on a deployment: behind the loopback server and the deployed functions alike. */
 export function createConsole(
   { onFault, ...binding }: ConsoleOptions,
-  startRun: RouteDeps['startRun'],
+  processes: Pick<RouteDeps, 'startRun' | 'startVerification'>,
   routes: readonly AnyRoute[],
 ) {
   const { clock, local } = binding;
   const deps = operatorDeps(binding);
-  const shared = { ...deps, startRun, overview: createOverview(deps), health: createHealth(deps) };
+  const shared = { ...deps, ...processes, overview: createOverview(deps), health: createHealth(deps) };
   return createKernel<Caller, Caller, ReturnType<typeof served>>(
     routes.map((route) =>
       served(route, shared, { ...shared, onUnwritten: (error) => onFault(error, `audit of ${route.key}`) }),

@@ -6,6 +6,7 @@ import { createOperationStore } from '../adapters/dynamodb/console/operation-sto
 import { createRecordStore } from '../adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../adapters/dynamodb/indexing/shard-mark.ts';
 import { createWorkEntries } from '../adapters/dynamodb/operator/index-queries.ts';
+import { createVerificationStore } from '../adapters/dynamodb/operator/verify-reads.ts';
 import { createOperatorRows } from '../adapters/dynamodb/table/guarded-update.ts';
 import { createSweepLanes } from '../adapters/sqs/lanes.ts';
 import type { RecordStore } from '../core/delivery/ports.ts';
@@ -43,6 +44,7 @@ export function operatorDeps(binding: OperatorBinding) {
     records: createRecordStore(dynamodb, deployment.tables.notification_retry_log) as RecordStore,
     audit: createAuditLog(dynamodb, deployment.tables.audit, clock),
     operations: createOperationStore(dynamodb, deployment.tables.pipeline_state),
+    verification: createVerificationStore(dynamodb, deployment.tables.pipeline_state),
     lanes: createSweepLanes(sqs, deployment.lane_queues, { ...(onRefused && { onRefused }) }),
   };
 }

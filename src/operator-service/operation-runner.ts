@@ -19,12 +19,16 @@ import {
   type OperationStore,
 } from '../core/operator/operations/operation.ts';
 import { type RunDeps, runOperation } from '../core/operator/operations/run-operation.ts';
+import { runKept } from '../core/verify/kept-verification.ts';
 import type { Decide } from './audit.ts';
 import { type ConsoleOptions, createConsole } from './console.ts';
 import { type OperatorDeps, operatorDeps } from './deps.ts';
 import { CONSOLE_ROUTES } from './routes.ts';
+import { verificationOf } from './scans/verify.ts';
 
 interface OperationRunner {
+  /** Works on the stage's verification in this process. */
+  startVerification(): Promise<void>;
   /** Runs the operation in this process, unless it already does. */
   startRun(operation_id: string): Promise<void>;
   /** Goes on with what a process that crashed left. */
@@ -72,9 +76,22 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
     next.finally(() => running.get(operation_id) === next && running.delete(operation_id));
   };
 
+  let verifying = Promise.resolve();
+  const verify = async () => {
+    const ports = verificationOf(deps);
+    const ends = { isEnding: isStopping, isOver: isStopping };
+    const run = { store: deps.verification, clock: deps.clock, claim_id: deps.newId(), pause, ports, ...ends };
+    await runKept(run).catch((error: unknown) => onFault(error, 'verification'));
+  };
+  const startVerification = async () => {
+    verifying = verifying.then(verify);
+  };
+
   return {
     startRun,
+    startVerification,
     async resume() {
+      await startVerification();
       let before: string | undefined;
       do {
         const found = await deps.operations.list({ limit: LOOKED_AT, ...(before !== undefined && { before }) });
@@ -84,7 +101,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
     },
     async stop() {
       stopping.abort();
-      await Promise.all(running.values());
+      await Promise.all([verifying, ...running.values()]);
     },
   };
 }
@@ -93,7 +110,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
 export function createOwnConsole(options: ConsoleOptions) {
   const runner = createOperationRunner(operatorDeps(options), options.onFault);
   return {
-    dispatch: createConsole(options, runner.startRun, CONSOLE_ROUTES),
+    dispatch: createConsole(options, runner, CONSOLE_ROUTES),
     resume: runner.resume,
     stop: runner.stop,
   };

@@ -18,6 +18,8 @@ export interface Caller {
 export interface RouteDeps extends OperatorDeps {
   /** Makes a process run an operation: this one, or a function that a message starts. */
   readonly startRun: (operation_id: string) => Promise<void>;
+  /** Makes a process work on the stage's verification. */
+  readonly startVerification: () => Promise<void>;
   readonly overview: () => Promise<Overview>;
   readonly health: () => Promise<Health>;
 }

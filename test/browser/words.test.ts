@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResolveAnswer } from '../../src/operator-service/contract/newsletters.ts';
 import { openTab, startBrowser } from '../support/browser/browser.ts';
 import { type FakeConsole, startFakeConsole } from '../support/browser/fake-console.ts';
+import { verification } from '../support/browser/sample-answers.ts';
 
 let browser: Browser;
 let served: FakeConsole;
@@ -131,5 +132,33 @@ it('says on a path without a screen that there is none, by the heading of the pa
   const { page } = await openTab(browser, served.url);
   await page.goto('/nothing-here');
   await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
+  await page.context().close();
+});
+
+it('verifies at a button, shows how far it is, and names what is lost with the way to it', async () => {
+  served.answer({
+    'GET /api/verification': { verification: null },
+    'POST /api/verification/start': () => {
+      const running = verification({ status: 'running', ended_at: null, result: null });
+      served.answer({ 'GET /api/verification': { verification: running } });
+      return { verification: running };
+    },
+  });
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/operations');
+  const panel = page.getByRole('region', { name: 'Verification' });
+  await panel.getByText('changes nothing').waitFor();
+  await panel.getByRole('button', { name: 'Verify' }).click();
+  await panel.getByRole('status').filter({ hasText: '1,204 notifications read' }).waitFor();
+  await panel.getByRole('button', { name: 'Stop verifying' }).waitFor();
+  served.answer({ 'GET /api/verification': { verification: verification() } });
+  await panel.getByText('1,204 accepted = 1,200 delivered + 3 waiting + 1 in none of these').waitFor();
+  const named = panel.getByRole('list', { name: 'Violations' });
+  expect(await named.getByRole('listitem').allInnerTexts()).toEqual([
+    expect.stringContaining('RETRY and in no part'),
+    expect.stringMatching(/slack .*3 dead, and 2 letters/),
+  ]);
+  await named.getByRole('link', { name: 'NL1' }).click();
+  await page.waitForURL('**/notifications/NL1');
   await page.context().close();
 });

@@ -34,6 +34,7 @@ const ENV: ConsoleApiEnv = {
     retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
   }),
   OPERATIONS_QUEUE: queue,
+  VERIFY_FUNCTION: 'verify',
   STACK_NAME: 'stack',
   POWERTOOLS_METRICS_NAMESPACE: 'test',
   ROLE_CLAIM: 'groups',

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
+import { createVerificationStore } from '../../src/adapters/dynamodb/operator/verify-reads.ts';
+import { runKept, startVerification } from '../../src/core/verify/kept-verification.ts';
 import type { OperationView } from '../../src/operator-service/contract/operations.ts';
+import { verificationOf } from '../../src/operator-service/scans/verify.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 
@@ -264,4 +267,30 @@ describe('a bulk operation', () => {
       next.operations.some(({ operation_id }) => operations.some((one) => one.operation_id === operation_id)),
     ).toBe(false);
   });
+});
+
+it('verifies in the process of the console, names what is lost, and is in the audit log', async () => {
+  await ops.put(storedRow('V-LOST', { tenant_id: 'T-VERIFY', work_queue: 'due#normal#63' }));
+  const body = () => ({ body: { request_id: request_id() } });
+  expect(await page.ok('POST /api/verification/start', body())).toMatchObject({ verification: { status: 'running' } });
+  expect(await page.call('POST /api/verification/start', body())).toMatchObject({ status: 409 });
+  expect(await page.ok('POST /api/verification/stop', body())).toMatchObject({ verification: { status: 'stopped' } });
+  expect(page.records.map(({ what }) => what)).toEqual(
+    expect.arrayContaining(['verification.start', 'verification.stop']),
+  );
+  // A clock that is a minute on: what is suspected is looked at again at once.
+  let now = Date.now();
+  const store = createVerificationStore(ops.dynamodb, ops.tables.pipeline_state);
+  const clock = () => new Date(now);
+  await startVerification('mori', { store, clock, startRun: async () => {} });
+  const pause = async (ms: number) => {
+    now += ms;
+  };
+  const never = () => false;
+  const shards = async () => ({ work: 8, history: 8 });
+  const ports = verificationOf({ ...ops, shards });
+  await runKept({ store, clock, pause, ports, claim_id: 'c', isEnding: never, isOver: never });
+  const { verification } = await page.ok('GET /api/verification');
+  expect(verification).toMatchObject({ status: 'done', started_by: 'mori', result: { holds: false } });
+  expect(verification?.result?.violations).toContainEqual(expect.objectContaining({ rule: '1', log_id: 'V-LOST' }));
 });

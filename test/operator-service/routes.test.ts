@@ -41,7 +41,7 @@ describe('a route of the console that is added as one object', () => {
       ...{ deployment, dynamodb, sqs, clock: () => new Date(), newId: randomUUID },
       ...{ stage: 'test', region: 'us-east-1', local: true, onRecord: () => {}, onFault: () => {} },
     };
-    const dispatch = createConsole(binding, async () => {}, ROUTES);
+    const dispatch = createConsole(binding, { startRun: async () => {}, startVerification: async () => {} }, ROUTES);
     return async (body: object, role: 'operator' | 'viewer' = 'operator') => {
       const answer = await dispatch({
         method: 'POST',
@@ -154,7 +154,7 @@ describe('what the routes take', () => {
         ...{ stage: 'test', region: 'us-east-1', local: true, onRecord: () => {} },
         onFault: (error) => faults.push(error),
       },
-      async () => {},
+      { startRun: async () => {}, startVerification: async () => {} },
       CONSOLE_ROUTES,
     );
     const body = Buffer.from(JSON.stringify({ request_id: randomUUID() }));

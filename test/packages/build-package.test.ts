@@ -45,7 +45,7 @@ describe('the package with the construct', () => {
       /^client\/types\/core\/intake\/public-state\.d\.ts$/,
       /^console\/(index\.html|assets\/console-[0-9a-f]{12}\.(js|css|svg))$/,
       new RegExp(
-        `^functions/(${[...FUNCTIONS, 'console-api', 'console-newsletters', 'console-operations', 'outcomes'].join('|')})/[\\w.-]+\\.mjs$`,
+        `^functions/(${[...FUNCTIONS, 'console-api', 'console-newsletters', 'console-operations', 'outcomes', 'verify'].join('|')})/[\\w.-]+\\.mjs$`,
       ),
     ];
     expect(packed.files.filter((file) => !allowed.some((pattern) => pattern.test(file)))).toEqual([]);

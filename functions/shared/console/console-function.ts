@@ -56,6 +56,8 @@ export function bindConsole(routes: readonly AnyRoute[]) {
       new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody: JSON.stringify({ operation_id }) }),
     );
   };
+  const startVerification = async () =>
+    (await import('../runtime/clients/lambda.ts')).invokeAgain({ continued: true }, env.VERIFY_FUNCTION);
   const answer = createConsole(
     {
       deployment: { ...deploymentOf(env), recipientHashKey: hashKey, sealer: () => sealer },
@@ -69,7 +71,7 @@ export function bindConsole(routes: readonly AnyRoute[]) {
       onRecord: (record) => logger.info('audit', { ...record }),
       onFault: (error, route) => logger.error('request failed on our side', { route, error: error as Error }),
     },
-    startRun,
+    { startRun, startVerification },
     routes,
   );
   // Their own function has these paths, where there is one.

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { retryPolicyFromJson } from '../../../src/adapters/deployment/settings-json.ts';
 import {
   allQueueUrls,
+  channelUrls,
   type Deployed,
   environment,
   localOnly,
@@ -41,6 +42,8 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, {
   NEWSLETTER_CONFIGURATION_SET: optionalName,
   /** Its messages make a function work on a bulk operation. */
   OPERATIONS_QUEUE: queueUrl,
+  /** Verifies the stage when it is invoked. */
+  VERIFY_FUNCTION: name,
   STACK_NAME: name,
   /** Powertools' own variable: where the functions' metrics are. */
   POWERTOOLS_METRICS_NAMESPACE: name,
@@ -63,5 +66,20 @@ export const consoleOperationsEnv = /* @__PURE__ */ environment({
   OPERATIONS_QUEUE: queueUrl,
 });
 
+/** What verifies the stage reads everything, and writes how far it is. */
+export const verifyEnv = /* @__PURE__ */ environment({
+  NOTIFICATION_LOG_TABLE: name,
+  NOTIFICATION_CONTENT_TABLE: name,
+  NOTIFICATION_RETRY_LOG_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  /** Absent in a stage without newsletters. */
+  EMAILS_TABLE: optionalName,
+  EMAIL_BATCHES_TABLE: optionalName,
+  EMAIL_RECIPIENTS_TABLE: optionalName,
+  LANE_QUEUES: allQueueUrls,
+  DEAD_LETTER_QUEUES: channelUrls,
+});
+
 export type ConsoleApiEnv = Deployed<typeof consoleApiEnv>;
 export type ConsoleOperationsEnv = Deployed<typeof consoleOperationsEnv>;
+export type VerifyEnv = Deployed<typeof verifyEnv>;

@@ -16,6 +16,12 @@ export const allQueueUrls = v.pipe(
   v.parseJson(),
   v.partial(v.object(v.entriesFromList(CHANNELS, queueUrls))),
 );
+/** Queue URLs by channel as JSON: `{"email":url,…}`. */
+export const channelUrls = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.partial(v.object(v.entriesFromList(CHANNELS, queueUrl))),
+);
 /** The stage's channels, with commas between them; all unless given. */
 export const channels = v.optional(
   v.pipe(

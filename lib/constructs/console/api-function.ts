@@ -7,6 +7,7 @@ import {
   NOTIFICATION_INDEX,
   OPERATION_KIND,
   TENANT_EMAILS_INDEX,
+  VERIFICATION_KIND,
   WORK_INDEX,
 } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
@@ -39,7 +40,7 @@ type Environment = Omit<ConsoleApiEnv, keyof NewsletterConsoleEnv | 'API_KEYS_TA
 
 function environmentOf(
   scope: Construct,
-  { config, settings, tables, encryption, channels, newsletters }: ConsoleProps,
+  { config, settings, tables, encryption, channels, newsletters, verify }: ConsoleProps,
   operations: Queue,
   roleClaim: string,
 ): Environment {
@@ -54,6 +55,7 @@ function environmentOf(
     LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
     RETRY_POLICY: retryPolicyJson(config),
     OPERATIONS_QUEUE: operations.queueUrl,
+    VERIFY_FUNCTION: verify.functionName,
     STACK_NAME: Stack.of(scope).stackName,
     POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
     RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
@@ -66,7 +68,7 @@ function environmentOf(
 
 function apiFunction(
   scope: Construct,
-  { config, tables, encryption, channels }: ConsoleProps,
+  { config, tables, encryption, channels, verify }: ConsoleProps,
   operations: Queue,
   environment: Environment,
 ): ServiceFunction {
@@ -86,7 +88,7 @@ function apiFunction(
       allow(['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PartiQLInsert'], [tables.retryLog.tableArn]),
       // Breakers, budgets and sweeps are read; only bulk operations are written.
       allow(['dynamodb:Query', 'dynamodb:GetItem'], [tables.pipelineState.tableArn]),
-      useOperations(tables.pipelineState, [OPERATION_KIND]),
+      useOperations(tables.pipelineState, [OPERATION_KIND, VERIFICATION_KIND]),
       ...(config.api !== false
         ? [allow(['dynamodb:Scan', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.apiKeys.tableArn])]
         : []),
@@ -97,6 +99,7 @@ function apiFunction(
       allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
       allow(['sqs:GetQueueAttributes', 'sqs:SendMessage'], laneArns(channels)),
       allow(['sqs:SendMessage'], [operations.queueArn]),
+      allow(['lambda:InvokeFunction'], [verify.functionArn]),
       allow(['cloudwatch:GetMetricData'], ['*']),
     ],
   });

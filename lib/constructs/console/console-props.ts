@@ -1,5 +1,6 @@
 import type { ConsoleSettings } from '../../config/console-config.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
+import type { ServiceFunction } from '../function/service-function.ts';
 import type { NewsletterStorage } from '../intake/intake-api-props.ts';
 import type { Channels } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
@@ -14,4 +15,6 @@ export interface ConsoleProps {
   readonly newsletters?: NewsletterStorage | undefined;
   readonly encryption: Encryption;
   readonly channels: Channels;
+  /** Verifies the stage when it is invoked. */
+  readonly verify: ServiceFunction;
 }

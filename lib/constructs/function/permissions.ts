@@ -110,7 +110,8 @@ function readKinds(pipelineState: Table, kinds: readonly string[]): PolicyStatem
   });
 }
 
-function useKind(pipelineState: Table, kind: string): PolicyStatement {
+/** The rights to read and change items of this kind, and no other item of PipelineState. */
+export function useKind(pipelineState: Table, kind: string): PolicyStatement {
   return new PolicyStatement({
     actions: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
     resources: [pipelineState.tableArn],

@@ -7,7 +7,7 @@ import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
 import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
-import { FIVE_MINUTES, HOUR, monitorWindow, overChannels, percentage, QUARTER } from './metric-math.ts';
+import { DAY, FIVE_MINUTES, HOUR, monitorWindow, overChannels, percentage, QUARTER } from './metric-math.ts';
 import { newsletterAlarms } from './newsletter-alarms.ts';
 import { ServiceMetrics } from './service-metrics.ts';
 import { indexingAlarms, outcomeAlarms } from './stream-alarms.ts';
@@ -58,6 +58,7 @@ const CRITICAL: readonly string[] = [
   'newsletter-stalled',
   'newsletter-dead-letters',
   'outcomes-lag',
+  'verification-broken',
 ];
 
 /** All alarms of a stage. The thresholds come from the configuration; their defaults from the source documents. */
@@ -70,6 +71,7 @@ function alarmTable(config: StageConfig, subjects: AlarmSubjects): AlarmSpec[] {
     ...indexingAlarms(config, indexing),
     ...(newsletterFailures ? newsletterAlarms(config, newsletterFailures) : []),
     ...(outcomes ? outcomeAlarms(config, outcomes) : []),
+    ...verificationAlarms(config),
     ...functionAlarms(config, functions),
   ];
   const wanted = monitoringOf(config) === 'full' ? specs : specs.filter(({ name }) => CRITICAL.includes(name));
@@ -177,6 +179,38 @@ function apiAlarms(config: StageConfig): AlarmSpec[] {
       ),
       threshold: alarms.idempotentRepeatPercent,
     },
+  ];
+}
+
+/** Of the schedule: whoever verifies in the console sees the result there. */
+function verificationAlarms({ verifySchedule, ...config }: StageConfig): AlarmSpec[] {
+  if (verifySchedule === 'off') return [];
+  const metrics = new ServiceMetrics(config);
+  const hours = Math.ceil((2 * sweepIntervalSeconds(verifySchedule)) / 3600);
+  const missing = {
+    name: 'verification-missing',
+    severity: 'warning' as const,
+    meaning: 'No verification has come to its end for two pauses of its schedule',
+    metric: new MathExpression({
+      expression: 'FILL(ended, 0)',
+      usingMetrics: { ended: metrics.single('Verifications', 'Sum', HOUR) },
+      period: HOUR,
+    }),
+    threshold: 1,
+    comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+    treatMissingData: TreatMissingData.BREACHING,
+    evaluationPeriods: Math.max(2, hours),
+  };
+  return [
+    {
+      name: 'verification-broken',
+      severity: 'critical',
+      meaning: 'A verification has found a broken rule: something may be lost',
+      metric: metrics.single('VerificationViolations', 'Maximum', DAY),
+      threshold: 0,
+    },
+    // CloudWatch does not look back further.
+    ...(hours <= LONGEST_HOURS ? [missing] : []),
   ];
 }
 

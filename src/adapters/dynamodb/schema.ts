@@ -60,6 +60,8 @@ export const WARMING_KIND = 'warming';
 
 /** The partition of pipeline_state that holds the bulk operations of the console. */
 export const OPERATION_KIND = 'operation';
+/** The stage's latest verification: one item. */
+export const VERIFICATION_KIND = 'verification';
 
 /* @__NO_SIDE_EFFECTS__ */
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });

@@ -23,7 +23,8 @@ export interface MetricDefinition {
     | 'newsletter-send'
     | 'newsletter-job'
     | 'unsubscribe'
-    | 'outcomes';
+    | 'outcomes'
+    | 'verify';
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
   /**
@@ -118,6 +119,9 @@ const CATALOGUE = {
   OutcomesTold: { from: 'outcomes', by: [], unit: 'Count' }, // outcomes that the bus took, repeated ones too
   /** From a change to the outcome on the bus, of the oldest change of a batch. */
   OutcomesLag: { from: 'outcomes', by: [], unit: 'Seconds' },
+  // Verification
+  Verifications: { from: 'verify', by: [], unit: 'Count' }, // verifications that came to their end
+  VerificationViolations: { from: 'verify', by: [], unit: 'Count' }, // rules that they found broken
   // Intake API
   Accepted: { ...intake, by: ['channel'] }, // notifications accepted
   IdempotentRequests: intake, // requests with an idempotency key

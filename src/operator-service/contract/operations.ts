@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { PHASES } from '../../core/verify/verification.ts';
 import { OPERATION_ACTIONS, OPERATION_KINDS, OPERATION_STATUSES } from './choices.ts';
 import { count, counts, cursor, limit, nextPage, notificationView, type Out, requestId, time } from './fields.ts';
 import { filterFields } from './notifications.ts';
@@ -79,6 +80,52 @@ export const operationView = v.strictObject({
   command: v.nullable(v.string()),
 });
 export type OperationView = Out<typeof operationView>;
+
+const text = v.string();
+
+const verificationView = v.strictObject({
+  /** `interrupted`: its process died; a start goes on with it. */
+  status: v.picklist(['running', 'interrupted', 'done', 'stopped', 'failed']),
+  started_by: text,
+  started_at: time,
+  ended_at: v.nullable(time),
+  progress: v.strictObject({
+    phase: v.picklist(PHASES),
+    scanned: count,
+    violated: count,
+    read_units: count,
+    /** Rows, emails and channels that are looked at again a minute later. */
+    suspects: count,
+  }),
+  /** Null until it is done. */
+  result: v.nullable(
+    v.strictObject({
+      holds: v.boolean(),
+      /** `3 accepted = 2 delivered + 1 dead` */
+      equations: v.array(text),
+      records_checked: count,
+      contents_without_row: count,
+      erased: count,
+      set_aside_in_clear: count,
+      violated: count,
+      /** The first 250 at most. */
+      violations: v.array(
+        v.strictObject({
+          rule: text,
+          says: text,
+          log_id: v.optional(text),
+          email_id: v.optional(text),
+          channel: v.optional(text),
+        }),
+      ),
+    }),
+  ),
+  error: v.nullable(text),
+});
+export type VerificationView = Out<typeof verificationView>;
+
+/** Null: there was none yet. */
+export const latestVerification = v.strictObject({ verification: v.nullable(verificationView) });
 
 /** Newest first. */
 export const operationList = v.strictObject({ operations: v.array(operationView), ...nextPage });

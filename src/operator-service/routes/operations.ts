@@ -1,10 +1,17 @@
 import * as v from 'valibot';
 import { OPERATION_ACTIONS } from '../contract/choices.ts';
 import { decisionBody } from '../contract/fields.ts';
-import { createOperationBody, operationList, operationsQuery, operationView } from '../contract/operations.ts';
+import {
+  createOperationBody,
+  latestVerification,
+  operationList,
+  operationsQuery,
+  operationView,
+} from '../contract/operations.ts';
 import { fromCursor, placeOf, toCursor } from '../cursor.ts';
 import { decideOperation, listOperations, newOperation, showOperation } from '../operations.ts';
 import { decision, list, show } from '../route.ts';
+import { decideVerification, showVerification } from '../scans/verification.ts';
 
 const place = placeOf(v.strictObject({ before: v.pipe(v.string(), v.minLength(1), v.maxLength(100)) }));
 
@@ -43,6 +50,22 @@ export const OPERATION_ROUTES = [
     command: ['replay --id', 'operation_id'],
     handle: ({ path }, deps) => showOperation(path.operation_id, deps),
   }),
+  show('GET /api/verification', {
+    operation_id: 'getVerification',
+    summary: "The stage's latest verification, with its progress or what it found",
+    answer: latestVerification,
+    command: ['verify'],
+    handle: (_, deps) => showVerification(deps),
+  }),
+  ...(['start', 'stop'] as const).map((act) =>
+    decision(`POST /api/verification/${act}`, decisionBody, {
+      operation_id: `${act}Verification`,
+      summary: act === 'start' ? 'Verifies that nothing is lost; it reads only' : 'Ends the verification where it is',
+      answer: latestVerification,
+      command: ['verify'],
+      handle: ({ caller, decide }, deps) => decideVerification(act, caller.who, deps, decide),
+    }),
+  ),
   ...OPERATION_ACTIONS.map((action) =>
     decision(`POST /api/operations/{operation_id}/${action}`, decisionBody, {
       operation_id: `${action}Operation`,

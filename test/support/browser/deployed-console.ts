@@ -102,6 +102,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
       retention_hours: { urgent: 1, important: 1, normal: 1, info: 1 },
     } satisfies RetryPolicyConfig),
     OPERATIONS_QUEUE: newsletter_queues.prepare,
+    VERIFY_FUNCTION: 'verify',
     STACK_NAME: 'NotificationRetry-test',
     POWERTOOLS_METRICS_NAMESPACE: 'notification-retry/test',
     RECIPIENT_KEY_ARN: 'none',

@@ -2,7 +2,7 @@ import type { NotificationView } from '../../../src/core/operator/views/notifica
 import type { Role } from '../../../src/operator-service/contract/choices.ts';
 import type { EmailDetail } from '../../../src/operator-service/contract/newsletters.ts';
 import type { NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
-import type { OperationView } from '../../../src/operator-service/contract/operations.ts';
+import type { OperationView, VerificationView } from '../../../src/operator-service/contract/operations.ts';
 import type { DeadLetterGroup, Health, Overview } from '../../../src/operator-service/contract/overview.ts';
 import type { FakeAnswers } from './fake-console.ts';
 
@@ -109,6 +109,23 @@ export function operation(more: Partial<OperationView> = {}): OperationView {
     actions: ['pause', 'cancel'],
     command: 'npm run ops -- replay --channel slack --local',
     ...more,
+  };
+}
+
+export function verification(changes: Partial<VerificationView> = {}): VerificationView {
+  return {
+    ...{ status: 'done', started_by: 'schedule', started_at: '2026-03-01T03:00:00.000Z', error: null },
+    ended_at: '2026-03-01T03:04:00.000Z',
+    progress: { phase: 'done', scanned: 1_204, violated: 2, read_units: 1_500, suspects: 0 },
+    result: {
+      ...{ holds: false, records_checked: 500, contents_without_row: 1, erased: 0, set_aside_in_clear: 3, violated: 2 },
+      equations: ['1,204 accepted = 1,200 delivered + 3 waiting + 1 in none of these'],
+      violations: [
+        { rule: '1', says: 'RETRY and in no part of the work index that fits', log_id: 'NL1' },
+        { rule: '11', says: '3 dead, and 2 letters', channel: 'slack' },
+      ],
+    },
+    ...changes,
   };
 }
 
@@ -274,6 +291,7 @@ export function sampleAnswers(role: Role): FakeAnswers {
     },
     'GET /api/dead-letters': { groups: [GROUP], total: 3, complete: true },
     'GET /api/operations': { operations: [operation()], next_cursor: null },
+    'GET /api/verification': { verification: verification() },
     'POST /api/operations': operation({ status: 'ready', actions: ['start', 'cancel'] }),
     'GET /api/operations/{operation_id}': operation({
       status: 'ready',

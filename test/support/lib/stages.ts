@@ -14,7 +14,13 @@ export const STAGES = {
   least: stage({ channels: ['webhook'], api: false, newsletters: false, monitoring: 'off' }),
   default: stage({}),
   'without newsletters': stage({ newsletters: false }),
-  everything: stage({ console: CONSOLE, retain: true, monitoring: 'full', outcomes: true }),
+  everything: stage({
+    console: CONSOLE,
+    retain: true,
+    monitoring: 'full',
+    outcomes: true,
+    verifySchedule: 'rate(1 day)',
+  }),
 } as const;
 
 /** Each value of a part beside each value of every other part, as far as they may stand together. */
@@ -28,6 +34,7 @@ export const PAIRS: readonly Readonly<Record<string, unknown>>[] = [
     console: 'off',
     retain: false,
     outcomes: true,
+    verifySchedule: 'rate(1 day)',
   },
   { channels: ['slack', 'teams'], api: false, newsletters: false, monitoring: 'full', console: CONSOLE, retain: true },
   { channels: ['slack', 'teams'], api: {}, newsletters: 'data', monitoring: 'off', console: CONSOLE, retain: false },

@@ -8,7 +8,7 @@ import { PROJECT_ROOT } from '../project-root.ts';
 
 /** The folders in functions/ that every stage deploys; those of the console and of outcomes come with these only. */
 export const FUNCTIONS: readonly string[] = readdirSync(join(PROJECT_ROOT, 'functions')).filter(
-  (name) => name !== 'shared' && name !== 'outcomes' && !name.startsWith('console-'),
+  (name) => name !== 'shared' && !['outcomes', 'verify'].includes(name) && !name.startsWith('console-'),
 );
 
 /** The context of cdk.json, and what the CDK CLI adds to it. */

@@ -1,8 +1,11 @@
 import { type DynamoDBClient, paginateQuery, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type WorkState, workPartitions } from '../../../core/model/work-index.ts';
+import type { KeptVerification, VerificationStore } from '../../../core/verify/kept-verification.ts';
 import type { Page, VerifyPorts } from '../../../core/verify/verification.ts';
 import { SEGMENTS } from '../../../core/verify/verification.ts';
-import { TENANT_EMAILS_INDEX, WORK_INDEX } from '../schema.ts';
+import { changeVersioned, readVersioned } from '../newsletter/versioned-item.ts';
+import { TENANT_EMAILS_INDEX, VERIFICATION_KIND, WORK_INDEX } from '../schema.ts';
 import { getItems } from '../table/calls.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 
@@ -196,5 +199,25 @@ export function createNewsletterReads(
         yield { ...page, items: items.map((one) => ({ ...one, chunk: String(one['chunk']).slice('state#'.length) })) };
       }
     },
+  };
+}
+
+/** VerificationStore on PipelineState. */
+export function createVerificationStore(client: DynamoDBClient, table: string): VerificationStore {
+  const key: Item = { kind: { S: VERIFICATION_KIND }, id: { S: 'latest' } };
+  const fromItem = (item: Item): KeptVerification => {
+    const { kind: _, id: __, ...kept } = unmarshall(item);
+    return kept as KeptVerification;
+  };
+  return {
+    async read() {
+      const item = await readVersioned(client, table, key);
+      return item && fromItem(item);
+    },
+    change: (was, change) =>
+      changeVersioned<KeptVerification>(client, {
+        ...{ table, key, change, fromItem },
+        was: was ?? ({ version: 0 } as KeptVerification),
+      }),
   };
 }

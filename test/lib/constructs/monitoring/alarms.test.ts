@@ -20,7 +20,12 @@ let template: Template;
 /** The template of a stage that changes every threshold. */
 let changed: Template;
 beforeAll(() => {
-  template = templateOf({ stage: 'dev', 'notification-retry.monitoring': 'full', 'notification-retry.outcomes': true });
+  template = templateOf({
+    stage: 'dev',
+    'notification-retry.monitoring': 'full',
+    'notification-retry.outcomes': true,
+    'notification-retry.verifySchedule': 'rate(1 day)',
+  });
   changed = templateOf({
     'notification-retry.alarms.deadLettersPerHour': 20,
     'notification-retry.alarms.retryFailurePercent': 8,

@@ -1,0 +1,133 @@
+import { useContext, useState } from 'preact/hooks';
+import type { VerificationView } from '../../../src/operator-service/contract/operations.ts';
+import { problemOf, write } from '../../data/api.ts';
+import { newRequestId } from '../../data/decision.ts';
+import { opsCommand, SessionContext } from '../../data/session.ts';
+import { useRead } from '../../data/use-read.ts';
+import { Badge, type Tone } from '../../parts/badge.tsx';
+import { ShellCommands } from '../../parts/shell-command.tsx';
+import { Problem } from '../../parts/states.tsx';
+import { count, Time } from '../../parts/time.tsx';
+import { showProblem } from '../../parts/toasts.tsx';
+import { plural } from '../../parts/words.ts';
+
+const WORDS: Readonly<Record<VerificationView['status'], readonly [Tone, string]>> = {
+  running: ['busy', 'Running'],
+  interrupted: ['wait', 'Interrupted'],
+  done: ['good', 'Nothing is lost'],
+  stopped: ['none', 'Stopped'],
+  failed: ['bad', 'Failed'],
+};
+
+/** Whether anything is lost: proven on the tables, when somebody asks for it or by schedule. */
+export function Verification() {
+  const session = useContext(SessionContext);
+  const [busy, setBusy] = useState(false);
+  const { data, problem, refresh } = useRead('GET /api/verification', {}, {});
+  const latest = data?.verification;
+  const running = latest?.status === 'running';
+  const act = async (action: 'start' | 'stop') => {
+    setBusy(true);
+    try {
+      await write(`POST /api/verification/${action}`, {}, { request_id: newRequestId() });
+    } catch (error) {
+      showProblem(problemOf(error));
+    }
+    setBusy(false);
+    refresh();
+  };
+  const broken = latest?.result?.holds === false;
+  const [tone, word] = broken ? (['bad', 'Rules are broken'] as const) : WORDS[latest?.status ?? 'stopped'];
+  return (
+    <section class="panel group" aria-labelledby="verification">
+      <header class="group-head">
+        <div class="group-what">
+          <h2 id="verification" class="title-line">
+            Verification
+            {latest && <Badge tone={tone}>{word}</Badge>}
+          </h2>
+          <p class="soft">
+            {latest ? (
+              <>
+                by {latest.started_by} · <Time at={latest.ended_at ?? latest.started_at} />
+              </>
+            ) : (
+              'Proves on the tables that nothing is lost, and that all sums add up. It reads them whole, and changes nothing.'
+            )}
+          </p>
+        </div>
+        {session.role === 'operator' && (
+          <div class="group-actions">
+            <button type="button" class="button" disabled={busy} onClick={() => act(running ? 'stop' : 'start')}>
+              {running ? 'Stop verifying' : latest?.status === 'interrupted' ? 'Go on verifying' : 'Verify'}
+            </button>
+          </div>
+        )}
+      </header>
+      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
+      {latest && latest.result === null && <Progress verification={latest} />}
+      {latest?.result && <Result result={latest.result} />}
+      {latest && latest.error !== null && <p class="group-line note tone-bad">{latest.error}</p>}
+      <ShellCommands
+        open={broken}
+        commands={[{ label: 'With each letter looked at', command: opsCommand('verify --letters', session) }]}
+      />
+    </section>
+  );
+}
+
+function Progress({ verification: { progress, status } }: { readonly verification: VerificationView }) {
+  const { phase, scanned, suspects, violated } = progress;
+  return (
+    <div class="group-line" role={status === 'running' ? 'status' : undefined}>
+      <p class="soft">
+        {plural(scanned, 'notification')} read, now {phase}
+        {suspects > 0 && ` · ${count(suspects)} to look at again in a minute`}
+        {violated > 0 && ` · ${plural(violated, 'violation')}`}
+      </p>
+    </div>
+  );
+}
+
+function Result({ result }: { readonly result: NonNullable<VerificationView['result']> }) {
+  const { equations, violations, violated, records_checked, set_aside_in_clear, contents_without_row } = result;
+  return (
+    <>
+      {equations.map((equation) => (
+        <p key={equation} class="group-line">
+          {equation}
+        </p>
+      ))}
+      <p class="group-line soft">
+        Records checked of {plural(records_checked, 'notification')}
+        {contents_without_row > 0 && ` · ${count(contents_without_row)} contents of requests that died`}
+        {set_aside_in_clear > 0 && ` · ${count(set_aside_in_clear)} malformed, left to their writers`}
+      </p>
+      {violated > 0 && (
+        <>
+          <p class="group-line note tone-bad">
+            {plural(violated, 'violation')}
+            {violations.length < violated && `, of which ${count(violations.length)} are named`}
+          </p>
+          <ul class="samples-list" aria-label="Violations">
+            {violations.map(({ rule, says, log_id, email_id, channel }) => (
+              <li key={[rule, says, log_id, email_id, channel].join()}>
+                <span class="mono">{rule}</span> {whose(log_id, email_id, channel)} <span class="soft">{says}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+function whose(log_id?: string, email_id?: string, channel?: string) {
+  const [path, id] = log_id === undefined ? ['/newsletters/emails/', email_id] : ['/notifications/', log_id];
+  if (id === undefined) return channel;
+  return (
+    <a class="mono" href={path + encodeURIComponent(id)}>
+      {id}
+    </a>
+  );
+}

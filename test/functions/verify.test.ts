@@ -1,0 +1,89 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { VerifyEnv } from '../../functions/shared/runtime/console-env.ts';
+import type { VerifyFunctionDeps } from '../../functions/verify/handler.ts';
+import type { KeptVerification } from '../../src/core/verify/kept-verification.ts';
+import { dueRow } from '../support/rows.ts';
+import { VerifiedTables } from '../support/verified-tables.ts';
+
+const ENV: Omit<VerifyEnv, `EMAIL${string}`> = {
+  NOTIFICATION_LOG_TABLE: 'log',
+  NOTIFICATION_CONTENT_TABLE: 'content',
+  NOTIFICATION_RETRY_LOG_TABLE: 'records',
+  PIPELINE_STATE_TABLE: 'state',
+  LANE_QUEUES: '{}',
+  DEAD_LETTER_QUEUES: '{}',
+};
+const SCHEDULED = { source: 'aws.events', 'detail-type': 'Scheduled Event' };
+const context = (awsRequestId: string, left = 900_000) => ({ awsRequestId, getRemainingTimeInMillis: () => left });
+
+describe('the function that verifies the stage', () => {
+  let createHandler: typeof import('../../functions/verify/handler.ts')['createHandler'];
+  beforeAll(async () => {
+    Object.assign(process.env, { AWS_REGION: 'us-east-1', POWERTOOLS_METRICS_NAMESPACE: 'test', ...ENV });
+    ({ createHandler } = await import('../../functions/verify/handler.ts'));
+  });
+
+  function setUp() {
+    const tables = new VerifiedTables();
+    const told: Record<string, number> = {};
+    const metrics = new Metrics({ namespace: 'test' });
+    metrics.addMetric = (name: string, _: unknown, value: number) => {
+      told[name] = value;
+      return metrics;
+    };
+    let latest: KeptVerification | undefined;
+    const { clock, pause, onProgress: _, isStopping: __, ...ports } = tables.deps({ rate: 1e9 });
+    const goneOn: number[] = [];
+    const deps: VerifyFunctionDeps = {
+      ...{ clock, pause, ports },
+      goOn: async () => {
+        goneOn.push(tables.now);
+      },
+      store: {
+        read: async () => latest,
+        async change(was, { set, remove = [] }) {
+          const kept = Object.entries({ ...was, ...set }).filter(([name]) => !remove.some((one) => one === name));
+          latest = { ...(Object.fromEntries(kept) as unknown as KeptVerification), version: (was?.version ?? 0) + 1 };
+          return latest;
+        },
+      },
+    };
+    const handler = createHandler(deps, { logger: new Logger({ logLevel: 'SILENT' }), metrics });
+    return { tables, handler, told, goneOn, latest: () => latest };
+  }
+
+  it('begins by the schedule, and says how many rules are broken, none included', async () => {
+    const { tables, handler, told, latest } = setUp();
+    tables.put({ ...dueRow() });
+    await handler(SCHEDULED, context('1'));
+    expect(latest()).toMatchObject({ status: 'done', started_by: 'schedule' });
+    expect(told).toEqual({ Verifications: 1, VerificationViolations: 0 });
+    tables.put({ ...dueRow({ log_id: 'lost' }), work_queue: undefined });
+    await handler(SCHEDULED, context('2'));
+    expect(told).toEqual({ Verifications: 1, VerificationViolations: 1 });
+  });
+
+  it('begins nothing that nobody asked for', async () => {
+    const { handler, told, latest } = setUp();
+    expect(await handler({ continued: true }, context('1'))).toBe('ended');
+    expect([latest(), told]).toEqual([undefined, {}]);
+  });
+
+  it('invokes itself when its time is over, and the schedule leaves alone what runs', async () => {
+    const { tables, handler, told, goneOn, latest } = setUp();
+    for (let i = 0; i < 40; i += 1) tables.put({ ...dueRow({ log_id: `n-${i}` }) });
+    let pages = 0;
+    tables.onRead = () => {
+      pages += 1;
+    };
+    const short = { awsRequestId: '1', getRemainingTimeInMillis: () => (pages < 8 ? 900_000 : 200_000) };
+    expect(await handler(SCHEDULED, short)).toBe('interrupted');
+    expect([goneOn.length, told]).toEqual([1, {}]);
+    const begun = latest()?.started_at;
+    expect(await handler(SCHEDULED, context('2'))).toBe('ended');
+    expect(latest()).toMatchObject({ status: 'done', started_at: begun, progress: { scanned: 40 } });
+    expect(told).toEqual({ Verifications: 1, VerificationViolations: 0 });
+  });
+});
