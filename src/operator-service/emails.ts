@@ -76,7 +76,7 @@ export async function requireEmail(
   if (email !== undefined) return email;
   throw new Problem(
     'not-found',
-    `There is no email ${email_id}: ${shellCommand('emails list --tenant ID', local)} shows them.`,
+    `There is no email ${email_id}: see \`${shellCommand('emails list --tenant ID', local)}\`.`,
   );
 }
 

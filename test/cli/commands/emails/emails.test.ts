@@ -190,7 +190,7 @@ describe('ops emails', () => {
       const { code, err } = await ops.run(['emails', command, 'nobody', ...flags]);
       expect({ command, code }).toEqual({ command, code: 1 });
       expect(err, command).toContain(
-        'There is no email nobody: npm run ops -- emails list --tenant ID --local shows them.',
+        'There is no email nobody: see `npm run ops -- emails list --tenant ID --local`.',
       );
     }
   });
