@@ -16,9 +16,10 @@ export const CONSOLE_PAGE = join(SOURCES, 'dist');
  * second, so whoever serves the page builds it first, and the repository holds no copy of it. Several programs may build
  * at the same time: each file appears as a whole, and index.html, which names the others, comes last.
  * @param directory keeps what earlier builds left, because a page that is open may still ask for it
+ * @param said what the script says to people, as the package says it
  * @returns the files of the repository and of libraries that went into it, relative to the repository
  */
-export function buildConsole(directory: string): string[] {
+export function buildConsole(directory: string, said = (script: string) => script): string[] {
   const { outputFiles, metafile } = buildSync({
     absWorkingDir: SOURCES,
     entryPoints: ['main.tsx', 'styles/main.css'],
@@ -48,7 +49,7 @@ export function buildConsole(directory: string): string[] {
   const output = (extension: string) => {
     const file = outputFiles.find(({ path }) => path.endsWith(`.${extension}`));
     if (file === undefined) throw new Error(`The build of the console made no .${extension} file`);
-    return asset(extension, file.contents);
+    return asset(extension, extension === 'js' ? said(file.text) : file.contents);
   };
   const names: Readonly<Record<string, string>> = {
     script: output('js'),

@@ -1,15 +1,20 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildPackage, type PackageInputs } from '../../scripts/build-package.ts';
 import { emptyProject, type Packed, pack } from '../support/lib/packed-package.ts';
 import { cliContext, FUNCTIONS, stackOf } from '../support/lib/synthesize.ts';
+import { startLoopback } from '../support/loopback.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const MINUTES = 60_000;
+/** The package's bin, which is none of the repository. */
+const COMMAND = '--no notification-retry'.split(' ');
+const [NPX] = ['npx'];
 /** As cdk.json's versionReporting: the templates have no resource that names the CDK's version. */
 const WITHOUT_VERSION = { 'aws:cdk:disable-version-reporting': true };
 
@@ -44,6 +49,7 @@ describe('the package with the construct', () => {
       // The states that a page shows.
       /^client\/types\/core\/intake\/public-state\.d\.ts$/,
       /^console\/(index\.html|assets\/console-[0-9a-f]{12}\.(js|css|svg))$/,
+      /^bin\/[\w.-]+\.mjs$/,
       new RegExp(
         `^functions/(${[...FUNCTIONS, 'console-api', 'console-newsletters', 'console-operations', 'outcomes', 'verify'].join('|')})/[\\w.-]+\\.mjs$`,
       ),
@@ -51,6 +57,7 @@ describe('the package with the construct', () => {
     expect(packed.files.filter((file) => !allowed.some((pattern) => pattern.test(file)))).toEqual([]);
     expect(packed.files).toEqual(
       expect.arrayContaining([
+        'bin/notification-retry.mjs',
         'construct.js',
         'construct.d.ts',
         'client/browser.js',
@@ -100,6 +107,65 @@ describe('the package with the construct', () => {
     expect(new Set(libraries).size).toBeGreaterThan(50);
     for (const name of new Set(libraries)) expect(text).toContain(`${name} `);
     expect([...libraries]).toEqual(expect.arrayContaining(['preact', 'uplot', 'oauth4webapi']));
+  });
+});
+
+describe("the commands of operators in an empty project, on the machine's own Node", () => {
+  const PATH = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((part) => !part.includes('node_modules'))
+    .join(delimiter);
+  const npx = (args: string, env: NodeJS.ProcessEnv = {}) => {
+    const { status, stdout, stderr } = spawnSync(NPX ?? '', [...COMMAND, ...args.split(' ')], {
+      ...{ cwd: project, encoding: 'utf8', shell: process.platform === 'win32' },
+      env: { ...process.env, PATH, NODE_NO_WARNINGS: '1', NODE_OPTIONS: '', ...env },
+    });
+    return { status, out: stdout, err: stderr };
+  };
+
+  it.each(['ops --help', 'job --help', 'sending-job --help', 'ops verify --help'])('%s', (args) => {
+    const { status, out } = npx(args);
+    expect(status).toBe(0);
+    expect(out).toContain('Usage: ');
+    expect(out).not.toContain('npm run');
+  });
+
+  it('say what they are when they are asked for something else', () => {
+    expect(npx('nope')).toMatchObject({ status: 2, err: expect.stringContaining('ops|job|sending-job') });
+  });
+
+  it('say where the local runtime is, which the package has not', () => {
+    for (const args of ['ops status --local', 'job --local --dry-run']) {
+      expect(npx(args)).toMatchObject({ status: 1, err: expect.stringContaining('repository of notification-retry') });
+    }
+  });
+
+  it('ask AWS for the stack, with credentials of the environment', async () => {
+    const cloudformation = await startLoopback();
+    const asked: string[] = [];
+    cloudformation.answer = (response, { body }) => {
+      asked.push(body);
+      const fault = '<Error><Code>ValidationError</Code><Message>Stack with id theirs does not exist</Message></Error>';
+      response.writeHead(400, { 'content-type': 'text/xml' });
+      response.end(`<ErrorResponse>${fault}<RequestId>1</RequestId></ErrorResponse>`);
+    };
+    const env = {
+      ...{ AWS_ENDPOINT_URL: cloudformation.url, AWS_REGION: 'eu-west-1', NOTIFICATION_RETRY_STACK: 'theirs' },
+      ...{ AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' },
+    };
+    const child = spawn(NPX ?? '', [...COMMAND, 'ops', 'status'], {
+      cwd: project,
+      env: { ...process.env, PATH, ...env },
+    });
+    let err = '';
+    child.stderr.on('data', (some) => {
+      err += some;
+    });
+    const [code] = await once(child, 'exit');
+    await cloudformation.close();
+    expect(code).toBe(1);
+    expect(asked.join()).toContain('Action=DescribeStacks');
+    expect(err).toContain('theirs');
   });
 });
 
