@@ -189,9 +189,7 @@ describe('ops emails', () => {
       const flags = command === 'resolve' ? ['--leave', '--local'] : ['--local'];
       const { code, err } = await ops.run(['emails', command, 'nobody', ...flags]);
       expect({ command, code }).toEqual({ command, code: 1 });
-      expect(err, command).toContain(
-        'There is no email nobody: see `npm run ops -- emails list --tenant ID --local`.',
-      );
+      expect(err, command).toContain('There is no email nobody: see `npm run ops -- emails list --tenant ID --local`.');
     }
   });
 
