@@ -42,8 +42,8 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, {
   NEWSLETTER_CONFIGURATION_SET: optionalName,
   /** Its messages make a function work on a bulk operation. */
   OPERATIONS_QUEUE: queueUrl,
-  /** Verifies the stage when it is invoked. */
-  VERIFY_FUNCTION: name,
+  /** Verifies the stage when it is invoked; absent where newsletters' routes are. */
+  VERIFY_FUNCTION: optionalName,
   STACK_NAME: name,
   /** Powertools' own variable: where the functions' metrics are. */
   POWERTOOLS_METRICS_NAMESPACE: name,
