@@ -156,7 +156,7 @@ it('verifies at a button, shows how far it is, and names what is lost with the w
   const named = panel.getByRole('list', { name: 'Violations' });
   expect(await named.getByRole('listitem').allInnerTexts()).toEqual([
     expect.stringContaining('RETRY and in no part'),
-    expect.stringMatching(/slack .*3 dead, and 2 letters/),
+    expect.stringMatching(/slack\s+3 dead, and 2 letters/),
   ]);
   await named.getByRole('link', { name: 'NL1' }).click();
   await page.waitForURL('**/notifications/NL1');

@@ -1,4 +1,4 @@
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useEffect, useState } from 'preact/hooks';
 import type { VerificationView } from '../../../src/operator-service/contract/operations.ts';
 import { problemOf, write } from '../../data/api.ts';
 import { newRequestId } from '../../data/decision.ts';
@@ -19,13 +19,18 @@ const WORDS: Readonly<Record<VerificationView['status'], readonly [Tone, string]
   failed: ['bad', 'Failed'],
 };
 
+/** Milliseconds between two looks at one that runs. */
+const LOOK_MS = 2_000;
+
 /** Whether anything is lost: proven on the tables, when somebody asks for it or by schedule. */
 export function Verification() {
   const session = useContext(SessionContext);
   const [busy, setBusy] = useState(false);
-  const { data, problem, refresh } = useRead('GET /api/verification', {}, {});
+  const [running, setRunning] = useState(false);
+  const { data, problem, refresh } = useRead('GET /api/verification', {}, {}, running ? { every: LOOK_MS } : {});
   const latest = data?.verification;
-  const running = latest?.status === 'running';
+  const runs = latest?.status === 'running';
+  useEffect(() => setRunning(runs), [runs]);
   const act = async (action: 'start' | 'stop') => {
     setBusy(true);
     try {
