@@ -94,12 +94,15 @@ export class Deeds {
     for (const one of taken) ground.updateMessage(one.id, one);
     const batch = taken.map(received);
     const row = (log_id: string) => ground.tables.log.get(log_id);
-    const sendable = taken.filter(({ id, message }) => !actors.isLetter(row(message.log_id), id)).length;
+    const letters = taken
+      .map(({ id, message: { log_id } }) => ({ id, log_id }))
+      .filter(({ id, log_id }) => actors.isLetter(row(log_id), id));
+    const audited = { sendable: taken.length - letters.length, letters };
     const idle = ground.state.actors.find(isIdle);
     const [next] = idle?.moment.calls ?? [];
-    if (idle && next) return this.#answer(idle, next, { ok: batch }, { begun: ground.state.now, sendable });
+    if (idle && next) return this.#answer(idle, next, { ok: batch }, { begun: ground.state.now, ...audited });
     const name = taken.map(({ id, receives }) => (receives > 1 ? `${id} (receive ${receives})` : id)).join(' and ');
-    return this.begin(`worker of ${name}`, worker(batch, ground.scope), batch, { sendable });
+    return this.begin(`worker of ${name}`, worker(batch, ground.scope), batch, audited);
   }
 
   /** @param request the sweep's options */

@@ -145,8 +145,9 @@ export class Ground {
       return { error: error as Error };
     } finally {
       const changed = this.#watch(by, port, args, before) || this.state.queue !== queue;
-      const { sendable = 0, pages = 0 } = this.state.actors.find(({ name }) => name === by) ?? {};
-      this.violated(...actors.acted({ by, port, args, changed, pages }, late ? Number.POSITIVE_INFINITY : sendable));
+      const { sendable = 0, letters = [], pages = 0 } = this.state.actors.find(({ name }) => name === by) ?? {};
+      const anew = letters.filter(({ id, log_id }) => !actors.isLetter(before.get(log_id), id)).length;
+      this.violated(...actors.acted({ by, port, args, changed, pages }, late ? Infinity : sendable + anew));
     }
   }
 

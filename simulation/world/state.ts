@@ -128,6 +128,8 @@ export interface Actor {
   readonly slow?: true;
   /** Of its batch when it received it: those of which an attempt may come. */
   readonly sendable?: number;
+  /** And the others, as long as nobody puts their rows anew. */
+  readonly letters?: readonly { readonly id: string; readonly log_id: string }[];
   /** Pages of the work index that it has read. */
   readonly pages?: number;
 }
