@@ -100,7 +100,7 @@ it('leads from an operation that is done to what became of its notifications', a
     .getByRole('region', { name: /^Redrive/ })
     .getByText('What became of them')
     .waitFor();
-  await page.getByRole('link', { name: 'NL1' }).click();
+  await page.getByRole('list', { name: 'What became of them' }).getByRole('link', { name: 'NL1' }).click();
   await page.getByRole('heading', { level: 1, name: /^NL1/ }).waitFor();
   await page.context().close();
   await served.close();
