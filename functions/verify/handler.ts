@@ -6,6 +6,7 @@ import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark
 import { createVerificationStore } from '../../src/adapters/dynamodb/operator/verify-reads.ts';
 import { Problem } from '../../src/core/model/problem.ts';
 import { type KeptRun, type KeptRunDeps, runKept, startVerification } from '../../src/core/verify/kept-verification.ts';
+import type { Verification } from '../../src/core/verify/verification.ts';
 import { verificationOf } from '../../src/operator-service/scans/verify.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
@@ -30,6 +31,8 @@ export function createHandler(deps: VerifyFunctionDeps, { logger, metrics }: Obs
     event: unknown,
     context: Pick<Context, 'getRemainingTimeInMillis' | 'awsRequestId'>,
   ): Promise<KeptRun['result']> => {
+    // What an operator's console ended, or an invocation that died.
+    await tell();
     if (v.is(scheduled, event)) await begin();
     const run = await runKept({
       ...deps,
@@ -39,15 +42,22 @@ export function createHandler(deps: VerifyFunctionDeps, { logger, metrics }: Obs
       isOver: () => context.getRemainingTimeInMillis() < LAST_WRITES_MS,
     });
     if (run.result === 'interrupted') await deps.goOn();
-    if (run.result === 'ended' && run.state !== undefined) {
-      const { violated, scanned, violations } = run.state;
-      count(metrics, 'Verifications');
-      count(metrics, 'VerificationViolations', violated);
-      const rules = [...new Set(violations.map(({ rule }) => rule))];
-      logger[violated > 0 ? 'error' : 'info']('verified', { scanned, violated, rules });
-    }
+    else await tell();
     return run.result;
   };
+
+  /** Counts what has ended, whoever ended it: the mark follows the counts, so that alarms rather hear of it twice. */
+  async function tell(): Promise<void> {
+    const found = await deps.store.read();
+    if (found?.status !== 'done' || found.told) return;
+    const { violated, scanned, violations }: Verification = JSON.parse(found.state);
+    count(metrics, 'Verifications');
+    count(metrics, 'VerificationViolations', violated);
+    const rules = [...new Set(violations.map(({ rule }) => rule))];
+    logger[violated > 0 ? 'error' : 'info']('verified', { scanned, violated, rules });
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+    await deps.store.change(found, { set: { told: true } });
+  }
 
   /** Where one is running already, its end counts for this one, too. */
   async function begin(): Promise<void> {

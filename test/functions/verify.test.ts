@@ -3,7 +3,12 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { VerifyEnv } from '../../functions/shared/runtime/console-env.ts';
 import type { VerifyFunctionDeps } from '../../functions/verify/handler.ts';
-import type { KeptVerification } from '../../src/core/verify/kept-verification.ts';
+import {
+  type KeptVerification,
+  runKept,
+  startVerification,
+  type VerificationStore,
+} from '../../src/core/verify/kept-verification.ts';
 import { dueRow } from '../support/rows.ts';
 import { VerifiedTables } from '../support/verified-tables.ts';
 
@@ -29,14 +34,21 @@ describe('the function that verifies the stage', () => {
     const tables = new VerifiedTables();
     const told: Record<string, number> = {};
     const metrics = new Metrics({ namespace: 'test' });
+    let stored: [string, number][] = [];
     metrics.addMetric = (name: string, _: unknown, value: number) => {
-      told[name] = value;
+      stored.push([name, value]);
+      return metrics;
+    };
+    metrics.hasStoredMetrics = () => stored.length > 0;
+    metrics.publishStoredMetrics = () => {
+      for (const [name, value] of stored) told[name] = (told[name] ?? 0) + value;
+      stored = [];
       return metrics;
     };
     let latest: KeptVerification | undefined;
     const { clock, pause, onProgress: _, isStopping: __, ...ports } = tables.deps({ rate: 1e9 });
     const goneOn: number[] = [];
-    const deps: VerifyFunctionDeps = {
+    const deps = {
       ...{ clock, pause, ports },
       goOn: async () => {
         goneOn.push(tables.now);
@@ -48,10 +60,10 @@ describe('the function that verifies the stage', () => {
           latest = { ...(Object.fromEntries(kept) as unknown as KeptVerification), version: (was?.version ?? 0) + 1 };
           return latest;
         },
-      },
-    };
+      } satisfies VerificationStore as VerificationStore,
+    } satisfies VerifyFunctionDeps;
     const handler = createHandler(deps, { logger: new Logger({ logLevel: 'SILENT' }), metrics });
-    return { tables, handler, told, goneOn, latest: () => latest };
+    return { tables, handler, told, goneOn, deps, metrics, forget: () => stored.splice(0), latest: () => latest };
   }
 
   it('begins by the schedule, and says how many rules are broken, none included', async () => {
@@ -62,7 +74,56 @@ describe('the function that verifies the stage', () => {
     expect(told).toEqual({ Verifications: 1, VerificationViolations: 0 });
     tables.put({ ...dueRow({ log_id: 'lost' }), work_queue: undefined });
     await handler(SCHEDULED, context('2'));
-    expect(told).toEqual({ Verifications: 1, VerificationViolations: 1 });
+    expect(told).toEqual({ Verifications: 2, VerificationViolations: 1 });
+  });
+
+  describe('counts what has ended, once, though', () => {
+    const broken = () => {
+      const at = setUp();
+      at.tables.put({ ...dueRow({ log_id: 'lost' }), work_queue: undefined });
+      return at;
+    };
+    const counted = { Verifications: 1, VerificationViolations: 1 };
+
+    it('the answer to its end is lost', async () => {
+      const { handler, told, deps, latest } = broken();
+      const { change } = deps.store;
+      deps.store.change = async (was, by) => {
+        const changed = await change(was, by);
+        if (by.set.status === 'done') throw new Error('TimeoutError');
+        return changed;
+      };
+      await expect(handler(SCHEDULED, context('1'))).rejects.toThrow('TimeoutError');
+      expect([latest()?.status, told]).toEqual(['done', {}]);
+      deps.store.change = change;
+      await handler({ continued: true }, context('1'));
+      await handler({ continued: true }, context('2'));
+      expect(told).toEqual(counted);
+    });
+
+    it('its process dies before the counts are out', async () => {
+      const { handler, told, metrics, forget } = broken();
+      const { publishStoredMetrics } = metrics;
+      metrics.publishStoredMetrics = () => {
+        throw new Error('killed');
+      };
+      await expect(handler(SCHEDULED, context('1'))).rejects.toThrow('killed');
+      forget();
+      metrics.publishStoredMetrics = publishStoredMetrics;
+      await handler({ continued: true }, context('1'));
+      expect(told).toEqual(counted);
+    });
+
+    it('the console of an operator ended it, and the schedule begins the next', async () => {
+      const { tables, handler, told, deps, latest } = broken();
+      await startVerification('mori', { ...deps, startRun: async () => {} });
+      await runKept({ ...deps, claim_id: 'console', isEnding: () => false, isOver: () => false });
+      expect([latest()?.status, told]).toEqual(['done', {}]);
+      tables.rows.clear();
+      await handler(SCHEDULED, context('1'));
+      expect(latest()).toMatchObject({ started_by: 'schedule', progress: { violated: 0 } });
+      expect(told).toEqual({ Verifications: 2, VerificationViolations: 1 });
+    });
   });
 
   it('begins nothing that nobody asked for', async () => {

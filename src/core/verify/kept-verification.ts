@@ -13,6 +13,8 @@ export interface KeptVerification {
   readonly started_by: string;
   readonly started_at: string;
   readonly ended_at?: string;
+  /** Alarms know how it ended. */
+  readonly told?: boolean;
   readonly progress: Progress;
   /** A Verification that suspects nothing: what is suspected is looked at again before a process hands over. */
   readonly state: string;
@@ -64,7 +66,7 @@ export async function startVerification(started_by: string, { store, clock, star
   const claim_until = new Date(now.getTime() + CLAIM_MS / 2).toISOString();
   const asked: Asked = { sample: KEPT_SAMPLE, letters: false };
   const begun = found?.status === 'running' ? {} : { started_by, started_at: now.toISOString(), ...at(asked, now) };
-  const remove = ['ended_at', 'error', 'claim_id'] as const;
+  const remove = ['ended_at', 'error', 'claim_id', 'told'] as const;
   if ((await store.change(found, { set: { status: 'running', ...begun, claim_until }, remove })) === undefined)
     throw runs();
   await startRun();
@@ -104,9 +106,7 @@ export interface KeptRunDeps extends Pick<VerifyDeps, 'clock' | 'pause'> {
 }
 
 /** `ended`: nothing is left to do. `interrupted`: the next process goes on. `busy`: another one is at it. */
-export type KeptRun =
-  | { readonly result: 'ended'; readonly state?: Verification }
-  | { readonly result: 'interrupted' | 'busy' };
+export type KeptRun = { readonly result: 'ended' | 'interrupted' | 'busy' };
 
 /**
  * Works on the stage's verification until its end, until somebody stops it, or until no time is left. What it has kept
@@ -137,7 +137,7 @@ export async function runKept(deps: KeptRunDeps): Promise<KeptRun> {
     return { result: 'interrupted' };
   }
   const ended = { ...kept, status: 'done', ended_at: clock().toISOString() } as const;
-  return (await keeper.keep({ set: ended, remove: CLAIM })) ? { result: 'ended', state } : { result: 'busy' };
+  return (await keeper.keep({ set: ended, remove: CLAIM })) ? { result: 'ended' } : { result: 'busy' };
 }
 
 const CLAIM = ['claim_id', 'claim_until'] as const;
