@@ -177,8 +177,6 @@ function newslettersFunction(
       allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
       ...openRecipients(encryption, tables, SEALED.members),
       allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]),
-      // Its counts, and those of the rate.
-      allow(['dynamodb:GetItem'], [tables.pipelineState.tableArn]),
       ...useAudit(tables.audit),
       useTableKey(encryption.dataKey),
       readSecrets(encryption),

@@ -204,6 +204,18 @@ describe('the console on the web', () => {
     ]);
   });
 
+  it('gives the function of newsletters no item of PipelineState but those of rates and budgets', () => {
+    const [table] = resourcesOf(oidc, 'AWS::DynamoDB::Table').filter(({ id }) => id.includes('PipelineState'));
+    const statements = resourcesOf(oidc, 'AWS::IAM::Policy')
+      .filter(({ id }) => id.includes('NewslettersFunction'))
+      .flatMap(({ properties }) => (properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
+      .filter(({ Resource }) => JSON.stringify(Resource).includes(String(table?.id)));
+    expect(statements.map(({ Condition }) => JSON.stringify(Condition))).toEqual([
+      expect.stringContaining('["rate#*"]'),
+      expect.stringContaining('["budget"]'),
+    ]);
+  });
+
   it('gives the function for bulk operations notifications and its own items, and no content or recipient', () => {
     const policies = resourcesOf(oidc, 'AWS::IAM::Policy').filter(({ id }) => id.includes('ConsoleOperations'));
     const text = JSON.stringify(policies);
