@@ -33,7 +33,8 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, {
   EMAILS_TABLE: optionalName,
   EMAIL_BATCHES_TABLE: optionalName,
   EMAIL_RECIPIENTS_TABLE: optionalName,
-  LANE_QUEUES: allQueueUrls,
+  /** These two are absent where newsletters' routes are, as is what verifies the stage. */
+  LANE_QUEUES: v.optional(allQueueUrls, '{}'),
   NEWSLETTER_PREPARE_QUEUE: v.optional(queueUrl),
   NEWSLETTER_SEND_QUEUE: v.optional(queueUrl),
   RETRY_POLICY: retryPolicyFromJson,
@@ -41,8 +42,8 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, {
   /** Test mails are sent with it. */
   NEWSLETTER_CONFIGURATION_SET: optionalName,
   /** Its messages make a function work on a bulk operation. */
-  OPERATIONS_QUEUE: queueUrl,
-  /** Verifies the stage when it is invoked; absent where newsletters' routes are. */
+  OPERATIONS_QUEUE: v.optional(queueUrl),
+  /** Verifies the stage when it is invoked. */
   VERIFY_FUNCTION: optionalName,
   STACK_NAME: name,
   /** Powertools' own variable: where the functions' metrics are. */

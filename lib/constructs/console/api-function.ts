@@ -31,11 +31,15 @@ export function consoleFunctions(
 ): { readonly api: ServiceFunction; readonly newsletters: ServiceFunction | undefined } {
   const environment = environmentOf(scope, props, operations, roleClaim);
   return {
-    api: apiFunction(scope, props, operations, without(environment, /^NEWSLETTER_(?:PREPARE|SEND)_QUEUE$/)),
+    api: apiFunction(scope, props, operations, without(environment, OF_NEWSLETTERS)),
     newsletters:
-      props.newsletters && newslettersFunction(scope, props.newsletters, props, without(environment, /^VERIFY_/)),
+      props.newsletters && newslettersFunction(scope, props.newsletters, props, without(environment, OF_NOTIFICATIONS)),
   };
 }
+
+/** NEWSLETTERS_TABLE says that there are newsletters. */
+const OF_NEWSLETTERS = /^(?:MEMBERS|EMAIL|EMAILS|UNCERTAIN|NEWSLETTER)_/;
+const OF_NOTIFICATIONS = /^(?:LANE_QUEUES|OPERATIONS_QUEUE|VERIFY_FUNCTION)$/;
 
 /** Lambda takes 4 KB of variables: a function does without what only the other one's routes use. */
 function without<E extends object>(environment: E, names: RegExp): E {
