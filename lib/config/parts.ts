@@ -40,9 +40,11 @@ export const PART_SETTINGS = {
   outcomes: { check: check(v.boolean(boolean)), standard: false },
   /**
    * When [the stage is verified](docs/reference/verify-and-forget.md#in-the-console-and-by-schedule), which proves that
-   * nothing is lost: EventBridge cron or rate, UTC, such as `rate(1 day)`, or `off`.
+   * nothing is lost: EventBridge cron or rate, UTC, such as `rate(1 day)`, or `off`. `verification-missing` rings
+   * only with `monitoring: full` and pauses of up to 84 hours.
    * @ja 通知が失われていないことを[検証する](docs/reference/verify-and-forget.md#in-the-console-and-by-schedule)スケジュール。EventBridge の
-   * cron または rate（UTC）。例: `rate(1 day)`。`off` で停止
+   * cron または rate（UTC）。例: `rate(1 day)`。`off` で停止。`verification-missing` のアラームは `monitoring: full` で間隔が
+   * 84 時間以内の場合だけ
    */
   verifySchedule: { check: schedule('off'), standard: 'off' },
   /**

@@ -198,7 +198,8 @@ function verificationAlarms({ verifySchedule, ...config }: StageConfig): AlarmSp
     }),
     threshold: 1,
     comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-    treatMissingData: TreatMissingData.BREACHING,
+    // Without any point nothing is filled: a stage that has just got its schedule has none until its first run ends.
+    treatMissingData: TreatMissingData.IGNORE,
     evaluationPeriods: Math.max(2, hours),
   };
   return [

@@ -111,7 +111,10 @@ export function isRinging(
   pointsOf: (ago: number) => Readonly<Record<string, number>>,
 ): boolean {
   const expression = Metrics.find((metric) => metric.Expression !== undefined)?.Expression ?? '';
-  const real = Array.from({ length: EvaluationPeriods + BESIDE }, (_, ago) => computed(expression, pointsOf(ago)))
+  const range = Array.from({ length: EvaluationPeriods + BESIDE }, (_, ago) => pointsOf(ago));
+  const known = new Set(range.flatMap((points) => Object.keys(points)));
+  const real = range
+    .map((points) => computed(expression, points, known))
     .filter((value) => value !== undefined)
     .slice(0, EvaluationPeriods);
   const isBreaching = (value: number) =>
@@ -120,8 +123,16 @@ export function isRinging(
   return real.every(isBreaching) && (missing === 0 || TreatMissingData === 'breaching');
 }
 
-/** A metric-math expression of FILL, MAX and SUM; undefined where a metric without a value is not filled. */
-function computed(expression: string, points: Readonly<Record<string, number>>): number | undefined {
+/**
+ * A metric-math expression of FILL, MAX and SUM; undefined where a metric without a value is not filled: nothing is where
+ * none of these has a point in the whole range.
+ */
+function computed(
+  expression: string,
+  points: Readonly<Record<string, number>>,
+  known: ReadonlySet<string>,
+): number | undefined {
+  if (known.size === 0) return undefined;
   const [, how, list = expression] = /^(MAX|SUM)\(\[(.*)\]\)$/.exec(expression) ?? [];
   const values = [...list.matchAll(/FILL\((\w+), (\d+)\)|(\w+)/g)].map(([, filled, by, bare = '']) =>
     filled === undefined ? points[bare] : (points[filled] ?? Number(by)),

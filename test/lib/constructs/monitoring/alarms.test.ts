@@ -262,6 +262,17 @@ describe('the alarm on a missing sweep', () => {
   });
 });
 
+describe('the alarm on a missing verification', () => {
+  it('rings two pauses after the last one, and not before the first one', () => {
+    const alarm = alarmNamed('verification-missing');
+    const rings = (last: number) => isRinging(alarm, (ago) => (ago === last ? { ended: 1 } : {}));
+    expect(Array.from({ length: 60 }, (_, last) => last).find(rings)).toBe(48);
+    expect(rings(Number.POSITIVE_INFINITY)).toBe(false);
+    // Whatever it was: what rings does so until the next one ends.
+    expect(alarm.TreatMissingData).toBe('ignore');
+  });
+});
+
 describe('what alarms and the dashboard read', () => {
   const services = new Set(readdirSync(new URL('functions', root)));
   const own = (): Reading[] =>
