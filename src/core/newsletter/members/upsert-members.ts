@@ -202,7 +202,8 @@ export type UpsertOutcome = { readonly created: boolean } | Error;
 const WRITE_CONCURRENCY = 4;
 
 /**
- * Upserts any number of members of a tenant. Those with the same id are one member: what the later one gives counts.
+ * Upserts any number of members of a tenant. Those with the same id are one member: what the later one gives counts, and
+ * what each of their addresses has decided stays with it.
  * @returns an outcome per member, in order. A failure of storage concerns up to 100 members.
  */
 export async function upsertAll(
@@ -210,25 +211,40 @@ export async function upsertAll(
   given: readonly GivenMember[],
   deps: UpsertDeps,
 ): Promise<readonly UpsertOutcome[]> {
-  const byId = new Map<string, GivenMember>();
-  for (const member of given) {
-    const before = byId.get(member.member_id);
-    const unsubscribed = { ...before?.unsubscribed, ...member.unsubscribed };
-    byId.set(member.member_id, { ...before, ...member, unsubscribed });
-  }
   const outcomes = new Map<string, UpsertOutcome>();
-  const waiting = [...byId.values()];
+  const waiting = [...Map.groupBy(given, ({ member_id }) => member_id).values()];
   const work = async () => {
     for (let batch = waiting.splice(0, MAX_UPSERTS); batch.length > 0; batch = waiting.splice(0, MAX_UPSERTS)) {
       try {
-        const created = await upsertMembers(tenant_id, batch, deps);
-        for (const { member_id } of batch) outcomes.set(member_id, { created: created.has(member_id) });
+        await storeFacts(tenant_id, batch.flat(), deps);
+        for (const entries of batch) await carryWithin(tenant_id, entries, deps);
+        const created = await upsertMembers(tenant_id, batch.map(mergedOf), deps);
+        for (const [one] of batch) if (one) outcomes.set(one.member_id, { created: created.has(one.member_id) });
       } catch (cause) {
         const error = cause instanceof Error ? cause : new Error(String(cause));
-        for (const { member_id } of batch) outcomes.set(member_id, error);
+        for (const [one] of batch) if (one) outcomes.set(one.member_id, error);
       }
     }
   };
   await Promise.all(Array.from({ length: WRITE_CONCURRENCY }, work));
   return given.map(({ member_id }) => outcomes.get(member_id) ?? new Error('The member was not stored.'));
+}
+
+/** A member without what addresses decided, which is stored by then. */
+function mergedOf(entries: readonly GivenMember[]): GivenMember {
+  const { unsubscribed: _, suppressed: __, ...member } = Object.assign({}, ...entries) as GivenMember;
+  return member;
+}
+
+/** Several addresses of one member are moves to the last, as if they had come one after the other. */
+async function carryWithin(
+  tenant_id: string,
+  entries: readonly GivenMember[],
+  { members, sealing }: UpsertDeps,
+): Promise<void> {
+  if (new Set(entries.map(({ email }) => email)).size < 2) return;
+  const hashes = await Promise.all(entries.map(({ email }) => sealing.emailHash(tenant_id, email)));
+  const to = hashes.at(-1) ?? '';
+  const moves = [...new Set(hashes)].flatMap((from) => (from === to ? [] : [{ tenant_id, from, to }]));
+  await carryFacts(moves, members);
 }

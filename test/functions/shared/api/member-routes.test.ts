@@ -341,6 +341,27 @@ describe('members that come from elsewhere, and go there', () => {
     expect((await show('a')).body.unsubscribed).toEqual({ weekly: LEFT, daily: LEFT });
   });
 
+  it('keep what each address of a member who is in a request twice decided', async () => {
+    const suppressed = { reason: 'complained', at: LEFT };
+    await upsert(
+      { member_id: 'a', email: 'a@example.com', suppressed: { reason: 'bounced', at: LEFT } },
+      { member_id: 'a', email: 'b@example.com' },
+      { member_id: 'c', email: 'c@example.com', suppressed, unsubscribed: { weekly: LEFT } },
+      { member_id: 'c', email: 'd@example.com' },
+    );
+    await upsert({ member_id: 'a2', email: 'a@example.com' }, { member_id: 'c2', email: 'c@example.com' });
+    expect((await show('a2')).body).toMatchObject({ suppressed: { reason: 'bounced', at: LEFT } });
+    expect((await show('c2')).body).toMatchObject({ suppressed, unsubscribed: { weekly: LEFT } });
+    // As if they had come one after the other: the person keeps what it decided, and a bounce is the address's alone.
+    expect((await show('a')).body).toMatchObject({ email: 'b@example.com' });
+    expect((await show('a')).body.suppressed ?? null).toBeNull();
+    expect((await show('c')).body).toMatchObject({
+      email: 'd@example.com',
+      suppressed,
+      unsubscribed: { weekly: LEFT },
+    });
+  });
+
   it('are read page by page, each once, and stored by another tenant they are the same', async () => {
     const members = Array.from({ length: 23 }, (_, i) => ({
       member_id: `m-${String(i).padStart(2, '0')}`,
