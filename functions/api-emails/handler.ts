@@ -42,14 +42,13 @@ function bind() {
   const members = createMemberStore(client, env.MEMBERS_TABLE, clock);
   const sealing = createMemberSealing(sealer, hashKey);
   const budgets = createPacingStore(client, env.PIPELINE_STATE_TABLE);
+  const pause = (ms: number) => setTimeout<void>(ms);
   const deps: EmailRouteDeps & ApiDeps = {
     ...shared,
     candidates: createCandidateReader(members, sealing),
     exclusions: createLateExclusions(members, sealing),
-    pacing: createSendPacing(createPacer('email', env, client, observability), {
-      clock,
-      pause: (ms) => setTimeout(ms),
-    }),
+    pacing: createSendPacing(createPacer('email', env, client, observability), { clock, pause }),
+    pause,
     countTests: createTestCounts(client, env.PIPELINE_STATE_TABLE),
     parts: partsOnFirstEmail(),
     dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),

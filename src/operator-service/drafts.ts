@@ -16,8 +16,8 @@ import type { Email, EmailContent } from '../core/newsletter/model/email.ts';
 import { createLateExclusions } from '../core/newsletter/sending/exclusion-checks.ts';
 import { createSendPacing } from '../core/newsletter/sending/send-pacing.ts';
 import { sendTestMail } from '../core/newsletter/sending/test-mail.ts';
+import { policyIn } from '../core/pacing/account.ts';
 import { Pacer } from '../core/pacing/pacer.ts';
-import { DEFAULT_PACING_POLICY } from '../core/pacing/pacing-policy.ts';
 import { check } from '../http/check.ts';
 import type { Decide } from './audit.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -32,15 +32,20 @@ export function draftAccess(deps: OperatorDeps) {
   const access = emailAccess(deps);
   // A local runtime without an SES takes any sender, and sends nothing.
   const ses = local && clients.ses === undefined ? undefined : new SESv2Client({ ...clients.ses, maxAttempts: 1 });
-  // Commands and the console send a few mails: the standard shares do for them.
-  const pacer = new Pacer({
-    store: access.budgets,
-    channel: 'email',
-    policy: DEFAULT_PACING_POLICY,
-    clock,
-    random: Math.random,
-    workers: 1,
-  });
+  const pause = (ms: number) => setTimeout<void>(ms);
+  // Commands and the console send a few mails, by the rates that the deployment's functions noted in the budget.
+  let known: Promise<Pacer> | undefined;
+  const pacer = () => {
+    known ??= access.budgets.read('email').then((registers) => {
+      const policy = policyIn(registers);
+      return new Pacer({ store: access.budgets, channel: 'email', policy, clock, random: Math.random, workers: 1 });
+    });
+    return known;
+  };
+  const budget: Pick<Pacer, 'reserve' | 'exceeded'> = {
+    reserve: async (asks) => (await pacer()).reserve(asks),
+    exceeded: async (limit) => (await pacer()).exceeded(limit),
+  };
   return {
     ...access,
     candidates: createCandidateReader(members, sealing),
@@ -48,7 +53,8 @@ export function draftAccess(deps: OperatorDeps) {
     renderings: createRenderings(),
     exclusions: createLateExclusions(members, sealing),
     dry_runs: createDryRunStore(dynamodb, tables.emails, clock),
-    pacing: createSendPacing(pacer, { clock, pause: (ms) => setTimeout(ms) }),
+    pacing: createSendPacing(budget, { clock, pause }),
+    pause,
     countTests: createTestCounts(dynamodb, tables.pipeline_state),
     senderFault: ses === undefined ? async () => undefined : createSenderFault(ses),
     /** @throws Problem */

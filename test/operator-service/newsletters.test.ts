@@ -4,6 +4,7 @@ import { lockEmail } from '../../src/core/newsletter/lifecycle/lock.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
 import { operatorDeps } from '../../src/operator-service/deps.ts';
+import { draftAccess } from '../../src/operator-service/drafts.ts';
 import { emailAccess } from '../../src/operator-service/emails.ts';
 import { memberAccess } from '../../src/operator-service/members.ts';
 import type { RouteKey } from '../../src/operator-service/routes.ts';
@@ -59,6 +60,14 @@ const act = (email_id: string, action: 'pause' | 'resume' | 'retry' | 'cancel', 
   page.call(`POST /api/emails/{email_id}/${action}`, { path: { email_id }, body: { request_id: id } });
 
 describe('newsletters in the console', () => {
+  it('are tested within the rate that the deployment is set to', async () => {
+    const { budgets, pacing } = draftAccess(binding());
+    const set = (value: number) => budgets.change('email', [{ name: 'max_per_second', set: value }]);
+    await set(0.5);
+    const { granted } = await pacing.reserve(3).finally(() => set(100));
+    expect(granted).toBe(1);
+  });
+
   it('are listed by tenant and of all tenants, with their e-mails', async () => {
     const email_id = await email('T-LIST');
     const one = await page.ok('GET /api/newsletters', { query: { tenant: 'T-LIST' } });

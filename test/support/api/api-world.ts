@@ -316,6 +316,7 @@ function emailRouteDeps({
       reserve: async (count) => ({ granted: Math.min(count, allowed.mails) }),
       refused: async (limit) => void limited.push(limit),
     },
+    pause: async () => {},
     countTests: createTestCounts(client, tables.pipeline_state),
     dry_runs: createDryRunStore(client, tables.emails, clock),
     senderFault: async (from) =>

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createSendPacing } from '../../../../src/core/newsletter/sending/send-pacing.ts';
+import { sendTestMail } from '../../../../src/core/newsletter/sending/test-mail.ts';
+import { DEFAULT_PACING_POLICY } from '../../../../src/core/pacing/pacing-policy.ts';
+import { emailContent } from '../../../support/newsletter/job-rows.ts';
+import { JobWorld } from '../../../support/newsletter/job-world.ts';
+import { pacerAt } from '../../../support/pacing.ts';
 
 const NOW = Date.parse('2026-03-01T10:00:00.000Z');
 
@@ -124,5 +129,50 @@ describe('a reservation for two calls', () => {
     await pacing.refused('throttled');
     await pacing.reserve(50, 50);
     expect(asked).toEqual([100, 100]);
+  });
+});
+
+describe('a test mail on a slow account', () => {
+  async function slow(per_second: number) {
+    const world = await JobWorld.of();
+    const { clock, pause } = world.deps();
+    const policy = { ...DEFAULT_PACING_POLICY, fallback_per_second: per_second };
+    let counted = 0;
+    const deps = {
+      ...world.deps(),
+      pacing: createSendPacing(pacerAt(clock, { policy, workers: 1 }), { clock, pause }),
+      newsletters: { senders: async () => [] },
+      countTests: async (_: string, __: number, mails: number) => (counted += mails),
+    };
+    const begun = clock().getTime();
+    const send = async (mails: number) => {
+      const to = Array.from({ length: mails }, (_, i) => `reader${i}@example.com`);
+      return sendTestMail({ email: await world.email(), content: emailContent(), to }, deps);
+    };
+    return { world, deps, send, counted: () => counted, passed: () => clock().getTime() - begun };
+  }
+
+  it('waits for its turns in the sandbox of SES, ten addresses less than an answer may take', async () => {
+    const { world, send, counted, passed } = await slow(1);
+    const results = await send(10);
+    expect(results.filter(({ accepted }) => accepted)).toHaveLength(10);
+    expect(passed()).toBeGreaterThan(8_000);
+    expect(passed() + (world.calls[0]?.timeout_ms ?? Infinity)).toBeLessThanOrEqual(14_000);
+    expect(counted()).toBe(10);
+  });
+
+  it('that would wait too long is refused at once, and takes nothing of the cap', async () => {
+    const { world, send, counted, passed } = await slow(0.01);
+    for (let i = 0; i < 12; i++) {
+      await expect(send(10)).rejects.toMatchObject({ message: expect.stringContaining('other mail') });
+    }
+    expect([world.calls.length, counted(), passed()]).toEqual([0, 0, 0]);
+  });
+
+  it('takes nothing of the cap either when it fails before it is sent', async () => {
+    const { deps, send, counted } = await slow(14);
+    Object.assign(deps, { renderings: { of: () => Promise.reject(new Error('no memory')) } });
+    await expect(send(3)).rejects.toThrow('no memory');
+    expect(counted()).toBe(0);
   });
 });
