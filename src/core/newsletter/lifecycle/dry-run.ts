@@ -120,6 +120,8 @@ export interface KeptDryRun {
   readonly publication?: Publication;
   readonly progress: DryRunProgress;
   readonly result?: DryRun;
+  /** When its last message was queued; absent: it could not be. */
+  readonly queued_at?: string;
   /** Another one with each write; set by storage. */
   readonly version?: string;
 }
@@ -134,6 +136,8 @@ export interface DryRunStore {
 const MOST_MEMBERS = 20_000;
 /** Milliseconds after which it does not, either: an answer comes within ten seconds. */
 const MOST_MS = 5_000;
+/** After this, longer than an invocation, a message has done its work or is lost. */
+const QUEUED_MS = 20 * 60_000;
 
 export interface RequestDryRunDeps extends DryRunDeps {
   readonly dry_runs: DryRunStore;
@@ -149,37 +153,65 @@ export async function requestDryRun(publication: Publication, deps: RequestDryRu
     members <= MOST_MEMBERS && deps.clock().getTime() - started.getTime() < MOST_MS;
   const part = await dryRun(publication, deps, goesOn);
   if ('result' in part) return { ...kept, progress: NOTHING, result: part.result };
-  const run = { ...kept, publication, progress: part.progress };
+  const run: KeptDryRun = { ...kept, publication, progress: part.progress };
   for (;;) {
     const earlier = await deps.dry_runs.read(email_id);
-    if (earlier?.publication !== undefined) {
-      if (earlier.publication.request_hash === publication.request_hash) return earlier;
+    const goesOnNow = earlier?.publication === undefined ? undefined : earlier;
+    if (goesOnNow !== undefined && goesOnNow.publication?.request_hash !== publication.request_hash) {
       throw new Problem(
         'idempotency-key-reused',
         'A dry run of another email goes on under this Idempotency-Key. Use a new key for each email.',
       );
     }
+    if (goesOnNow?.queued_at !== undefined && started.getTime() - Date.parse(goesOnNow.queued_at) < QUEUED_MS) {
+      return goesOnNow;
+    }
+    const next = { ...(goesOnNow ?? run), queued_at: started.toISOString() };
     // Another request under this key may have been faster: then its answer is the answer.
-    if (!(await deps.dry_runs.put(run, earlier))) continue;
-    await deps.queues.prepare({ version: 1, kind: 'dry-run', email_id });
-    return run;
+    if (!(await deps.dry_runs.put(next, earlier))) continue;
+    await queue(email_id, deps);
+    return next;
+  }
+}
+
+/** Where it fails, the next request under the key does it. */
+async function queue(email_id: string, { queues, dry_runs }: RequestDryRunDeps): Promise<void> {
+  try {
+    await queues.prepare({ version: 1, kind: 'dry-run', email_id });
+  } catch (error) {
+    const run = await dry_runs.read(email_id);
+    if (run?.publication === undefined) throw error;
+    const { queued_at: _, ...rest } = run;
+    await dry_runs.put(rest, run);
+    throw error;
   }
 }
 
 /** From then on no new page is begun. */
 const STOP_MS = 60_000;
 
-/** Goes on with a dry run that a request did not wait for. Of a message that comes twice, one goes on. */
+/**
+ * Goes on with a dry run that a request did not wait for. Of a message that comes twice, one goes on; one whose next
+ * message cannot be queued fails, and comes again.
+ */
 export async function continueDryRun(
   email_id: string,
   deps: RequestDryRunDeps & { readonly remaining_ms: () => number },
 ): Promise<KeptDryRun | undefined> {
   const run = await deps.dry_runs.read(email_id);
   if (run?.publication === undefined) return run;
-  const { publication, ...rest } = run;
+  const { publication, queued_at: _, ...rest } = run;
   const part = await dryRun(publication, deps, () => deps.remaining_ms() >= STOP_MS, run.progress);
-  const next = 'result' in part ? { ...rest, result: part.result } : { ...run, progress: part.progress };
-  if (!(await deps.dry_runs.put(next, run))) return deps.dry_runs.read(email_id);
+  const next =
+    'result' in part
+      ? { ...rest, result: part.result }
+      : { ...run, progress: part.progress, queued_at: deps.clock().toISOString() };
+  if (!(await deps.dry_runs.put(next, run))) {
+    const faster = await deps.dry_runs.read(email_id);
+    // Who was faster goes on, unless it was a request that knows of no message.
+    if (faster?.publication !== undefined && faster.queued_at === undefined) await queue(email_id, deps);
+    return faster;
+  }
   if (!('result' in part)) await deps.queues.prepare({ version: 1, kind: 'dry-run', email_id });
   return next;
 }

@@ -132,6 +132,53 @@ describe('a dry run', () => {
     });
   });
 
+  it('whose message was not queued is queued by the next request under its key, and by no more', async () => {
+    await withMany(async (deps) => {
+      const ask = () => publish({ ...POST, body: 'Hello', dry_run: true }, 'again');
+      const message = (email_id: string) => ({ version: 1, kind: 'dry-run', email_id });
+      world.faults.queues = { prepare: () => Promise.reject(new Error('away')) };
+      expect((await ask()).status).toBeGreaterThanOrEqual(500);
+      delete world.faults.queues;
+      const { status, body } = await ask();
+      expect([status, body.status]).toEqual([202, 'running']);
+      await ask();
+      expect(world.emails.queued).toEqual([message(body.email_id)]);
+      // Its function died, or its message was lost.
+      world.pass(21 * 60_000);
+      await Promise.all([ask(), ask()]);
+      expect(world.emails.queued).toEqual([message(body.email_id), message(body.email_id)]);
+      await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 0 });
+      await ask();
+      expect(world.emails.queued).toHaveLength(3);
+    });
+  });
+
+  it('goes on after its message could not be queued, when the earlier one comes again', async () => {
+    await withMany(async (deps) => {
+      const { body } = await publish({ ...POST, body: 'Hello', dry_run: true });
+      const queues = { prepare: () => Promise.reject(new Error('away')) };
+      const first = continueDryRun(body.email_id, { ...deps, queues, remaining_ms: () => 0 });
+      await expect(first).rejects.toThrow('away');
+      const run = await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 900_000 });
+      expect(run?.result?.recipients).toBe(3);
+    });
+  });
+
+  it('goes on where the request took back its mark of a message that was queued after all', async () => {
+    await withMany(async (deps) => {
+      const { body } = await publish({ ...POST, body: 'Hello', dry_run: true });
+      const { read, put } = deps.dry_runs;
+      const during: typeof put = async (next, was) => {
+        const { queued_at: _, ...unmarked } = (await read(body.email_id)) ?? next;
+        await put(unmarked, was);
+        return put(next, was);
+      };
+      world.emails.queued.length = 0;
+      await continueDryRun(body.email_id, { ...deps, dry_runs: { read, put: during }, remaining_ms: () => 0 });
+      expect(world.emails.queued).toHaveLength(1);
+    });
+  });
+
   it('goes on once, whatever messages come twice', async () => {
     await withMany(async (deps) => {
       const { body } = await publish({ ...POST, body: 'Hello', dry_run: true });
@@ -164,7 +211,7 @@ describe('a dry run', () => {
       await continueDryRun(body.email_id, { ...deps, remaining_ms: () => 900_000 });
       expect((await shown()).body).toMatchObject({ status: 'done', recipients: 3, excluded: 0 });
       const kept = (days: number) =>
-        createDryRunStore(world.client, world.tables.emails, () => new Date(Date.now() + days * 86_400_000));
+        createDryRunStore(world.client, world.tables.emails, () => new Date(world.now().getTime() + days * 86_400_000));
       expect(await kept(0.99).read(body.email_id)).toBeDefined();
       expect(await kept(1.01).read(body.email_id)).toBeUndefined();
     });
