@@ -16,10 +16,10 @@ export const CONSOLE_PAGE = join(SOURCES, 'dist');
  * second, so whoever serves the page builds it first, and the repository holds no copy of it. Several programs may build
  * at the same time: each file appears as a whole, and index.html, which names the others, comes last.
  * @param directory keeps what earlier builds left, because a page that is open may still ask for it
- * @param said what the script says to people, as the package says it
+ * @param said what the page says to people, as the package says it
  * @returns the files of the repository and of libraries that went into it, relative to the repository
  */
-export function buildConsole(directory: string, said = (script: string) => script): string[] {
+export function buildConsole(directory: string, said = (text: string) => text): string[] {
   const { outputFiles, metafile } = buildSync({
     absWorkingDir: SOURCES,
     entryPoints: ['main.tsx', 'styles/main.css'],
@@ -56,7 +56,7 @@ export function buildConsole(directory: string, said = (script: string) => scrip
     style: output('css'),
     icon: asset('svg', readFileSync(join(SOURCES, 'icon.svg'))),
   };
-  const page = readFileSync(join(SOURCES, 'index.html'), 'utf8');
+  const page = said(readFileSync(join(SOURCES, 'index.html'), 'utf8'));
   put(
     'index.html',
     page.replace(/\{\{(\w+)\}\}/g, (_, name: string) => names[name] ?? ''),

@@ -20,7 +20,7 @@ export interface PackageInputs {
   readonly commands: readonly string[];
 }
 
-/** How the commands are called in a project that has installed the package: what suggests one says it so. */
+/** What is suggested in the repository, and what to say instead in a project that has installed the package. */
 const CALLS = [
   ['npm run ops -- ', 'npx notification-retry ops '],
   ['Start it with: npm run local', 'It is in the repository of notification-retry: `npm run local` there starts it'],
@@ -43,8 +43,8 @@ function asInstalled(text: string): string {
 
 /**
  * Builds the package `notification-retry`: the construct as CommonJS, because most CDK apps are CommonJS and ES modules
- * can import it; the producer client; types; the bundle of each function; and the console's page; and the
- * commands of operators. It has no dependencies but its peers.
+ * can import it; the producer client; types; the bundle of each function; the console's page; and the commands of
+ * operators. It has no dependencies but its peers.
  */
 export async function buildPackage(directory: string): Promise<PackageInputs> {
   rmSync(directory, { recursive: true, force: true });
@@ -115,6 +115,11 @@ const BUILT_PAGE: Plugin = {
 
 /** Runs the command that the first argument names: each reads its own arguments after that. */
 const ENTRY = `#!/usr/bin/env node
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 12)) {
+  process.stderr.write('notification-retry needs Node 22.12 or newer; this is ' + process.versions.node + '.\\n');
+  process.exit(2);
+}
 const commands = {
 ${Object.keys(COMMANDS)
   .map((name) => `  '${name}': () => import('./${name}.mjs'),`)
@@ -134,7 +139,7 @@ if (run === undefined) {
 async function buildCommands(directory: string): Promise<string[]> {
   const { metafile, outputFiles } = await build({
     ...BUNDLE_OPTIONS,
-    ...{ target: 'node20', external: [], entryPoints: { ...COMMANDS }, outdir: directory, plugins: [BUILT_PAGE] },
+    ...{ target: 'node22.12', external: [], entryPoints: { ...COMMANDS }, outdir: directory, plugins: [BUILT_PAGE] },
     ...{ metafile: true, write: false },
   });
   writeAsInstalled(outputFiles);

@@ -89,6 +89,14 @@ describe('the package with the construct', () => {
     expect(construct.filter((file) => foreign.test(file) && !environment.test(file))).toEqual([]);
   });
 
+  it('suggests the commands as one calls them where it is installed', () => {
+    const code = packed.files.filter((file) => /^(functions|bin|console)\//.test(file));
+    const texts = code.map((file) => ({ file, text: readFileSync(installed(file), 'utf8') }));
+    expect(texts.filter(({ text }) => /npm run (ops|batch)/.test(text)).map(({ file }) => file)).toEqual([]);
+    const notice = texts.find(({ file }) => file === 'functions/monitor/index.mjs');
+    expect(notice?.text).toContain('npx notification-retry ops ');
+  });
+
   it('has types that import nothing but each other and the CDK', () => {
     const declarations = packed.files.filter((file) => file.endsWith('.d.ts') && !file.startsWith('client/'));
     const imported = declarations.flatMap((file) => {
@@ -110,10 +118,10 @@ describe('the package with the construct', () => {
   });
 });
 
-describe("the commands of operators in an empty project, on the machine's own Node", () => {
-  const PATH = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .filter((part) => !part.includes('node_modules'))
+describe('the commands of operators in an empty project', () => {
+  // The repository's Node alone: the machine's own may be older than the package needs.
+  const PATH = [join(PROJECT_ROOT, 'node_modules', 'node', 'bin')]
+    .concat((process.env['PATH'] ?? '').split(delimiter).filter((part) => !part.includes('node_modules')))
     .join(delimiter);
   const npx = (args: string, env: NodeJS.ProcessEnv = {}) => {
     const { status, stdout, stderr } = spawnSync(NPX ?? '', [...COMMAND, ...args.split(' ')], {
@@ -128,6 +136,15 @@ describe("the commands of operators in an empty project, on the machine's own No
     expect(status).toBe(0);
     expect(out).toContain('Usage: ');
     expect(out).not.toContain('npm run');
+  });
+
+  it.each(['20.20.2', '22.11.0'])('say on Node %s which one they need', (version) => {
+    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
+    const args = ['--import', `data:text/javascript,${encodeURIComponent(older)}`];
+    const bin = installed('bin', 'notification-retry.mjs');
+    const { status, stderr } = spawnSync(process.execPath, [...args, bin, 'ops', '--help'], { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('needs Node 22.12 or newer') });
+    expect(manifest().engines).toEqual({ node: '>=22.12' });
   });
 
   it('say what they are when they are asked for something else', () => {
