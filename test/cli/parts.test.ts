@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type AttributeValue, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -243,8 +244,15 @@ describe('ops preflight', () => {
     expect(kept.bad.filter((says) => /bus|subscribers|console/.test(says))).toEqual([]);
   });
 
-  it('says which stage cdk.json does not have', async () => {
-    const { code, err } = await preflightOf({}, { cdkJson: () => '{}' });
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('cdk.json has no stage dev') });
+  it.each([
+    ['has not the stage', () => '{}', 'cdk.json has no stage dev.'],
+    ['is not there', () => readFileSync('nowhere/cdk.json', 'utf8'), 'There is no file cdk.json.'],
+    ['is not JSON', () => '{', 'cdk.json is not JSON.'],
+  ])('says what a cdk.json would have to be that %s', async (_, cdkJson, says) => {
+    const { code, err } = await preflightOf({}, { cdkJson });
+    const remedy = 'run it in the folder of that CDK app, with NOTIFICATION_RETRY_STACK=notification-retry-STAGE.';
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(remedy) });
+    expect(err).toContain(`${says} preflight knows`);
+    expect(err).toContain('It cannot read a construct that is configured in code.');
   });
 });

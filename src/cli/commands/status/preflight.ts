@@ -21,6 +21,7 @@ import {
 } from '../../../operator-service/preflight.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { table } from '../../../terminal/table.ts';
+import { unreadableFile } from '../../../terminal/unreadable-file.ts';
 import type { CliContext } from '../../session/session.ts';
 
 const OF_NEWSLETTERS = ['newsletters', 'members', 'emails', 'email_batches', 'email_recipients'] as const;
@@ -74,18 +75,32 @@ function onThisMachine(): PreflightPorts {
 }
 
 async function findingsOf(stack: string, context: CliContext, ports: PreflightPorts): Promise<Finding[]> {
-  const { sender, ...wanted } = partsIn(ports.cdkJson(), stack.replace(/^notification-retry-/, ''));
+  const { sender, ...wanted } = partsIn(ports.cdkJson, stack.replace(/^notification-retry-/, ''));
   const facts = await ports.account(stack, sender);
   const { stack: { outputs = {} } = {} } = facts;
   return preflight(facts, wanted, isReadable(facts.stack) ? await holdingsOf(context, outputs, ports) : undefined);
 }
 
+const READS = [
+  'preflight knows a stage only from cdk.json, under context, notification-retry, stages:',
+  `run it in the folder of that CDK app, with ${STACK_VARIABLE}=notification-retry-STAGE.`,
+  'It cannot read a construct that is configured in code.',
+].join(' ');
+
+function stagesIn(cdkJson: PreflightPorts['cdkJson']): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(cdkJson())?.context?.['notification-retry']?.stages;
+  } catch (error) {
+    const what = error instanceof SyntaxError ? 'cdk.json is not JSON.' : unreadableFile('cdk.json', error);
+    throw new OperatorError(`${what} ${READS}`);
+  }
+}
+
 /** The parts that cdk.json gives the stage, as the app reads them. */
-function partsIn(cdkJson: string, stage: string): Wanted & { readonly sender: string } {
-  const root = JSON.parse(cdkJson)?.context?.['notification-retry'];
-  const config = root?.stages?.[stage];
+function partsIn(cdkJson: PreflightPorts['cdkJson'], stage: string): Wanted & { readonly sender: string } {
+  const config = stagesIn(cdkJson)?.[stage];
   if (typeof config !== 'object' || config === null) {
-    throw new OperatorError(`cdk.json has no stage ${stage}: name its stack with ${STACK_VARIABLE}.`);
+    throw new OperatorError(`cdk.json has no stage ${stage}. ${READS}`);
   }
   const given = config as Readonly<Record<string, unknown>>;
   const { channels = CHANNELS, api = {}, newsletters = true, retain = stage === 'prod', console = 'off' } = given;
