@@ -70,7 +70,7 @@ export class Console extends Construct {
       }
     };
     route(['/api/{proxy+}'], new HttpLambdaIntegration('Routes', api));
-    // API Gateway takes the most particular path. Without newsletters, the other function says that there are none.
+    // API Gateway takes the most specific path. Without newsletters, `console-api` answers that the stage has none.
     if (newsletters) route(NEWSLETTER_PATHS, new HttpLambdaIntegration('NewsletterRoutes', newsletters));
   }
 }

@@ -5,8 +5,8 @@ import { limits } from './lean.ts';
 const client = new LambdaClient({ maxAttempts: 2, requestHandler: limits(2_000) });
 
 /**
- * Invokes this function again, or the one that is named, without waiting for the result. In a module of its own, so that the client is loaded
- * only when the work does not fit into one invocation.
+ * Invokes this function again, or the one that is named, without waiting for the result. In a module of its own, so that
+ * the client is loaded only when the work does not fit into one invocation.
  */
 export async function invokeAgain(
   event: object,
