@@ -94,9 +94,13 @@ export function planReservation(view: Registers, asks: readonly Ask[], terms: Pl
 /** The most important use has the lowest. */
 export const rank = ({ use }: Pick<Ask, 'use'>) => USES.indexOf(use);
 
-/** Below this, what goes back to its lane gets no slots yet: crumbs cost a write each. Half of what is given out ahead. */
-function crumbsOf({ lane }: Ask, ahead_ms: number, interval: number): number {
-  return lane === undefined ? 1 : Math.max(1, Math.floor(ahead_ms / interval / 2));
+/**
+ * Below this, what goes back to its lane gets no slots yet: crumbs cost a write each. Half of what is given out ahead, but
+ * no more than what newsletters cannot take, whose calls take any single slot: a lane would wait for more for ever.
+ */
+function crumbsOf({ lane }: Ask, ahead_ms: number, newsletters_ms: number, interval: number): number {
+  if (lane === undefined) return 1;
+  return Math.max(1, Math.floor(Math.min(ahead_ms / 2, ahead_ms - newsletters_ms) / interval));
 }
 
 const nextName = (key: string) => `next:${key}`;
@@ -132,7 +136,8 @@ class Plan {
     const first = this.#start(ask) + booked;
     const fitting = first >= horizon ? 0 : Math.floor((horizon - first) / interval - 1e-9) + 1;
     const left = Math.max(0, room.left - this.#spent - (ask.ahead ? QUOTA_KEPT : 0));
-    const least = Math.min(ask.count, left, crumbsOf(ask, horizon - now, interval));
+    const newsletters_ms = LOOK_AHEAD_MS.account * ceilingOf('newsletter', policy);
+    const least = Math.min(ask.count, left, crumbsOf(ask, horizon - now, newsletters_ms, interval));
     const granted = this.#terms.refuse || fitting < least ? 0 : Math.max(0, Math.min(ask.count, fitting, left));
     if (granted > 0) this.#book(ask, granted, { interval, horizon, booked, room: room.left });
     const missing = ask.count - granted;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../../src/adapters/memory/memory-pipeline-state.ts';
 import { createSendPacing } from '../../../src/core/newsletter/sending/send-pacing.ts';
+import { USES, type Use } from '../../../src/core/pacing/pacing-policy.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';
 import { SendingLimits } from '../../../src/local/providers/ses/sending-limits.ts';
 import { accountGate, pacerAt } from '../../support/pacing.ts';
@@ -21,6 +22,8 @@ class SharedBudget {
   readonly waits: number[] = [];
   newsletters = 0;
   postponed = 0;
+  /** Milliseconds that each mail of a full batch has waited for its slot. */
+  readonly waitsInBatches: Partial<Record<Use, number[]>> = {};
   #seed = 5;
 
   constructor(per_second: number) {
@@ -36,6 +39,33 @@ class SharedBudget {
         ...Array.from({ length: urgent }, (_, i) => this.#urgent(i)),
       ]),
     );
+  }
+
+  /** A full batch of each use, again and again, beside the newsletter. */
+  runBatches(senders: number, uses: readonly Use[], every_ms: number): Promise<unknown> {
+    const batches = Array.from({ length: (SECONDS * 1_000) / every_ms }, (_, i) => i * every_ms);
+    return this.#time.run(
+      Promise.all([
+        ...Array.from({ length: senders }, (_, i) => this.#newsletter(i)),
+        ...uses.flatMap((use) => batches.map((after_ms) => this.#batch(use, after_ms))),
+      ]),
+    );
+  }
+
+  async #batch(use: Use, after_ms: number): Promise<void> {
+    const { clock, pause } = this.#time;
+    await pause(2_000 + after_ms);
+    const handed_over = clock().getTime();
+    const pacer = this.#pacer();
+    for (let count = 10; clock().getTime() < START.getTime() + SECONDS * 1_000; ) {
+      const lane = use === 'express' ? 'express' : 'standard';
+      const [{ slots, waits } = { slots: [], waits: [] }] = await pacer.reserve([{ key: 'account', count, use, lane }]);
+      (this.waitsInBatches[use] ??= []).push(...slots.map((slot) => Math.max(slot, clock().getTime()) - handed_over));
+      count = waits.length;
+      if (count === 0) return;
+      // SQS delays by whole seconds.
+      await pause(Math.max(1, Math.ceil(((waits[0] ?? 0) - clock().getTime()) / 1_000)) * 1_000);
+    }
   }
 
   #random(): number {
@@ -125,5 +155,20 @@ describe('urgent mail beside a newsletter that takes the whole rate', () => {
       expect(shared.newsletters + waits.length).toBeGreaterThan(0.9 * per_second * SECONDS);
     },
     120_000,
+  );
+});
+
+describe('full batches of the lanes beside a newsletter that takes the whole rate of fourteen a second', () => {
+  it.each([4, 10].flatMap((senders) => USES.filter((use) => use !== 'newsletter').map((use) => ({ senders, use }))))(
+    'get slots before it: $use, $senders batches of the newsletter at once',
+    async ({ senders, use }) => {
+      const shared = new SharedBudget(14);
+      await shared.runBatches(senders, [use], 10_000);
+      const waits = shared.waitsInBatches[use] ?? [];
+      if (process.env['SHOW_HISTORIES'] !== undefined)
+        console.log({ senders, use, sent: waits.length, longest: Math.max(...waits), newsletters: shared.newsletters });
+      expect(waits.length).toBe(60);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(10_000);
+    },
   );
 });
