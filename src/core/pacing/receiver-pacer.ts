@@ -155,13 +155,17 @@ export class ReceiverPacer {
       if (ask.lane === 'express' || !isTaken(at, registers, interval)) slots.set(ask, { at, wait: false });
   }
 
-  /** The first of the slots that were reserved ahead, while it is still to come. */
+  /**
+   * The first of the slots that were reserved ahead, while it is far enough to be held for: then it is read again whether
+   * express took it, or the receiver refused. A nearer one would be used unseen.
+   */
   #giveAhead(key: string, ask: ReceiverAsk, slots: Map<ReceiverAsk, Slot>): boolean {
     const now = this.#clock.now();
     const known = this.#of(key);
-    const [at, ...ahead] = ask.lane === 'standard' ? known.ahead.filter((slot) => slot > now) : [];
+    const far = now + LOOK_AHEAD_MS.receiver;
+    const [at, ...ahead] = ask.lane === 'standard' ? known.ahead.filter((slot) => slot > far) : [];
     if (at === undefined) return false;
-    slots.set(ask, { at, wait: at > now + LOOK_AHEAD_MS.receiver });
+    slots.set(ask, { at, wait: true });
     Object.assign(known, { ahead, waited_at: now });
     return true;
   }

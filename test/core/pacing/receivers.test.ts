@@ -5,6 +5,7 @@ import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { Priority } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { PacedGate } from '../../../src/core/pacing/paced-gate.ts';
+import type { Allowance } from '../../../src/core/pacing/plan-reservation.ts';
 import type { ReceiverAsk } from '../../../src/core/pacing/receiver-pacer.ts';
 import { accountGate, pacerAt, receiversAt, slotsOf } from '../../support/pacing.ts';
 import { dueRow } from '../../support/rows.ts';
@@ -294,6 +295,31 @@ describe('a receiver', () => {
     given.push(...((await other?.reserve([{ ...ask }, { ...ask }]))?.flatMap(({ waits }) => waits) ?? []));
     const slots = given.map((at) => Math.round((at - START.getTime()) / (1_000 / 0.98)));
     expect(slots).toEqual([100, 101, 102, 103, 104, 105, 109, 110]);
+  });
+
+  it.each([
+    ['that express took since, as another worker knows', 'express'],
+    ['while the receiver takes nothing, as another worker knows', 'blocked'],
+  ])('gets nothing at a slot that was reserved ahead %s', async (_, what) => {
+    const memory = new MemoryPacing();
+    let now = START.getTime();
+    const [one, other] = [0, 1].map(() => receiversAt(() => new Date(now), { store: memory.store }));
+    const times = (answers: readonly Allowance[] = []) => answers.flatMap(({ slots, waits }) => [...slots, ...waits]);
+    await one?.reserve(Array.from({ length: 8 }, () => ({ ...ask })));
+    now += 1_000;
+    // Who waits now reserves for the next three as well.
+    const [last = 0] = times(await one?.reserve([{ ...ask }]));
+    now += 1_000;
+    await one?.reserve([{ ...ask }]);
+    const next = last + (2 * 1_000) / 0.98;
+    now = next - 2_010;
+    if (what === 'blocked') await other?.blocked('C1', now + 20_000);
+    else expect(times(await other?.reserve([{ ...ask, lane: 'express' }]))).toEqual([expect.closeTo(next, 0)]);
+    now = next - 1_900;
+    const [answer] = (await one?.reserve([{ ...ask }])) ?? [];
+    // What is held reads the receiver's item again when its slot comes.
+    expect(answer?.slots).toEqual([]);
+    expect(answer?.waits[0]).toBeGreaterThan(next + 500);
   });
 
   it('that refused a message gets no other before the time it asked for, from any worker that reserves', async () => {
