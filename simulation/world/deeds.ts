@@ -18,13 +18,13 @@ import type { Ground } from './ground.ts';
 import { COMMANDS, indexer, operator, producer, sweeper, teller } from './programs.ts';
 import { isOwed, tellAt } from './provider.ts';
 import { checkEnd } from './quiet.ts';
-import type { Limit } from './state.ts';
 import {
   type Actor,
   deadlineOf,
   type Image,
   isIdle,
   type LateCall,
+  type Limit,
   type Message,
   offsetOf,
   received,
@@ -93,13 +93,11 @@ export class Deeds {
     const taken = messages.map((one) => ({ ...one, receives: one.receives + 1, visible_at }));
     for (const one of taken) ground.updateMessage(one.id, one);
     const batch = taken.map(received);
-    const row = (log_id: string) => ground.tables.log.get(log_id);
-    const letters = taken
-      .map(({ id, message: { log_id } }) => ({ id, log_id }))
-      .filter(({ id, log_id }) => actors.isLetter(row(log_id), id));
-    const audited = { sendable: taken.length - letters.length, letters };
+    const ids = taken.map(({ id, message: { log_id } }) => ({ id, log_id }));
+    const letters = ids.filter(({ id, log_id }) => actors.isLetter(ground.tables.log.get(log_id), id));
+    const audited = { sendable: ids.length - letters.length, letters };
     const idle = ground.state.actors.find(isIdle);
-    const [next] = idle?.moment.calls ?? [];
+    const next = idle?.moment.calls[0];
     if (idle && next) return this.#answer(idle, next, { ok: batch }, { begun: ground.state.now, ...audited });
     const name = taken.map(({ id, receives }) => (receives > 1 ? `${id} (receive ${receives})` : id)).join(' and ');
     return this.begin(`worker of ${name}`, worker(batch, ground.scope), batch, audited);
@@ -243,11 +241,10 @@ export class Deeds {
     const ground = this.#ground;
     checkEnd(ground);
     if (ground.state.dead !== undefined) return false;
-    const dead = this.#ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('dead'));
+    const dead = ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('dead'));
     ground.set({ dead });
-    if (dead.length === 0) return false;
     // Later than clocks may be wrong, so that each has to be sent.
-    this.redrive(CLOCKS_AGREE_MS);
-    return true;
+    if (dead.length > 0) this.redrive(CLOCKS_AGREE_MS);
+    return dead.length > 0;
   }
 }
