@@ -71,9 +71,9 @@ const BUDGETS: Readonly<Record<string, readonly Budget<Judged>[]>> = {
   ],
   'noisy-tenant': [OTHERS_URGENT],
   'info-flood': [OTHERS_URGENT],
-  'ses-quota': [refused(0.005), writes(0.12)],
-  // Workers learn of one another's clocks by the budget: of some hundreds, the first dozen may be refused.
-  'redrive-storm-email': [refused(0.02), RATE, writes(0.27)],
+  'ses-quota': [refused(0.005), writes(0.18)],
+  // Workers learn of one another's clocks by the budget: of some hundreds, one of each of fifteen may be refused.
+  'redrive-storm-email': [refused(0.025), RATE, writes(0.5)],
   'slack-limit': [
     refused(0.005),
     RATE,

@@ -11,7 +11,7 @@ import {
   loweringSteps,
   plannedRate,
 } from './account.ts';
-import type { PacingPolicy, Use } from './pacing-policy.ts';
+import { KEPT_MS, type PacingPolicy, type Use } from './pacing-policy.ts';
 import { type Allowance, type Ask, planReservation, rank } from './plan-reservation.ts';
 import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock, type Step } from './registers.ts';
 
@@ -90,13 +90,16 @@ export class Pacer {
   /** What was taken ahead serves small asks that it covers. */
   #fromAhead(asks: readonly Ask[]): readonly Allowance[] | undefined {
     const { slots = [], use = 'express', until = 0 } = this.#ahead ?? {};
-    const count = countOf(asks);
-    if (count > slots.length || count >= FULL || this.#now() >= until || rank(leastOf(asks)) > rank({ use }))
-      return undefined;
-    const left = [...slots];
-    const answers = asks.map((ask) => ({ slots: left.splice(0, ask.count), waits: [] }));
+    const [now, count] = [this.#now(), countOf(asks)];
+    if (count >= FULL || now >= until || rank(leastOf(asks)) > rank({ use })) return undefined;
+    const old = slots.filter((slot) => slot < now - KEPT_MS.single).length;
+    // Of all workers half a second's: with as much that the budget keeps, that is what SES forgives.
+    const most = Math.floor(((this.plannedPerSecond() ?? 0) * KEPT_MS.single) / 1_000 / this.#deps.workers);
+    const left = slots.slice(Math.max(0, old - most));
+    if (count > left.length) return undefined;
+    this.#unused += slots.length - left.length;
     this.#ahead = { slots: left, use, until };
-    return answers;
+    return asks.map((ask) => ({ slots: left.splice(0, ask.count), waits: [] }));
   }
 
   #dropAhead(): void {

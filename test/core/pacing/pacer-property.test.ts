@@ -31,13 +31,16 @@ async function slotsAfter(
   const workers: Pacer[] = wrong.map((skew) =>
     pacerAt(() => new Date(now + skew), { store: memory.store, policy, readLimits: async () => limits }),
   );
-  const granted: { slot: number; sent_at: number; asked_at: number; use: Use }[] = [];
+  const granted: { slot: number; sent_at: number; left_at: number; asked_at: number; use: Use }[] = [];
   for (const { after_ms, worker, count, use, of_lane } of requests) {
     now += after_ms;
     const [allowance] =
       (await workers[worker]?.reserve([{ key: 'account', count, use, ...(of_lane && { lane: 'standard' }) }])) ?? [];
     const skew = wrong[worker] ?? 0;
-    for (const slot of allowance?.slots ?? []) granted.push({ slot, sent_at: slot - skew, asked_at: now + skew, use });
+    for (const slot of allowance?.slots ?? []) {
+      const sent_at = slot - skew;
+      granted.push({ slot, sent_at, left_at: Math.max(sent_at, now), asked_at: now + skew, use });
+    }
     expect((allowance?.slots.length ?? 0) + (allowance?.waits.length ?? 0)).toBe(count);
     for (const wait of allowance?.waits ?? []) expect(wait).toBeGreaterThan(now + (wrong[worker] ?? 0));
   }
@@ -63,6 +66,45 @@ describe('the budget of an account', () => {
         },
       ),
       { numRuns: 100 },
+    );
+  });
+
+  it('never lets more leave at once than a second allows, whatever workers have taken ahead', async () => {
+    // Idle whiles in between, as those fill what is taken ahead; then all workers at once.
+    const gap = fc.constantFrom(0, 0, 0, 50, 600, 3_000, 9_000);
+    const one = fc.record({ after_ms: gap, worker: fc.nat({ max: 14 }), count: fc.integer({ min: 1, max: 9 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(one, { minLength: 5, maxLength: 60 }),
+        fc.constantFrom(1, 14, 50, 200, 500),
+        async (few, per_second) => {
+          const all = few.map((ask) => ({ ...ask, use: 'standard' as const, of_lane: true }));
+          // Each worker once before, one after the other, so that each has what the budget keeps; then all of it.
+          const before = Array.from({ length: 15 }, (_, worker) => ({
+            worker,
+            use: 'standard' as const,
+            of_lane: true,
+          }));
+          const requests = [
+            ...before.map((ask) => ({ ...ask, after_ms: 600, count: 1 })),
+            ...all,
+            ...before.map((ask) => ({ ...ask, after_ms: 550, count: 1 })),
+            ...before.flatMap((ask) => Array.from({ length: 9 }, () => ({ ...ask, after_ms: 0, count: 1 }))),
+          ];
+          const { granted } = await slotsAfter(requests, Array<number>(15).fill(0), { ...HEALTHY, per_second });
+          const times = granted.map(({ left_at }) => left_at).sort((a, b) => a - b);
+          // As a bucket of one second, from which each takes one: by how much it was exceeded at most.
+          const [exceeded] = times.reduce(
+            ([most, used, last], at) => {
+              const taken = Math.max(0, used - ((at - last) * per_second) / 1_000) + 1;
+              return [Math.max(most, taken - per_second), taken, at] as const;
+            },
+            [0, 0, 0] as readonly [number, number, number],
+          );
+          expect(exceeded).toBeLessThanOrEqual(1);
+        },
+      ),
+      { numRuns: 30 },
     );
   });
 

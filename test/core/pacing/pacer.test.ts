@@ -58,15 +58,22 @@ describe('slots that a small batch takes ahead for the next ones of its worker',
     return { ...all, pacer, written: () => all.memory.writes - before };
   };
 
-  it('serve them at once, without a write', async () => {
-    const { world, pacer, written } = await setUpAhead();
-    for (let i = 0; i < 12; i++) {
-      world.now += 500;
+  it.each([
+    // Half a second's of 98 are 49, of which each of fifteen workers may hold three.
+    { of: 'three', per_second: 100, after_ms: 500, served: 3 },
+    { of: 'twelve', per_second: 500, after_ms: 500, served: 12 },
+    { of: 'none, where a worker has no part of half a second,', per_second: 14, after_ms: 500, served: 0 },
+    { of: 'those that the budget would still keep', per_second: 14, after_ms: 70, served: 6 },
+  ])('serve $of at once, without a write', async ({ per_second, after_ms, served }) => {
+    const { world, pacer, written } = await setUpAhead({ per_second });
+    for (let i = 0; i < served; i++) {
+      world.now += after_ms;
       const [answer] = await pacer.reserve([single(i % 2 === 0 ? 'express' : 'standard')]);
       expect(answer).toMatchObject({ waits: [] });
       expect(answer?.slots[0]).toBeLessThanOrEqual(world.now);
     }
     expect(written()).toBe(0);
+    world.now += after_ms;
     await pacer.reserve([single()]);
     expect(written()).toBe(1);
   });

@@ -130,9 +130,9 @@ describe('a lane with more than the rate allows', () => {
   });
 
   it.each([
-    { of: 'twenty-eight of a hundred', per_second: 100, arriving: 28, most: 0.12 },
+    { of: 'twenty-eight of a hundred', per_second: 100, arriving: 28, most: 0.27 },
     // Half a second of 14 are seven slots, so at most seven messages share a reservation.
-    { of: 'five of fourteen', per_second: 14, arriving: 5, most: 0.35 },
+    { of: 'five of fourteen', per_second: 14, arriving: 5, most: 0.49 },
   ])(
     'shares reservations between small batches: $of a second arrive, one or a few at a time',
     async ({ per_second, arriving, most }) => {
