@@ -29,10 +29,9 @@ const MAX_CAUSES = 20;
 const MAX_EXAMPLES = 3;
 const ID_LENGTH = 80;
 const FAULT_LENGTH = 400;
-const OPS = 'npm run ops -- ';
 const MALFORMED = {
   remedy: 'Another program put it among the dead ones. Its writer has to correct it, or to remove it.',
-  command: `${OPS}list --status dead`,
+  command: 'npm run ops -- list --status dead',
 };
 
 /**
@@ -64,7 +63,7 @@ function causeOf(row: NotificationRow): Omit<Cause, 'log_ids'> {
   return {
     what: `${channel}, integration ${clip(integration_config_id ?? '-', ID_LENGTH)}: ${failure_reason}${last}`,
     remedy: policyOf(failure_reason).remedy,
-    command: `${OPS}list --status dead --channel ${channel} --error-type ${error_type}`,
+    command: `npm run ops -- list --status dead --channel ${channel} --error-type ${error_type}`,
   };
 }
 
@@ -79,9 +78,9 @@ export function deathNotice(
     `${notifications(total)} given up ${since} ${until}, and waiting for an operator.`,
     ...causes.slice(0, MAX_CAUSES).map(describe),
     ...(rest.length > 0
-      ? [`${rest.length} more causes, of ${notifications(countOf(rest))}: ${OPS}list --status dead`]
+      ? [`${rest.length} more causes, of ${notifications(countOf(rest))}: npm run ops -- list --status dead`]
       : []),
-    `One of them with all its attempts: ${OPS}show LOG_ID`,
+    `One of them with all its attempts: npm run ops -- show LOG_ID`,
     `For the commands: export NOTIFICATION_RETRY_STACK=${stack}`,
     'What to do: docs/runbook.md#dead-letters-redrive',
   ];
