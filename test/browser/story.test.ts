@@ -76,7 +76,7 @@ it('a person who never saw the page finds the revoked Slack token, repairs it, r
   await operation
     .getByRole('list', { name: 'What became of them' })
     .getByText(`${stopped} delivered`, { exact: true })
-    .waitFor({ timeout: 120_000 });
+    .waitFor(LONG);
   for (const log_id of ids) expect((await flow.row(log_id))?.['send_status']).toBe('SUCCESS');
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor(LONG);
@@ -93,7 +93,7 @@ it('a person who never saw the page finds the revoked Slack token, repairs it, r
     .waitFor(LONG);
   expect(faults).toEqual([]);
   expect([...origins]).toEqual([flow.endpoints.endpoints.console]);
-}, 300_000);
+});
 
 it('shows a recipient when an operator asks, and writes the look down', async () => {
   const { page } = await openTab(browser, flow.endpoints.endpoints.console);

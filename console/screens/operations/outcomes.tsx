@@ -16,12 +16,14 @@ const OUTCOMES = [
 const LINKS = 5;
 /** Milliseconds between two looks, while something is on its way. */
 const LOOK_MS = 5_000;
+/** After the end of an operation, whom it took is known. */
+const SEEN_MS = 60_000;
 
 /** Where what it took stands now, with the way to each. */
 export function Outcomes({ operation, open }: { readonly operation: OperationView; readonly open: boolean }) {
   const [asked, setAsked] = useState(open);
   const [settled, setSettled] = useState(false);
-  const { operation_id, progress, status, kind } = operation;
+  const { operation_id, progress, status, kind, ended_at } = operation;
   const { data } = useRead(
     'GET /api/operations/{operation_id}',
     { operation_id },
@@ -29,7 +31,9 @@ export function Outcomes({ operation, open }: { readonly operation: OperationVie
     { when: asked, every: settled ? 0 : LOOK_MS },
   );
   const outcomes = data?.outcomes;
-  const isSettled = outcomes?.waiting.length === 0 && status !== 'running';
+  // The rows say a moment later which operation took them.
+  const isComplete = outcomes?.looked_at === progress.taken || Date.now() - Date.parse(ended_at ?? '') > SEEN_MS;
+  const isSettled = outcomes?.waiting.length === 0 && status !== 'running' && isComplete;
   useEffect(() => setSettled(isSettled), [isSettled]);
   if (progress.taken === 0) return null;
   if (!asked)
