@@ -1,4 +1,3 @@
-import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { Problem } from '../../src/core/model/problem.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { EXCLUDED_BATCH } from '../../src/core/newsletter/model/batch.ts';
@@ -14,6 +13,7 @@ import type { Machine } from '../models/event-source.ts';
 import { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { type Faults, type NewsletterScenario, NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
+import { MemoryPacing } from '../twins/pipeline-state.ts';
 import type { Surroundings } from './calls.ts';
 import { GivenMembers, memberOf, usualMember } from './members.ts';
 import { NewsletterTables } from './stores.ts';

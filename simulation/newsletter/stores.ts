@@ -1,7 +1,7 @@
-import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import type { Chunk, ChunkState } from '../../src/core/newsletter/model/chunk.ts';
 import type { BatchStore, ChunkStore, EmailStore, EventStore } from '../../src/core/newsletter/model/ports.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
+import { MemoryChunks, MemoryEmails } from '../twins/newsletter-items.ts';
 
 /** The units that storage calls cost. */
 class UsedUnits {
@@ -24,7 +24,7 @@ function stateBytes({ states, message_ids, reasons }: Pick<ChunkState, 'states' 
   return STATE_BYTES + states.length + ids + Object.keys(reasons).length * 20;
 }
 
-/** The tables of newsletters: the twins of src/adapters/memory, and what their calls cost. */
+/** The tables of newsletters: their twins, and what their calls cost. */
 export class NewsletterTables {
   readonly units = new UsedUnits();
   readonly emails: EmailStore;

@@ -1,4 +1,3 @@
-import { MemoryBreakers, MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import type { QueueMessage } from '../../src/core/model/queue-message.ts';
@@ -15,6 +14,7 @@ import { Provider } from '../models/provider.ts';
 import { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { CONCURRENCY, type Scenario } from '../scenarios/scenario.ts';
+import { MemoryBreakers, MemoryPacing } from '../twins/pipeline-state.ts';
 import { rowOf, Tables, type TableWatcher } from '../twins/tables.ts';
 import type { Env } from '../world/actor.ts';
 import { type Cohort, Observer } from './observer.ts';

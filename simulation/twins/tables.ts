@@ -1,10 +1,10 @@
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { Capacity } from '../models/capacity.ts';
+import { MemoryTables } from './memory-tables.ts';
 import { WorkIndex } from './work-index.ts';
 
 type Stored = Readonly<Record<string, unknown>>;

@@ -1,9 +1,5 @@
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { memoryDueIndex } from '../../src/adapters/memory/memory-due-index.ts';
-import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
-import { MemoryBreakers } from '../../src/adapters/memory/memory-pipeline-state.ts';
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { IntakeRecord } from '../../src/core/intake/ports.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
@@ -13,6 +9,9 @@ import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
 import type { Stored } from '../audit/promises.ts';
+import { MemoryTables } from '../twins/memory-tables.ts';
+import { MemoryBreakers } from '../twins/pipeline-state.ts';
+import { createMemoryIntake, memoryDueIndex } from '../twins/row-stores.ts';
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryBreakers } from '../../simulation/twins/pipeline-state.ts';
 import { chunks } from '../../src/adapters/batching/gather.ts';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { MAX_WRITES, putItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { MemoryBreakers } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';

@@ -1,8 +1,8 @@
 import { describe } from 'vitest';
+import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
-import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import { newsletterJobSuite } from './newsletter-job-suite.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

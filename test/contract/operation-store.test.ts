@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
-import { createMemoryOperations } from '../../src/adapters/memory/console/memory-operations.ts';
-import { NOTHING, type Operation, type OperationStore } from '../../src/core/operator/operations/operation.ts';
+import {
+  createUnstoredOperations,
+  NOTHING,
+  type Operation,
+  type OperationStore,
+} from '../../src/core/operator/operations/operation.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 let serial = 0;
@@ -74,7 +78,7 @@ function suite(store: () => OperationStore): void {
 }
 
 describe('operations in memory', () => {
-  const store = createMemoryOperations();
+  const store = createUnstoredOperations();
   suite(() => store);
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryShards } from '../../simulation/twins/pipeline-state.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
-import { MemoryShards } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { BASE_SHARDS, type ShardMark } from '../../src/core/model/index-shards.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

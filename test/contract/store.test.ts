@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { Tables } from '../../simulation/twins/tables.ts';
 import { Stores } from '../../simulation/world/stores.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
@@ -7,7 +8,6 @@ import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/succe
 import { createIndexStore, createRowScan } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { claimSuite } from './claim-suite.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createMemoryWarming } from '../../simulation/twins/newsletter-items.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
-import { createMemoryWarming } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import type { DomainWarming, WarmingStore } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

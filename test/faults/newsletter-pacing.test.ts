@@ -6,7 +6,7 @@ import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
 import { WorkerProcess } from '../../simulation/models/worker-process.ts';
 import { through } from '../../simulation/newsletter/calls.ts';
 import { NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
-import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryPacing } from '../../simulation/twins/pipeline-state.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
 import { SendingLimits } from '../../src/local/providers/ses/sending-limits.ts';

@@ -3,14 +3,12 @@ import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OperationsDeps } from '../../functions/console-operations/handler.ts';
 import type { ConsoleOperationsEnv } from '../../functions/shared/runtime/console-env.ts';
-import {
-  createMemoryOperationRows,
-  createMemoryOperations,
-} from '../../src/adapters/memory/console/memory-operations.ts';
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
+import { createMemoryOperationRows } from '../../simulation/twins/row-stores.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { createOperation, operate } from '../../src/core/operator/operations/operate.ts';
+import { createUnstoredOperations } from '../../src/core/operator/operations/operation.ts';
 import { runOperation } from '../../src/core/operator/operations/run-operation.ts';
 import { deadRow } from '../support/cli/operations.ts';
 
@@ -51,7 +49,7 @@ describe('the function of bulk operations', () => {
       newId: () => `id${++serial}-abcdef`,
       policy: DEFAULT_RETRY_POLICY,
       pause: async () => {},
-      operations: createMemoryOperations(),
+      operations: createUnstoredOperations(),
       candidates: createMemoryOperationRows(tables),
       rows: tables.rows,
       send: async (messages) => {

@@ -4,7 +4,7 @@ import { CreateQueueCommand, ReceiveMessageCommand, SendMessageCommand, SQSClien
 import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';

@@ -4,7 +4,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { opened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';

@@ -2,7 +2,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
+import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';
 import { UnreadableChunkError } from '../../src/core/newsletter/model/chunk.ts';
 import type { EventStore } from '../../src/core/newsletter/model/ports.ts';

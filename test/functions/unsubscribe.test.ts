@@ -2,7 +2,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
+import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { readUnsubscribeToken, unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';
 import { emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';

@@ -1,4 +1,4 @@
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { type DeliverDeps, deliverBatch } from '../../src/core/delivery/deliver.ts';
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';

@@ -1,6 +1,6 @@
 import type { VirtualTime } from '../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
+import { MemoryPacing } from '../../simulation/twins/pipeline-state.ts';
 import { planOf } from '../../src/core/delivery/claim-plan.ts';
 import { type ClaimStore, PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createMemoryDataKeys } from '../../../simulation/twins/pipeline-state.ts';
 import { createKmsKeyWrap } from '../../../src/adapters/kms/kms-key-wrap.ts';
-import { createMemoryDataKeys } from '../../../src/adapters/memory/memory-data-keys.ts';
 import { createDataKeys, type DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
 import { createSealer } from '../../../src/adapters/sealing/sealer.ts';
 import { KEY_ARN, startKms } from '../../support/kms.ts';

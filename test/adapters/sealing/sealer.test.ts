@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { createMemoryDataKeys } from '../../../src/adapters/memory/memory-data-keys.ts';
+import { createMemoryDataKeys } from '../../../simulation/twins/pipeline-state.ts';
 import { createDataKeys, type DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
 import { createSealer, type SealOwner, SealRefusedError } from '../../../src/adapters/sealing/sealer.ts';
 import { createLocalKeyWrap } from '../../../src/adapters/secrets/secrets-file.ts';

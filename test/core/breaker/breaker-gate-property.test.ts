@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryBreakers } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';

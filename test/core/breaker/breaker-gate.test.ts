@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryBreakers } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { heldSince, opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBreakers } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { draining, opened, probing, reopened, slotTime } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, slowStart } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { recordDue } from '../../../src/core/delivery/retry-record.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent, Feedback } from '../../../src/core/delivery-events/delivery-event.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
 import { failOver, successorId } from '../../../src/core/delivery/failover.ts';
 import { failedBecause } from '../../../src/core/delivery/verdict.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
 import type { RetryTerms } from '../../../src/core/delivery/sender.ts';

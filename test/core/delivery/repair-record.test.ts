@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { owedRecord, recordDue } from '../../../src/core/delivery/retry-record.ts';
 import { repairRecord } from '../../../src/core/delivery/take-over.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { CLAIM_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import { erasure } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { forgetOne } from '../../../src/core/forget/forget-one.ts';

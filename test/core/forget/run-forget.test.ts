@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { type ForgetState, newForget } from '../../../src/core/forget/forget-state.ts';
 import { forget } from '../../../src/core/forget/run-forget.ts';
 import { at, CONTENT, dueRow, T0 } from '../../support/rows.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import {
   GRACE_MS,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { itemSize } from '../../../bench/setup/metered-runs.ts';
 import { bodyOf, failedRow } from '../../../bench/setup/rows.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 import { deliver } from '../../../src/core/delivery/deliver.ts';
 import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import type { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { type Acceptance, accept, IN_FLIGHT_MS } from '../../../src/core/intake/accept.ts';
 import { KEY_LIFETIME_MS } from '../../../src/core/intake/idempotency-key.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import type { FailedAttempt } from '../../../src/core/intake/notification-request.ts';
 import { type ReportDeps, type ReportStore, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryShards } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryShards } from '../../../simulation/twins/pipeline-state.ts';
 import {
   BASE_SHARDS,
   MOST_SHARDS,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { type Notice, reportDeaths } from '../../../src/core/monitor/dead-notifications.ts';

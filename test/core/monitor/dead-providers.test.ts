@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MemoryBreakers } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { closed, draining, opened, probing, reopened } from '../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
 import type { Notice } from '../../../src/core/monitor/dead-notifications.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { opened } from '../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
 import { type DueIndex, workQueueOf } from '../../../src/core/model/work-index.ts';

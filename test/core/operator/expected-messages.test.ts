@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { failOver } from '../../../src/core/delivery/failover.ts';
 import { revival } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../../../src/core/delivery/verdict.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryPacing } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import type { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY, type PacingPolicy, USES, type Use } from '../../../src/core/pacing/pacing-policy.ts';

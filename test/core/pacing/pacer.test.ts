@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryPacing } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import { budgetStatus, isWaiting } from '../../../src/core/pacing/budget-status.ts';
 import { DEFAULT_PACING_POLICY } from '../../../src/core/pacing/pacing-policy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { Priority } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';

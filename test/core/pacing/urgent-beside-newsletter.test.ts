@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import { createSendPacing } from '../../../src/core/newsletter/sending/send-pacing.ts';
 import { USES, type Use } from '../../../src/core/pacing/pacing-policy.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { messageFor, type QueuedMessage, queuedFor } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { memoryDueIndex } from '../../../src/adapters/memory/memory-due-index.ts';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
+import { memoryDueIndex } from '../../../simulation/twins/row-stores.ts';
 import { type Channel, type Lane, PRIORITIES } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { originOf, type QueuedMessage, queuedFor, runOf } from '../../../src/core/model/queue-message.ts';

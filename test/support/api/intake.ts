@@ -1,6 +1,6 @@
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
+import { createMemoryIntake } from '../../../simulation/twins/row-stores.ts';
 import { identify } from '../../../src/adapters/api/idempotency.ts';
-import { createMemoryIntake } from '../../../src/adapters/memory/memory-intake.ts';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 
 import type { IntakeRequest, NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';

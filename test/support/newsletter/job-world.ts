@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { MemoryChunks, MemoryEmails } from '../../../src/adapters/memory/newsletter/memory-items.ts';
+import { MemoryChunks, MemoryEmails } from '../../../simulation/twins/newsletter-items.ts';
 import type { Email, EmailContent } from '../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../../src/core/newsletter/model/job-limits.ts';

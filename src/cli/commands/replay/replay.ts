@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { createMemoryOperations } from '../../../adapters/memory/console/memory-operations.ts';
 import type { Exclusion } from '../../../core/operator/operations/exclusions.ts';
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
 import {
   type Counts,
+  createUnstoredOperations,
   NOTHING,
   type Operation,
   type OperationStore,
@@ -115,7 +115,7 @@ function parseOperationId(text: string): string {
 
 /** Counts with an operation that is not stored. */
 async function dryRun(request: NewOperation, session: Session): Promise<number> {
-  const run = runOf(session, createMemoryOperations());
+  const run = runOf(session, createUnstoredOperations());
   const { preview = NOTHING, sample: log_ids } = await previewed(await run.create(request), run);
   const sample = await sampleOf(log_ids.slice(0, SHOWN), session);
   const { matched, excluded, taken } = preview;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { BatchWriteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
+import { createMemoryDataKeys } from '../../../../simulation/twins/pipeline-state.ts';
 import {
   createChunkStore,
   openRecipients,
   sealRecipients,
 } from '../../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
-import { createMemoryDataKeys } from '../../../../src/adapters/memory/memory-data-keys.ts';
 import { createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
 import { createSealer } from '../../../../src/adapters/sealing/sealer.ts';
 import { createLocalKeyWrap } from '../../../../src/adapters/secrets/secrets-file.ts';

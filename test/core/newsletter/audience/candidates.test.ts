@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
+import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import {
   type Audience,
   type Candidate,

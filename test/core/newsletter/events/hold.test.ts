@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
+import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { resumeEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import type { EventKind } from '../../../../src/core/newsletter/model/recipient-state.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
+import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../../../src/core/newsletter/events/unsubscribe.ts';
 import { resubscribe, upsertMembers } from '../../../../src/core/newsletter/members/upsert-members.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryWarming } from '../../../../src/adapters/memory/newsletter/memory-items.ts';
-import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
+import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
+import { createMemoryWarming } from '../../../../simulation/twins/newsletter-items.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { prepare } from '../../../../src/core/newsletter/preparation/prepare.ts';
 import { allowanceOf, createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-items.ts';
+import { MemoryEmails } from '../../../../simulation/twins/newsletter-items.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import { LeaseLostError, PreparationLease } from '../../../../src/core/newsletter/preparation/lease.ts';

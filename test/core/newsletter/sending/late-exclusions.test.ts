@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
+import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { createLateExclusions } from '../../../../src/core/newsletter/sending/exclusion-checks.ts';
 import { recipient } from '../../../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../../../support/newsletter/members.ts';

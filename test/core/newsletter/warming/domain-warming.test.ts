@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryWarming } from '../../../../src/adapters/memory/newsletter/memory-items.ts';
+import { createMemoryWarming } from '../../../../simulation/twins/newsletter-items.ts';
 import { allowanceOf, createWarming, WARM_UP_DAYS } from '../../../../src/core/newsletter/warming/domain-warming.ts';
 
 const DOMAIN = 'news.example.com';

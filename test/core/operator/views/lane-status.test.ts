@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../../simulation/twins/memory-tables.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { type DueIndex, workQueueOf } from '../../../../src/core/model/work-index.ts';
 import { laneStatus } from '../../../../src/core/operator/views/pipeline-status.ts';

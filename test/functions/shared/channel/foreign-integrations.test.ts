@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../../src/adapters/memory/memory-pipeline-state.ts';
+import { MemoryPacing } from '../../../../simulation/twins/pipeline-state.ts';
 import { createIntegrationCredentials } from '../../../../src/adapters/secrets/integration-credentials.ts';
 import { slackReceiver } from '../../../../src/adapters/slack/sender.ts';
 import { teamsReceiver } from '../../../../src/adapters/teams/sender.ts';

@@ -7,7 +7,7 @@ import { bindBreakers, bindPacing, createReceiverPacer } from '../../../../funct
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
 import { createLaneAccess } from '../../../../functions/shared/channel/lane-access.ts';
 import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
-import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
+import { MemoryTables } from '../../../../simulation/twins/memory-tables.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
 import { FUNCTION_MS, QUEUE_CALL_MS, STATE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../../../src/core/delivery/ports.ts';

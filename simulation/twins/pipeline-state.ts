@@ -1,15 +1,16 @@
-import type { Breaker } from '../../core/breaker/breaker.ts';
-import type { BreakerStore } from '../../core/breaker/shared-breakers.ts';
-import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../core/model/index-shards.ts';
-import type { DownProviders } from '../../core/monitor/dead-providers.ts';
+import { isAny, nextVersion } from '../../src/adapters/dynamodb/table/guards.ts';
+import type { DataKeyStore } from '../../src/adapters/sealing/data-keys.ts';
+import type { Breaker } from '../../src/core/breaker/breaker.ts';
+import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
+import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../src/core/model/index-shards.ts';
+import type { DownProviders } from '../../src/core/monitor/dead-providers.ts';
 import {
   applied,
   type BudgetReader,
   checkSteps,
   type PacingStore,
   type Registers,
-} from '../../core/pacing/registers.ts';
-import { isAny, nextVersion } from '../dynamodb/table/guards.ts';
+} from '../../src/core/pacing/registers.ts';
 
 /** The breakers of PipelineState in memory: a twin of the DynamoDB store that gives the same answers. */
 export class MemoryBreakers {
@@ -92,4 +93,19 @@ export class MemoryShards implements ShardMark {
     this.#marked = { work: Math.max(work, this.#marked.work), history: Math.max(history, this.#marked.history) };
     return this.#marked;
   }
+}
+
+/** DataKeys in memory, for tests. */
+export function createMemoryDataKeys(): DataKeyStore {
+  const keys = new Map<string, Uint8Array>();
+  const nameOf = (tenant_id: string, key_id: string) => JSON.stringify([tenant_id, key_id]);
+  return {
+    find: async (tenant_id, key_id) => keys.get(nameOf(tenant_id, key_id)),
+    async add({ tenant_id, key_id }, wrapped) {
+      const name = nameOf(tenant_id, key_id);
+      const first = keys.get(name);
+      if (first === undefined) keys.set(name, Uint8Array.from(wrapped));
+      return first;
+    },
+  };
 }

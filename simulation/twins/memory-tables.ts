@@ -1,25 +1,32 @@
-import type { ClaimStore, RecordStore, RowStore } from '../../core/delivery/ports.ts';
-import { type ContentStore, ContentUnreadableError } from '../../core/delivery/ports.ts';
-import { isStored, RECORD_GUARD, retryLogId } from '../../core/delivery/retry-record.ts';
-import { malformedEntries } from '../../core/delivery/take-over.ts';
-import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
-import type { Erasable } from '../../core/forget/forget-one.ts';
-import { type ContentOwner, ErasedError, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
-import type { RowScan } from '../../core/indexing/reconcile.ts';
+import * as guards from '../../src/adapters/dynamodb/table/guards.ts';
+import {
+  type ClaimStore,
+  type ContentStore,
+  ContentUnreadableError,
+  type RecordStore,
+  type RowStore,
+} from '../../src/core/delivery/ports.ts';
+import { isStored, RECORD_GUARD, retryLogId } from '../../src/core/delivery/retry-record.ts';
+import { malformedEntries } from '../../src/core/delivery/take-over.ts';
+import type { EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
+import type { Erasable } from '../../src/core/forget/forget-one.ts';
+import {
+  type ContentOwner,
+  ErasedError,
+  type IndexStore,
+  RowUnstorableError,
+} from '../../src/core/indexing/index-row.ts';
 import {
   type ForeignRow,
-  hasContent,
   type NotificationContent,
   type NotificationRow,
   type RetryRecord,
   UPDATED_BY,
-} from '../../core/model/notification.ts';
-import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-change.ts';
-import type { Clock } from '../../core/model/time.ts';
-import * as guards from '../dynamodb/table/guards.ts';
-import { memoryDueIndex } from './memory-due-index.ts';
-import { MemoryShards } from './memory-pipeline-state.ts';
-import { type KeptContent, memorySuccessors } from './memory-successors.ts';
+} from '../../src/core/model/notification.ts';
+import { type RowChange, wasApplied, wasSettled } from '../../src/core/model/row-change.ts';
+import type { Clock } from '../../src/core/model/time.ts';
+import { MemoryShards } from './pipeline-state.ts';
+import { type KeptContent, memoryDueIndex, memoryRowScan, memorySuccessors } from './row-stores.ts';
 
 type StoredRow = Record<string, unknown>;
 
@@ -209,34 +216,4 @@ function withoutNulls(row: StoredRow): StoredRow {
   const isState = (name: string) => guards.STATE_COLUMNS.some((column) => column === name);
   if (!Object.values(row).includes(null)) return row;
   return Object.fromEntries(Object.entries(row).filter(([name, value]) => value !== null || isState(name)));
-}
-
-/** Rows per page of a scan. */
-const SCANNED = 250;
-
-/** The reconciler's scan over rows in memory, for those that the pipeline may have missed. */
-function memoryRowScan(
-  log: ReadonlyMap<string, StoredRow>,
-  content: ReadonlyMap<string, { readonly sequence?: string }>,
-): RowScan {
-  return {
-    page: async (after) => {
-      const from = Number(after?.['from'] ?? 0);
-      const page = [...log.values()].slice(from, from + SCANNED);
-      const next = from + SCANNED < log.size ? { from: from + SCANNED } : undefined;
-      const rows = page.filter((row) => !isOurs(row));
-      return { rows, scanned: page.length, read_units: page.length / 10, ...(next && { next }) };
-    },
-    read: async (log_id) => {
-      const row = log.get(log_id);
-      return row && { row: { ...row }, sequence: content.get(log_id)?.sequence ?? '0' };
-    },
-  };
-}
-
-function isOurs(row: StoredRow): boolean {
-  if (hasContent(row)) return false;
-  const { updated_by, work_queue, failure_reason, send_status, history_bucket } = row;
-  const ours = updated_by === UPDATED_BY && (typeof work_queue === 'string' || typeof failure_reason === 'string');
-  return ours || (send_status === 'SUCCESS' && history_bucket !== undefined);
 }

@@ -1,10 +1,10 @@
-import { type AddressFacts, replacesSuppression, type StoredMember } from '../../../core/newsletter/model/member.ts';
+import { type AddressFacts, replacesSuppression, type StoredMember } from '../../src/core/newsletter/model/member.ts';
 import {
   type AddressEntry,
   leftAddresses,
   type MemberPlace,
   type MemberStore,
-} from '../../../core/newsletter/model/ports.ts';
+} from '../../src/core/newsletter/model/ports.ts';
 
 const PAGE = 100;
 

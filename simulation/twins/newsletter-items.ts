@@ -1,12 +1,12 @@
-import { isOwnWrite } from '../../../core/model/row-change.ts';
-import type { Clock } from '../../../core/model/time.ts';
-import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
-import type { Chunk, ChunkKey, ChunkState } from '../../../core/newsletter/model/chunk.ts';
-import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
-import type { BatchStore, Change, ChunkStore, EmailStore, EventStore } from '../../../core/newsletter/model/ports.ts';
-import type { BatchEvents } from '../../../core/newsletter/model/recipient-state.ts';
-import type { DomainWarming, WarmingStore } from '../../../core/newsletter/warming/domain-warming.ts';
-import { holds, ofVersion } from '../../dynamodb/table/guards.ts';
+import { holds, ofVersion } from '../../src/adapters/dynamodb/table/guards.ts';
+import { isOwnWrite } from '../../src/core/model/row-change.ts';
+import type { Clock } from '../../src/core/model/time.ts';
+import { type Batch, EXCLUDED_BATCH } from '../../src/core/newsletter/model/batch.ts';
+import type { Chunk, ChunkKey, ChunkState } from '../../src/core/newsletter/model/chunk.ts';
+import type { Email, EmailContent } from '../../src/core/newsletter/model/email.ts';
+import type { BatchStore, Change, ChunkStore, EmailStore, EventStore } from '../../src/core/newsletter/model/ports.ts';
+import type { BatchEvents } from '../../src/core/newsletter/model/recipient-state.ts';
+import type { DomainWarming, WarmingStore } from '../../src/core/newsletter/warming/domain-warming.ts';
 
 /** Items with a version each, as DynamoDB keeps them: read and written by value, and listed by partition. */
 class VersionedItems<T extends { readonly version: number }> {
