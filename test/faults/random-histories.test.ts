@@ -7,6 +7,9 @@ import { SEED } from '../support/seed.ts';
 
 const RUNS = Number(process.env['FAULT_RUNS'] ?? 300);
 
+/** Histories that broke a promise once: a refill walked the index in vain, a corrected row kept the letter of its death. */
+const KEPT = [218_259, 770_075];
+
 /** What the stories have to tell of, or they say little. */
 const TOLD = [
   / dies/,
@@ -67,7 +70,7 @@ it(
     const at = new Date('2026-03-01T10:30:00.000Z');
     const untold = new Set(TOLD);
     const ends = new Map<string, number>();
-    for (let seed = SEED; seed < SEED + RUNS; seed++) {
+    for (const seed of [...KEPT, ...Array.from({ length: RUNS }, (_, i) => SEED + i)]) {
       const intruders = [0, 1, 2].map((i) => hostileRow(kinds[(7 * seed + 101 * i) % kinds.length] ?? 0, at));
       const images: ForeignRow[] = [];
       const history = await drawHistory(seed, intruders, (row) => images.push(row));

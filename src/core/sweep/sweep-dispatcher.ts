@@ -51,6 +51,15 @@ export class Dispatcher {
   #taken: number;
   /** Items that are due later than this are left out when a message for them is queued; epoch milliseconds. */
   readonly #queuedAfter: number;
+  /**
+   * Rows of limited lanes that got a message. They stay in the index while a worker has them, and after a crash until
+   * their claim is over.
+   */
+  #sentRows = new Set<string>();
+  /** Those of them that a walk has met. */
+  #metRows = new Set<string>();
+  /** Lanes in which a walk left rows out, not knowing whose the messages of the lane are. */
+  #unsure = new Set<string>();
 
   constructor(request: SweepRequest, run: DispatcherRun, tally: Tally, deps: DispatcherDeps) {
     this.#request = request;
@@ -96,8 +105,8 @@ export class Dispatcher {
   }
 
   /**
-   * Sends what did not fit before. Both the messages from before the sweep and its own are of the first rows that it
-   * meets, so as many are left out.
+   * Sends what did not fit before, each row once. Nobody knows whose the messages are that were sent before the sweep, or
+   * before it continued: they are of the first rows that it meets, so as many are left out.
    * @param own messages of this sweep in the lanes with room
    */
   async refill(items: readonly DueItem[], own: Map<string, number>): Promise<void> {
@@ -112,15 +121,28 @@ export class Dispatcher {
     };
     for (const item of items) {
       const lane = laneOf(item);
+      const wasSent = this.#sentRows.has(item.log_id);
+      if (wasSent) this.#metRows.add(item.log_id);
       if (!own.has(lane) || epochMs(item.work_at) > now.getTime()) continue;
       // A look ahead, or its writer, has sent the message of an expected row since the last sweep
       // (docs/decisions/delivery/sweep-and-backlog.md).
       const isSent = item.work_at <= last_sweep || isExpected(item);
-      if ((isSent && takeFrom(unmet, lane)) || takeFrom(own, lane) || !rooms?.take(lane)) continue;
+      const isOfLane = (!wasSent && isSent && takeFrom(unmet, lane)) || takeFrom(own, lane);
+      if (isOfLane && !wasSent) this.#unsure.add(lane);
+      if (isOfLane || wasSent || !rooms?.take(lane)) continue;
       rooms.release(lane);
       outgoing.push({ message: messageFor(item, item.work_at, copy), delay_seconds: 0 });
     }
     if (outgoing.length > 0) await this.#send(outgoing);
+  }
+
+  /** @returns the lanes in which the walk, which met all rows, left some out and cannot tell whether they were sent */
+  endWalk(): ReadonlySet<string> {
+    const unsure = this.#unsure;
+    this.#sentRows = this.#metRows;
+    this.#metRows = new Set();
+    this.#unsure = new Set();
+    return unsure;
   }
 
   /**
@@ -152,6 +174,8 @@ export class Dispatcher {
     const refused = new Set(await this.#deps.lanes.send(inTurns(outgoing)));
     const sent = outgoing.filter((message) => !refused.has(message));
     this.#tally.sent(sent);
+    if (this.#run.rooms)
+      for (const { message } of sent) for (const rows of [this.#sentRows, this.#metRows]) rows.add(message.log_id);
     this.#tally.refused += refused.size;
     this.#tally.skippedDue([...refused].filter(({ delay_seconds }) => delay_seconds === 0).length);
     this.#deps.onDispatched?.(sent);

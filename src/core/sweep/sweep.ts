@@ -142,16 +142,16 @@ async function refill(
   while (rooms.held > 0 && clock().getTime() < until) {
     if (deps.outOfTime?.()) return true;
     await short_lanes?.pause(REFILL_EVERY_MS);
-    const still = new Map<string, number>();
+    const still = new Set<string>();
     for (const lane of rooms.waiting()) {
       const earlier = rooms.total(lane);
       rooms.measure(lane, await messagesIn(lane, lanes), clock().getTime());
-      if (rooms.total(lane) >= earlier) still.set(lane, rooms.total(lane));
+      if (rooms.total(lane) >= earlier) still.add(lane);
     }
     const open = new Set(rooms.refillable());
     const own = new Map([...open].map((lane) => [lane, rooms.messages(lane).own]));
     for (const lane of open) unmet.set(lane, rooms.messages(lane).before);
-    const empty = [...open].filter((lane) => unmet.get(lane) === 0 && own.get(lane) === 0);
+    const found = new Map([...open].map((lane) => [lane, rooms.total(lane)]));
     const each = async (items: readonly DueItem[]) => {
       await dispatcher.refill(items, own);
       for (const lane of open) if (rooms.isFull(lane)) open.delete(lane);
@@ -161,10 +161,14 @@ async function refill(
     for (const partitions of queues) {
       if (open.size > 0 && (await walk({ partitions, after: undefined, window, writes: false, each }, deps))) break;
     }
-    // An empty lane got everything that is still due. One that takes nothing, and got nothing, has the index walked in vain:
-    // its messages stay as their receives fail, until the next sweep.
-    const isDone = (lane: string) => empty.includes(lane) || rooms.total(lane) === still.get(lane);
-    if (!deps.outOfTime?.()) for (const lane of open) if (isDone(lane)) rooms.releaseAll(lane);
+    if (open.size === 0 || deps.outOfTime?.()) continue;
+    // An empty lane got everything that is still due, and so did one that got nothing although it had room. Only what was left
+    // out for messages that nobody knows is sent once they are gone; if they stay as their receives fail, by the next sweep.
+    const unsure = dispatcher.endWalk();
+    for (const lane of open) {
+      const isVain = rooms.total(lane) === found.get(lane) && (still.has(lane) || !unsure.has(lane));
+      if (isVain || found.get(lane) === 0) rooms.releaseAll(lane);
+    }
   }
   return false;
 }

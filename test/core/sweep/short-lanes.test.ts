@@ -217,7 +217,7 @@ describe('a scheduled sweep', () => {
     await sweep({}, { run_id: 'sweep-1' }, { ...world.deps, short_lanes });
     expect(new Set(world.sent).size).toBe(1_000);
     // Each is answered by a claim that fails.
-    expect(world.figures().duplicates).toBeLessThan(1_000);
+    expect(world.figures().duplicates).toBe(0);
   });
 
   it('still has its rows to send when time runs out in the walk after which its lane would be free', async () => {
@@ -332,8 +332,11 @@ describe('a scheduled sweep', () => {
   });
 });
 
-it('is walked for no more than once while its messages stay, and nothing else is due', async () => {
-  let taken = 0;
+it.each([
+  ['stay', () => 3],
+  // Their worker crashed: until its claim is over, each receive puts them back for a while.
+  ['are shown now and then', (pauses: number) => pauses % 3],
+])('is walked for no more than once while its messages %s, and nothing else is due', async (_, shown) => {
   const { run, deps, lane, tables } = setUp(rows('row', 130), 0);
   let pages = 0;
   const index: SweepDeps['index'] = {
@@ -343,17 +346,20 @@ it('is walked for no more than once while its messages stay, and nothing else is
       return deps.index.page(...args);
     },
   };
+  let pauses = 0;
+  const received: QueuedMessage[] = [];
   // The workers take all but three, whose receives fail each time.
   const pause = async () => {
     await deps.short_lanes?.pause(5 * SECOND);
-    taken += lane.length;
-    for (const { message } of lane.splice(3)) tables.log.delete(message.log_id);
+    received.push(...lane.splice(0));
+    for (const { message } of received.splice(3)) tables.log.delete(message.log_id);
+    pauses += 1;
+    lane.push(...received.splice(0, shown(pauses)));
   };
   const short_lanes = { seconds: 60, least: 100, pause };
   const { result } = await run({ ...deps, index, short_lanes });
   expect(result.dispatched).toBe(130);
-  expect(lane).toHaveLength(3);
   const walk = 4 * 8;
   expect(pages).toBeLessThanOrEqual(5 * walk);
-  expect(taken).toBeGreaterThan(100);
+  expect(pauses).toBeLessThan(10);
 });
