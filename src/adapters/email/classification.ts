@@ -1,7 +1,8 @@
-import type { ClassificationRule } from '../../core/delivery/policy/classification.ts';
+import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
 import type { Refused } from '../../core/delivery/sender.ts';
 
-const named = (...codes: string[]) => codes.flatMap((code) => [code, `${code}Exception`]);
+/** Also as the names of errors. */
+const named = (words: string) => codes(words).flatMap((code) => [code, `${code}Exception`]);
 
 /**
  * Answers of SES v1 SendEmail: modelled errors by name, AWS's common errors by code, and errors that SES names only
@@ -22,17 +23,14 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
   },
   {
     code: [
-      ...named('Throttling', 'Throttled', 'TooManyRequests', 'LimitExceeded', 'RequestThrottled'),
-      'RequestLimitExceeded',
-      'SlowDown',
-      'AccountThrottled',
-      'AccountDailyQuotaExceeded',
+      ...named('Throttling Throttled TooManyRequests LimitExceeded RequestThrottled'),
+      ...codes('RequestLimitExceeded SlowDown AccountThrottled AccountDailyQuotaExceeded'),
     ],
     means: 'RATE_LIMITED',
     because: 'SES v1 does not model throttling: the code has the several spellings of AWS.',
   },
   {
-    code: named('AccountSendingPaused', 'ConfigurationSetSendingPaused'),
+    code: named('AccountSendingPaused ConfigurationSetSendingPaused'),
     means: 'RATE_LIMITED',
     because: 'An operator paused sending and will resume it: wait, and use up no retry.',
   },
@@ -47,39 +45,25 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
     because: 'AWS has suspended the account: an operator has to contact AWS, then redrive.',
   },
   {
-    code: [
-      'ExpiredToken',
-      'ExpiredTokenException',
-      'TokenRefreshRequired',
-      'RequestExpired',
-      'CredentialsProviderError',
-    ],
+    code: codes('ExpiredToken ExpiredTokenException TokenRefreshRequired RequestExpired CredentialsProviderError'),
     means: 'AUTH_TEMPORARY',
     because: "The role's session credentials expired or could not be fetched. New credentials will work.",
   },
   {
     code: [
-      ...named(
-        'InvalidClientTokenId',
-        'UnrecognizedClient',
-        'SignatureDoesNotMatch',
-        'IncompleteSignature',
-        'OptInRequired',
-      ),
-      'MissingAuthenticationToken',
-      'InvalidSignatureException',
-      'AuthFailure',
+      ...named('InvalidClientTokenId UnrecognizedClient SignatureDoesNotMatch IncompleteSignature OptInRequired'),
+      ...codes('MissingAuthenticationToken InvalidSignatureException AuthFailure'),
     ],
     means: 'AUTH_FAILED',
     because: 'AWS does not know or accept the credentials: a setting is wrong.',
   },
   {
-    code: [...named('AccessDenied', 'NotAuthorized'), 'UnauthorizedOperation'],
+    code: [...named('AccessDenied NotAuthorized'), 'UnauthorizedOperation'],
     means: 'PERMISSION_DENIED',
     because: "The function's role lacks ses:SendEmail for this identity or configuration set.",
   },
   {
-    code: named('MailFromDomainNotVerified', 'FromEmailAddressNotVerified'),
+    code: named('MailFromDomainNotVerified FromEmailAddressNotVerified'),
     means: 'AUTH_FAILED',
     because: "The sender's domain must be verified in SES first.",
   },
@@ -91,7 +75,7 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
   },
   {
     code: [
-      ...named('ConfigurationSetDoesNotExist', 'InvalidConfigurationSet', 'TemplateDoesNotExist'),
+      ...named('ConfigurationSetDoesNotExist InvalidConfigurationSet TemplateDoesNotExist'),
       'InvalidSendingPoolName',
     ],
     means: 'AUTH_FAILED',
@@ -114,48 +98,29 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
   },
   {
     code: [
-      ...named(
-        'InvalidParameterValue',
-        'InvalidParameterCombination',
-        'MissingParameter',
-        'ValidationError',
-        'Validation',
-      ),
-      'InvalidTagValue',
-      'MalformedQueryString',
-      'InvalidQueryParameter',
-      'MalformedInput',
-      'RequestEntityTooLarge',
+      ...named('InvalidParameterValue InvalidParameterCombination MissingParameter ValidationError Validation'),
+      ...codes('InvalidTagValue MalformedQueryString InvalidQueryParameter MalformedInput RequestEntityTooLarge'),
     ],
     means: 'FORMAT_ERROR',
     because: 'SES does not accept a parameter (mostly a header, or a body above 10 MB), now or later.',
   },
   {
-    code: [...named('InvalidAction', 'MissingAction', 'UnknownOperation'), 'NoSuchVersion'],
+    code: [...named('InvalidAction MissingAction UnknownOperation'), 'NoSuchVersion'],
     means: 'AUTH_FAILED',
     because: 'The service at the configured endpoint or region is not SES v1.',
   },
   {
-    code: ['RequestTimeout', 'RequestTimeoutException', 'TimeoutError', 'AbortError', 'TIMEOUT', 'ETIMEDOUT'],
+    code: codes('RequestTimeout RequestTimeoutException TimeoutError AbortError TIMEOUT ETIMEDOUT'),
     means: 'NETWORK_TIMEOUT',
     because: 'batch-952 §6: a timeout is retried with the normal backoff.',
   },
   {
-    code: [
-      'ECONNREFUSED',
-      'ECONNRESET',
-      'EPIPE',
-      'EHOSTUNREACH',
-      'ENETUNREACH',
-      'ENOTFOUND',
-      'EAI_AGAIN',
-      'NetworkingError',
-    ],
+    code: codes('ECONNREFUSED ECONNRESET EPIPE EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN NetworkingError'),
     means: 'NETWORK_TIMEOUT',
     because: 'SES or the network to it is down, which passes.',
   },
   {
-    code: named('ServiceUnavailable', 'InternalFailure', 'InternalServerError', 'InternalServer', 'TransientFailure'),
+    code: named('ServiceUnavailable InternalFailure InternalServerError InternalServer TransientFailure'),
     means: 'SERVER_OVERLOAD',
     because: 'SES documentation: 5xx is to be retried at growing intervals.',
   },

@@ -1,3 +1,4 @@
+import { codes } from '../../core/delivery/policy/classification.ts';
 import type { Refusal } from '../../core/newsletter/model/provider.ts';
 
 interface RefusalRule {
@@ -12,41 +13,34 @@ interface RefusalRule {
 /** Statuses of single entries of SendBulkEmail. AWS explains few; the rest is our judgement. */
 export const ENTRY_RULES: readonly RefusalRule[] = [
   {
-    code: ['ACCOUNT_THROTTLED'],
+    code: codes('ACCOUNT_THROTTLED'),
     class: 'throttled',
     because: 'The rate of the account is counted in seconds.',
   },
   {
-    code: ['ACCOUNT_DAILY_QUOTA_EXCEEDED'],
+    code: codes('ACCOUNT_DAILY_QUOTA_EXCEEDED'),
     class: 'quota',
     because: 'The quota of a rolling 24 hours becomes free by itself.',
   },
   {
-    code: ['TRANSIENT_FAILURE', 'FAILED'],
+    code: codes('TRANSIENT_FAILURE FAILED'),
     class: 'transient',
     because: 'SES has not accepted the mail, and asks to try again: FAILED says “Unknown error occurred” in its text.',
   },
   {
-    code: ['MESSAGE_REJECTED'],
+    code: codes('MESSAGE_REJECTED'),
     text: /not verified/i,
     class: 'unverified',
     because: 'The sender (in the sandbox: a recipient) is not verified in this region.',
   },
   {
-    code: ['MESSAGE_REJECTED', 'INVALID_PARAMETER'],
+    code: codes('MESSAGE_REJECTED INVALID_PARAMETER'),
     class: 'recipient',
     because: 'SES refuses this entry alone: its address, its values or its headers.',
   },
   {
-    code: [
-      'MAIL_FROM_DOMAIN_NOT_VERIFIED',
-      'CONFIGURATION_SET_NOT_FOUND',
-      'TEMPLATE_NOT_FOUND',
-      'INVALID_SENDING_POOL_NAME',
-      'ACCOUNT_SUSPENDED',
-      'ACCOUNT_SENDING_PAUSED',
-      'CONFIGURATION_SET_SENDING_PAUSED',
-    ],
+    code: codes(`MAIL_FROM_DOMAIN_NOT_VERIFIED CONFIGURATION_SET_NOT_FOUND TEMPLATE_NOT_FOUND INVALID_SENDING_POOL_NAME
+      ACCOUNT_SUSPENDED ACCOUNT_SENDING_PAUSED CONFIGURATION_SET_SENDING_PAUSED`),
     class: 'settings',
     because: 'An operator has to mend a setting, or AWS has to resume sending: every other entry fails alike.',
   },
@@ -60,25 +54,18 @@ export const CALL_RULES: readonly RefusalRule[] = [
     because: 'SES reports the quota under several codes; the words are the same.',
   },
   {
-    code: ['TooManyRequestsException', 'ThrottlingException', 'Throttling'],
+    code: codes('TooManyRequestsException ThrottlingException Throttling'),
     class: 'throttled',
     because: 'SES refuses calls above the rate and drops them: nothing of the call is accepted.',
   },
   {
-    code: [
-      'AccountSuspendedException',
-      'SendingPausedException',
-      'MailFromDomainNotVerifiedException',
-      'NotFoundException',
-      'AccessDeniedException',
-      'UnrecognizedClientException',
-      'InvalidSignatureException',
-    ],
+    code: codes(`AccountSuspendedException SendingPausedException MailFromDomainNotVerifiedException NotFoundException
+      AccessDeniedException UnrecognizedClientException InvalidSignatureException`),
     class: 'settings',
     because: 'An operator has to mend a setting or a right, or AWS has to resume sending.',
   },
   {
-    code: ['LimitExceededException'],
+    code: codes('LimitExceededException'),
     class: 'transient',
     because: 'A limit of resources is no rate: it is tried again as often as a failure, and then an operator looks.',
   },
@@ -88,18 +75,18 @@ export const CALL_RULES: readonly RefusalRule[] = [
     because: 'SES reports a sender (in the sandbox: a recipient) that is not verified as MessageRejected.',
   },
   {
-    code: ['MessageRejected', 'BadRequestException', 'ValidationException', 'SerializationException'],
+    code: codes('MessageRejected BadRequestException ValidationException SerializationException'),
     class: 'content',
     because: 'One entry, or the content, makes SES refuse the call: the same call is refused again.',
   },
   { status: [413, 413], class: 'content', because: 'The call is larger than SES accepts; half of it may fit.' },
   {
-    code: ['ExpiredTokenException', 'RequestExpired', 'CredentialsProviderError', 'TokenRefreshRequired'],
+    code: codes('ExpiredTokenException RequestExpired CredentialsProviderError TokenRefreshRequired'),
     class: 'transient',
     because: "The role's session credentials expired or could not be fetched. New credentials will work.",
   },
   {
-    code: ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
+    code: codes('ECONNREFUSED ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'),
     class: 'transient',
     because: 'No connection was made, so the request never left.',
   },

@@ -1,4 +1,4 @@
-import type { ClassificationRule } from '../../core/delivery/policy/classification.ts';
+import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
 import { NETWORK_RULES } from '../http/network-classification.ts';
 
 /**
@@ -9,7 +9,7 @@ import { NETWORK_RULES } from '../http/network-classification.ts';
 export const SLACK_RULES: readonly ClassificationRule[] = [
   ...NETWORK_RULES,
   {
-    code: ['ratelimited', 'rate_limited', 'message_limit_exceeded', 'accesslimited'],
+    code: codes('ratelimited rate_limited message_limit_exceeded accesslimited'),
     means: 'RATE_LIMITED',
     because: 'The limit is about one message per second and channel. Slack spells the code both ways.',
   },
@@ -25,120 +25,63 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
     because: 'The body reached Slack truncated: a retry helps.',
   },
   {
-    code: ['service_unavailable', 'rollup_error', 'team_added_to_org', 'org_login_required'],
+    code: codes('service_unavailable rollup_error team_added_to_org org_login_required'),
     means: 'SERVER_OVERLOAD',
     because: 'Slack, or the workspace during its migration, is unavailable for a while.',
   },
   {
-    code: ['internal_error', 'fatal_error', 'timeout'],
+    code: codes('internal_error fatal_error timeout'),
     means: 'SERVER_OVERLOAD',
     because: 'A fault at Slack. The message may have been posted. A duplicate is a smaller harm than a lost message.',
   },
   {
-    code: [
-      'channel_not_found',
-      'not_in_channel',
-      'is_archived',
-      'channel_is_archived',
-      'user_not_found',
-      'user_disabled',
-    ],
+    code: codes('channel_not_found not_in_channel is_archived channel_is_archived user_not_found user_disabled'),
     means: 'INVALID_RECIPIENT',
     because: 'The channel or person does not exist or was removed, or the app is not in the channel.',
   },
   {
-    code: [
-      'cannot_dm_bot',
-      'cannot_reply_to_message',
-      'messages_tab_disabled',
-      'is_inactive',
-      'channel_type_not_supported',
-    ],
+    code: codes('cannot_dm_bot cannot_reply_to_message messages_tab_disabled is_inactive channel_type_not_supported'),
     means: 'INVALID_RECIPIENT',
     because: 'This conversation accepts no messages from an app.',
   },
   {
-    code: ['no_service', 'no_service_id', 'no_team', 'team_disabled', 'team_not_found'],
+    code: codes('no_service no_service_id no_team team_disabled team_not_found'),
     means: 'INVALID_RECIPIENT',
     because: 'The incoming webhook, or its whole workspace, was removed or disabled: batch-952 §6, wrong destination.',
   },
   {
-    code: [
-      'msg_too_long',
-      'no_text',
-      'missing_text_or_fallback_or_attachments',
-      'too_many_attachments',
-      'msg_blocks_too_long',
-    ],
+    code: codes(
+      `msg_too_long no_text missing_text_or_fallback_or_attachments too_many_attachments msg_blocks_too_long`,
+    ),
     means: 'FORMAT_ERROR',
     because: 'The message is empty or too long.',
   },
   {
-    code: [
-      'invalid_blocks',
-      'invalid_blocks_format',
-      'invalid_attachments',
-      'markdown_text_conflict',
-      'metadata_too_large',
-    ],
+    code: codes('invalid_blocks invalid_blocks_format invalid_attachments markdown_text_conflict metadata_too_large'),
     means: 'FORMAT_ERROR',
     because: 'Slack cannot read the message as it is built.',
   },
   {
-    code: [
-      'invalid_arguments',
-      'invalid_arg_name',
-      'invalid_array_arg',
-      'invalid_charset',
-      'invalid_form_data',
-      'invalid_json',
-      'invalid_payload',
-      'invalid_post_type',
-      'json_not_object',
-      'missing_post_type',
-    ],
+    code: codes(`invalid_arguments invalid_arg_name invalid_array_arg invalid_charset invalid_form_data invalid_json
+      invalid_payload invalid_post_type json_not_object missing_post_type`),
     means: 'FORMAT_ERROR',
     because: 'The request is malformed, and would be malformed again.',
   },
   {
-    code: [
-      'invalid_auth',
-      'not_authed',
-      'account_inactive',
-      'token_revoked',
-      'invalid_token',
-      'not_allowed_token_type',
-      'two_factor_setup_required',
-      'method_deprecated',
-      'deprecated_endpoint',
-      'as_user_not_supported',
-    ],
+    code: codes(`invalid_auth not_authed account_inactive token_revoked invalid_token not_allowed_token_type
+      two_factor_setup_required method_deprecated deprecated_endpoint as_user_not_supported`),
     means: 'AUTH_FAILED',
     because: 'The token or webhook is invalid or of the wrong kind: the settings must be corrected.',
   },
   {
-    code: [
-      'missing_scope',
-      'restricted_action',
-      'restricted_action_read_only_channel',
-      'restricted_action_thread_only_channel',
-      'restricted_action_non_threadable_channel',
-      'restricted_action_thread_locked',
-    ],
+    code: codes(`missing_scope restricted_action restricted_action_read_only_channel
+      restricted_action_thread_only_channel restricted_action_non_threadable_channel restricted_action_thread_locked`),
     means: 'PERMISSION_DENIED',
     because: 'A scope is missing, or a setting of the workspace forbids the app to post here.',
   },
   {
-    code: [
-      'ekm_access_denied',
-      'access_denied',
-      'action_prohibited',
-      'posting_to_general_channel_denied',
-      'no_permission',
-      'not_allowed',
-      'enterprise_is_restricted',
-      'team_access_not_granted',
-    ],
+    code: codes(`ekm_access_denied access_denied action_prohibited posting_to_general_channel_denied no_permission
+      not_allowed enterprise_is_restricted team_access_not_granted`),
     means: 'PERMISSION_DENIED',
     because: "The workspace's administrators must allow it.",
   },

@@ -1,4 +1,4 @@
-import type { ClassificationRule } from '../../core/delivery/policy/classification.ts';
+import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
 import { NETWORK_RULES } from '../http/network-classification.ts';
 
 /**
@@ -56,33 +56,28 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
     because: 'The connector could not reach Teams and gave no status.',
   },
   {
-    code: ['WorkflowTriggerIsNotEnabled', 'WorkflowDisabled', 'WorkflowSuspended', 'WorkflowNotEnabled'],
+    code: codes('WorkflowTriggerIsNotEnabled WorkflowDisabled WorkflowSuspended WorkflowNotEnabled'),
     means: 'AUTH_FAILED',
     because: 'The flow is switched off. Once an owner switches it on, a redrive delivers.',
   },
   {
-    code: ['WorkflowNotFound', 'WorkflowTriggerNotFound', 'ResourceNotFound', 'EnvironmentNotFound'],
+    code: codes('WorkflowNotFound WorkflowTriggerNotFound ResourceNotFound EnvironmentNotFound'),
     means: 'INVALID_RECIPIENT',
     because: 'The flow behind this URL was deleted.',
   },
   {
-    code: [
-      'DirectApiAuthorizationRequired',
-      'DirectApiInvalidAuthorizationScheme',
-      'DirectApiRequestHasMoreThanOneAuthorization',
-      'InvalidAuthenticationToken',
-      'AuthorizationFailed',
-    ],
+    code: codes(`DirectApiAuthorizationRequired DirectApiInvalidAuthorizationScheme
+      DirectApiRequestHasMoreThanOneAuthorization InvalidAuthenticationToken AuthorizationFailed`),
     means: 'AUTH_FAILED',
     because: "The URL's signature (sig) is missing or outdated, or the flow needs a sign-in: copy the URL again.",
   },
   {
-    code: ['TriggerInputSchemaMismatch', 'InvalidRequestContent', 'TriggerRequestMethodNotValid'],
+    code: codes('TriggerInputSchemaMismatch InvalidRequestContent TriggerRequestMethodNotValid'),
     means: 'FORMAT_ERROR',
     because: 'The flow does not accept this message: its trigger expects another shape.',
   },
   {
-    code: ['WorkflowRunInProgress', 'TriggerThrottled', 'WorkflowThrottled', 'TooManyRequests'],
+    code: codes('WorkflowRunInProgress TriggerThrottled WorkflowThrottled TooManyRequests'),
     means: 'RATE_LIMITED',
     because: 'Power Automate limits the requests and runs of a flow.',
   },

@@ -21,6 +21,12 @@ export interface ClassificationRule {
   readonly because: string;
 }
 
+/** The codes of a rule, as words. */
+/* @__NO_SIDE_EFFECTS__ */
+export function codes(words: string): readonly string[] {
+  return words.split(/\s+/);
+}
+
 /** The first matching rule decides. Without one, the answer is UNKNOWN and so retried. */
 export function classify(facts: AnswerFacts, rules: readonly ClassificationRule[]): ProviderErrorType {
   return rules.find((rule) => fits(facts, rule))?.means ?? 'UNKNOWN';
