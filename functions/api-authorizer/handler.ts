@@ -12,8 +12,7 @@ import type { Clock } from '../../src/core/model/time.ts';
 import { type Caller, type CallerContext, toContext } from '../shared/api/caller.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiAuthorizerEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
 import { tokenSecret } from '../shared/runtime/token-secret.ts';
 
 export interface AuthorizerDeps {
@@ -72,12 +71,8 @@ async function byToken(text: string, { keys, tokenSecret, clock }: AuthorizerDep
   return { tenant_id, key_id, scopes, rate_limit, token };
 }
 
-function bind() {
-  const env = parseEnv(apiAuthorizerEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(apiAuthorizerEnv, (env, observability) => {
   const keys = createApiKeyStore(createApiDynamoDb(), env.API_KEYS_TABLE);
   const deps = { keys, tokenSecret: tokenSecret(env), clock: () => new Date() };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

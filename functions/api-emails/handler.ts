@@ -11,8 +11,8 @@ import { createMemberSealing } from '../../src/adapters/recipient/member-sealing
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
-import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
-import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
+import { createApi } from '../shared/api/api-function.ts';
+import { emailRoutes } from '../shared/api/email-routes.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import {
   partsOnFirstEmail,
@@ -21,20 +21,13 @@ import {
   sesOnFirstEmail,
 } from '../shared/newsletter/on-first-email.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction } from '../shared/runtime/observability.ts';
 import { createPacer } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Publishes emails, tells how far they are, and takes operators' decisions. */
-export function createHandler(deps: EmailRouteDeps & ApiDeps, observability: Observability) {
-  return createApi(emailRoutes(deps), deps, observability);
-}
-
-function bind() {
-  const env = parseEnv(apiEmailsEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
   const client = createApiDynamoDb();
   const shared = bindNewsletter(env, client, observability);
   const { clock } = shared;
@@ -43,7 +36,7 @@ function bind() {
   const sealing = createMemberSealing(sealer, hashKey);
   const budgets = createPacingStore(client, env.PIPELINE_STATE_TABLE);
   const pause = (ms: number) => setTimeout<void>(ms);
-  const deps: EmailRouteDeps & ApiDeps = {
+  const deps = {
     ...shared,
     candidates: createCandidateReader(members, sealing),
     exclusions: createLateExclusions(members, sealing),
@@ -70,7 +63,5 @@ function bind() {
     },
     counts: createRequestCounts(client, env.PIPELINE_STATE_TABLE),
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createApi(emailRoutes(deps), deps, observability);
+});

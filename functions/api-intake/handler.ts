@@ -2,29 +2,22 @@ import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
 import { shardsForWriting } from '../../src/core/model/index-shards.ts';
-import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
+import { createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
-import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
+import { intakeRoutes } from '../shared/api/intake-routes.ts';
 import { apiIntakeEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Accepts notifications, each once per idempotency key. */
-export function createHandler(deps: IntakeRouteDeps & ApiDeps, observability: Observability) {
-  return createApi(intakeRoutes(deps, observability), deps, observability);
-}
-
-function bind() {
-  const env = parseEnv(apiIntakeEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(apiIntakeEnv, (env, observability) => {
   const { client, ...shared } = bindApi(env);
   const tables = {
     notification_log: env.NOTIFICATION_LOG_TABLE,
     notification_content: env.NOTIFICATION_CONTENT_TABLE,
   };
   const storage = { client, tables, ...createSecretsAndKeys(env, client) };
-  const deps: IntakeRouteDeps & ApiDeps = {
+  const deps = {
     ...shared,
     store: createIntakeStore(storage),
     reports: createReportStore(storage, shared.clock),
@@ -32,7 +25,5 @@ function bind() {
     shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(client, env.PIPELINE_STATE_TABLE)),
     policy: env.RETRY_POLICY,
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createApi(intakeRoutes(deps, observability), deps, observability);
+});

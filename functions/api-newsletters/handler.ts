@@ -3,29 +3,20 @@ import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
-import { type MemberRouteDeps, memberRoutes } from '../shared/api/member-routes.ts';
-import { type NewsletterRouteDeps, newsletterRoutes } from '../shared/api/newsletter-routes.ts';
+import { createApi } from '../shared/api/api-function.ts';
+import { memberRoutes } from '../shared/api/member-routes.ts';
+import { newsletterRoutes } from '../shared/api/newsletter-routes.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
 import { apiNewslettersEnv } from '../shared/runtime/newsletter-env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
-type Deps = NewsletterRouteDeps & MemberRouteDeps & ApiDeps;
-
 /** Keeps newsletters and their members. */
-export function createHandler(deps: Deps, observability: Observability) {
-  return createApi([...newsletterRoutes(deps), ...memberRoutes(deps, observability)], deps, observability);
-}
-
-function bind() {
-  const env = parseEnv(apiNewslettersEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(apiNewslettersEnv, (env, observability) => {
   const client = createApiDynamoDb();
   const clock = () => new Date();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
-  const deps: Deps = {
+  const deps = {
     newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),
     members: createMemberStore(client, env.MEMBERS_TABLE, clock),
     sealing: createMemberSealing(sealer, hashKey),
@@ -33,7 +24,5 @@ function bind() {
     clock,
     newId: randomUUID,
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createApi([...newsletterRoutes(deps), ...memberRoutes(deps, observability)], deps, observability);
+});

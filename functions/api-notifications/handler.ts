@@ -1,26 +1,14 @@
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
-import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
+import { createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
-import { listOfTenant } from '../shared/api/list-of-tenant.ts';
-import {
-  type NotificationRouteDeps,
-  notificationRoutes,
-  type Offered,
-  openApi,
-} from '../shared/api/notification-routes.ts';
+import { listOfTenant, type TenantQuery } from '../shared/api/list-of-tenant.ts';
+import { notificationRoutes, openApi } from '../shared/api/notification-routes.ts';
 import { apiNotificationsEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction } from '../shared/runtime/observability.ts';
 
 /** Shows the state of notifications and retries them. */
-export function createHandler(deps: NotificationRouteDeps & ApiDeps & Offered, observability: Observability) {
-  return createApi([...notificationRoutes(deps), openApi(deps)], deps, observability);
-}
-
-function bind() {
-  const env = parseEnv(apiNotificationsEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(apiNotificationsEnv, (env, observability) => {
   const { client, ...shared } = bindApi(env);
   const mark = createShardMark(client, env.PIPELINE_STATE_TABLE);
   const listing = {
@@ -29,14 +17,12 @@ function bind() {
     clock: shared.clock,
     shards: mark.read,
   };
-  const deps: Parameters<typeof createHandler>[0] = {
+  const deps = {
     ...shared,
     rows: createOperatorRows(client, env.NOTIFICATION_LOG_TABLE, shared.clock),
-    list: (query, tenant_id) => listOfTenant(query, tenant_id, listing),
+    list: (query: TenantQuery, tenant_id: string) => listOfTenant(query, tenant_id, listing),
     policy: env.RETRY_POLICY,
     newsletters: !env.WITHOUT_NEWSLETTERS,
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createApi([...notificationRoutes(deps), openApi(deps)], deps, observability);
+});

@@ -13,8 +13,7 @@ import { type RunDeps, runOperation } from '../../src/core/operator/operations/r
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleOperationsEnv } from '../shared/runtime/console-env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
 
 const message = v.pipe(v.string(), v.parseJson(), v.object({ operation_id: v.pipe(v.string(), v.minLength(1)) }));
 
@@ -49,9 +48,7 @@ export function createHandler(deps: OperationsDeps, { logger }: Pick<Observabili
   };
 }
 
-function bind() {
-  const env = parseEnv(consoleOperationsEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(consoleOperationsEnv, (env, observability) => {
   const dynamodb = createDynamoDb();
   const sqs = createSqs();
   const clock = () => new Date();
@@ -72,7 +69,5 @@ function bind() {
       await sqs.send(new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody, DelaySeconds }));
     },
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

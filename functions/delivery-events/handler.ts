@@ -13,8 +13,7 @@ import {
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { deliveryEventsEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {
   readonly sqs: SQSClient;
@@ -81,9 +80,7 @@ async function handle(
   }
 }
 
-function bind() {
-  const env = parseEnv(deliveryEventsEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(deliveryEventsEnv, (env, observability) => {
   observability.metrics.setDefaultDimensions({ channel: 'email' });
   const dynamodb = createDynamoDb();
   const sqs = createSqs();
@@ -98,10 +95,8 @@ function bind() {
     sqs,
     queue: env.DELIVERY_EVENTS_QUEUE,
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});
 
 /**
  * Counts the outcome of an event. Undefined: its kind is ignored. An event that is delivered again counts only then.

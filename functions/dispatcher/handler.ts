@@ -20,8 +20,7 @@ import { isBetweenSweeps, type SweepLog, type SweepResult } from '../../src/core
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { dispatcherEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 
 export interface DispatcherDeps
   extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'onSetAside' | 'onSetAsideFailed' | 'sweeps' | 'short_lanes'> {
@@ -95,9 +94,7 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
   };
 }
 
-function bind() {
-  const env = parseEnv(dispatcherEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(dispatcherEnv, (env, observability) => {
   const dynamodb = createDynamoDb();
   const clock = () => new Date();
   const state = pipelineState(dynamodb);
@@ -134,7 +131,5 @@ function bind() {
     newId: randomUUID,
     continueWith: async (event) => (await import('../shared/runtime/clients/lambda.ts')).invokeAgain(event),
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

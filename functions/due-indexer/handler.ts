@@ -7,8 +7,7 @@ import { type IndexShards, shardsForWriting } from '../../src/core/model/index-s
 import { traceIdOf } from '../../src/core/model/trace.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { dueIndexerEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 export interface DueIndexerDeps extends Omit<IndexDeps, 'shards'> {
@@ -72,9 +71,7 @@ async function indexRecord(
   }
 }
 
-function bind() {
-  const env = parseEnv(dueIndexerEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(dueIndexerEnv, (env, observability) => {
   const client = createDynamoDb();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const store = createIndexStore({
@@ -91,7 +88,5 @@ function bind() {
     channels: env.CHANNELS,
     clock: () => new Date(),
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

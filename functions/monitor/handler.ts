@@ -14,14 +14,7 @@ import { type BudgetStatus, budgetStatus } from '../../src/core/pacing/budget-st
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { STORAGE_LIMITS } from '../shared/runtime/clients/lean.ts';
 import { monitorEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import {
-  count,
-  countBy,
-  createObservability,
-  type Observability,
-  withObservability,
-} from '../shared/runtime/observability.ts';
+import { bindFunction, count, countBy, type Observability } from '../shared/runtime/observability.ts';
 
 export interface MonitorDeps extends ReportDeathsDeps, ReportDownDeps {
   readonly providers: DownProviders;
@@ -67,9 +60,7 @@ export function createHandler(deps: MonitorDeps, { logger, metrics }: Observabil
   };
 }
 
-function bind() {
-  const env = parseEnv(monitorEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(monitorEnv, (env, observability) => {
   const dynamodb = createDynamoDb();
   const clock = () => new Date();
   const breakers = createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock);
@@ -88,7 +79,5 @@ function bind() {
     stack: env.STACK_NAME,
     clock,
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

@@ -10,9 +10,8 @@ import { type ApplyDeps, applyEvents, type NewsletterEvent } from '../../src/cor
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { jobLog } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb } from '../shared/newsletter/message-function.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Batches of emails that are applied at once. */
@@ -83,9 +82,7 @@ function readRecord(
   }
 }
 
-function bind() {
-  const env = parseEnv(newsletterEventsEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(newsletterEventsEnv, (env, observability) => {
   const client = createNewsletterDynamoDb();
   const clock = () => new Date();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
@@ -100,7 +97,5 @@ function bind() {
     warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
     clock,
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

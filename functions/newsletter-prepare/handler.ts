@@ -12,9 +12,8 @@ import { createWarming } from '../../src/core/newsletter/warming/domain-warming.
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
 import { partsOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 type PrepareFunctionDeps = Omit<StartDeps, 'remaining_ms'> & RequestDryRunDeps;
@@ -38,9 +37,7 @@ export function createHandler(deps: PrepareFunctionDeps, observability: Pick<Obs
   return messageHandler(parsePrepareMessage, run, observability);
 }
 
-function bind() {
-  const env = parseEnv(newsletterPrepareEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(newsletterPrepareEnv, (env, observability) => {
   const client = createNewsletterDynamoDb();
   const shared = bindNewsletter(env, client, observability);
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
@@ -61,7 +58,5 @@ function bind() {
     parts: partsOnFirstEmail(),
     warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
@@ -18,10 +16,9 @@ import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
 import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
-import { createPacer, type PacerEnv } from '../shared/runtime/pacer.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
+import { createPacer } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Sends a batch of an email in its slot, or records the outcome of a call that storage did not take in time. */
@@ -51,9 +48,7 @@ export function createHandler(
   return messageHandler(parseSendMessage, run, observability);
 }
 
-function bind() {
-  const env = parseEnv(newsletterSendEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(newsletterSendEnv, (env, observability) => {
   const client = createNewsletterDynamoDb();
   const shared = bindNewsletter(env, client, observability);
   const { sealer, hashKey, unsubscribeSecret } = createSecretsAndKeys(env, client);
@@ -65,7 +60,8 @@ function bind() {
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     provider: sesOnFirstEmail(env.NEWSLETTER_CONFIGURATION_SET).provider,
-    pacing: bindSendPacing(env, client, observability),
+    // The budget of e-mail, which newsletters share with single mails.
+    pacing: createSendPacing(createPacer('email', env, client, observability, readAccountLimits), shared),
     exclusions: createLateExclusions(createMemberStore(client, env.MEMBERS_TABLE, clock), sealing),
     renderings: renderingsOnFirstEmail(),
     async linkOf(place, { tenant_id, member_email }) {
@@ -74,13 +70,5 @@ function bind() {
       return { unsubscribe_url: `${env.API_URL}/u/${token}`, email_hash };
     },
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
-
-/** The budget of e-mail, which newsletters share with single mails. */
-export function bindSendPacing(env: PacerEnv, client: DynamoDBClient, observability: Pick<Observability, 'logger'>) {
-  const pacer = createPacer('email', env, client, observability, readAccountLimits);
-  return createSendPacing(pacer, { clock: () => new Date(), pause: (ms) => setTimeout(ms) });
-}
+  return createHandler(deps, observability);
+});

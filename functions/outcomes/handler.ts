@@ -17,8 +17,7 @@ import {
 import { type TellDeps, type ToTell, tellOutcomes } from '../../src/core/outcomes/tell-outcomes.ts';
 import { lean, STORAGE_LIMITS } from '../shared/runtime/clients/lean.ts';
 import { outcomesEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { onFirstUse } from '../shared/runtime/on-first-use.ts';
 
 export interface OutcomesDeps extends TellDeps {
@@ -85,9 +84,7 @@ function imageOf(image: Readonly<Record<string, unknown>> | undefined): ForeignR
   return image && toForeignRow(streamImage(image));
 }
 
-function bind() {
-  const env = parseEnv(outcomesEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(outcomesEnv, (env, observability) => {
   // What is refused is tried again by the core, in order, and then by the stream.
   const client = lean(new EventBridgeClient({ maxAttempts: 1, requestHandler: STORAGE_LIMITS }));
   const members = onFirstUse(async () => {
@@ -110,7 +107,5 @@ function bind() {
       return (found?.members ?? []).map(({ member_id }) => member_id);
     },
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

@@ -21,8 +21,7 @@ import {
 import { type IndexShards, shardsForWriting } from '../../src/core/model/index-shards.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { reconcilerEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 export interface ReconcilerDeps
@@ -85,9 +84,7 @@ export function createHandler(deps: ReconcilerDeps, { logger, metrics }: Observa
   }
 }
 
-function bind() {
-  const env = parseEnv(reconcilerEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(reconcilerEnv, (env, observability) => {
   const client = createDynamoDb();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const tables = { notification_log: env.NOTIFICATION_LOG_TABLE, notification_content: env.NOTIFICATION_CONTENT_TABLE };
@@ -104,7 +101,5 @@ function bind() {
     pause: (ms) => setTimeout(ms),
     continueWith: async (event) => (await import('../shared/runtime/clients/lambda.ts')).invokeAgain(event),
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

@@ -4,21 +4,19 @@ import { createEmailSender } from '../../src/adapters/email/sender.ts';
 import { ACCOUNT } from '../../src/core/pacing/paced-gate.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { emailEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
+import { bindFunction } from '../shared/runtime/observability.ts';
 import { createPacer } from '../shared/runtime/pacer.ts';
 
-const env = parseEnv(emailEnv, process.env);
-
-export const handler = bindChannel(
-  'email',
-  env,
-  (credentials) =>
-    createEmailSender({
+export const handler = bindFunction(emailEnv, (env, observability) =>
+  bindChannel('email', env, observability, (credentials) => ({
+    sender: createEmailSender({
       // One call per attempt: our own retries decide.
       client: new SESClient({ maxAttempts: 1 }),
       credentials,
       from: env.EMAIL_SENDER,
       configurationSet: env.SES_CONFIGURATION_SET,
     }),
-  () => ({ receiver: ACCOUNT, account: (...parts) => createPacer(...parts, readAccountLimits) }),
+    receiver: ACCOUNT,
+    account: (...parts) => createPacer(...parts, readAccountLimits),
+  })),
 );

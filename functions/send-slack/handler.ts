@@ -1,19 +1,16 @@
 import { createSlackSender, slackReceiver } from '../../src/adapters/slack/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { postingEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
+import { bindFunction } from '../shared/runtime/observability.ts';
 
-const env = parseEnv(postingEnv, process.env);
-
-export const handler = bindChannel(
-  'slack',
-  env,
-  (credentials) =>
-    createSlackSender({
+export const handler = bindFunction(postingEnv, (env, observability) =>
+  bindChannel('slack', env, observability, (credentials) => ({
+    sender: createSlackSender({
       credentials,
       ports: env.WEBHOOK_PORTS,
       allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS,
       ...(env.SLACK_API_URL !== undefined && { slackApiUrl: env.SLACK_API_URL }),
     }),
-  (credentials) => ({ receiver: slackReceiver(credentials) }),
+    receiver: slackReceiver(credentials),
+  })),
 );

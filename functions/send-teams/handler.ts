@@ -1,14 +1,15 @@
 import { createTeamsSender, teamsReceiver } from '../../src/adapters/teams/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { postingEnv } from '../shared/runtime/env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
+import { bindFunction } from '../shared/runtime/observability.ts';
 
-const env = parseEnv(postingEnv, process.env);
-
-export const handler = bindChannel(
-  'teams',
-  env,
-  (credentials) =>
-    createTeamsSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
-  () => ({ receiver: teamsReceiver }),
+export const handler = bindFunction(postingEnv, (env, observability) =>
+  bindChannel('teams', env, observability, (credentials) => ({
+    sender: createTeamsSender({
+      credentials,
+      ports: env.WEBHOOK_PORTS,
+      allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS,
+    }),
+    receiver: teamsReceiver,
+  })),
 );

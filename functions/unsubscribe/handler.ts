@@ -13,9 +13,8 @@ import {
 } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { emailOf, type UnsubscribeDeps, unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
 import { unsubscribeEnv } from '../shared/runtime/newsletter-env.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 export interface UnsubscribeFunctionDeps extends UnsubscribeDeps {
@@ -54,9 +53,7 @@ function answer(statusCode: number, body: string, headers: Readonly<Record<strin
   return { statusCode, headers: { ...PAGE_HEADERS, ...headers }, body };
 }
 
-function bind() {
-  const env = parseEnv(unsubscribeEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(unsubscribeEnv, (env, observability) => {
   const client = createApiDynamoDb();
   const clock = () => new Date();
   const { sealer, hashKey, unsubscribeSecret } = createSecretsAndKeys(env, client);
@@ -69,7 +66,5 @@ function bind() {
     secret: unsubscribeSecret,
     clock,
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

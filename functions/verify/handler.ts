@@ -11,8 +11,7 @@ import { verificationOf } from '../../src/operator-service/scans/verify.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { verifyEnv } from '../shared/runtime/console-env.ts';
-import { parseEnv } from '../shared/runtime/env-values.ts';
-import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 
 export interface VerifyFunctionDeps extends Omit<KeptRunDeps, 'claim_id' | 'isEnding' | 'isOver'> {
   /** Invokes this function again, without waiting for the result. */
@@ -68,9 +67,7 @@ export function createHandler(deps: VerifyFunctionDeps, { logger, metrics }: Obs
   }
 }
 
-function bind() {
-  const env = parseEnv(verifyEnv, process.env);
-  const observability = createObservability();
+export const handler = bindFunction(verifyEnv, (env, observability) => {
   const dynamodb = createDynamoDb();
   const tables = tablesOf({
     notification_log: env.NOTIFICATION_LOG_TABLE,
@@ -89,7 +86,5 @@ function bind() {
     pause: (ms) => setTimeout(ms),
     goOn: async () => (await import('../shared/runtime/clients/lambda.ts')).invokeAgain({ continued: true }),
   };
-  return withObservability(createHandler(deps, observability), observability);
-}
-
-export const handler = bind();
+  return createHandler(deps, observability);
+});

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type * as v from 'valibot';
 import type { Deployment } from '../../../src/adapters/deployment/deployment.ts';
 import { LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage-parts.ts';
 import { HistoryUnavailableError } from '../../../src/core/operator/views/outcome-series.ts';
@@ -11,8 +12,7 @@ import type { AnyRoute, Caller } from '../../../src/operator-service/route.ts';
 import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
 import { consoleApiEnv } from '../runtime/console-env.ts';
-import { parseEnv } from '../runtime/env-values.ts';
-import { createObservability, type Observability, withObservability } from '../runtime/observability.ts';
+import { bindFunction, type Observability } from '../runtime/observability.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { callerOf, type RoleRules } from './role-of.ts';
 
@@ -44,45 +44,43 @@ function claimsOf({ requestContext }: APIGatewayProxyEventV2): Readonly<Record<s
 }
 
 /** Some of the console's routes as a function. What a stage lacks is refused in one sentence. */
-export function bindConsole(routes: readonly AnyRoute[]) {
-  const env = parseEnv(consoleApiEnv, process.env);
-  const observability = createObservability();
-  const { logger } = observability;
-  const dynamodb = createApiDynamoDb();
-  const sqs = createSqs();
-  const { sealer, hashKey } = createSecretsAndKeys(env, dynamodb);
-  const startRun = async (operation_id: string) => {
-    await sqs.send(
-      new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody: JSON.stringify({ operation_id }) }),
+export const bindConsole = (routes: readonly AnyRoute[]) =>
+  bindFunction(consoleApiEnv, (env, { logger }) => {
+    const dynamodb = createApiDynamoDb();
+    const sqs = createSqs();
+    const { sealer, hashKey } = createSecretsAndKeys(env, dynamodb);
+    const startRun = async (operation_id: string) => {
+      await sqs.send(
+        new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody: JSON.stringify({ operation_id }) }),
+      );
+    };
+    const startVerification = async () =>
+      (await import('../runtime/clients/lambda.ts')).invokeAgain({ continued: true }, env.VERIFY_FUNCTION);
+    const answer = createConsole(
+      {
+        deployment: { ...deploymentOf(env), recipientHashKey: hashKey, sealer: () => sealer },
+        dynamodb,
+        sqs,
+        clock: () => new Date(),
+        newId: randomUUID,
+        stage: env.STACK_NAME,
+        region: process.env['AWS_REGION'] ?? '',
+        local: false,
+        onRecord: (record) => logger.info('audit', { ...record }),
+        onFault: (error, route) => logger.error('request failed on our side', { route, error: error as Error }),
+      },
+      { startRun, startVerification },
+      routes,
     );
-  };
-  const startVerification = async () =>
-    (await import('../runtime/clients/lambda.ts')).invokeAgain({ continued: true }, env.VERIFY_FUNCTION);
-  const answer = createConsole(
-    {
-      deployment: { ...deploymentOf(env), recipientHashKey: hashKey, sealer: () => sealer },
-      dynamodb,
-      sqs,
-      clock: () => new Date(),
-      newId: randomUUID,
-      stage: env.STACK_NAME,
-      region: process.env['AWS_REGION'] ?? '',
-      local: false,
-      onRecord: (record) => logger.info('audit', { ...record }),
-      onFault: (error, route) => logger.error('request failed on our side', { route, error: error as Error }),
-    },
-    { startRun, startVerification },
-    routes,
-  );
-  // Their own function has these paths, where there is one.
-  const lacks = (path: string) => env.NEWSLETTERS_TABLE === undefined && /^\/api\/(newsletters|emails)\b/.test(path);
-  const dispatch = async (request: HttpRequest<Caller>) =>
-    lacks(request.path) ? refuse('not-found', LACKS.newsletters, false) : answer(request);
-  const rules = { claim: env.ROLE_CLAIM, operators: env.OPERATOR_VALUES, viewers: env.VIEWER_VALUES };
-  return withObservability(createHandler({ dispatch, rules }, observability), observability);
-}
+    // Their own function has these paths, where there is one.
+    const lacks = (path: string) => env.NEWSLETTERS_TABLE === undefined && /^\/api\/(newsletters|emails)\b/.test(path);
+    const dispatch = async (request: HttpRequest<Caller>) =>
+      lacks(request.path) ? refuse('not-found', LACKS.newsletters, false) : answer(request);
+    const rules = { claim: env.ROLE_CLAIM, operators: env.OPERATOR_VALUES, viewers: env.VIEWER_VALUES };
+    return createHandler({ dispatch, rules }, { logger });
+  });
 
-type Env = ReturnType<typeof parseEnv<typeof consoleApiEnv>>;
+type Env = v.InferOutput<typeof consoleApiEnv>;
 
 /** The deployment as commands see it, as far as the console's routes use it. */
 function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'> {

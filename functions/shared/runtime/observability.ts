@@ -3,17 +3,14 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
+import type * as v from 'valibot';
 import { METRICS, type MetricDefinition, type MetricName } from '../../../src/core/model/metrics.ts';
+import { parseEnv } from './env-values.ts';
 
 /** The outputs of every function: structured logs and embedded metrics. Neither contains personal data. */
 export interface Observability {
   readonly logger: Logger;
   readonly metrics: Metrics;
-}
-
-/** Service name, namespace and level come from Powertools' own environment variables. */
-export function createObservability(): Observability {
-  return { logger: new Logger(), metrics: new Metrics() };
 }
 
 /** Powertools' own middleware would log a warning in each invocation that has no metrics. */
@@ -35,6 +32,20 @@ export function withObservability<Event, Result>(
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .use(publishing(metrics))
     .handler(handler);
+}
+
+/**
+ * A function's entry, as Lambda loads it: its environment is read and checked once, and its handler gets the middleware.
+ * Service name, namespace and level come from Powertools' own environment variables.
+ * @throws Error for an environment that is incomplete or malformed
+ */
+export function bindFunction<S extends v.GenericSchema, Event, Result>(
+  schema: S,
+  create: (env: v.InferOutput<S>, observability: Observability) => (event: Event, context: Context) => Promise<Result>,
+) {
+  const env = parseEnv(schema, process.env);
+  const observability = { logger: new Logger(), metrics: new Metrics() };
+  return withObservability(create(env, observability), observability);
 }
 
 /** Adds to a metric of the catalogue, in the metric's unit. */

@@ -3,7 +3,7 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { bindBreakers, bindPacing, createReceiverPacer } from '../../../../functions/shared/channel/bind-channel.ts';
+import { bindGate } from '../../../../functions/shared/channel/bind-channel.ts';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
 import { createLaneAccess } from '../../../../functions/shared/channel/lane-access.ts';
 import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
@@ -38,7 +38,7 @@ function channelFunction(channel: Channel, gate: ProviderGate, claims: { hang_ms
   const sent: number[] = [];
   const began = Date.now();
   const queues = { express: 'https://sqs/express', standard: 'https://sqs/standard' };
-  const paced = 'screen' in gate ? { pacing: gate as unknown as ReturnType<typeof bindPacing> } : {};
+  const paced = 'screen' in gate ? { pacing: gate as unknown as ReturnType<typeof bindGate> } : {};
   const handler = createHandler(
     {
       ...paced,
@@ -102,12 +102,10 @@ function gateOnSilentState(channel: Channel) {
     inMs(SDK_MS).then(() => Promise.reject(Object.assign(new Error('no answer'), { name: 'TimeoutError' })));
   const client = { send } as unknown as DynamoDBClient;
   const pacer = createPacer(channel, ENV, client, OBSERVABILITY);
-  const receivers = createReceiverPacer(channel, ENV, client, OBSERVABILITY);
-  const provider = { budgetOf: async () => undefined };
-  const inner = bindBreakers(ENV, client, provider, OBSERVABILITY);
   const receiver = channel === 'email' ? ACCOUNT : async () => ({ key: 'receiver', per_second: 1_000 });
   const { rows } = new MemoryTables(() => new Date());
-  return bindPacing(channel, ENV, { pacer, receivers }, { receiver, inner, rows, mayUse: async () => true });
+  const mayUse = async () => true;
+  return bindGate(channel, ENV, { dynamodb: client, rows, receiver, pacer, mayUse }, OBSERVABILITY);
 }
 
 describe('a PipelineState that does not answer', () => {
