@@ -73,6 +73,9 @@ export function route<Q extends v.GenericSchema, B extends v.GenericSchema>(give
   return given;
 }
 
+/** Largest body in bytes of a route that names none. */
+const MAX_BYTES = 16 * 1024;
+
 /** Requests per second and token: a page shows some notifications and sends what a person writes. */
 const TOKEN_RATE_LIMIT = 10;
 
@@ -143,6 +146,7 @@ function lineOf({ matched, caller }: HttpRequest<Caller | undefined>) {
 function withKey({ handle, ...route }: ApiRoute) {
   const { idempotency, answer } = route;
   return {
+    max_bytes: MAX_BYTES,
     ...route,
     async handle(given: Given<Caller, never, never>): Promise<Reply> {
       const header = given.headers['idempotency-key'];

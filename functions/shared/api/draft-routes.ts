@@ -32,10 +32,9 @@ export interface DraftRouteDeps extends RequestDryRunDeps, TestMailDeps, Pick<Pu
 
 /** Above the longest body of 256 KB, because JSON escapes make a text up to six times as long. */
 const MAX_EMAIL_BYTES = 1024 * 1024 + 512 * 1024;
-const MAX_BYTES = 16 * 1024;
 
 const WRITE = { scope: 'newsletters:write', max_bytes: MAX_EMAIL_BYTES } as const;
-const OPTIONAL_KEY = { needed: false, description: 'Accepted, and not remembered' };
+export const OPTIONAL_KEY = { needed: false, description: 'Accepted, and not remembered' };
 
 type Find = (request: Pick<Given<Caller>, 'caller' | 'path'>) => Promise<Email>;
 
@@ -88,12 +87,10 @@ export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
       },
     }),
     route({
-      ...WRITE,
       key: 'GET /v1/emails/{email_id}/dry-run',
       operation_id: 'getDryRun',
       summary: 'Show the dry run of many members: its result, or how far it has come',
       scope: 'newsletters:read',
-      max_bytes: MAX_BYTES,
       answer: { status: 200, description: 'The dry run', schema: dryRunAnswer },
       problems: ['not-found'],
       async handle({ caller: { tenant_id }, path: { email_id = '' } }) {
@@ -137,11 +134,10 @@ export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
       },
     }),
     route({
-      ...WRITE,
+      scope: 'newsletters:write',
       key: 'POST /v1/emails/{email_id}/test',
       operation_id: 'testEmail',
       summary: 'Send the email to up to 10 addresses with sample values, and count none',
-      max_bytes: MAX_BYTES,
       idempotency: OPTIONAL_KEY,
       body: testSchema,
       answer: { status: 200, description: 'One result per address', schema: testResults },

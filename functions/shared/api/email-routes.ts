@@ -40,7 +40,7 @@ import {
 } from '../../../src/operator-service/cursor.ts';
 import { type ApiRoute, route } from './api-function.ts';
 import type { Caller } from './caller.ts';
-import { type DraftRouteDeps, draftRoutes } from './draft-routes.ts';
+import { type DraftRouteDeps, draftRoutes, OPTIONAL_KEY } from './draft-routes.ts';
 
 export interface EmailRouteDeps extends Omit<OperateDeps, 'queues'>, DraftRouteDeps {
   readonly queues: OperateDeps['queues'];
@@ -51,12 +51,6 @@ export interface EmailRouteDeps extends Omit<OperateDeps, 'queues'>, DraftRouteD
   /** Mails per second that the account may send now; undefined while it is not known. */
   readonly allowedRate: () => Promise<number | undefined>;
 }
-
-const MAX_BYTES = 16 * 1024;
-
-const READ = { scope: 'newsletters:read', max_bytes: MAX_BYTES } as const;
-const WRITE = { scope: 'newsletters:write', max_bytes: MAX_BYTES } as const;
-const OPTIONAL_KEY = { needed: false, description: 'Accepted, and not remembered' };
 
 /** The routes by which a tenant publishes emails, follows them and decides about them. */
 export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
@@ -72,7 +66,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
 
   const operation = (name: string, summary: string, run: (email_id: string, by: EmailRouteDeps) => Promise<Email>) =>
     route({
-      ...WRITE,
+      scope: 'newsletters:write',
       key: `POST /v1/emails/{email_id}/${name}`,
       operation_id: `${name}Email`,
       summary,
@@ -85,7 +79,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
   return [
     ...draftRoutes(deps, find),
     route({
-      ...READ,
+      scope: 'newsletters:read',
       key: 'GET /v1/emails',
       operation_id: 'listEmails',
       summary: "List the tenant's emails, newest first",
@@ -101,7 +95,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       },
     }),
     route({
-      ...READ,
+      scope: 'newsletters:read',
       key: 'GET /v1/emails/{email_id}',
       operation_id: 'getEmail',
       summary: 'Show how far an email is',
@@ -120,7 +114,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       },
     }),
     route({
-      ...READ,
+      scope: 'newsletters:read',
       key: 'GET /v1/emails/{email_id}/batches',
       operation_id: 'listBatches',
       summary: 'List the batches of an email, the excluded recipients last',
@@ -137,7 +131,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       },
     }),
     route({
-      ...READ,
+      scope: 'newsletters:read',
       key: 'GET /v1/emails/{email_id}/recipients',
       operation_id: 'listRecipients',
       summary:
@@ -172,7 +166,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       cancelEmail,
     ),
     route({
-      ...WRITE,
+      scope: 'newsletters:write',
       key: 'POST /v1/emails/{email_id}/resolve',
       operation_id: 'resolveEmail',
       summary: 'Decide about the uncertain recipients: send again, or leave it at that',

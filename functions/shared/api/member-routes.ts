@@ -31,7 +31,6 @@ export interface MemberRouteDeps extends UpsertDeps {
 
 /** A Lambda function takes 6 MB, its envelope included. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-const MAX_BYTES = 16 * 1024;
 const OPTIONAL_KEY = {
   needed: false,
   description: 'Accepted, and not needed: a repeated request stores the same again',
@@ -111,7 +110,6 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       summary:
         'Read all members with their addresses, to take them elsewhere. A page may be empty and yet have a next one; it may exceed the limit by those that share an address',
       scope: 'newsletters:write',
-      max_bytes: MAX_BYTES,
       query: memberListQuery,
       answer: { status: 200, description: 'Members', schema: memberList },
       async handle({ caller: { tenant_id, scopes }, query }) {
@@ -136,7 +134,6 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       operation_id: 'getMember',
       summary: 'Show a member; address and name to keys with newsletters:write only',
       scope: 'newsletters:read',
-      max_bytes: MAX_BYTES,
       answer: { status: 200, description: 'The member', schema: memberAnswer },
       problems: ['not-found'],
       async handle({ caller, path }) {
@@ -152,7 +149,6 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       operation_id: 'deleteMember',
       summary: 'Delete a member. Unsubscriptions and suppression of the address stay',
       scope: 'newsletters:write',
-      max_bytes: MAX_BYTES,
       answer: { status: 200, description: 'The member is deleted', schema: deletedMember },
       problems: ['not-found'],
       async handle({ caller, path: { member_id = '' } }) {
@@ -165,7 +161,6 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       operation_id: 'resubscribeMember',
       summary: 'Subscribe a member again who unsubscribed, because the member asked for it',
       scope: 'newsletters:write',
-      max_bytes: MAX_BYTES,
       idempotency: OPTIONAL_KEY,
       body: resubscribeSchema,
       answer: { status: 200, description: 'The member', schema: memberAnswer },

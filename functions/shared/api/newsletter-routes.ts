@@ -18,7 +18,6 @@ export interface NewsletterRouteDeps {
   readonly clock: Clock;
 }
 
-const MAX_BYTES = 16 * 1024;
 const PATH = { newsletter_id: newsletterId };
 
 /** The routes by which a tenant sets up its newsletters. */
@@ -29,7 +28,6 @@ export function newsletterRoutes({ newsletters, clock }: NewsletterRouteDeps): A
       operation_id: 'listNewsletters',
       summary: "List the tenant's newsletters",
       scope: 'newsletters:read',
-      max_bytes: MAX_BYTES,
       answer: { status: 200, description: 'Newsletters', schema: newsletterList },
       async handle({ caller: { tenant_id } }) {
         const found = await newsletters.list(tenant_id);
@@ -41,7 +39,6 @@ export function newsletterRoutes({ newsletters, clock }: NewsletterRouteDeps): A
       operation_id: 'putNewsletter',
       summary: 'Make or replace a newsletter',
       scope: 'newsletters:write',
-      max_bytes: MAX_BYTES,
       path: PATH,
       body: newsletterSchema,
       answer: { status: 200, description: 'The newsletter as it is stored', schema: newsletterAnswer },
@@ -66,7 +63,6 @@ export function newsletterRoutes({ newsletters, clock }: NewsletterRouteDeps): A
       operation_id: 'getNewsletter',
       summary: 'Show a newsletter',
       scope: 'newsletters:read',
-      max_bytes: MAX_BYTES,
       path: PATH,
       answer: { status: 200, description: 'The newsletter', schema: newsletterAnswer },
       problems: ['not-found'],

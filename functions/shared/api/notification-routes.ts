@@ -19,9 +19,6 @@ export interface NotificationRouteDeps extends RetryDeps {
   readonly newId: () => string;
 }
 
-/** These routes take no body. */
-const MAX_BYTES = 16 * 1024;
-
 /** The routes that show the state of notifications and retry them. */
 export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
   const { rows, clock } = deps;
@@ -33,7 +30,6 @@ export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
       operation_id: 'listNotifications',
       summary: "List the tenant's notifications, newest first. Copies of one notification_id have no order",
       scope: 'read',
-      max_bytes: MAX_BYTES,
       query: querySchema,
       answer: { status: 200, description: 'Notifications', schema: notificationList },
       async handle({ caller, query }) {
@@ -48,7 +44,6 @@ export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
       summary: 'Show the state of a notification',
       scope: 'read',
       tokens: 'log_id',
-      max_bytes: MAX_BYTES,
       answer: { status: 200, description: 'The notification', schema: notificationState },
       problems: ['not-found'],
       async handle({ caller, path }) {
@@ -63,7 +58,6 @@ export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
       summary: 'Retry a notification now',
       scope: 'operate',
       tokens: 'log_id',
-      max_bytes: MAX_BYTES,
       answer: { status: 202, description: 'The retry is queued', schema: accepted },
       problems: ['not-found', 'conflict'],
       async handle({ caller, path }) {

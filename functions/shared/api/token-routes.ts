@@ -19,8 +19,6 @@ export interface TokenRouteDeps {
   readonly clock: Clock;
 }
 
-const MAX_BYTES = 16 * 1024;
-
 /**
  * The route by which a producer's server gets tokens for its web pages
  * (docs/decisions/intake/keys-rights-and-limits.md#0149).
@@ -32,7 +30,6 @@ export function tokenRoutes({ secret, clock }: TokenRouteDeps): ApiRoute[] {
       operation_id: 'createToken',
       summary: 'Get a short-lived token for a web page. It may do less than its key',
       scope: 'any',
-      max_bytes: MAX_BYTES,
       idempotency: { needed: false },
       body: tokenSchema,
       answer: {
