@@ -12,7 +12,7 @@ import {
   outcomeSeries,
   type Series,
 } from '../core/operator/views/outcome-series.ts';
-import { breakerStatus, laneStatus, type WorkFigures, workFigures } from '../core/operator/views/pipeline-status.ts';
+import { breakerStatus, laneStatus, workFigures } from '../core/operator/views/pipeline-status.ts';
 import { readBudgets } from '../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../core/sweep/sweep-run.ts';
 import type { Health, Overview } from './contract/overview.ts';
@@ -68,7 +68,7 @@ async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHis
     outcomesOf(history, now),
   ]);
   return {
-    channels: figures.map((one: WorkFigures, i) => ({ ...one, in_flight: in_flight[i] ?? 0 })),
+    channels: figures.map((one, i) => ({ ...one, in_flight: in_flight[i] ?? 0 })),
     causes: groupDead(dead.rows).map(({ channel, failure_reason, error_type, integration, count, remedy }) => ({
       channel,
       failure_reason,

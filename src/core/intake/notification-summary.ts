@@ -1,54 +1,11 @@
-import { CHANNELS, type Channel, type Priority } from '../model/channels.ts';
-import { ERROR_TYPES, type ErrorType } from '../model/error-types.ts';
+import { CHANNELS } from '../model/channels.ts';
+import { ERROR_TYPES } from '../model/error-types.ts';
 import { createdAt } from '../model/history-index.ts';
 import { type NotificationRow, priorityOf, type RetryRecord } from '../model/notification.ts';
 import { failedAt } from '../model/row-state.ts';
 import { withoutAddresses } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
-import { canRetry, errorMessage, type PublicState, publicState } from './public-state.ts';
-
-/** The producer's view of its notification. */
-export interface NotificationSummary {
-  readonly log_id: string;
-  /** Absent if the row, which its writer put itself, names none that exists. */
-  readonly channel?: Channel;
-  readonly priority: Priority;
-  readonly status: PublicState;
-  readonly canRetry: boolean;
-  readonly errorMessage?: string;
-  readonly retry_count: number;
-  readonly next_retry_at?: string;
-  /** Only while `status` is failed or retrying: the last failure, JSON where we wrote it, addresses masked. */
-  readonly error_details?: string;
-  /** Absent if the row, which its writer put itself, has no time that exists. */
-  readonly created_at?: string;
-  readonly scheduled_at?: string;
-  /** When the provider accepted it. */
-  readonly sent_at?: string;
-  /** When the provider confirmed delivery, on channels that report it. */
-  readonly delivered_at?: string;
-  readonly notification_id?: string;
-  /** The notification that continues this one on its fallback channel; predecessor_log_id is the reverse link. */
-  readonly successor_log_id?: string;
-  readonly predecessor_log_id?: string;
-  /** What kind of job it is: its template_id. */
-  readonly job_type?: string;
-  /** Only while `status` is failed: the last error, when it was given up, and whether a retry may help. */
-  readonly error_type?: ErrorType;
-  readonly failed_at?: string;
-  readonly retryable?: boolean;
-}
-
-/** The producer's view of an attempt. Only `error_details` holds the provider's own words, and none of its addresses. */
-interface AttemptSummary {
-  readonly attempt: number;
-  readonly at: string;
-  readonly status: RetryRecord['retry_status'];
-  readonly error_type?: string;
-  readonly response_code?: string;
-  /** JSON: what the provider answered, or what held the attempt; shortened. */
-  readonly error_details?: string;
-}
+import { canRetry, errorMessage, publicState } from './public-state.ts';
 
 /** Copied from the row if present. */
 const COLUMNS = [
@@ -60,13 +17,16 @@ const COLUMNS = [
   'predecessor_log_id',
 ] as const;
 
-/** @param row with the columns of its writer */
+/**
+ * The producer's view of its notification; src/adapters/api/response-schemas.ts describes each field.
+ * @param row with the columns of its writer
+ */
 export function summaryOf(row: NotificationRow & { readonly [column: string]: unknown }, now: Date) {
   const status = publicState(row, now);
   const message = errorMessage(row, now);
   const named = row.channel ?? row['notification_type'];
   const channel = CHANNELS.find((one) => typeof named === 'string' && one === named.toLowerCase());
-  const summary: NotificationSummary = {
+  return {
     log_id: row.log_id,
     ...(channel !== undefined && { channel }),
     priority: priorityOf(row),
@@ -81,10 +41,9 @@ export function summaryOf(row: NotificationRow & { readonly [column: string]: un
     ...(status === 'failed' && failureOf(row, now)),
     ...Object.fromEntries(COLUMNS.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
-  return summary;
 }
 
-function failureOf(row: NotificationRow, now: Date): Partial<NotificationSummary> {
+function failureOf(row: NotificationRow, now: Date) {
   const error_type = ERROR_TYPES.find((type) => type === (row.error_type ?? row.failure_reason));
   const failed_at = failedAt(row);
   return {
@@ -110,9 +69,10 @@ function detailsOf({ error_details }: { readonly error_details?: unknown }): { r
     : {};
 }
 
+/** The producer's view of an attempt. Only `error_details` holds the provider's own words, and none of its addresses. */
 export function attemptOf(record: RetryRecord) {
   const { retry_attempt, retry_at, retry_status, error_type, response_code } = record;
-  const attempt: AttemptSummary = {
+  return {
     attempt: retry_attempt,
     at: retry_at,
     status: retry_status,
@@ -120,5 +80,4 @@ export function attemptOf(record: RetryRecord) {
     ...(response_code !== undefined && { response_code }),
     ...detailsOf(record),
   };
-  return attempt;
 }

@@ -17,78 +17,67 @@ export interface ColumnRule extends RowFault {
 
 export const isAbsent = (value: unknown) => value === undefined || value === null;
 
-export const oneOf = (column: string, rule: string, values: readonly string[]): ColumnRule => ({
-  column,
-  rule,
-  expected: `one of ${values.join(', ')}`,
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && values.includes(value)),
+/** A rule for the values of a column that may be absent, or NULL. */
+const rule = (column: string, name: string, expected: string, holds: ColumnRule['holds']): ColumnRule => ({
+  ...{ column, rule: name, expected },
+  holds: (value) => isAbsent(value) || holds(value),
 });
+
+/** The same for a column that holds text. */
+const textRule = (column: string, name: string, expected: string, holds: (value: string) => boolean) =>
+  rule(column, name, expected, (value) => typeof value === 'string' && holds(value));
+
+export const oneOf = (column: string, name: string, values: readonly string[]) =>
+  textRule(column, name, `one of ${values.join(', ')}`, (value) => values.includes(value));
 
 /** A text has at most as many characters as UTF-16 units: most need not be counted. */
 const isAtMost = (value: string, length: number) => value.length <= length || [...value].length <= length;
 
-export const text = (column: string, length: number): ColumnRule => ({
-  column,
-  rule: `VARCHAR(${length})`,
-  expected: `text of at most ${length} characters`,
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && isAtMost(value, length)),
-});
+export const text = (column: string, length: number) =>
+  textRule(column, `VARCHAR(${length})`, `text of at most ${length} characters`, (value) => isAtMost(value, length));
 
 /** Control characters, and those that SQS refuses in a message. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the rule is about
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u;
 
 /** An id travels in messages, logs and tags, none of which takes every character. */
-export const id = (column: string, length: number): ColumnRule => ({
-  column,
-  rule: `VARCHAR(${length})`,
-  expected: `text of at most ${length} characters, without control characters`,
-  holds: (value) =>
-    isAbsent(value) || (typeof value === 'string' && isAtMost(value, length) && !UNPRINTABLE.test(value)),
-});
+export const id = (column: string, length: number) =>
+  textRule(
+    column,
+    `VARCHAR(${length})`,
+    `text of at most ${length} characters, without control characters`,
+    (value) => isAtMost(value, length) && !UNPRINTABLE.test(value),
+  );
 
-export const freeText = (column: string): ColumnRule => ({
-  column,
-  rule: 'TEXT',
-  expected: 'text',
-  holds: (value) => isAbsent(value) || typeof value === 'string',
-});
+export const freeText = (column: string) => textRule(column, 'TEXT', 'text', () => true);
 
 export const required = (column: string): ColumnRule => ({
-  column,
-  rule: 'NOT NULL',
-  expected: 'a value that is not empty',
+  ...{ column, rule: 'NOT NULL', expected: 'a value that is not empty' },
   holds: (value) => !isAbsent(value) && value !== '',
 });
 
-export const time = (column: string): ColumnRule => ({
-  column,
-  rule: 'TIMESTAMP',
-  expected: 'a time such as 2025-06-01T10:30:00.000Z or 2025-06-01 10:30:00',
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && parseTime(value) !== undefined),
-});
+export const time = (column: string) =>
+  textRule(
+    column,
+    'TIMESTAMP',
+    'a time such as 2025-06-01T10:30:00.000Z or 2025-06-01 10:30:00',
+    (value) => parseTime(value) !== undefined,
+  );
 
 /** A time that is computed with, not only shown or converted. */
-export const utcTime = (column: string): ColumnRule => ({
-  column,
-  rule: 'TIMESTAMP',
-  expected: 'a time such as 2025-06-01T10:30:00.000Z',
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && isUtcTime(value)),
-});
+export const utcTime = (column: string) =>
+  textRule(column, 'TIMESTAMP', 'a time such as 2025-06-01T10:30:00.000Z', isUtcTime);
 
-export const boolean = (column: string): ColumnRule => ({
-  column,
-  rule: 'BOOLEAN',
-  expected: 'true or false',
-  holds: (value) => isAbsent(value) || typeof value === 'boolean',
-});
+export const boolean = (column: string) =>
+  rule(column, 'BOOLEAN', 'true or false', (value) => typeof value === 'boolean');
 
-export const count = (column: string, rule: string, least = 0): ColumnRule => ({
-  column,
-  rule,
-  expected: `a whole number, ${least} or more`,
-  holds: (value) => isAbsent(value) || (Number.isSafeInteger(value) && Number(value) >= least),
-});
+export const count = (column: string, name: string, least = 0) =>
+  rule(
+    column,
+    name,
+    `a whole number, ${least} or more`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= least,
+  );
 
 /** The rules that the row's columns break. Values are never quoted, because they may be personal. */
 export function brokenRules(rules: readonly ColumnRule[], row: ForeignRow): RowFault[] {

@@ -43,13 +43,18 @@ const cause = v.strictObject({
 });
 export type CauseFigures = Out<typeof cause>;
 
+/** A provider that is down or has just recovered. */
 const breaker = v.strictObject({
   channel,
+  /** The integration_config_id, or else `<tenant>@<host of the recipients>`. `ses` for e-mail. */
   integration: v.string(),
+  /** `draining`: the provider is up again, and the held notifications are sent. */
   state: v.picklist(['open', 'draining']),
   since: time,
+  /** Attempts postponed since then. A notification that was postponed twice counts twice. */
   held: count,
   last_error: errorType,
+  /** Null while draining. After this time, the next notification is the probe. */
   next_probe_at: v.nullable(time),
 });
 

@@ -8,35 +8,21 @@ import { integrationOf } from '../search-filter.ts';
 const HOUR_MS = 3_600_000;
 const HEALTH_HOURS = 24;
 
-/** How the notifications of a channel's integration fared that were created in a day. */
-export interface IntegrationHealth {
-  readonly channel: string;
-  /** integration_config_id; null: none. */
-  readonly integration: string | null;
-  readonly notifications: number;
-  readonly delivered: number;
-  /** Tried without success: dead, stopped, or waiting for another try. */
-  readonly failing: number;
-  readonly dead: number;
-  /** What the provider answered to the newest of those. */
-  readonly last_error: string | null;
-  readonly last_failed_at: string | null;
-  /** Per hour of their creation, the oldest first. */
-  readonly hours: readonly { readonly delivered: number; readonly failing: number }[];
-}
-
 /** The beginning of the hours that the day of a reading has. */
 export function healthSince(now: Date): Date {
   return new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS - (HEALTH_HOURS - 1) * HOUR_MS);
 }
 
-/** By channel and integration, the worst first. What was not tried yet says nothing of either. */
-export function integrationHealth(rows: readonly ForeignRow[], now: Date): IntegrationHealth[] {
+/**
+ * How the notifications of each channel's integrations fared that were created in a day, the worst first
+ * (src/operator-service/contract/overview.ts). What was not tried yet says nothing of either.
+ */
+export function integrationHealth(rows: readonly ForeignRow[], now: Date) {
   const since = healthSince(now).getTime();
   const judged = rows.map((row) => ({ row, channel: channelOf(row), ...judge(row, now) }));
   const groups = Map.groupBy(judged, ({ row, channel }) => JSON.stringify([channel, integrationOf(row) ?? null]));
   return [...groups.values()]
-    .map((group): IntegrationHealth => {
+    .map((group) => {
       const [first] = group;
       const failing = group.filter((one) => one.outcome === 'failing');
       const last = failing.reduce<(typeof failing)[number] | undefined>(
@@ -65,7 +51,7 @@ export function integrationHealth(rows: readonly ForeignRow[], now: Date): Integ
 }
 
 /** Three of three that fail are worse than nine of sixty, and a hundred of a thousand are worse than both. */
-function weight({ delivered, failing }: IntegrationHealth): number {
+function weight({ delivered, failing }: { readonly delivered: number; readonly failing: number }): number {
   return failing === 0 ? 0 : failing ** 2 / (delivered + failing);
 }
 

@@ -1,6 +1,5 @@
 import { type Breaker, heldSince, shownPhaseOf } from '../../breaker/breaker.ts';
 import { CHANNELS, type Channel, LANES, type Lane, PRIORITIES, type Priority } from '../../model/channels.ts';
-import type { ErrorType } from '../../model/error-types.ts';
 import { PRIORITY_POLICY } from '../../model/retry-policy.ts';
 import {
   allShards,
@@ -92,25 +91,12 @@ async function countPartitions(
   } while (cursors !== undefined);
 }
 
-/** An operator's view of a provider that is down or has just recovered. */
-export interface BreakerStatus {
-  readonly channel: Channel;
-  /** The integration_config_id, or else `<tenant>@<host of the recipients>`. `ses` for e-mail. */
-  readonly integration: string;
-  /** `draining`: the provider is up again, and the held notifications are sent. */
-  readonly state: 'open' | 'draining';
-  readonly since: string;
-  /** Attempts postponed since then. A notification that was postponed twice counts twice. */
-  readonly held: number;
-  readonly last_error: ErrorType;
-  /** Null while draining. After this time, the next notification is the probe. */
-  readonly next_probe_at: string | null;
-}
+export type BreakerStatus = ReturnType<typeof breakerStatus>[number];
 
 /** The breakers that are not closed. The one that opened first comes first. */
-export function breakerStatus(breakers: readonly Breaker[], now: Date): BreakerStatus[] {
+export function breakerStatus(breakers: readonly Breaker[], now: Date) {
   return breakers
-    .flatMap((breaker): BreakerStatus[] => {
+    .flatMap((breaker) => {
       const state = shownPhaseOf(breaker, now);
       if (state === 'closed') return [];
       const [channel = '', ...integration] = breaker.id.split('#');
@@ -129,17 +115,6 @@ export function breakerStatus(breakers: readonly Breaker[], now: Date): BreakerS
     .sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
 }
 
-/** A channel's unfinished and dead notifications, by the work index. */
-export interface WorkFigures {
-  readonly channel: Channel;
-  readonly due: number;
-  readonly waiting: number;
-  readonly dead: number;
-  readonly oldest_due_at: string | null;
-  /** Some of the figures are estimated from an eighth of the index, to two digits. */
-  readonly estimated: boolean;
-}
-
 /** Entries of each partition that are always read. Where all end within them, the figures are exact. */
 const EXACT = 50;
 /** Of the partitions that go on, one in this many is counted to its end: notifications are spread evenly over them. */
@@ -152,7 +127,7 @@ const MOST_PAGES = 3;
  * What is due, waiting and dead, by channel. An exact count of a large index costs seconds, so from hundreds of entries
  * per priority on, an eighth of the partitions is counted, and the figures are off by about 3 % at 10,000 per priority.
  */
-export async function workFigures(index: WorkEntries, now: Date): Promise<WorkFigures[]> {
+export async function workFigures(index: WorkEntries, now: Date) {
   const shards = await index.shards();
   const parts = await Promise.all(
     (['due', 'dead'] as const).flatMap((state) =>
