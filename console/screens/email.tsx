@@ -6,16 +6,16 @@ import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
 import { usePlace } from '../navigation/router.ts';
-import { Badge, WordBadge } from '../parts/badge.tsx';
-import { Dotted, ScreenFrame } from '../parts/screen.tsx';
+import { Badge, type Tone, WordBadge } from '../parts/badge.tsx';
+import { Dotted, Panel, ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
+import { plural } from '../parts/words.ts';
 import { EmailActions } from './email/email-actions.tsx';
-import { Counts, Reasons } from './email/email-counts.tsx';
-import { phaseWord, RECIPIENT_WORDS, WAITS_FOR } from './email/phase-words.ts';
+import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord, WAITS_FOR } from './email/phase-words.ts';
 
 /** One e-mail of a newsletter: live progress, and who did not get it and why. */
 export function EmailScreen({ id }: { readonly id: string }) {
@@ -93,6 +93,85 @@ function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }
         eta !== undefined && ['ends ', <Time at={eta} />],
       ]}
     />
+  );
+}
+
+const EVENTS = [
+  ['delivered', 'Delivered'],
+  ['opened', 'Opened'],
+  ['clicked', 'Clicked'],
+  ['bounced', 'Bounced'],
+  ['soft_bounced', 'Bounced for now'],
+  ['complained', 'Complained'],
+  ['unsubscribed', 'Unsubscribed'],
+] as const;
+
+/** How many recipients are in which state, and what events told of them. */
+function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
+  const { counts, batches } = email;
+  const most = Math.max(1, counts.recipients);
+  const all = Object.values(batches).reduce((sum, number) => sum + number, 0);
+  const done = `${plural(batches.submitted, 'batch', 'batches')} of ${count(all)} done`;
+  return (
+    <Panel title={plural(counts.recipients, 'recipient')} aside={<span class="faint">{done}</span>}>
+      <div
+        class="stack"
+        role="img"
+        aria-label={RECIPIENT_ORDER.map((state) => `${RECIPIENT_WORDS[state].name}: ${counts[state]}`).join(', ')}
+      >
+        {RECIPIENT_ORDER.map((state) =>
+          counts[state] === 0 ? null : (
+            <span
+              key={state}
+              class={`stack-${RECIPIENT_WORDS[state].tone}`}
+              style={{ width: `${(100 * counts[state]) / most}%` }}
+            />
+          ),
+        )}
+      </div>
+      <dl class="counts">
+        {RECIPIENT_ORDER.map((state) => (
+          <Count key={state} {...RECIPIENT_WORDS[state]} number={counts[state]} />
+        ))}
+      </dl>
+      <dl class="counts is-second">
+        {EVENTS.map(([event, name]) => (
+          <Count key={event} name={name} number={counts[event]} />
+        ))}
+      </dl>
+    </Panel>
+  );
+}
+
+function Count({ name, number, tone }: { readonly name: string; readonly number: number; readonly tone?: Tone }) {
+  return (
+    <div class={tone && `tone-${tone}`}>
+      <dt>
+        {tone && <span class="dot" aria-hidden="true" />}
+        {name}
+      </dt>
+      <dd>{count(number)}</dd>
+    </div>
+  );
+}
+
+function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
+  const { excluded_by_reason: excluded, failed_by_reason: failed } = email;
+  const reasons = Object.entries({ excluded, failed }).flatMap(([what, numbers]) =>
+    Object.entries(numbers).flatMap(([reason, number]) => (number > 0 ? [{ what, reason, number }] : [])),
+  );
+  if (reasons.length === 0) return null;
+  return (
+    <Panel title="Who does not get it, and why">
+      <ul class="reason-list">
+        {reasons.map(({ what, reason, number }) => (
+          <li key={what + reason}>
+            <strong>{count(number)}</strong> {what}: <code>{reason}</code>
+            <span class="soft"> {reasonWord(what, reason)}</span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
   );
 }
 

@@ -6,13 +6,14 @@ import { useList } from '../data/use-list.ts';
 import { usePlace } from '../navigation/router.ts';
 import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { ScreenFrame } from '../parts/screen.tsx';
+import { Dotted, ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { Empty } from '../parts/states.tsx';
 import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { Draft } from './email/draft.tsx';
+import { NewsletterForm } from './email/newsletter-form.tsx';
 import { phaseWord } from './email/phase-words.ts';
 
 const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmail>[] => [
@@ -54,11 +55,18 @@ const percent = (share: number | undefined) => (share === undefined ? '–' : `$
 
 const pageOf = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
 
+/** What is not tracked, which is seldom. */
+function trackedIn({ track = { opens: true, clicks: true } }: Newsletter): string {
+  const without = [...(track.opens ? [] : ['opens']), ...(track.clicks ? [] : ['clicks'])];
+  return without.length > 0 ? `, without ${without.join(' and ')} ` : ' ';
+}
+
 /** The e-mails of a tenant, and who publishes. */
 export function NewslettersScreen() {
   const { query, set } = usePlace();
   const { role } = useContext(SessionContext);
-  const [writes, setWrites] = useState(false);
+  const [asked, setAsked] = useState<'email' | 'new' | Newsletter>();
+  const operator = role === 'operator';
   const publications = useList({
     route: 'GET /api/newsletters',
     query: {},
@@ -78,17 +86,43 @@ export function NewslettersScreen() {
   return (
     <ScreenFrame
       title="Newsletters"
-      lead={own.length > 0 && own.map(({ name, from }) => `${name} (${from})`).join(' · ')}
+      lead={
+        own.length > 0 && (
+          <Dotted
+            of={own.map((one) => (
+              <>
+                {one.name} ({one.from}){trackedIn(one)}
+                {operator && <Button name="Change" more={one.name} kind="link" onClick={() => setAsked(one)} />}
+              </>
+            ))}
+          />
+        )
+      }
       actions={
-        role === 'operator' &&
-        own.length > 0 && <Button name="New e-mail" icon="plus" kind="primary" onClick={() => setWrites(true)} />
+        operator && (
+          <>
+            <Button name="New newsletter" onClick={() => setAsked('new')} />
+            {own.length > 0 && (
+              <Button name="New e-mail" icon="plus" kind="primary" onClick={() => setAsked('email')} />
+            )}
+          </>
+        )
       }
     >
-      {writes && tenant !== undefined && (
+      {asked === 'email' && tenant !== undefined && (
         <Draft
           tenant={tenant}
           newsletters={own.map(({ newsletter_id }) => newsletter_id)}
-          onClose={() => setWrites(false)}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+      {asked !== undefined && asked !== 'email' && (
+        <NewsletterForm
+          {...(asked !== 'new' && { was: asked })}
+          onClose={() => {
+            setAsked(undefined);
+            publications.refresh();
+          }}
         />
       )}
       {tenants.length > 1 && (
@@ -121,7 +155,7 @@ export function NewslettersScreen() {
           list={publications}
           empty={
             <Empty icon="newsletters" title="No newsletters yet">
-              <p>Make one, import its members, and send an e-mail by the commands below, or by the API.</p>
+              <p>Make one here, import its members by the command below or the API, and send an e-mail.</p>
             </Empty>
           }
         />

@@ -1,10 +1,11 @@
+import { newsletterId, newsletterSchema } from '../adapters/api/newsletter-schemas.ts';
 import { createMemberStore } from '../adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createMemberSealing } from '../adapters/recipient/member-sealing.ts';
 import { Problem } from '../core/model/problem.ts';
 import type { SenderAction } from '../core/newsletter/model/ports.ts';
-import { senderEntry } from '../core/newsletter/model/senders.ts';
-import { invalid } from '../http/check.ts';
+import { putNewsletter, senderEntry } from '../core/newsletter/model/senders.ts';
+import { check, invalid } from '../http/check.ts';
 import type { Decide } from './audit.ts';
 import type { OperatorDeps } from './deps.ts';
 
@@ -94,6 +95,24 @@ export async function suppressAddress(
     const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
     return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
   });
+  return answer;
+}
+
+/** Makes a newsletter, or replaces one; `known_at` as `putNewsletter` takes it. @throws Problem */
+export async function decideNewsletter(
+  asked: { readonly tenant: string; readonly newsletter_id: string; readonly known_at?: string | null },
+  fields: object,
+  { dynamodb, deployment, clock }: Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>,
+  decide: Decide,
+) {
+  const newsletter_id = check(newsletterId, asked.newsletter_id);
+  const given = { ...check(newsletterSchema, fields), tenant_id: asked.tenant, newsletter_id };
+  const newsletters = createNewsletterStore(dynamodb, deployment.tables.newsletters);
+  const decision = { what: 'newsletter.put', on: [newsletter_id], details: { tenant: asked.tenant } };
+  const { answer } = await decide(decision, async () => ({
+    answer: await putNewsletter(given, { newsletters, clock }, asked.known_at),
+    result: { stored: 1 },
+  }));
   return answer;
 }
 

@@ -161,6 +161,57 @@ describe('newsletters in the console', () => {
   });
 });
 
+describe('a newsletter in the console', () => {
+  const FIELDS = { newsletter_id: 'daily', name: 'Daily', from: 'Daily <n@example.com>' };
+  const put = (tenant: string, more: object = {}, by = page) =>
+    by.call('POST /api/newsletters', {
+      body: { request_id: request_id(), tenant, ...FIELDS, known_at: null, ...more },
+    });
+  const stored = (tenant: string) => access.newsletters.read(tenant, 'daily');
+
+  it('is made, and changed as somebody looked at it, with its tracking; the audit says who did it', async () => {
+    const track = { opens: false, clicks: true };
+    expect(await put('T-NEW', { track, reply_to: 'r@example.com' })).toMatchObject({ status: 200, body: { track } });
+    const { newsletters } = await page.ok('GET /api/newsletters', { query: { tenant: 'T-NEW' } });
+    expect(newsletters).toEqual([expect.objectContaining({ ...FIELDS, track, reply_to: 'r@example.com' })]);
+    const { created_at, updated_at } = (await stored('T-NEW')) ?? {};
+    const changed = await put('T-NEW', { name: 'Each day', known_at: updated_at });
+    expect(changed.body).toEqual({
+      tenant_id: 'T-NEW',
+      ...FIELDS,
+      name: 'Each day',
+      created_at,
+      updated_at: expect.any(String),
+    });
+    const { entries } = await page.ok('GET /api/audit', { query: { target: 'daily' } });
+    const ours = entries.filter(({ details }) => details === '{"tenant":"T-NEW"}');
+    expect(ours.map(({ who, what }) => `${who} ${what}`)).toEqual(['mori newsletter.put', 'mori newsletter.put']);
+    expect(JSON.stringify(ours)).not.toContain('@example.com');
+  });
+
+  it('is replaced by nobody who did not look at it', async () => {
+    await put('T-TWO');
+    const first = await stored('T-TWO');
+    const [again, late] = [await put('T-TWO', { name: 'A' }), await put('T-TWO', { name: 'B', known_at: at })];
+    expect([again.status, late.status]).toEqual([409, 409]);
+    expect(JSON.stringify([again.body, late.body])).toMatch(/There is a newsletter daily.*Somebody has changed/);
+    expect(await stored('T-TWO')).toEqual(first);
+  });
+
+  it('is refused as a whole where something is wrong, by its field', async () => {
+    await access.newsletters.changeSenders('T-BAD', 'allow', '*@other.example');
+    const [foreign, wrong] = [await put('T-BAD'), await put('T-BAD', { newsletter_id: 'a b' })];
+    const faults = [foreign, wrong].map(({ body }) => (body as { errors?: { path: string; rule: string }[] }).errors);
+    expect(faults).toMatchObject([[{ path: 'from', rule: 'allowed_sender' }], [{ rule: 'regex' }]]);
+    expect(await stored('T-BAD')).toBeUndefined();
+  });
+
+  it('is made by no viewer', async () => {
+    expect((await put('T-VIEWER', {}, viewer)).status).toBe(403);
+    expect(await stored('T-VIEWER')).toBeUndefined();
+  });
+});
+
 describe('a draft in the console', () => {
   const DRAFT = { newsletter_id: 'weekly', subject: 'Hello', body: 'Dear {name}', format: 'markdown' };
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();

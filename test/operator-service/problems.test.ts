@@ -28,7 +28,11 @@ describe('a refusal of the console', () => {
       expect(command).toMatch(/^npm run ops -- .* --local$/);
       const words = command.replace('npm run ops -- ', '').split(' ');
       const [first = '', second = ''] = words;
-      const help = await ops.run([first, ...(['dlq', 'emails', 'keys'].includes(first) ? [second] : []), '--help']);
+      const help = await ops.run([
+        first,
+        ...(['dlq', 'emails', 'keys', 'newsletters'].includes(first) ? [second] : []),
+        '--help',
+      ]);
       expect(help.code).toBe(0);
       for (const flag of words.filter((word) => word.startsWith('--'))) expect(help.out).toContain(flag);
     },

@@ -117,6 +117,7 @@ describe('what the routes take', () => {
       'POST /api/operations filter to',
       'GET /api/audit from',
       'GET /api/audit to',
+      'POST /api/newsletters known_at',
       'POST /api/emails/dry-run scheduled_at',
       'POST /api/emails/test scheduled_at',
       'POST /api/emails scheduled_at',

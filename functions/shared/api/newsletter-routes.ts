@@ -9,8 +9,8 @@ import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
-import { FOREIGN_SENDER, foreignSenders } from '../../../src/core/newsletter/model/senders.ts';
-import { check, invalid } from '../../../src/http/check.ts';
+import { putNewsletter } from '../../../src/core/newsletter/model/senders.ts';
+import { check } from '../../../src/http/check.ts';
 import { type ApiRoute, route } from './api-function.ts';
 
 export interface NewsletterRouteDeps {
@@ -21,7 +21,8 @@ export interface NewsletterRouteDeps {
 const PATH = { newsletter_id: newsletterId };
 
 /** The routes by which a tenant sets up its newsletters. */
-export function newsletterRoutes({ newsletters, clock }: NewsletterRouteDeps): ApiRoute[] {
+export function newsletterRoutes(deps: NewsletterRouteDeps): ApiRoute[] {
+  const { newsletters } = deps;
   return [
     route({
       key: 'GET /v1/newsletters',
@@ -44,17 +45,7 @@ export function newsletterRoutes({ newsletters, clock }: NewsletterRouteDeps): A
       answer: { status: 200, description: 'The newsletter as it is stored', schema: newsletterAnswer },
       async handle({ caller: { tenant_id }, path, body }) {
         const { newsletter_id } = check(v.object(PATH), { newsletter_id: path['newsletter_id'] });
-        const now = clock().toISOString();
-        const given = Object.entries(body()).filter(([, value]) => value !== undefined);
-        const fields = Object.fromEntries(given) as Omit<
-          Newsletter,
-          'tenant_id' | 'newsletter_id' | 'created_at' | 'updated_at'
-        >;
-        const foreign = foreignSenders(fields, await newsletters.senders(tenant_id));
-        if (foreign.length > 0) {
-          throw invalid(foreign.map((path) => ({ path, rule: 'allowed_sender', message: FOREIGN_SENDER })));
-        }
-        const stored = await newsletters.put({ ...fields, tenant_id, newsletter_id, created_at: now, updated_at: now });
+        const stored = await putNewsletter({ ...body(), tenant_id, newsletter_id }, deps);
         return { body: shown(stored), log: { newsletter_id } };
       },
     }),

@@ -165,7 +165,7 @@ function newslettersFunction(
     timeout: API_TIMEOUT,
     environment,
     permissions: [
-      allow(['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'], [newsletters.tableArn]),
+      allow(['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:UpdateItem'], [newsletters.tableArn]),
       allow(
         ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
         [emails.tableArn],

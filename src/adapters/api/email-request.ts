@@ -81,7 +81,7 @@ async function segmentFault(segment: string | undefined): Promise<FieldFault | u
 /** Stands for a newsletter that does not exist, so that what else is wrong is named with it. */
 const UNKNOWN: Newsletter = { tenant_id: '', newsletter_id: '', name: '', from: '', created_at: '', updated_at: '' };
 
-/** SES takes a call of 1 MB with an inline template (facts: SES v2); the rest is for 50 recipients. */
+/** SES takes a call of 1 MB with an inline template; the rest is for 50 recipients. */
 const MAX_RENDERED = 900_000;
 
 /** Rendered whole, with all its parts: what a part or the text alternative makes impossible is refused before it is sent. */

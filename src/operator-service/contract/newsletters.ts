@@ -8,8 +8,7 @@ import { count, cursor, id, limit, moment, nextPage, type Out, requestId, shellL
 /** Of all tenants without one. */
 export const newslettersQuery = v.strictObject({ tenant: v.optional(id), cursor });
 
-const newsletter = v.strictObject({
-  tenant_id: v.string(),
+const setUp = {
   newsletter_id: v.string(),
   name: v.string(),
   from: v.string(),
@@ -17,11 +16,18 @@ const newsletter = v.strictObject({
   sending_domain: v.exactOptional(v.string()),
   fallback_domain: v.exactOptional(v.string()),
   track: v.exactOptional(v.strictObject({ opens: v.boolean(), clicks: v.boolean() })),
-  created_at: time,
-  updated_at: time,
-});
+};
+export const newsletter = v.strictObject({ tenant_id: v.string(), ...setUp, created_at: time, updated_at: time });
 
 export const newsletterList = v.strictObject({ newsletters: v.array(newsletter), ...nextPage });
+
+/** The API's schema checks the rest. `known_at` is `updated_at` of what it replaces; null: there is none. */
+export const newsletterBody = v.strictObject({
+  request_id: requestId,
+  tenant: id,
+  ...setUp,
+  known_at: v.nullable(moment),
+});
 
 /** A tenant's e-mails, newest first. */
 export const emailsQuery = v.strictObject({ tenant: id, cursor });

@@ -14,6 +14,8 @@ import {
   draftTestBody,
   emailDetail,
   emailsQuery,
+  newsletter,
+  newsletterBody,
   newsletterList,
   newslettersQuery,
   recipientPage,
@@ -31,6 +33,7 @@ import {
   requireEmail,
   resolveUncertain,
 } from '../emails.ts';
+import { decideNewsletter } from '../members.ts';
 import { decision, list, show } from '../route.ts';
 
 const PAGE = 50;
@@ -55,12 +58,20 @@ export const NEWSLETTER_ROUTES = [
     operation_id: 'listNewsletters',
     summary: 'Newsletters of a tenant, or of all',
     answer: newsletterList,
-    command: ['emails list --tenant TENANT'],
+    command: ['newsletters list --tenant TENANT'],
     async handle({ input: { tenant, cursor } }, deps) {
       if (tenant !== undefined)
         return { newsletters: await emailAccess(deps).newsletters.list(tenant), next_cursor: null };
       return listAll(deps.dynamodb, deps.deployment.tables.newsletters, fromCursor(placeOf(place), cursor));
     },
+  }),
+  decision('POST /api/newsletters', newsletterBody, {
+    operation_id: 'putNewsletter',
+    summary: 'Makes a newsletter, or replaces the one that somebody looked at',
+    answer: newsletter,
+    command: ['newsletters create ID --tenant TENANT --name NAME --from ADDRESS'],
+    handle: ({ input: { request_id: _, tenant, newsletter_id, known_at, ...fields }, decide }, deps) =>
+      decideNewsletter({ tenant, newsletter_id, known_at }, fields, deps, decide),
   }),
   list('GET /api/emails', emailsQuery, {
     operation_id: 'listEmails',

@@ -313,6 +313,10 @@ export function sampleAnswers(role: Role): FakeAnswers {
       ],
       next_cursor: null,
     },
+    'POST /api/newsletters': {
+      ...{ tenant_id: 'TENANT001', newsletter_id: 'daily', name: 'Daily', from: 'daily@example.com' },
+      ...{ created_at: ago(0), updated_at: ago(0) },
+    },
     'GET /api/emails': { emails: [EMAIL.email], next_cursor: null },
     'GET /api/emails/{email_id}': EMAIL,
     'POST /api/emails/{email_id}/pause': { email_id: 'EM1', status: 'submitting' },

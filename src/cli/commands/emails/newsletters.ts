@@ -1,10 +1,7 @@
 import type { Command } from 'commander';
-import type * as v from 'valibot';
-import { newsletterId, newsletterSchema } from '../../../adapters/api/newsletter-schemas.ts';
 import { createNewsletterStore } from '../../../adapters/dynamodb/newsletter/newsletter-store.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
-import { check } from '../../../http/check.ts';
-import { decideSender, listSenders } from '../../../operator-service/members.ts';
+import { decideNewsletter, decideSender, listSenders } from '../../../operator-service/members.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields, table } from '../../../terminal/table.ts';
@@ -50,43 +47,27 @@ export function addNewslettersCreate(newsletters: Command, context: CliContext):
   onDeployment<CreateOptions>(command, context, (session, options, [id = '']) => create(session, id, options));
 }
 
-function checked(id: string, { name, from, replyTo, sendingDomain, fallbackDomain, opens, clicks }: CreateOptions) {
+async function create(session: Session, newsletter_id: string, options: CreateOptions): Promise<number> {
+  const { tenant, name, from, replyTo, sendingDomain, fallbackDomain, opens, clicks } = options;
   const given = {
     name,
     from,
-    ...(replyTo !== undefined && { reply_to: replyTo }),
-    ...(sendingDomain !== undefined && { sending_domain: sendingDomain }),
-    ...(fallbackDomain !== undefined && { fallback_domain: fallbackDomain }),
+    reply_to: replyTo,
+    sending_domain: sendingDomain,
+    fallback_domain: fallbackDomain,
     ...((!opens || !clicks) && { track: { opens, clicks } }),
   };
-  try {
-    return { newsletter_id: check(newsletterId, id), fields: check(newsletterSchema, given) };
-  } catch (error) {
-    return faultInOptions(error, {
+  const asked = { tenant, newsletter_id };
+  const answer = await decideNewsletter(asked, given, session, session.decide).catch((error: unknown) =>
+    faultInOptions(error, {
       '': 'The id',
       name: '--name',
       from: '--from',
       reply_to: '--reply-to',
       sending_domain: '--sending-domain',
       fallback_domain: '--fallback-domain',
-    });
-  }
-}
-
-async function create(session: Session, id: string, options: CreateOptions): Promise<number> {
-  const { tenant } = options;
-  const { newsletter_id, fields: given } = checked(id, options);
-  const at = session.clock().toISOString();
-  const present = Object.entries(given).filter(([, value]) => value !== undefined);
-  const newsletter = {
-    ...(Object.fromEntries(present) as v.InferOutput<typeof newsletterSchema>),
-    ...{ tenant_id: tenant, newsletter_id, created_at: at, updated_at: at },
-  } as Newsletter;
-  const decision = { what: 'newsletter.put', on: [newsletter_id], details: { tenant } };
-  const { answer } = await session.decide(decision, async () => ({
-    answer: await storeOf(session).put(newsletter),
-    result: { stored: 1 },
-  }));
+    }),
+  );
   printResult(session, shown(answer), () => `${newsletter_id} is stored: ${answer.name}, from ${answer.from}.\n`);
   sayNext('Import its members', `members import FILE.csv --tenant ${tenant} --newsletter ${newsletter_id}`, session);
   return 0;

@@ -1,4 +1,7 @@
+import { Problem } from '../../model/problem.ts';
+import type { Clock } from '../../model/time.ts';
 import type { Newsletter } from './email.ts';
+import type { NewsletterStore } from './ports.ts';
 
 /** An address or `*@domain` as it is compared: in lower case, the domain in ASCII. Undefined for what is neither. */
 export function senderEntry(text: string): string | undefined {
@@ -43,3 +46,39 @@ export function foreignSenders(
 /** What the API says of them. */
 export const FOREIGN_SENDER =
   'must be an address as which this tenant may write: an operator allows it by `ops senders allow`';
+
+type Ids = 'tenant_id' | 'newsletter_id';
+type Fields = Omit<Newsletter, Ids | 'created_at' | 'updated_at'>;
+/** A newsletter as somebody sets it up, checked by the schema. */
+export type GivenNewsletter = Pick<Newsletter, Ids> &
+  Pick<Fields, 'name' | 'from'> & { readonly [K in keyof Fields]?: Fields[K] | undefined };
+
+/**
+ * Makes a newsletter, or replaces one.
+ * @param known_at `updated_at` of the one that somebody looked at, null for none; undefined replaces any
+ * @throws Problem
+ */
+export async function putNewsletter(
+  given: GivenNewsletter,
+  {
+    newsletters,
+    clock,
+  }: { readonly newsletters: Pick<NewsletterStore, 'senders' | 'read' | 'put'>; readonly clock: Clock },
+  known_at?: string | null,
+): Promise<Newsletter> {
+  const { tenant_id, newsletter_id } = given;
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given &
+    Fields;
+  const foreign = foreignSenders(present, await newsletters.senders(tenant_id));
+  if (foreign.length > 0) {
+    const errors = foreign.map((path) => ({ path, rule: 'allowed_sender', message: FOREIGN_SENDER }));
+    throw new Problem('invalid-request', `${foreign.join(' and ')} ${FOREIGN_SENDER}`, { errors });
+  }
+  const found = known_at === undefined ? undefined : await newsletters.read(tenant_id, newsletter_id);
+  if (known_at !== undefined && (found?.updated_at ?? null) !== known_at) {
+    const what = known_at === null ? 'There is a newsletter' : 'Somebody has changed the newsletter';
+    throw new Problem('conflict', `${what} ${newsletter_id} of ${tenant_id}: look at it again, then change it.`);
+  }
+  const at = clock().toISOString();
+  return newsletters.put({ ...present, created_at: at, updated_at: at });
+}

@@ -1,0 +1,108 @@
+import { useContext, useState } from 'preact/hooks';
+import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
+import { quoted } from '../../../src/operator-service/contract/choices.ts';
+import { write } from '../../data/api.ts';
+import { useDecision } from '../../data/decision.ts';
+import { opsCommand, SessionContext } from '../../data/session.ts';
+import { Confirm } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+
+const TRACKED = {
+  opens: 'Opens: a pixel in each mail tells that it was opened',
+  clicks: 'Clicks: links lead by way of SES, which tells that they were followed',
+} as const;
+
+/** What the form says, as the API takes it. */
+function newsletterIn(form: FormData, was: Newsletter | undefined) {
+  const text = (name: string) => String(form.get(name) ?? '').trim();
+  const more = (['reply_to', 'sending_domain', 'fallback_domain'] as const).map((name) => [name, text(name)] as const);
+  const [opens, clicks] = [form.has('opens'), form.has('clicks')];
+  return {
+    tenant: was?.tenant_id ?? text('tenant'),
+    newsletter_id: was?.newsletter_id ?? text('newsletter_id'),
+    name: text('name'),
+    from: text('from'),
+    ...Object.fromEntries(more.filter(([, value]) => value !== '')),
+    ...(!(opens && clicks) && { track: { opens, clicks } }),
+  };
+}
+
+function commandFor({ tenant, newsletter_id, track, ...fields }: ReturnType<typeof newsletterIn>): string {
+  return [
+    `newsletters create ${quoted(newsletter_id || 'ID')} --tenant ${quoted(tenant || 'TENANT')}`,
+    ...Object.entries(fields).map(([name, value]) => `--${name.replace('_', '-')} ${quoted(value || 'TEXT')}`),
+    ...(['opens', 'clicks'] as const).flatMap((what) => (track?.[what] === false ? [`--no-${what}`] : [])),
+  ].join(' ');
+}
+
+interface NewsletterFormProps {
+  /** The one that is changed; absent: a new one. */
+  readonly was?: Newsletter;
+  readonly onClose: () => void;
+}
+
+/** Makes a newsletter, or changes how it is sent and tracked. */
+export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
+  const session = useContext(SessionContext);
+  const [command, setCommand] = useState<string>();
+  const { busy, problem, decide } = useDecision(async (request_id, given: ReturnType<typeof newsletterIn>) => {
+    const stored = await write(
+      'POST /api/newsletters',
+      {},
+      { request_id, ...given, known_at: was?.updated_at ?? null },
+    );
+    showToast('done', `${stored.newsletter_id} is stored.`);
+    onClose();
+  });
+  return (
+    <Confirm
+      title={was === undefined ? 'New newsletter' : `Change ${was.newsletter_id}`}
+      stays
+      onClose={onClose}
+      act="Store it"
+      onAct="newsletter"
+      disabled={busy}
+      problem={problem}
+      command={command && opsCommand(command, session)}
+    >
+      <form
+        id="newsletter"
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void decide(newsletterIn(new FormData(event.currentTarget), was));
+        }}
+        onInput={({ currentTarget }) => setCommand(commandFor(newsletterIn(new FormData(currentTarget), was)))}
+      >
+        {was === undefined && (
+          <div class="form-row">
+            <Field label="Tenant" name="tenant" required />
+            <Field label="Id" name="newsletter_id" required hint="Such as weekly; it stays" />
+          </div>
+        )}
+        <Field label="Name" name="name" value={was?.name} required hint="The page of the unsubscribe link shows it" />
+        <Field label="From" name="from" value={was?.from} required hint="Weekly <news@example.com>; verified in SES" />
+        <Field label="Replies to" name="reply_to" value={was?.reply_to} hint="Empty: to the sender" />
+        <div class="form-row">
+          <Field label="Sending domain" name="sending_domain" value={was?.sending_domain} hint="Empty: that of From" />
+          <Field
+            label="Fallback domain"
+            name="fallback_domain"
+            value={was?.fallback_domain}
+            hint="For mails beyond the warming of the sending domain; empty: no warming"
+          />
+        </div>
+        <fieldset class="choices">
+          <legend>Tracked in its next mails</legend>
+          {(['opens', 'clicks'] as const).map((what) => (
+            <label key={what} class="choice">
+              <input type="checkbox" name={what} defaultChecked={was?.track?.[what] ?? true} />
+              <span>{TRACKED[what]}</span>
+            </label>
+          ))}
+        </fieldset>
+      </form>
+    </Confirm>
+  );
+}
