@@ -1,4 +1,4 @@
-import { START } from './engine/start.ts';
+import { START } from './engine/virtual-time.ts';
 import { schedule } from './pipeline/arrivals.ts';
 import { connectLanes } from './pipeline/channel-function.ts';
 import { queued, startDispatcher } from './pipeline/dispatcher.ts';

@@ -11,20 +11,21 @@ type Stored = promises.Stored;
 /** From a claim, which is made within the window, to the request. */
 const CLAIM_TO_REQUEST_MS = 30_000;
 
-/** What is known of the newest acceptance of a notification. */
-const NONE = 0;
-const ACCEPTED = 1;
-const RECORDED = 2;
-const ORPHANED = 3;
-const ANSWER_LOST = 4;
-const UNRECORDED = 5;
-
 /** Why a notification may be accepted twice. */
-const CAUSES: Readonly<Record<number, string>> = {
-  [ORPHANED]: 'a worker died',
-  [ANSWER_LOST]: 'an answer got lost',
-  [UNRECORDED]: 'all storage refused its record',
-};
+type Cause = 'a worker died' | 'an answer got lost' | 'all storage refused its record';
+
+/** What is known of a notification. Times in epoch milliseconds. */
+interface Known {
+  /** The newest attempt with a record; -1 before the first. */
+  last_record: number;
+  not_before: number;
+  first_claim: number;
+  /** What became of its newest acceptance. */
+  newest?: 'accepted' | 'recorded' | Cause;
+  /** The worker that has a request for it under way, and the one that has not recorded its request yet. */
+  sending?: object | undefined;
+  holder?: object | undefined;
+}
 
 /** An answer as the worker got it, in epoch milliseconds. */
 export interface Answer {
@@ -59,137 +60,112 @@ const SHOWN = 20;
 
 export class Auditor {
   readonly #priority: (row: number) => string;
-  readonly #acceptances: Uint8Array;
-  readonly #newest: Uint8Array;
-  readonly #lastRecord: Int16Array;
-  readonly #notBefore: Float64Array;
-  readonly #firstClaim: Float64Array;
+  readonly #rows: Known[] = [];
   /** How often an operator sent each notification again. */
   readonly #redriven: Record<string, number> = {};
   readonly #memory: promises.Memory = { ...promises.NOTHING_YET, redriven: this.#redriven };
-  /** The worker that has a request for the row under way. */
-  readonly #sending = new Map<number, object>();
   /** Rows that a worker has requested and not recorded yet. */
   readonly #openOf = new Map<object, Set<number>>();
-  readonly #holder = new Map<number, object>();
   readonly #dead = new WeakSet<object>();
   readonly #violations: string[] = [];
   #count = 0;
   readonly #causes: Record<string, number> = {};
-
   /** Milliseconds between the earliest clock of a worker and the latest. */
   readonly #apart: number;
 
-  constructor(size: number, priority: (row: number) => string, apart = 0) {
+  constructor(priority: (row: number) => string, apart = 0) {
     this.#apart = apart;
     this.#priority = priority;
-    this.#acceptances = new Uint8Array(size);
-    this.#newest = new Uint8Array(size);
-    this.#lastRecord = new Int16Array(size).fill(-1);
-    this.#notBefore = new Float64Array(size);
-    this.#firstClaim = new Float64Array(size);
   }
 
   /** @param last_attempt the number of its newest attempt, of which its writer kept no record; -1 without one */
   given(row: number, last_attempt: number): void {
-    this.#lastRecord[row] = last_attempt;
+    this.#rows[row] = { last_record: last_attempt, not_before: 0, first_claim: 0 };
   }
 
   /** A row that is stored has changed. */
   written(row: number, before: Stored, after: Stored, now: number): void {
-    if (after['send_status'] === 'SENDING' && !this.#firstClaim[row]) this.#firstClaim[row] = now;
-    this.#judged(
-      promises.written(this.#memory, before, after, { by: 'worker', now: now + this.#apart }).violations,
-      row,
-    );
+    const known = this.#known(row);
+    if (after['send_status'] === 'SENDING') known.first_claim ||= now;
+    this.#judged(row, promises.written(this.#memory, before, after, { by: 'worker', now: now + this.#apart }));
   }
 
   /** An operator sends a dead letter again: its window starts anew. */
   redriven(row: number, log_id: string): void {
-    this.#firstClaim[row] = 0;
-    this.#notBefore[row] = 0;
+    Object.assign(this.#known(row), { first_claim: 0, not_before: 0 });
     this.#redriven[log_id] = (this.#redriven[log_id] ?? 0) + 1;
   }
 
   /** A message reaches the provider. @param stored its row, and the record before it */
   sent(row: number, send: promises.Send, stored: Stored, before: Stored | undefined): void {
-    this.#judged(
-      promises.sent(this.#memory, { ...send, apart: this.#apart }, stored, before === undefined ? [] : [before])
-        .violations,
-      row,
-    );
+    const records = before === undefined ? [] : [before];
+    this.#judged(row, promises.sent(this.#memory, { ...send, apart: this.#apart }, stored, records));
   }
 
   requested(row: number, worker: object, now: number): void {
-    const other = this.#sending.get(row);
-    if (other !== undefined && !this.#dead.has(other)) this.#violated('2: two requests overlap', row);
-    if (this.#newest[row] === RECORDED) this.#violated('5: sent after it was delivered', row);
-    if (now + this.#apart < (this.#notBefore[row] ?? 0)) this.#violated('7: sent before its backoff was over', row);
+    const known = this.#known(row);
+    const { sending, newest, not_before, first_claim } = known;
+    if (sending !== undefined && !this.#dead.has(sending)) this.#violated('2: two requests overlap', row);
+    if (newest === 'recorded') this.#violated('5: sent after it was delivered', row);
+    if (now + this.#apart < not_before) this.#violated('7: sent before its backoff was over', row);
     const window = (WINDOW_HOURS[this.#priority(row)] ?? 0) * 3_600_000 + CLAIM_TO_REQUEST_MS;
-    if (now > (this.#firstClaim[row] ?? 0) + window + this.#apart) this.#violated('7: sent after its deadline', row);
-    this.#sending.set(row, worker);
-    this.#holder.set(row, worker);
-    const open = this.#openOf.get(worker) ?? new Set();
-    this.#openOf.set(worker, open.add(row));
+    if (now > first_claim + window + this.#apart) this.#violated('7: sent after its deadline', row);
+    known.sending = worker;
+    known.holder = worker;
+    this.#openOf.set(worker, (this.#openOf.get(worker) ?? new Set()).add(row));
   }
 
   accepted(row: number): void {
-    const before = this.#newest[row] ?? NONE;
-    if ((this.#acceptances[row] ?? 0) > 0) {
-      const cause = CAUSES[before];
-      if (cause === undefined) this.#violated('3: a duplicate without a cause', row);
-      else this.#causes[cause] = (this.#causes[cause] ?? 0) + 1;
-    }
-    this.#acceptances[row] = (this.#acceptances[row] ?? 0) + 1;
-    this.#newest[row] = ACCEPTED;
-    // The worker had died while the request was on its way.
-    const worker = this.#sending.get(row);
-    if (worker !== undefined && this.#dead.has(worker)) this.#newest[row] = ORPHANED;
+    const known = this.#known(row);
+    const { newest, sending } = known;
+    if (newest === 'accepted' || newest === 'recorded') this.#violated('3: a duplicate without a cause', row);
+    else if (newest !== undefined) this.#causes[newest] = (this.#causes[newest] ?? 0) + 1;
+    // Its worker may have died while the request was on its way.
+    known.newest = sending !== undefined && this.#dead.has(sending) ? 'a worker died' : 'accepted';
   }
 
   /** The answer reached a worker that lives. */
   answered(row: number, { now, ok, lost, overloaded, limited, retry_after_ms = 0 }: Answer): void {
-    this.#sending.delete(row);
-    if (lost) this.#newest[row] = ANSWER_LOST;
-    const backoff = overloaded ? 2 * promises.BASE_INTERVAL_MS : promises.BASE_INTERVAL_MS;
-    const shortest = limited ? 0 : backoff;
-    if (!ok) this.#notBefore[row] = now + Math.max(shortest, retry_after_ms);
+    const known = this.#known(row);
+    known.sending = undefined;
+    if (lost) known.newest = 'an answer got lost';
+    const shortest = limited ? 0 : promises.BASE_INTERVAL_MS * (overloaded ? 2 : 1);
+    if (!ok) known.not_before = now + Math.max(shortest, retry_after_ms);
   }
 
   recorded(row: number, record: Stored): void {
+    const known = this.#known(row);
     const [attempt, status] = [Number(record['retry_attempt']), record['retry_status']];
-    this.#judged(promises.recorded(this.#memory, record, 'worker').violations, row);
-    const last = this.#lastRecord[row] ?? -1;
+    this.#judged(row, promises.recorded(this.#memory, record, 'worker'));
+    const last = known.last_record;
     if (attempt !== last && attempt !== last + 1) this.#violated(`6: attempt ${last + 1} has no record`, row);
-    this.#lastRecord[row] = attempt;
-    if (status === 'SUCCESS' && this.#lacksRecord(row)) this.#newest[row] = RECORDED;
-    const worker = this.#holder.get(row);
-    if (worker === undefined) return;
-    this.#holder.delete(row);
-    this.#openOf.get(worker)?.delete(row);
+    known.last_record = attempt;
+    if (status === 'SUCCESS' && lacksRecord(known)) known.newest = 'recorded';
+    if (known.holder !== undefined) this.#openOf.get(known.holder)?.delete(row);
+    known.holder = undefined;
   }
 
   died(worker: object): void {
     this.#dead.add(worker);
     for (const row of this.#openOf.get(worker) ?? []) {
-      if (this.#lacksRecord(row)) this.#newest[row] = ORPHANED;
+      const known = this.#known(row);
+      if (lacksRecord(known)) known.newest = 'a worker died';
       // Nobody else knows what it was answered, and so how long to wait.
-      this.#notBefore[row] = 0;
-      this.#holder.delete(row);
+      known.not_before = 0;
+      known.holder = undefined;
     }
     this.#openOf.delete(worker);
   }
 
   /** All storage refuses a worker's calls. Until it takes the record, nobody else knows what was accepted. */
   refused(worker: object): void {
-    for (const row of this.#openOf.get(worker) ?? []) {
-      if (this.#newest[row] === ACCEPTED) this.#newest[row] = UNRECORDED;
-    }
+    for (const known of [...(this.#openOf.get(worker) ?? [])].map((row) => this.#known(row)))
+      if (known.newest === 'accepted') known.newest = 'all storage refused its record';
   }
 
   /** A message as it goes into a queue. */
   queued(text: string, row: number): void {
-    this.#judged(promises.queued(text), row);
+    this.#judged(row, { violations: promises.queued(text) });
   }
 
   /** A function threw or logged what is no fault of storage. */
@@ -200,34 +176,37 @@ export class Auditor {
 
   finish(row: number, { row: stored, records, letters }: Final): void {
     const log_id = String(stored['log_id']);
-    const accepted = this.#acceptances[row] ? { [log_id]: [] } : {};
+    const accepted = this.#known(row).newest === undefined ? {} : { [log_id]: [] };
     const all = Array<unknown>(letters).fill(log_id);
-    this.#judged(ended({ ...this.#memory, accepted }, { rows: [stored], records, letters: all }), row);
+    this.#judged(row, { violations: ended({ ...this.#memory, accepted }, { rows: [stored], records, letters: all }) });
     const isDead = promises.textOf(stored['work_queue']).startsWith('dead');
     if (letters > (isDead ? 1 : 0)) this.#violated(`11: ${isDead ? 'dead' : 'not dead'}, with ${letters} letters`, row);
   }
 
   result(): AuditResult {
-    const duplicates = Object.values(this.#causes).reduce((sum, count) => sum + count, 0);
     return {
       violations: this.#count,
       examples: this.#violations,
-      duplicates,
+      duplicates: Object.values(this.#causes).reduce((sum, count) => sum + count, 0),
       duplicates_by_cause: this.#causes,
     };
   }
 
-  /** It was accepted, and its worker, which lives, has not recorded it. */
-  #lacksRecord(row: number): boolean {
-    return this.#newest[row] === ACCEPTED || this.#newest[row] === UNRECORDED;
+  #known(row: number): Known {
+    if (this.#rows[row] === undefined) this.given(row, -1);
+    return this.#rows[row] as Known;
   }
 
-  #judged(violations: readonly string[], row: number): void {
+  #judged(row: number, { violations }: Pick<promises.Judged, 'violations'>): void {
     for (const rule of violations) this.#violated(rule, row);
   }
 
   #violated(rule: string, row: number): void {
-    this.#count += 1;
-    if (this.#violations.length < SHOWN) this.#violations.push(`invariant ${rule} (notification ${row})`);
+    this.threw(`invariant ${rule} (notification ${row})`);
   }
+}
+
+/** It was accepted, and its worker, which lives, has not recorded it. */
+function lacksRecord({ newest }: Known): boolean {
+  return newest === 'accepted' || newest === 'all storage refused its record';
 }

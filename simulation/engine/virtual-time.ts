@@ -1,54 +1,37 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 
+/** When every simulation begins. */
+export const START = new Date('2026-03-01T10:00:00.000Z');
+
 /** A binary heap of numbers, smallest first. */
 class NumberHeap {
-  #items = new Float64Array(1_024);
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
-
-  peek(): number | undefined {
-    return this.#size === 0 ? undefined : this.#items[0];
-  }
+  readonly #items: number[] = [];
 
   push(value: number): void {
-    if (this.#size === this.#items.length) this.#grow();
     const items = this.#items;
-    let at = this.#size++;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      const above = items[parent] ?? 0;
-      if (above <= value) break;
-      items[at] = above;
-      at = parent;
+    let at = items.push(value) - 1;
+    for (let above = (at - 1) >> 1; at > 0 && (items[above] ?? 0) > value; above = (at - 1) >> 1) {
+      items[at] = items[above] ?? 0;
+      at = above;
     }
     items[at] = value;
   }
 
   pop(): number | undefined {
-    if (this.#size === 0) return undefined;
     const items = this.#items;
     const smallest = items[0];
-    const last = items[--this.#size] ?? 0;
+    const last = items.pop() ?? 0;
+    if (items.length === 0) return smallest;
     let at = 0;
-    for (let child = 1; child < this.#size; child = 2 * at + 1) {
-      if (child + 1 < this.#size && (items[child + 1] ?? 0) < (items[child] ?? 0)) child += 1;
-      const below = items[child] ?? 0;
-      if (below >= last) break;
-      items[at] = below;
+    for (let child = 1; child < items.length; child = 2 * at + 1) {
+      if ((items[child + 1] ?? Number.POSITIVE_INFINITY) < (items[child] ?? 0)) child += 1;
+      if ((items[child] ?? 0) >= last) break;
+      items[at] = items[child] ?? 0;
       at = child;
     }
     items[at] = last;
     return smallest;
-  }
-
-  #grow(): void {
-    const larger = new Float64Array(this.#items.length * 2);
-    larger.set(this.#items);
-    this.#items = larger;
   }
 }
 
@@ -84,7 +67,8 @@ export class VirtualTime {
   readonly pause = (ms: number): Promise<void> => new Promise((resolve) => this.at(this.#now + ms, resolve));
 
   /** Runs until the work is done, whatever else is still planned then. */
-  async run<T>(work: Promise<T>): Promise<T> {
+  async run<T>(given: Promise<T> | (() => Promise<T>)): Promise<T> {
+    const work = typeof given === 'function' ? given() : given;
     let done = false;
     const end = () => {
       done = true;
@@ -118,8 +102,8 @@ const MOST_TURNS = 1_000;
 /** The number of batches after which the process looks at signals and output, which takes longer than a batch. */
 const BATCHES_PER_TURN = 1_000;
 
-/** Node runs what was given to nextTick when no promise is left to go on. */
-function promisesEnd(): Promise<void> {
+/** Node runs what was given to nextTick when no promise is left to go on: everybody waits then, or has ended. */
+export function promisesEnd(): Promise<void> {
   return new Promise((resolve) => {
     nextTick(resolve);
   });

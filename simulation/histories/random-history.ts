@@ -18,17 +18,9 @@ export interface RandomHistory {
 
 /** What a run may have of: each is on in half of the runs, so that a run has few kinds, and many of each (swarm). */
 const FAULTS = [
-  'stale',
-  'refused',
-  'unanswered',
-  'repeated',
-  'dies before',
-  'dies during',
-  'again',
-  'slow',
-  'breakdown',
-] as const;
-const MORE_FAULTS = ['outages', 'losses'] as const;
+  ...['stale', 'refused', 'unanswered', 'repeated', 'dies before', 'dies during', 'again', 'slow', 'breakdown'],
+  ...['outages', 'losses'],
+];
 const MOST_STEPS = 400;
 /** Of the steps that could be a fault. */
 const FAULT_SHARES = [0.01, 0.03, 0.1] as const;
@@ -65,7 +57,7 @@ export async function drawHistory(
 ): Promise<RandomHistory> {
   const draw = createRandom(seed, 'history');
   const scope = { ...drawScope(createRandom(seed, 'scope'), intruders), ...(onImage && { onImage }) };
-  const kinds = new Set<string>([...FAULTS, ...MORE_FAULTS].filter(() => draw() < 0.5));
+  const kinds = new Set<string>(FAULTS.filter(() => draw() < 0.5));
   const share = pick(draw, FAULT_SHARES);
   const world = new World(scope, new Troupe({ remember: false }));
   const story: string[] = [];

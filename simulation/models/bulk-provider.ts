@@ -1,6 +1,7 @@
 import type { BulkAnswer, BulkEntry, EntryAnswer, Refusal } from '../../src/core/newsletter/model/provider.ts';
+import { SendingLimits } from '../../src/local/providers/ses/sending-limits.ts';
 import { between, type Draw } from '../engine/random.ts';
-import { START } from '../engine/start.ts';
+import { START } from '../engine/virtual-time.ts';
 
 export interface BulkProviderOptions {
   /** Milliseconds from a call to its answer. */
@@ -19,19 +20,9 @@ export interface BulkProviderOptions {
 
 /** What the provider does with the calls of a time. */
 export const MOODS = [
-  'accepts',
-  'transient',
-  'overloaded',
-  'throttled',
-  'quota',
-  'settings',
-  'unknown_accepted',
-  'unknown_refused',
-  'slow',
-  'some_transient',
-  'all_transient',
-  'silent',
-  'quota_in_the_middle',
+  ...(['accepts', 'transient', 'overloaded', 'throttled', 'quota', 'settings'] as const),
+  ...(['unknown_accepted', 'unknown_refused', 'slow', 'some_transient', 'all_transient'] as const),
+  ...(['silent', 'quota_in_the_middle'] as const),
 ] as const;
 export type Mood = (typeof MOODS)[number];
 
@@ -46,9 +37,6 @@ export interface BulkTaken {
   readonly late_ms?: number;
 }
 
-const BURST_MS = 1_000;
-const MINUTE_MS = 60_000;
-const DAY_MINUTES = 1_440;
 const LATE_MS = 120_000;
 
 const refusal = (kind: Refusal['class'], reason: string): Refusal => ({ class: kind, reason });
@@ -57,17 +45,11 @@ const TRANSIENT = refusal('transient', 'transient_failure');
 const RESET: BulkAnswer = { kind: 'unknown', error: 'ECONNRESET' };
 const NOTHING: BulkTaken = { answer: RESET, accepted: [] };
 
-/**
- * SES's SendBulkEmail: a call may exceed the rate, and then none is taken until that is paid back. What
- * exceeds the quota of the last 24 hours is refused entry by entry.
- */
+/** SES's SendBulkEmail, with the rate of the local SES. What exceeds the quota of the last 24 hours is refused entry by entry. */
 export class BulkProvider {
   readonly #options: BulkProviderOptions;
   readonly #draw: Draw;
-  /** Recipients by minute: those of the last 24 hours count. */
-  readonly #byMinute = new Map<number, number>();
-  /** Epoch milliseconds at which the recipients so far would have been due, at the allowed rate. */
-  #paidUntil = 0;
+  readonly #limits: SendingLimits;
   #ids = 0;
   /** The batch whose next call is not answered. */
   #hanging = '';
@@ -76,13 +58,18 @@ export class BulkProvider {
   calls = 0;
   /** Mails that went out. */
   accepted = 0;
-  /** Calls refused because they exceeded the rate, and recipients because they exceeded the quota. */
-  throttled = 0;
+  /** Recipients refused because they exceeded the quota. */
   overQuota = 0;
 
   constructor(options: BulkProviderOptions, draw: Draw) {
     this.#options = options;
     this.#draw = draw;
+    this.#limits = new SendingLimits({ per_second: options.per_second, per_day: -1 }, START.getTime());
+  }
+
+  /** Calls refused because they exceeded the rate. */
+  get throttled(): number {
+    return this.#limits.refused.rate;
   }
 
   /** The next call for a batch is not answered, and not accepted. */
@@ -120,10 +107,7 @@ export class BulkProvider {
         return NOTHING;
     }
     if (luck < overloaded) return none(refusal('overloaded', 'service_unavailable'));
-    if (this.#paidUntil > now) {
-      this.throttled += 1;
-      return none(refusal('throttled', 'too_many_requests'));
-    }
+    if (this.#limits.take(0, now) !== undefined) return none(refusal('throttled', 'too_many_requests'));
     const { answers, accepted } = this.#accept(entries, mood, now);
     if (mood === 'unknown_accepted') return { answer: RESET, accepted, after_ms };
     const taken = { answer: { kind: 'answered', entries: answers }, accepted } satisfies BulkTaken;
@@ -133,13 +117,7 @@ export class BulkProvider {
 
   /** Recipients of the last 24 hours. */
   sentInADay(now: number): number {
-    const first = Math.floor(now / MINUTE_MS) - DAY_MINUTES;
-    let sum = 0;
-    for (const [minute, count] of this.#byMinute) {
-      if (minute > first) sum += count;
-      else this.#byMinute.delete(minute);
-    }
-    return sum;
+    return this.#limits.sentIn24Hours(now);
   }
 
   #accept(entries: readonly BulkEntry[], mood: Mood, now: number) {
@@ -155,9 +133,7 @@ export class BulkProvider {
       }
     }
     this.accepted += accepted.length;
-    this.#paidUntil = Math.max(this.#paidUntil, now - BURST_MS) + (accepted.length * 1000) / this.#options.per_second;
-    const minute = Math.floor(now / MINUTE_MS);
-    this.#byMinute.set(minute, (this.#byMinute.get(minute) ?? 0) + accepted.length);
+    this.#limits.take(accepted.length, now);
     return { answers, accepted };
   }
 

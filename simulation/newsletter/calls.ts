@@ -1,6 +1,5 @@
 import { between, type Draw } from '../engine/random.ts';
-import { START } from '../engine/start.ts';
-import type { VirtualTime } from '../engine/virtual-time.ts';
+import { START, type VirtualTime } from '../engine/virtual-time.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import type { Faults } from '../scenarios/newsletter-scenario.ts';
 

@@ -1,7 +1,7 @@
 import { mailbox } from '../../src/adapters/email/address.ts';
 import type { AddressFacts, MemberIdentity, StoredMember } from '../../src/core/newsletter/model/member.ts';
 import type { AddressEntry, MemberStore, Sealing } from '../../src/core/newsletter/model/ports.ts';
-import { START } from '../engine/start.ts';
+import { START } from '../engine/virtual-time.ts';
 import type { Given } from '../scenarios/newsletter-scenario.ts';
 
 export const TENANT = 'tenant-1';

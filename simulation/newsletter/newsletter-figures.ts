@@ -1,7 +1,7 @@
 import type { Colors } from '../../src/terminal/colors.ts';
 import { fields } from '../../src/terminal/table.ts';
 import { STATES } from '../audit/newsletter-auditor.ts';
-import { START } from '../engine/start.ts';
+import { START } from '../engine/virtual-time.ts';
 import { priceOf } from '../report/cost.ts';
 import { costText, counts, judgement, rounded } from '../report/describe.ts';
 import { judge } from '../report/figures.ts';

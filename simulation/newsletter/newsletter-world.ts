@@ -6,8 +6,7 @@ import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../src/core/newsletter/mo
 import { shownState } from '../../src/core/newsletter/model/recipient-state.ts';
 import { type EmailSeen, NewsletterAuditor, STATES, type State } from '../audit/newsletter-auditor.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
-import { START } from '../engine/start.ts';
-import { VirtualTime } from '../engine/virtual-time.ts';
+import { START, VirtualTime } from '../engine/virtual-time.ts';
 import { BulkProvider } from '../models/bulk-provider.ts';
 import type { Machine } from '../models/event-source.ts';
 import { SimulatedQueue } from '../models/queue.ts';

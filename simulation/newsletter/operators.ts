@@ -3,7 +3,7 @@ import { runClock } from '../../src/core/newsletter/lifecycle/advance.ts';
 import { publishEmail } from '../../src/core/newsletter/lifecycle/publish.ts';
 import { resolveEmail } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import type { EmailContent } from '../../src/core/newsletter/model/email.ts';
-import { START } from '../engine/start.ts';
+import { START } from '../engine/virtual-time.ts';
 import { WorkerProcess } from '../models/worker-process.ts';
 import { NEWSLETTER, TENANT } from './members.ts';
 import { depsOf } from './newsletter-deps.ts';

@@ -1,4 +1,4 @@
-import { START } from '../engine/start.ts';
+import { START } from '../engine/virtual-time.ts';
 import type { NewsletterScenario } from '../scenarios/newsletter-scenario.ts';
 import { type NewsletterFigures, newsletterFigures } from './newsletter-figures.ts';
 import { connectFunctions } from './newsletter-functions.ts';

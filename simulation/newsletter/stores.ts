@@ -1,13 +1,8 @@
+import type { Batch } from '../../src/core/newsletter/model/batch.ts';
 import type { Chunk, ChunkState } from '../../src/core/newsletter/model/chunk.ts';
 import type { BatchStore, ChunkStore, EmailStore, EventStore } from '../../src/core/newsletter/model/ports.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { MemoryChunks, MemoryEmails } from '../twins/newsletter-items.ts';
-
-/** The units that storage calls cost. */
-class UsedUnits {
-  write = 0;
-  read = 0;
-}
 
 const writes = (bytes: number) => Math.ceil(bytes / 1_024);
 const reads = (bytes: number) => Math.ceil(bytes / 4_096);
@@ -24,70 +19,60 @@ function stateBytes({ states, message_ids, reasons }: Pick<ChunkState, 'states' 
   return STATE_BYTES + states.length + ids + Object.keys(reasons).length * 20;
 }
 
-/** The tables of newsletters: their twins, and what their calls cost. */
+type Cost = number | ((answer: never, ...args: never[]) => number | Promise<number>);
+
+/** The tables of newsletters: their twins, and the units that their calls cost. */
 export class NewsletterTables {
-  readonly units = new UsedUnits();
+  readonly units = { write: 0, read: 0 };
   readonly emails: EmailStore;
   readonly batches: BatchStore;
   readonly events: EventStore;
   readonly chunks: ChunkStore;
 
   constructor(time: VirtualTime) {
-    const memory = new MemoryEmails(time.clock);
-    const { store } = new MemoryChunks();
-    const { units } = this;
-    const wrote = <T>(count: number, answer: T): T => {
-      units.write += count;
-      return answer;
-    };
-    const read = <T>(count: number, answer: T): T => {
-      units.read += count;
-      return answer;
-    };
-    this.emails = {
-      ...memory.emails,
-      read: (id) => read(1, memory.emails.read(id)),
-      content: (id) => read(2, memory.emails.content(id)),
-      // The row, and its key in the active index.
-      change: (email, change) => wrote(3, memory.emails.change(email, change)),
-    };
-    this.batches = {
-      ...memory.batches,
-      put: (batch) => wrote(1, memory.batches.put(batch)),
-      read: (email, batch) => read(1, memory.batches.read(email, batch)),
-      change: (batch, change) => wrote(1, memory.batches.change(batch, change)),
-      list: async (email) => {
-        const all = await memory.batches.list(email);
-        return read(reads(all.length * BATCH_BYTES), all);
+    const { emails, batches, events } = new MemoryEmails(time.clock);
+    const listed = (all: readonly Batch[]) => reads(all.length * BATCH_BYTES);
+    // The row, and its key in the active index.
+    this.emails = this.#metered(emails, { read: { read: 1, content: 2 }, write: { change: 3 } });
+    this.batches = this.#metered(batches, {
+      read: { read: 1, list: listed, from: listed },
+      write: { put: 1, change: 1 },
+    });
+    this.events = this.#metered(events, { read: { read: 1 }, write: { change: 1 } });
+    this.chunks = this.#metered(new MemoryChunks().store, {
+      read: {
+        readChunk: 1,
+        readChunks: async (found: Awaited<ReturnType<ChunkStore['readChunks']>>) =>
+          reads(sumOf(await Promise.all(found.map((sealed) => sealed.open())), chunkBytes)),
+        readState: 1,
+        states: (all: readonly ChunkState[]) => reads(sumOf(all, stateBytes)),
       },
-      from: async (email, batch, limit) => {
-        const some = await memory.batches.from(email, batch, limit);
-        return read(reads(some.length * BATCH_BYTES), some);
+      write: {
+        put: (_: unknown, chunks: Parameters<ChunkStore['put']>[0]) =>
+          sumOf(chunks, ({ chunk, state }) => writes(chunkBytes(chunk)) + writes(stateBytes(state))),
+        change: (_: unknown, __: unknown, next: ChunkState) => writes(stateBytes(next)),
       },
-    };
-    this.events = {
-      ...memory.events,
-      read: (email, batch) => read(1, memory.events.read(email, batch)),
-      change: (events, bits) => wrote(1, memory.events.change(events, bits)),
-    };
-    this.chunks = {
-      ...store,
-      put: (chunks) => {
-        for (const { chunk, state } of chunks) units.write += writes(chunkBytes(chunk)) + writes(stateBytes(state));
-        return store.put(chunks);
-      },
-      readChunk: (key) => read(1, store.readChunk(key)),
-      async readChunks(...range) {
-        const found = await store.readChunks(...range);
-        const chunks = await Promise.all(found.map((sealed) => sealed.open()));
-        return read(reads(chunks.reduce((sum, chunk) => sum + chunkBytes(chunk), 0)), found);
-      },
-      readState: (key) => read(1, store.readState(key)),
-      states: async (email, batch) => {
-        const all = await store.states(email, batch);
-        return read(reads(all.reduce((sum, state) => sum + stateBytes(state), 0)), all);
-      },
-      change: (state, next) => wrote(writes(stateBytes(next)), store.change(state, next)),
-    };
+    });
   }
+
+  /** A port whose calls are counted by what they cost. */
+  #metered<T extends object>(port: T, costs: Record<'read' | 'write', Partial<Record<keyof T, Cost>>>): T {
+    const kinds = ['read', 'write'] as const;
+    const counted = kinds.flatMap((kind) =>
+      Object.entries<Cost | undefined>(costs[kind]).map(([name, cost = 0]) => {
+        const call = port[name as keyof T] as (...args: never[]) => Promise<never>;
+        const metered = async (...args: never[]) => {
+          const answer = await call(...args);
+          this.units[kind] += typeof cost === 'number' ? cost : await cost(answer, ...args);
+          return answer;
+        };
+        return [name, metered];
+      }),
+    );
+    return { ...port, ...Object.fromEntries(counted) };
+  }
+}
+
+function sumOf<T>(all: readonly T[], of: (one: T) => number): number {
+  return all.reduce((sum, one) => sum + of(one), 0);
 }

@@ -4,7 +4,7 @@ import { messageFor, queuedFor } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
-import { START } from '../engine/start.ts';
+import { START } from '../engine/virtual-time.ts';
 import type { Arrivals } from '../scenarios/scenario.ts';
 import { logIdOf } from '../twins/tables.ts';
 import type { World } from './world.ts';

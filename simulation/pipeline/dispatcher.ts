@@ -2,7 +2,7 @@ import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { SweepLanes } from '../../src/core/model/queue-message.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
 import { createRandom } from '../engine/random.ts';
-import { START } from '../engine/start.ts';
+import { START } from '../engine/virtual-time.ts';
 import { dispatcher } from '../world/programs.ts';
 import { sweepLog } from '../world/stores.ts';
 import type { World } from './world.ts';

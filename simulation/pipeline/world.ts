@@ -6,8 +6,7 @@ import type { DueIndex } from '../../src/core/model/work-index.ts';
 import type { AccountLimits } from '../../src/core/pacing/account.ts';
 import { Auditor } from '../audit/auditor.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
-import { START } from '../engine/start.ts';
-import { VirtualTime } from '../engine/virtual-time.ts';
+import { START, VirtualTime } from '../engine/virtual-time.ts';
 import { ThrottledError } from '../models/capacity.ts';
 import type { EventSource } from '../models/event-source.ts';
 import { Provider } from '../models/provider.ts';
@@ -68,7 +67,7 @@ export class World {
     const cohort = (row: number) => this.#cohorts[row] ?? UNKNOWN;
     const { clocks = [0] } = scenario;
     const apart = Math.max(...clocks) - Math.min(...clocks);
-    this.auditor = new Auditor(size, (row) => cohort(row).priority, apart);
+    this.auditor = new Auditor((row) => cohort(row).priority, apart);
     this.observer = new Observer(START.getTime(), size, cohort);
     const watcher: TableWatcher = {
       written: (row, before, after) => {

@@ -1,6 +1,13 @@
-import { idealExpired, type Waiting } from '../audit/ideal-drain.ts';
-import { START } from '../engine/start.ts';
+import { WINDOW_HOURS } from '../audit/end-promises.ts';
+import { START } from '../engine/virtual-time.ts';
 import type { World } from '../pipeline/world.ts';
+
+/** A notification that waits when a provider is back. */
+interface Waiting {
+  readonly priority: string;
+  /** Epoch milliseconds at which it was handed over, which is before its first attempt. */
+  readonly since: number;
+}
 
 /** What waits when a provider is back, and how many of it expire however well it is drained. */
 export interface Held {
@@ -47,4 +54,21 @@ export function drainOf(world: World, held: Held, { from, per_second }: { from: 
     per_second: rate,
     share_of_rate: rate / per_second,
   };
+}
+
+/** What nobody can do better: urgent first, oldest first, without a pause. @returns how many expire all the same */
+export function idealExpired(waiting: readonly Waiting[], now: number, per_second: number): number {
+  let sent = 0;
+  let expired = 0;
+  for (const [priority, hours] of Object.entries(WINDOW_HOURS)) {
+    const deadlines = waiting
+      .filter((one) => one.priority === priority)
+      .map(({ since }) => since + hours * 3_600_000)
+      .sort((a, b) => a - b);
+    for (const deadline of deadlines) {
+      if (now + (sent / per_second) * 1000 > deadline) expired += 1;
+      else sent += 1;
+    }
+  }
+  return expired;
 }

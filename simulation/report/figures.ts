@@ -1,4 +1,4 @@
-import { START } from '../engine/start.ts';
+import { START } from '../engine/virtual-time.ts';
 import type { Observer } from '../pipeline/observer.ts';
 import type { World } from '../pipeline/world.ts';
 import type { Scenario } from '../scenarios/scenario.ts';

@@ -4,8 +4,6 @@ import { readEntries } from '../../src/core/model/work-rules.ts';
 /** Milliseconds by which a global index follows its table. */
 const LAG_MS = 100;
 const TIDY_AFTER = 4_096;
-/** Entries that have left a second and are still kept, until they are half of it. */
-const KEPT_GONE = 64;
 /** Of an ISO-8601 time: its second. */
 const SECOND = 19;
 
@@ -84,7 +82,7 @@ export class WorkIndex implements DueIndex {
     const { work_queue, work_at } = this.#log.get(log_id) ?? {};
     if (was?.queue === work_queue && was?.at === work_at) return;
     this.#entries.delete(log_id);
-    if (was !== undefined) this.#partitions.get(was.queue)?.leave(was.at);
+    if (was !== undefined) this.#partitions.get(was.queue)?.leave(was);
     if (work_queue === undefined) return;
     const entry = { log_id, queue: String(work_queue), at: String(work_at) };
     this.#entries.set(log_id, entry);
@@ -92,88 +90,64 @@ export class WorkIndex implements DueIndex {
   }
 
   #partition(queue: string): Partition {
-    const there = this.#partitions.get(queue);
-    if (there !== undefined) return there;
-    const made = new Partition((entry) => this.#entries.get(entry.log_id) === entry);
-    this.#partitions.set(queue, made);
-    return made;
+    const partition = this.#partitions.get(queue) ?? new Partition();
+    this.#partitions.set(queue, partition);
+    return partition;
   }
 }
 
 interface Second {
-  entries: Entry[];
-  sorted: boolean;
-  gone: number;
+  readonly entries: Map<string, Entry>;
+  /** Those that were there when they were sorted; undefined since one has come. */
+  sorted?: Entry[] | undefined;
 }
 
 type Position = Pick<Entry, 'at' | 'log_id'>;
 
 /** The entries of a partition by second, oldest first: most come at the end, and all of a second leave soon after another. */
 class Partition {
-  readonly #isHere: (entry: Entry) => boolean;
   readonly #seconds = new Map<string, Second>();
   /** The keys of `#seconds`, ascending. */
   readonly #order: string[] = [];
 
-  constructor(isHere: (entry: Entry) => boolean) {
-    this.#isHere = isHere;
-  }
-
   add(entry: Entry): void {
     const key = entry.at.slice(0, SECOND);
-    let second = this.#seconds.get(key);
-    if (second === undefined) {
-      second = { entries: [], sorted: true, gone: 0 };
-      this.#seconds.set(key, second);
-      this.#order.splice(
-        firstFrom(this.#order, (one) => one >= key),
-        0,
-        key,
-      );
-    }
-    second.entries.push(entry);
-    second.sorted = false;
+    const second: Second = this.#seconds.get(key) ?? { entries: new Map() };
+    if (second.entries.size === 0) this.#order.splice(this.#placeOf(key), 0, key);
+    this.#seconds.set(key, second);
+    second.entries.set(entry.log_id, entry);
+    second.sorted = undefined;
   }
 
-  /** An entry has left the time; it is skipped from now on. */
-  leave(at: string): void {
+  leave({ at, log_id }: Position): void {
     const key = at.slice(0, SECOND);
-    const second = this.#seconds.get(key);
-    if (second === undefined) return;
-    second.gone += 1;
-    if (second.gone >= second.entries.length) {
-      this.#seconds.delete(key);
-      this.#order.splice(
-        firstFrom(this.#order, (one) => one >= key),
-        1,
-      );
-    } else if (second.gone > KEPT_GONE && second.gone * 2 > second.entries.length) this.#tidy(second);
+    const { entries } = this.#seconds.get(key) ?? {};
+    if (!entries?.delete(log_id) || entries.size > 0) return;
+    this.#seconds.delete(key);
+    this.#order.splice(this.#placeOf(key), 1);
   }
 
   /** Entries behind the position, oldest first, that are due by `until`; one more than `limit` if there are more. */
   read(after: Position, until: string, limit: number): Entry[] {
     const found: Entry[] = [];
     const first = after.at.slice(0, SECOND);
-    for (let i = firstFrom(this.#order, (key) => key >= first); i < this.#order.length && found.length <= limit; i++) {
+    for (let i = this.#placeOf(first); i < this.#order.length && found.length <= limit; i++) {
       const key = this.#order[i] ?? '';
-      if (key > until) break;
       const second = this.#seconds.get(key);
-      if (second === undefined) continue;
-      if (!second.sorted) this.#tidy(second);
-      const { entries } = second;
-      for (let j = key === first ? firstFrom(entries, (one) => compare(one, after) > 0) : 0; j < entries.length; j++) {
-        const entry = entries[j];
+      if (key > until || second === undefined) break;
+      second.sorted ??= [...second.entries.values()].sort(compare);
+      const { entries, sorted } = second;
+      for (let j = key === first ? firstFrom(sorted, (one) => compare(one, after) > 0) : 0; j < sorted.length; j++) {
+        const entry = sorted[j];
         if (found.length > limit || entry === undefined) break;
-        if (entry.at <= until && this.#isHere(entry)) found.push(entry);
+        if (entry.at <= until && entries.get(entry.log_id) === entry) found.push(entry);
       }
     }
     return found;
   }
 
-  #tidy(second: Second): void {
-    second.entries = second.entries.filter(this.#isHere).sort(compare);
-    second.sorted = true;
-    second.gone = 0;
+  #placeOf(key: string): number {
+    return firstFrom(this.#order, (one) => one >= key);
   }
 }
 

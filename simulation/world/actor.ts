@@ -1,4 +1,4 @@
-import { nextTick } from 'node:process';
+import { promisesEnd } from '../engine/virtual-time.ts';
 
 /** A call of an actor that waits for its outcome. */
 export interface Call {
@@ -87,13 +87,6 @@ class Run {
     else call?.reject(outcome.error);
     await promisesEnd();
   }
-}
-
-/** Node runs this when no promise is left to go on: every actor waits for a call then, or has ended. */
-function promisesEnd(): Promise<void> {
-  return new Promise((resolve) => {
-    nextTick(resolve);
-  });
 }
 
 /**

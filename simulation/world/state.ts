@@ -11,25 +11,9 @@ import type { Composition } from './channel-program.ts';
 
 /** What may begin, or happen, in the drawn or explored part of a history. */
 export const LIMITS = [
-  'workers',
-  'sweeps',
-  'forces',
-  'redrives',
-  'tells',
-  'reports',
-  'cancels',
-  'retries',
-  'drops',
-  'forgeries',
-  'postpones',
-  'indexings',
-  'edits',
-  'deletions',
-  'erasures',
-  'requests',
-  'outages',
-  'losses',
-  'intrusions',
+  ...(['workers', 'sweeps', 'forces', 'redrives', 'tells', 'reports', 'cancels', 'retries', 'drops'] as const),
+  ...(['forgeries', 'postpones', 'indexings', 'edits', 'deletions', 'erasures', 'requests'] as const),
+  ...(['outages', 'losses', 'intrusions'] as const),
 ] as const;
 export type Limit = (typeof LIMITS)[number];
 

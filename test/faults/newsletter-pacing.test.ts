@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRandom, type Draw } from '../../simulation/engine/random.ts';
-import { START } from '../../simulation/engine/start.ts';
-import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
+import { START, VirtualTime } from '../../simulation/engine/virtual-time.ts';
 import { WorkerProcess } from '../../simulation/models/worker-process.ts';
 import { through } from '../../simulation/newsletter/calls.ts';
 import { NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';

@@ -21,10 +21,20 @@ const DEAD = {
   ...{ records: [record(0, 'FAILED')], letters: 1 },
 };
 
+type Method = 'written' | 'sent' | 'requested' | 'accepted' | 'answered' | 'recorded' | 'queued' | 'finish';
+/** What the auditor is told. */
+type Call = { [M in Method]: [M, ...Parameters<Auditor[M]>] }[Method];
+
+const accepted = (by: object, now: number): Call[] => [
+  ['requested', 0, by, now],
+  ['accepted', 0],
+  ['answered', 0, answer(now + 100)],
+];
+
 /** One notification, which a worker claims at T0. */
 function claimed() {
   const worker = {};
-  const auditor = new Auditor(1, () => 'info');
+  const auditor = new Auditor(() => 'info');
   auditor.given(0, -1);
   auditor.written(0, DUE, { ...SENDING, claim_until: new Date(T0 + 65_000).toISOString() }, T0);
   const send = (now: number, by: object = worker) => {
@@ -44,64 +54,40 @@ describe('the auditor of a simulation', () => {
     expect(auditor.result()).toMatchObject({ violations: 0, duplicates: 0 });
   });
 
-  it.each<[string, (given: ReturnType<typeof claimed>) => void]>([
-    [
-      '2: two unexpired claims',
-      ({ auditor }) => {
-        const claim_until = new Date(T0 + 65_000).toISOString();
-        auditor.written(0, { ...SENDING, claim_until }, { ...SENDING, claim_id: 'b' }, T0 + 1_000);
-      },
-    ],
-    [
-      '2: sent while its row is SUCCESS',
-      ({ auditor }) => {
-        const send = { log_id: 'n0', attempt: 0, by: '', recipient: 'n0@example.com', now: T0, late: false };
-        auditor.sent(0, { ...send, left_ms: 50_000 }, { ...SENDING, send_status: 'SUCCESS' }, undefined);
-      },
-    ],
-    ['2: two requests', ({ auditor }) => [{}, {}].forEach((worker) => void auditor.requested(0, worker, T0))],
-    ['3: a duplicate', ({ send }) => [T0, T0 + 1_000].forEach((now) => void send(now))],
+  const claim_until = new Date(T0 + 65_000).toISOString();
+  const [worker, other] = [{}, {}];
+  const sent = { log_id: 'n0', attempt: 0, by: '', recipient: 'n0@example.com', now: T0, late: false, left_ms: 50_000 };
+  it.each<[string, ...Call[]]>([
+    ['2: two unexpired claims', ['written', 0, { ...SENDING, claim_until }, { ...SENDING, claim_id: 'b' }, T0 + 1_000]],
+    ['2: sent while its row is SUCCESS', ['sent', 0, sent, { ...SENDING, send_status: 'SUCCESS' }, undefined]],
+    ['2: two requests', ['requested', 0, worker, T0], ['requested', 0, other, T0]],
+    ['3: a duplicate', ...accepted(worker, T0), ...accepted(worker, T0 + 1_000)],
     [
       '5: sent after',
-      ({ auditor, send }) => {
-        send(T0);
-        auditor.recorded(0, record(0, 'SUCCESS'));
-        auditor.requested(0, {}, T0 + 1_000);
-      },
+      ...accepted(worker, T0),
+      ['recorded', 0, record(0, 'SUCCESS')],
+      ['requested', 0, other, T0 + 1_000],
     ],
-    ['6: attempt 0 has no record', ({ auditor }) => auditor.recorded(0, { ...record(1, 'FAILED'), uncounted: true })],
-    [
+    ['6: attempt 0 has no record', ['recorded', 0, { ...record(1, 'FAILED'), uncounted: true }]],
+    ...([false, true] as const).map((overloaded): [string, ...Call[]] => [
       '7: sent before its backoff',
-      ({ auditor, worker }) => {
-        auditor.requested(0, worker, T0);
-        auditor.answered(0, answer(T0, { ok: false }));
-        auditor.requested(0, worker, T0 + 5 * MINUTE - 1);
-      },
-    ],
-    [
-      '7: sent before its backoff',
-      ({ auditor, worker }) => {
-        auditor.requested(0, worker, T0);
-        auditor.answered(0, answer(T0, { ok: false, overloaded: true }));
-        auditor.requested(0, worker, T0 + 10 * MINUTE - 1);
-      },
-    ],
-    ['7: sent after its deadline', ({ send }) => send(T0 + 181 * MINUTE)],
-    ['9: a queue', ({ auditor }) => auditor.queued('{"to":"someone@example.test"}', 0)],
-    ['1: SUCCESS without an acceptance', ({ auditor }) => auditor.finish(0, DELIVERED)],
-    ['1: lost', ({ auditor }) => auditor.finish(0, { ...DELIVERED, row: { ...ROW, send_status: 'RETRY' } })],
-    ['11: a dead row without', ({ auditor }) => auditor.finish(0, { ...DEAD, letters: 0 })],
-    ['11: dead, with 2', ({ auditor }) => auditor.finish(0, { ...DEAD, letters: 2 })],
-    ['11: not dead, with 1', ({ auditor }) => auditor.finish(0, { ...DELIVERED, letters: 1 })],
-    [
-      '4: more attempts',
-      ({ auditor }) => auditor.written(0, SENDING, { ...SENDING, send_status: 'RETRY', send_attempts: 5 }, T0),
-    ],
-    ['11: redrive_count', ({ auditor }) => auditor.written(0, SENDING, { ...SENDING, redrive_count: 1 }, T0)],
-  ])('reports %s', (violation, happen) => {
-    const given = claimed();
-    happen(given);
-    expect(given.auditor.result().examples.join()).toContain(`invariant ${violation}`);
+      ['requested', 0, worker, T0],
+      ['answered', 0, answer(T0, { ok: false, overloaded })],
+      ['requested', 0, worker, T0 + (overloaded ? 10 : 5) * MINUTE - 1],
+    ]),
+    ['7: sent after its deadline', ...accepted(worker, T0 + 181 * MINUTE)],
+    ['9: a queue', ['queued', '{"to":"someone@example.test"}', 0]],
+    ['1: SUCCESS without an acceptance', ['finish', 0, DELIVERED]],
+    ['1: lost', ['finish', 0, { ...DELIVERED, row: { ...ROW, send_status: 'RETRY' } }]],
+    ['11: a dead row without', ['finish', 0, { ...DEAD, letters: 0 }]],
+    ['11: dead, with 2', ['finish', 0, { ...DEAD, letters: 2 }]],
+    ['11: not dead, with 1', ['finish', 0, { ...DELIVERED, letters: 1 }]],
+    ['4: more attempts', ['written', 0, SENDING, { ...SENDING, send_status: 'RETRY', send_attempts: 5 }, T0]],
+    ['11: redrive_count', ['written', 0, SENDING, { ...SENDING, redrive_count: 1 }, T0]],
+  ])('reports %s', (violation, ...calls) => {
+    const { auditor } = claimed();
+    for (const [method, ...args] of calls) (auditor[method] as (...args: unknown[]) => void).apply(auditor, args);
+    expect(auditor.result().examples.join()).toContain(`invariant ${violation}`);
   });
 
   it('excuses a duplicate after a death before the record, and after an answer that got lost', () => {

@@ -38,16 +38,18 @@ describe('the two engines', () => {
 describe('stories that broke a promise once', () => {
   const twice = 'worker of n1/sweep-1/1';
   const event = 'event of attempt 1 of n1';
+  const sent = [
+    'a worker receives n1/sweep-1/1',
+    ...['claims n1', 'reads the content of n1', 'sends attempt 1 of n1'].map((deed) => `${twice} ${deed}`),
+  ];
+  const recorded = `${twice} writes, if there is none, the record of attempt 1 of n1:`;
   it.each([
     [
       'dead',
       'a message that SQS delivers twice is not deleted while its notification dies by the other delivery',
       [
-        'a worker receives n1/sweep-1/1',
-        `${twice} claims n1`,
-        `${twice} reads the content of n1`,
-        `${twice} sends attempt 1 of n1`,
-        `${twice} writes, if there is none, the record of attempt 1 of n1: FAILED`,
+        ...sent,
+        `${recorded} FAILED`,
         'SQS shows n1/sweep-1/1 again',
         'a worker receives n1/sweep-1/1',
         `${twice} (receive 2) reads n1`,
@@ -77,11 +79,8 @@ describe('stories that broke a promise once', () => {
       'contradicted',
       'a record that the event of a bounce writes late does not outlive the complaint that came after it',
       [
-        'a worker receives n1/sweep-1/1',
-        `${twice} claims n1`,
-        `${twice} reads the content of n1`,
-        `${twice} sends attempt 1 of n1`,
-        `${twice} writes, if there is none, the record of attempt 1 of n1: SUCCESS`,
+        ...sent,
+        `${recorded} SUCCESS`,
         `${twice} settles n1 as SUCCESS`,
         'the provider reports attempt 1 of n1: failed INVALID_RECIPIENT',
         `${event} reads n1`,
@@ -101,11 +100,8 @@ describe('stories that broke a promise once', () => {
       'erased-dead',
       'a settlement that the client repeats keeps its letter, though the notification is erased between the two',
       [
-        'a worker receives n1/sweep-1/1',
-        `${twice} claims n1`,
-        `${twice} reads the content of n1`,
-        `${twice} sends attempt 1 of n1`,
-        `${twice} writes, if there is none, the record of attempt 1 of n1: FAILED`,
+        ...sent,
+        `${recorded} FAILED`,
         `${twice} settles n1 as FAILED for 10:30:00: applied, and the client repeats it`,
         'an operator erases n1',
         'the erasure of n1 calls forgetRows.read',
@@ -117,11 +113,8 @@ describe('stories that broke a promise once', () => {
       'dead-apart',
       'a letter that is redriven a second after a death by a fast clock is no straggler',
       [
-        'a worker receives n1/sweep-1/1',
-        `${twice} claims n1`,
-        `${twice} reads the content of n1`,
-        `${twice} sends attempt 1 of n1`,
-        `${twice} writes, if there is none, the record of attempt 1 of n1: FAILED`,
+        ...sent,
+        `${recorded} FAILED`,
         `${twice} settles n1 as FAILED for 10:30:02`,
         `${twice} gives back n1/sweep-1/1 for in 0 s`,
         'a worker receives n1/sweep-1/1',

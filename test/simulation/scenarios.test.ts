@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { idealExpired } from '../../simulation/report/drain.ts';
 import { runScenario } from '../../simulation/run-scenario.ts';
 import { CATALOGUE, scenarioOf } from '../../simulation/scenarios/catalogue.ts';
 import { HOUR } from '../../simulation/scenarios/scenario.ts';
@@ -56,4 +57,18 @@ describe('a simulated scenario', () => {
     expect(again).toEqual(first);
     expect(other.waits).not.toEqual(first.waits);
   });
+});
+
+const waiting = (priority: string, count: number, since = 0) =>
+  Array.from({ length: count }, () => ({ priority, since }));
+
+it('an ideal drain lets expire what even a drain without a pause reaches too late: the least important, after 3 hours', () => {
+  // Of the 7,200 seconds until info expires, urgent takes 4,000; one in 7,201 fits at its first moment.
+  const held = [...waiting('info', 5_000), ...waiting('urgent', 4_000)];
+  expect(idealExpired(held, HOUR * 1_000, 1)).toBe(5_000 - 3_201);
+  expect(idealExpired(held, HOUR * 1_000, 2)).toBe(0);
+});
+
+it('an ideal drain counts what had expired before, and takes no slot for it', () => {
+  expect(idealExpired([...waiting('info', 3), ...waiting('info', 2, 2_000 * HOUR)], 4 * HOUR * 1_000, 1)).toBe(3);
 });
