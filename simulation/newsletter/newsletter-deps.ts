@@ -33,32 +33,24 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
   const readers = createCandidateReader({ addresses, audience: (tenant) => addresses(tenant) }, members.sealing);
   const exclusions = createLateExclusions({ facts: stored(world, worker, members.store.facts) }, members.sealing);
   const { prepares, sends } = world;
+  const called = <T extends object>(port: T) => through(world, worker, port);
+  const queued = <T extends object>(port: T) => through(world, worker, port, true);
   return {
-    emails: through(world, worker, tables.emails),
-    batches: through(world, worker, tables.batches),
-    chunks: through(world, worker, tables.chunks),
-    events: through(world, worker, tables.events),
-    queues: through(
-      world,
-      worker,
-      {
-        prepare: async (message: PrepareMessage, delay?: number) => world.sendJob(prepares, message, delay),
-        send: async (message: SendMessage, delay?: number) => world.sendJob(sends, message, delay),
-      },
-      true,
-    ),
-    schedules: through(
-      world,
-      worker,
-      {
-        create: async (email_id: string, at: string) =>
-          world.later(Math.max(0, Date.parse(at) - time.now), () =>
-            world.sendJob(prepares, { version: 1, kind: 'start', email_id }),
-          ),
-        remove: async () => {},
-      },
-      true,
-    ),
+    emails: called(tables.emails),
+    batches: called(tables.batches),
+    chunks: called(tables.chunks),
+    events: called(tables.events),
+    queues: queued({
+      prepare: async (message: PrepareMessage, delay?: number) => world.sendJob(prepares, message, delay),
+      send: async (message: SendMessage, delay?: number) => world.sendJob(sends, message, delay),
+    }),
+    schedules: queued({
+      create: async (email_id: string, at: string) =>
+        world.later(Math.max(0, Date.parse(at) - time.now), () =>
+          world.sendJob(prepares, { version: 1, kind: 'start', email_id }),
+        ),
+      remove: async () => {},
+    }),
     provider: { send: (call: BulkCall) => request(call, world, worker) },
     exclusions: {
       check: (...args: Parameters<typeof exclusions.check>) => {

@@ -4,7 +4,7 @@ import { STATES } from '../audit/newsletter-auditor.ts';
 import { START } from '../engine/virtual-time.ts';
 import { priceOf } from '../report/cost.ts';
 import { costText, counts, judgement, rounded } from '../report/describe.ts';
-import { judge } from '../report/figures.ts';
+import { atLeast, atMost, judge } from '../report/figures.ts';
 import type { Plot } from '../report/plot.ts';
 import type { FunctionUse } from './newsletter-functions.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';
@@ -34,9 +34,9 @@ export function newsletterFigures(world: NewsletterWorld, sources: readonly Func
     samples,
   };
   const budgets = judge(figures, [
-    { what: "share of the account's rate", of: ({ share_of_rate }) => share_of_rate, at_least: 0.95 },
-    { what: 'recipients who got it twice', of: ({ duplicates }) => duplicates, at_most: 0 },
-    { what: 'calls refused for the rate', of: ({ throttled_by_providers }) => throttled_by_providers, at_most: 0 },
+    atLeast(0.95, "share of the account's rate", ({ share_of_rate }) => share_of_rate),
+    atMost(0, 'recipients who got it twice', ({ duplicates }) => duplicates),
+    atMost(0, 'calls refused for the rate', ({ throttled_by_providers }) => throttled_by_providers),
   ]);
   return { ...figures, budgets };
 }

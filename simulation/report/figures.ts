@@ -18,98 +18,70 @@ interface Budget<F> {
   readonly at_least?: number;
 }
 
-export interface BudgetResult {
-  readonly what: string;
+export interface BudgetResult extends Omit<Budget<never>, 'of'> {
   readonly value: number;
-  readonly at_most?: number;
-  readonly at_least?: number;
   readonly met: boolean;
 }
 
-const firstP99 = ({ waits }: Judged, group: string, priority: string) =>
-  waits.find((wait) => wait.group === group && wait.priority === priority)?.first_p99 ?? 0;
+export const atMost = <F = Judged>(at_most: number, what: string, of: (figures: F) => number): Budget<F> => ({
+  ...{ what, of, at_most },
+});
+export const atLeast = <F = Judged>(at_least: number, what: string, of: (figures: F) => number): Budget<F> => ({
+  ...{ what, of, at_least },
+});
 
-const deliveredP99 = ({ waits }: Judged, group: string, priority: string) =>
-  waits.find((wait) => wait.group === group && wait.priority === priority)?.delivered_p99 ?? 0;
+const waitOf = ({ waits }: Judged, group: string) =>
+  waits.find((wait) => wait.group === group && wait.priority === 'urgent');
 
 /** However many notifications another tenant hands over. */
-const OTHERS_URGENT: Budget<Judged> = {
-  what: "p99 wait of the others' urgent, seconds",
-  of: (figures) => Math.max(firstP99(figures, 'others-webhook', 'urgent'), firstP99(figures, 'others-email', 'urgent')),
-  at_most: 60,
-};
+const OTHERS_URGENT = atMost(60, "p99 wait of the others' urgent, seconds", (figures) =>
+  Math.max(...['others-webhook', 'others-email'].map((group) => waitOf(figures, group)?.first_p99 ?? 0)),
+);
 
 /** The most that a provider refuses for its rate: whoever sends to it first does not know that it is at its limit. */
-const refused = (at_most: number): Budget<Judged> => ({
-  what: 'refused for a rate, share of the requests',
-  of: ({ throttled_by_providers, requests }) => throttled_by_providers / requests,
-  at_most,
-});
+const refused = (most: number) =>
+  atMost(most, 'refused for a rate, share of the requests', (one) => one.throttled_by_providers / one.requests);
 
-const HOTTEST: Budget<Judged> = {
-  what: 'write units on one item of PipelineState within a second',
-  of: ({ pipeline_state }) => pipeline_state.hottest.per_second,
-  at_most: 500,
-};
+const RATE = atLeast(0.95, 'share of the allowed rate', ({ share_of_rate = 0 }) => share_of_rate);
 
-const RATE: Budget<Judged> = {
-  what: 'share of the allowed rate',
-  of: ({ share_of_rate = 0 }) => share_of_rate,
-  at_least: 0.95,
-};
-
-const writes = (at_most: number): Budget<Judged> => ({
-  what: 'write units on PipelineState per request',
-  of: ({ pipeline_state }) => pipeline_state.units_per_request,
-  at_most,
-});
+const writes = (most: number) =>
+  atMost(most, 'write units on PipelineState per request', ({ pipeline_state }) => pipeline_state.units_per_request);
 
 const BUDGETS: Readonly<Record<string, readonly Budget<Judged>[]>> = {
   // As late as the look ahead that queues it.
-  'late-schedules': [
-    { what: 'p99 of retries after their time, seconds', of: ({ late_p99 }) => late_p99, at_most: 180 },
-  ],
+  'late-schedules': [atMost(180, 'p99 of retries after their time, seconds', ({ late_p99 }) => late_p99)],
   'noisy-tenant': [OTHERS_URGENT],
   'info-flood': [OTHERS_URGENT],
   'ses-quota': [refused(0.005), writes(0.18)],
   // Workers learn of one another's clocks by the budget: of some hundreds, one of each of fifteen may be refused.
   'redrive-storm-email': [refused(0.025), RATE, writes(0.5)],
   'slack-limit': [
-    refused(0.005),
-    RATE,
-    {
-      what: 'p99 until urgent ones are delivered, seconds',
-      of: (one) => deliveredP99(one, 'all', 'urgent'),
-      at_most: 15,
-    },
+    ...[refused(0.005), RATE],
+    atMost(15, 'p99 until urgent ones are delivered, seconds', (one) => waitOf(one, 'all')?.delivered_p99 ?? 0),
     writes(0.6),
-    HOTTEST,
+    atMost(
+      500,
+      'write units on one item of PipelineState within a second',
+      (one) => one.pipeline_state.hottest.per_second,
+    ),
   ],
-  'peak-hour': [
-    { what: 'minutes for 99 % of the peak', of: ({ drain }) => (drain?.seconds_99_percent ?? 0) / 60, at_most: 48 },
-  ],
-  'large-platform': [
-    { what: 'calls that tables refused', of: ({ throttled_by_tables }) => throttled_by_tables, at_most: 0 },
-  ],
+  'peak-hour': [atMost(48, 'minutes for 99 % of the peak', ({ drain }) => (drain?.seconds_99_percent ?? 0) / 60)],
+  'large-platform': [atMost(0, 'calls that tables refused', ({ throttled_by_tables }) => throttled_by_tables)],
   outage: [
-    {
-      what: "share of the provider's rate while it drains",
-      of: ({ drain }) => drain?.share_of_rate ?? 0,
-      at_least: 0.95,
-    },
-    {
-      what: 'expired beyond an ideal drain, share of all',
-      of: ({ drain, notifications }) => ((drain?.expired ?? 0) - (drain?.ideal_expired ?? 0)) / notifications,
-      at_most: 0.01,
-    },
+    atLeast(0.95, "share of the provider's rate while it drains", ({ drain }) => drain?.share_of_rate ?? 0),
+    atMost(
+      0.01,
+      'expired beyond an ideal drain, share of all',
+      ({ drain, notifications }) => ((drain?.expired ?? 0) - (drain?.ideal_expired ?? 0)) / notifications,
+    ),
   ],
 };
 
 export function judge<F>(figures: F, budgets: readonly Budget<F>[]): BudgetResult[] {
-  return budgets.map(({ what, of, at_most, at_least }) => {
+  return budgets.map(({ of, ...budget }) => {
     const value = of(figures);
-    const met = value <= (at_most ?? Number.POSITIVE_INFINITY) && value >= (at_least ?? Number.NEGATIVE_INFINITY);
-    return { what, value, ...(at_most !== undefined && { at_most }), ...(at_least !== undefined && { at_least }), met };
+    const { at_most = Number.POSITIVE_INFINITY, at_least = Number.NEGATIVE_INFINITY } = budget;
+    return { ...budget, value, met: value <= at_most && value >= at_least };
   });
 }
 

@@ -140,7 +140,7 @@ export const NEWSLETTER_LINES: Readonly<Record<string, HeldBy>> = {
       'is tried again after 10 s, doubling',
       'fails the batch after 6 repetitions, after 30 for an overloaded provider',
     ],
-    'test/faults/newsletter-provider.test.ts': [
+    'test/faults/newsletter-recovery.test.ts': [
       'makes the email fail after the tries of each recipient, and a retry sends all of them',
       'leaves few uncertain',
     ],
