@@ -105,3 +105,33 @@ it('leads from an operation that is done to what became of its notifications', a
   await page.context().close();
   await served.close();
 });
+
+it('looks again until the rows name the operation that took them, and then no more', async () => {
+  const ended = { status: 'done', ended_at: new Date().toISOString() } as const;
+  const done = operation({ ...ended, progress: { matched: 3, taken: 3, left_to_sweep: 0, excluded: {} } });
+  const none = { delivered: [], dead: [], waiting: [], stopped: [] };
+  const served = await startFakeConsole({
+    'GET /api/operations': { operations: [done], next_cursor: null },
+    'GET /api/operations/{operation_id}': {
+      ...done,
+      outcomes: { ...none, looked_at: 3, delivered: ['NL1', 'NL2', 'NL3'] },
+    },
+  });
+  const { page } = await openTab(browser, served.url);
+  let looks = 0;
+  await page.route('**/api/operations/OP1', (route) => {
+    looks += 1;
+    return looks === 1 ? route.fulfill({ json: { ...done, outcomes: { ...none, looked_at: 0 } } }) : route.continue();
+  });
+  await page.clock.install();
+  await page.goto('/operations');
+  const became = page.getByRole('list', { name: 'What became of them' });
+  await became.waitFor({ state: 'attached' });
+  await page.clock.fastForward(5_000);
+  await became.getByText('3 delivered', { exact: true }).waitFor();
+  await page.clock.fastForward(60_000);
+  await page.waitForLoadState('networkidle');
+  expect(looks).toBe(2);
+  await page.context().close();
+  await served.close();
+});
