@@ -16,6 +16,7 @@ import { count, Time } from '../parts/time.tsx';
 import { plural } from '../parts/words.ts';
 import { EmailActions } from './email/email-actions.tsx';
 import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord, WAITS_FOR } from './email/phase-words.ts';
+import { memberPage } from './member.tsx';
 
 /** One e-mail of a newsletter: live progress, and who did not get it and why. */
 export function EmailScreen({ id }: { readonly id: string }) {
@@ -39,7 +40,7 @@ export function EmailScreen({ id }: { readonly id: string }) {
             <Failure detail={detail} />
             <Counts detail={detail} />
             <Reasons detail={detail} />
-            <Recipients email_id={id} />
+            <Recipients email_id={id} tenant={detail.tenant_id} />
             <ShellCommands commands={detail.commands} />
           </>
         )}
@@ -175,21 +176,30 @@ function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
   );
 }
 
-const COLUMNS: readonly Column<RecipientView>[] = [
+const columns = (tenant: string): readonly Column<RecipientView>[] => [
   {
     title: 'State',
     width: '8rem',
     narrow: 'head',
     cell: ({ state }) => <Badge tone={RECIPIENT_WORDS[state].tone}>{RECIPIENT_WORDS[state].name}</Badge>,
   },
-  { title: 'Member', width: 'minmax(8rem, 2fr)', narrow: 'head', cell: ({ member_id }) => <code>{member_id}</code> },
+  {
+    title: 'Member',
+    width: 'minmax(8rem, 2fr)',
+    narrow: 'head',
+    cell: ({ member_id }) => (
+      <a class="mono" href={memberPage(tenant, member_id)}>
+        {member_id}
+      </a>
+    ),
+  },
   { title: 'Reason', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ reason }) => reason ?? '–' },
   { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
   { title: 'Processed', width: '7rem', align: 'right', cell: ({ processed_at }) => <Time at={processed_at} /> },
 ];
 
 /** Recipients by state, without addresses and names. */
-function Recipients({ email_id }: { readonly email_id: string }) {
+function Recipients({ email_id, tenant }: { readonly email_id: string; readonly tenant: string }) {
   const { query, set } = usePlace();
   const state = SHOWN_STATES.find((name) => name === query.get('state'));
   const list = useList({
@@ -214,7 +224,7 @@ function Recipients({ email_id }: { readonly email_id: string }) {
       </header>
       <ListTable
         label="Recipients"
-        columns={COLUMNS}
+        columns={columns(tenant)}
         list={list}
         empty={<Empty icon="search" title="None in this state" />}
       />

@@ -15,6 +15,7 @@ import { count, Time } from '../parts/time.tsx';
 import { Draft } from './email/draft.tsx';
 import { NewsletterForm } from './email/newsletter-form.tsx';
 import { phaseWord } from './email/phase-words.ts';
+import { FindMember } from './member.tsx';
 
 const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmail>[] => [
   { title: 'Phase', width: '8rem', narrow: 'head', cell: ({ phase }) => <WordBadge word={phaseWord(phase)} /> },
@@ -48,7 +49,13 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmai
   },
   { title: 'Delivered', width: '6rem', align: 'right', cell: ({ rates }) => percent(rates?.delivered) },
   { title: 'Opened', width: '6rem', align: 'right', cell: ({ rates }) => percent(rates?.opened) },
-  { title: 'Created', width: '7rem', align: 'right', cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    title: 'Created',
+    width: '7rem',
+    align: 'right',
+    narrow: 'head',
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 const percent = (share: number | undefined) => (share === undefined ? '–' : `${Math.round(100 * share)} %`);
@@ -65,7 +72,7 @@ function trackedIn({ track = { opens: true, clicks: true } }: Newsletter): strin
 export function NewslettersScreen() {
   const { query, set } = usePlace();
   const { role } = useContext(SessionContext);
-  const [asked, setAsked] = useState<'email' | 'new' | Newsletter>();
+  const [asked, setAsked] = useState<'email' | 'member' | 'new' | Newsletter>();
   const operator = role === 'operator';
   const publications = useList({
     route: 'GET /api/newsletters',
@@ -101,6 +108,7 @@ export function NewslettersScreen() {
       actions={
         operator && (
           <>
+            <Button name="Find a member…" icon="search" onClick={() => setAsked('member')} />
             <Button name="New newsletter" onClick={() => setAsked('new')} />
             {own.length > 0 && (
               <Button name="New e-mail" icon="plus" kind="primary" onClick={() => setAsked('email')} />
@@ -116,7 +124,8 @@ export function NewslettersScreen() {
           onClose={() => setAsked(undefined)}
         />
       )}
-      {asked !== undefined && asked !== 'email' && (
+      {asked === 'member' && <FindMember tenant={tenant} onClose={() => setAsked(undefined)} />}
+      {asked !== undefined && asked !== 'email' && asked !== 'member' && (
         <NewsletterForm
           {...(asked !== 'new' && { was: asked })}
           onClose={() => {

@@ -212,6 +212,57 @@ describe('a newsletter in the console', () => {
   });
 });
 
+describe('a member in the console', () => {
+  const person = { email: 'person@example.com', name: 'Sam Person' };
+  const stored = async (tenant: string) => {
+    const { members, sealing } = memberAccess(binding());
+    const fields = { status: 'free', labels: [], newsletters: ['weekly'] } as const;
+    await upsertMembers(tenant, [{ member_id: 'm-1', ...fields, ...person }], { members, sealing, ...binding() });
+    const [chunk, email_id] = [chunkOf(1), await email(tenant)];
+    const recipients = chunk.recipients.map((one) => ({ ...one, member_id: 'm-1', member_email: person.email }));
+    const state = chunkState('f', { email_id, reasons: { 0: 'message_rejected' } });
+    await access.chunks.put([{ chunk: { ...chunk, email_id, tenant_id: tenant, recipients }, state }]);
+    return email_id;
+  };
+  const show = (tenant: string, named: object, by = page) =>
+    by.call('POST /api/members/show', { body: { request_id: request_id(), tenant, ...named } });
+
+  it('has its mailings with what became of each, and no address', async () => {
+    const email_id = await stored('T-MAILS');
+    await email('T-MAILS', { prepared: undefined as never });
+    const of = (member_id: string) => ({ path: { member_id }, query: { tenant: 'T-MAILS' } });
+    const member = await page.ok('GET /api/members/{member_id}', of('m-1'));
+    expect(member).toMatchObject({ member_id: 'm-1', status: 'free', newsletters: ['weekly'], unsubscribed: {} });
+    const list = await page.ok('GET /api/members/{member_id}/emails', of('m-1'));
+    const mailing = { email_id, state: 'failed', reason: 'message_rejected', newsletter_id: 'weekly', events: [] };
+    expect(list).toEqual({ emails: [expect.objectContaining(mailing)], next_cursor: null });
+    expect(JSON.stringify([member, list])).not.toMatch(/example\.com|Sam/);
+    for (const route of ['GET /api/members/{member_id}', 'GET /api/members/{member_id}/emails'] as const)
+      expect((await page.call(route, of('m-2'))).status).toBe(404);
+  });
+
+  it('is shown with its address to operators only, by id or address, and the audit keeps who looked', async () => {
+    await stored('T-LOOK');
+    expect((await show('T-LOOK', { member_id: 'm-1' }, viewer)).status).toBe(403);
+    const shown = { members: [{ member_id: 'm-1', ...person }] };
+    expect((await show('T-LOOK', { member_id: 'm-1' })).body).toEqual(shown);
+    expect((await show('T-LOOK', { address: ' Person@example.com' })).body).toEqual(shown);
+    expect([
+      (await show('T-LOOK', { address: 'nobody@example.com' })).status,
+      (await show('T-LOOK', {})).status,
+    ]).toEqual([404, 400]);
+    const { entries } = await page.ok('GET /api/audit', { query: { what: 'member.show' } });
+    const ours = entries.filter(({ details }) => details === '{"tenant":"T-LOOK"}');
+    expect(ours.map(({ who, result }) => [who, result])).toEqual(
+      expect.arrayContaining([
+        ['mori', { shown: 1 }],
+        ['mori', { shown: 1 }],
+      ]),
+    );
+    expect(JSON.stringify(ours)).not.toContain('example.com');
+  });
+});
+
 describe('a draft in the console', () => {
   const DRAFT = { newsletter_id: 'weekly', subject: 'Hello', body: 'Dear {name}', format: 'markdown' };
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();

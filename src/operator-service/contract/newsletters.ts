@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { FORMATS } from '../../core/newsletter/model/email.ts';
+import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
 import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { EMAIL_ACTIONS } from './choices.ts';
 import { emailState, type resolvedEmail } from './emails.ts';
@@ -75,6 +76,49 @@ const recipient = v.strictObject({
 });
 
 export const recipientPage = v.strictObject({ recipients: v.array(recipient), ...nextPage });
+
+/** Of a member: its tenant. */
+export const memberQuery = v.strictObject({ tenant: id });
+export const memberEmailsQuery = v.strictObject({ tenant: id, cursor });
+
+export const memberDetail = v.strictObject({
+  tenant_id: v.string(),
+  member_id: v.string(),
+  status: v.picklist(MEMBER_STATUSES),
+  labels: v.array(v.string()),
+  newsletters: v.array(v.string()),
+  created_at: time,
+  suppressed: v.exactOptional(v.strictObject({ reason: v.picklist(SUPPRESSION_REASONS), at: time })),
+  /** Times by newsletter. */
+  unsubscribed: v.record(v.string(), time),
+});
+
+export const memberEmails = v.strictObject({
+  emails: v.array(
+    v.strictObject({
+      email_id: v.string(),
+      newsletter_id: v.string(),
+      subject: v.exactOptional(v.string()),
+      created_at: time,
+      ...v.pick(recipient, ['reason', 'processed_at', 'events']).entries,
+      /** `expired`: recipients are kept for the stage's `recipientDays`. */
+      state: v.picklist([...SHOWN_STATES, 'expired']),
+    }),
+  ),
+  ...nextPage,
+});
+export type MemberEmail = Out<typeof memberEmails>['emails'][number];
+
+/** Who is shown to an operator: a member by its id, or all members of an address. */
+export const memberBody = v.strictObject({
+  request_id: requestId,
+  tenant: id,
+  member_id: v.optional(id),
+  address: v.optional(v.string()),
+});
+export const shownMembers = v.strictObject({
+  members: v.array(v.strictObject({ member_id: v.string(), email: v.string(), name: v.exactOptional(v.string()) })),
+});
 
 /** Decides about the uncertain recipients. */
 export const resolveBody = v.strictObject({ request_id: requestId, action: v.picklist(['resend', 'leave']) });

@@ -35,6 +35,7 @@ import {
 } from '../emails.ts';
 import { decideNewsletter } from '../members.ts';
 import { decision, list, show } from '../route.ts';
+import { MEMBER_ROUTES } from './members.ts';
 
 const PAGE = 50;
 const text = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
@@ -104,6 +105,7 @@ export const NEWSLETTER_ROUTES = [
       return { recipients, next_cursor: recipientCursor(next) };
     },
   }),
+  ...MEMBER_ROUTES,
   ...EMAIL_ACTIONS.map((action) =>
     decision(`POST /api/emails/{email_id}/${action}`, decisionBody, {
       operation_id: `${action}Email`,

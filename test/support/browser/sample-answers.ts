@@ -334,6 +334,26 @@ export function sampleAnswers(role: Role): FakeAnswers {
       ],
       next_cursor: null,
     },
+    'GET /api/members/{member_id}': (_, { member_id = '' }) => ({
+      ...{ tenant_id: 'TENANT001', member_id, status: 'paid', labels: ['vip'], newsletters: ['weekly'] },
+      ...{ created_at: ago(9_000), suppressed: { reason: 'bounced', at: ago(5) }, unsubscribed: { daily: ago(90) } },
+    }),
+    'GET /api/members/{member_id}/emails': {
+      emails: [
+        {
+          ...{ email_id: 'EM1', newsletter_id: 'weekly', subject: 'Autumn news', created_at: ago(10) },
+          ...{ state: 'failed', reason: 'rejected', events: ['bounced'], processed_at: ago(8) },
+        },
+        { email_id: 'EM0', newsletter_id: 'weekly', created_at: ago(9_000), state: 'expired', events: [] },
+      ],
+      next_cursor: null,
+    },
+    'POST /api/members/show': ({ body }) => ({
+      members: [
+        { member_id: 'M1', email: 'sam@example.com', name: 'Sam' },
+        ...(JSON.parse(String(body)).member_id === undefined ? [{ member_id: 'M2', email: 'sam@example.com' }] : []),
+      ],
+    }),
     'GET /api/keys': {
       keys: [
         {

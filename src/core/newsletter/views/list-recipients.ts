@@ -1,5 +1,6 @@
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
-import { type ChunkState, placeInBatch, type Recipient } from '../model/chunk.ts';
+import { type ChunkKey, type ChunkState, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
+import type { StoredMember } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import {
   type BatchEvents,
@@ -140,6 +141,63 @@ function viewOf(
     ...(processed_at !== undefined && shown !== 'pending' && { processed_at }),
     events: EVENT_KINDS.filter((kind) => hasBit(events?.bits[kind], place)),
   };
+}
+
+export interface FindDeps {
+  readonly batches: Pick<BatchStore, 'list'>;
+  readonly chunks: Pick<ChunkStore, 'readState' | 'readChunk'>;
+  readonly events: Pick<EventStore, 'read'>;
+  /** Of an address of the email's tenant. */
+  readonly hashOf: (address: string) => Promise<string>;
+}
+
+/**
+ * A member among the recipients of an email, without address and name; undefined where it is none of them, or had another
+ * address. Recipients were frozen in the order of their addresses' hashes, per rendering and sending domain, so about
+ * fifteen of 20,000 chunks are opened.
+ * @throws UnreadableChunkError where the recipients have expired
+ */
+export async function findRecipient(
+  email_id: string,
+  { member_id, email_hash }: Pick<StoredMember, 'member_id' | 'email_hash'>,
+  { batches, chunks, events, hashOf }: FindDeps,
+): Promise<RecipientView | undefined> {
+  const recipientsAt = async (place: ChunkKey) => {
+    const { recipients } = (await chunks.readChunk(place)) ?? {};
+    if (recipients === undefined) throw new UnreadableChunkError('The recipients of this email have expired.');
+    return recipients;
+  };
+  const startsBefore = async (recipients: readonly Recipient[]) =>
+    (await hashOf(recipients[0]?.member_email ?? '')) < email_hash;
+  const streams = Map.groupBy(await batches.list(email_id), ({ batch_id, rendering, fallback_sending_domain }) =>
+    batch_id === EXCLUDED_BATCH ? batch_id : `${rendering} ${fallback_sending_domain}`,
+  );
+  for (const stream of streams.values()) {
+    const places = stream.flatMap(({ batch_id, chunks }) =>
+      Array.from({ length: chunks }, (_, chunk) => ({ email_id, batch_id, chunk })),
+    );
+    // From the last chunk that starts before the address: several excluded members of one address may fill many.
+    let [from, to] = [0, places.length];
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2);
+      const place = places[middle];
+      if (place !== undefined && (await startsBefore(await recipientsAt(place)))) from = middle + 1;
+      else to = middle;
+    }
+    for (const place of places.slice(Math.max(0, from - 1))) {
+      const recipients = await recipientsAt(place);
+      const n = recipients.findIndex((one) => one.member_id === member_id);
+      const [recipient, state] = [recipients[n], n < 0 ? undefined : await chunks.readState(place)];
+      if (recipient !== undefined && state !== undefined) {
+        const of = place.batch_id === EXCLUDED_BATCH ? undefined : await events.read(email_id, place.batch_id);
+        const shown = shownState(state.states[n] ?? '');
+        return viewOf(recipient, { n, shown, identities: false }, state, of);
+      }
+      const last = recipients.at(-1);
+      if (last === undefined || (await hashOf(last.member_email)) > email_hash) break;
+    }
+  }
+  return undefined;
 }
 
 /** What the job keeps on a batch for itself. */

@@ -1,0 +1,210 @@
+import { useContext, useState } from 'preact/hooks';
+import type { MemberEmail } from '../../src/operator-service/contract/newsletters.ts';
+import { type Answer, problemOf, read, write } from '../data/api.ts';
+import { newRequestId, useDecision } from '../data/decision.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
+import { useList } from '../data/use-list.ts';
+import { useRead } from '../data/use-read.ts';
+import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
+import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
+import { Dotted, ScreenFrame } from '../parts/screen.tsx';
+import { OpsCommands, Shell } from '../parts/shell-command.tsx';
+import { Await, Empty } from '../parts/states.tsx';
+import { type Column, ListTable } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { showProblem } from '../parts/toasts.tsx';
+import { RECIPIENT_WORDS } from './email/phase-words.ts';
+import { AUDITED } from './notification/timeline.tsx';
+
+type Shown = Answer<'POST /api/members/show'>['members'];
+
+export function memberPage(tenant: string, member_id: string): string {
+  return hrefOf(`/newsletters/members/${encodeURIComponent(member_id)}`, { tenant });
+}
+
+const emailPage = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
+
+const WORDS = { ...RECIPIENT_WORDS, expired: { name: 'Expired', tone: 'none' } } as const;
+
+const COLUMNS: readonly Column<MemberEmail>[] = [
+  {
+    title: 'State',
+    width: '8rem',
+    narrow: 'head',
+    cell: ({ state }) => <Badge tone={WORDS[state].tone}>{WORDS[state].name}</Badge>,
+  },
+  {
+    title: 'E-mail',
+    width: 'minmax(10rem, 2fr)',
+    narrow: 'head',
+    cell: ({ email_id, subject = email_id }) => (
+      <a class="truncate" href={emailPage(email_id)} tabIndex={-1}>
+        {subject}
+      </a>
+    ),
+  },
+  { title: 'Newsletter', width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
+  {
+    title: 'Reason',
+    width: 'minmax(8rem, 1fr)',
+    narrow: 'line',
+    cell: ({ state, reason = '–' }) => (state === 'expired' ? 'Recipients are not kept so long' : reason),
+  },
+  { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
+  {
+    title: 'Sent',
+    width: '7rem',
+    align: 'right',
+    narrow: 'line',
+    cell: ({ processed_at, created_at }) => <Time at={processed_at ?? created_at} />,
+  },
+];
+
+/** A member of a tenant: which e-mails it got, with what result, and why it gets no more. */
+export function MemberScreen({ id: member_id }: { readonly id: string }) {
+  const tenant = usePlace().query.get('tenant') ?? '';
+  const reading = useRead('GET /api/members/{member_id}', { member_id }, { tenant });
+  const session = useContext(SessionContext);
+  // To find a member among the recipients of an e-mail takes many reads.
+  const list = useList({
+    route: 'GET /api/members/{member_id}/emails',
+    params: { member_id },
+    query: { tenant },
+    rowsOf: (page) => page.emails,
+    keyOf: ({ email_id }: MemberEmail) => email_id,
+    when: reading.data !== undefined,
+    once: true,
+  });
+  return (
+    <ScreenFrame
+      title={<span class="mono title-id">{member_id}</span>}
+      lead={
+        reading.data && (
+          <Dotted
+            of={[
+              tenant,
+              reading.data.status,
+              reading.data.labels.join(', '),
+              ['since ', <Time at={reading.data.created_at} />],
+              `subscribes to ${reading.data.newsletters.join(', ') || 'nothing'}`,
+              <Identity tenant={tenant} member_id={member_id} />,
+            ]}
+          />
+        )
+      }
+    >
+      <Await reading={reading} what="the member">
+        {({ suppressed, unsubscribed }) => (
+          <>
+            {suppressed !== undefined && (
+              <section class="remedy tone-bad" aria-labelledby="suppressed">
+                <h2 id="suppressed">
+                  The address gets no newsletter: <code>{suppressed.reason}</code>
+                </h2>
+                <p>
+                  Since <Time at={suppressed.at} />. <strong>What to do:</strong> Lift it only if the address works
+                  again, and its owner wants mail.
+                </p>
+                <Shell
+                  label="In the shell"
+                  command={opsCommand(`members unsuppress ${member_id} --tenant ${tenant}`, session)}
+                />
+              </section>
+            )}
+            {Object.entries(unsubscribed).map(([newsletter, at]) => (
+              <p key={newsletter} class="note tone-wait">
+                Unsubscribed from {newsletter} <Time at={at} />: only the member can undo that.
+              </p>
+            ))}
+            <ListTable
+              label="E-mails to the member"
+              columns={COLUMNS}
+              list={list}
+              hrefOf={({ email_id }) => emailPage(email_id)}
+              empty={
+                <Empty icon="newsletters" title="It was in no e-mail yet">
+                  <p>E-mails to an address that the member had before are not found.</p>
+                </Empty>
+              }
+            />
+            <OpsCommands of={{ 'With address and name': `members show ${member_id} --tenant ${tenant}` }} />
+          </>
+        )}
+      </Await>
+    </ScreenFrame>
+  );
+}
+
+/** Masked until an operator asks; each look is in the audit log. */
+function Identity({ tenant, member_id }: { readonly tenant: string; readonly member_id: string }) {
+  const { role } = useContext(SessionContext);
+  const [shown, setShown] = useState<Shown[number]>();
+  const look = () =>
+    void write('POST /api/members/show', {}, { request_id: newRequestId(), tenant, member_id }).then(
+      ({ members }) => setShown(members[0]),
+      (error) => showProblem(problemOf(error)),
+    );
+  if (shown !== undefined) return <span class="mono">{[shown.name, shown.email].filter(Boolean).join(' ')}</span>;
+  if (role !== 'operator') return <span class="faint">operators can see the address</span>;
+  return <Button name="Show address" icon="eye" kind="link" title={AUDITED} onClick={look} />;
+}
+
+interface FindMemberProps {
+  readonly tenant: string | undefined;
+  readonly onClose: () => void;
+}
+
+/** Finds a member by its id or its address; the address comes into no URL. */
+export function FindMember({ tenant, onClose }: FindMemberProps) {
+  const [found, setFound] = useState<{
+    readonly tenant: string;
+    readonly members: readonly { readonly member_id: string }[];
+  }>();
+  const { busy, problem, decide } = useDecision(async (request_id, form: FormData) => {
+    const [of, who] = ['tenant', 'who'].map((name) => String(form.get(name)).trim()) as [string, string];
+    const { members } = who.includes('@')
+      ? await write('POST /api/members/show', {}, { request_id, tenant: of, address: who })
+      : { members: [await read('GET /api/members/{member_id}', { member_id: who }, { tenant: of })] };
+    const [one, ...others] = members;
+    if (one === undefined || others.length > 0) return setFound({ tenant: of, members });
+    onClose();
+    navigate(memberPage(of, one.member_id));
+  });
+  return (
+    <Confirm
+      title="Find a member"
+      onClose={onClose}
+      keep={null}
+      act="Find"
+      onAct="find-member"
+      disabled={busy}
+      problem={problem}
+    >
+      <form
+        id="find-member"
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void decide(new FormData(event.currentTarget));
+        }}
+      >
+        <Field label="Tenant" name="tenant" value={tenant} required />
+        <Field label="Member" name="who" required hint="The member_id, or the address: your look at it is audited." />
+      </form>
+      {found !== undefined && (
+        <ul class="samples" aria-label="Members of the address">
+          {found.members.map(({ member_id }) => (
+            <li key={member_id}>
+              <a class="mono" href={memberPage(found.tenant, member_id)} onClick={onClose}>
+                {member_id}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Confirm>
+  );
+}
