@@ -13,13 +13,13 @@ import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { createApi } from '../shared/api/api-function.ts';
 import { emailRoutes } from '../shared/api/email-routes.ts';
-import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import {
+  bindNewsletter,
   partsOnFirstEmail,
   renderingsOnFirstEmail,
   schedulesOnFirstEmail,
   sesOnFirstEmail,
-} from '../shared/newsletter/on-first-email.ts';
+} from '../shared/newsletter/bind-newsletter.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';

@@ -8,8 +8,7 @@ import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { type ApplyDeps, applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
-import { jobLog } from '../shared/newsletter/bind-newsletter.ts';
-import { createNewsletterDynamoDb } from '../shared/newsletter/message-function.ts';
+import { createNewsletterDynamoDb, jobLog } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';

@@ -9,9 +9,12 @@ import { continueDryRun, type RequestDryRunDeps } from '../../src/core/newslette
 import { countEmail, type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
-import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
-import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
-import { partsOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
+import {
+  bindNewsletter,
+  createNewsletterDynamoDb,
+  messageHandler,
+  partsOnFirstEmail,
+} from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';

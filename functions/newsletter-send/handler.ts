@@ -13,9 +13,13 @@ import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts'
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
 import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
-import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
-import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
-import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
+import {
+  bindNewsletter,
+  createNewsletterDynamoDb,
+  messageHandler,
+  renderingsOnFirstEmail,
+  sesOnFirstEmail,
+} from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { createPacer } from '../shared/runtime/pacer.ts';

@@ -57,7 +57,7 @@ function sendFunction(world: NewsletterWorld): QueueFunction<SendMessage> {
 
 type JobDeps = ReturnType<typeof depsOf> & Pick<SendDeps, 'pacing'>;
 
-/** One message per invocation, as functions/shared/newsletter/message-function.ts handles it. */
+/** One message per invocation, as functions/shared/newsletter/bind-newsletter.ts handles it. */
 function jobFunction<M>(
   world: NewsletterWorld,
   queue: SimulatedQueue<M>,

@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import type { ScheduleTarget } from '../../../src/adapters/scheduler/email-schedules.ts';
+import type { NewsletterQueueUrls } from '../../../src/adapters/sqs/newsletter-queues.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
 import { type JobRetries, withRetries } from '../../../src/core/newsletter/model/job-retries.ts';
-import type { JobEvent, JobLog } from '../../../src/core/newsletter/model/ports.ts';
+import type { JobEvent, JobLog, NewsletterQueues, Schedules } from '../../../src/core/newsletter/model/ports.ts';
+import type { BulkProvider } from '../../../src/core/newsletter/model/provider.ts';
+import type { PartSegments } from '../../../src/core/newsletter/preparation/ports.ts';
+import type { Renderings } from '../../../src/core/newsletter/sending/send-deps.ts';
+import { BATCHES, createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { count } from '../runtime/observability.ts';
-import { queuesOnFirstMessage } from './on-first-email.ts';
+import { onFirstUse } from '../runtime/on-first-use.ts';
 
 interface NewsletterEnv {
   readonly EMAILS_TABLE: string;
@@ -56,4 +63,96 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, obser
     newId: () => randomUUID(),
     log: jobLog(observability),
   };
+}
+
+export type TimeLeft = Pick<Context, 'getRemainingTimeInMillis'>;
+
+/**
+ * The handler of a queue of newsletters. A message that fails comes back after its visibility time-out, and in the end
+ * goes to the dead letters; the clock has the work done again meanwhile.
+ */
+export function messageHandler<Message>(
+  parse: (body: string) => Message,
+  run: (message: Message, remaining_ms: () => number) => Promise<void>,
+  { logger }: Pick<Observability, 'logger'>,
+) {
+  const handle = async ({ messageId, body }: SQSRecord, context: TimeLeft): Promise<boolean> => {
+    try {
+      await run(parse(body), () => context.getRemainingTimeInMillis());
+      return true;
+    } catch (error) {
+      logger.error('message failed; it comes back', { message_id: messageId, error: error as Error });
+      return false;
+    }
+  };
+  return async ({ Records }: SQSEvent, context: TimeLeft): Promise<SQSBatchResponse> => {
+    const done = await Promise.all(Records.map((record) => handle(record, context)));
+    const back = Records.filter((_, i) => !done[i]);
+    return { batchItemFailures: back.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  };
+}
+
+/**
+ * What the newsletter functions do for each page of members and each call of 50 recipients. An update whose condition
+ * fails is made again by the SDK, which gives it its typed error. That is rare: one sender at a time has a batch.
+ */
+export const NEWSLETTER_CALLS = {
+  ...BATCHES,
+  GetItem: GetItemCommand,
+  Query: QueryCommand,
+  UpdateItem: UpdateItemCommand,
+};
+
+export function createNewsletterDynamoDb(): DynamoDBClient {
+  return createDynamoDb(NEWSLETTER_CALLS);
+}
+
+/** A port whose module, with an SDK's client or a parser, is loaded with its first call: most invocations need none. */
+function loadedOnUse<T extends object>(load: () => Promise<T>, ...names: readonly (keyof T)[]): T {
+  const port = onFirstUse(load);
+  const callOf =
+    (name: keyof T) =>
+    async (...args: unknown[]) => {
+      const made = await port();
+      return (made[name] as (...given: unknown[]) => unknown)(...args);
+    };
+  return Object.fromEntries(names.map((name) => [name, callOf(name)])) as T;
+}
+
+/** SES, for the first email. */
+export function sesOnFirstEmail(configurationSet: string) {
+  const ses = onFirstUse(async () => (await import('./ses-access.ts')).createSesAccess(configurationSet));
+  const provider = loadedOnUse<BulkProvider>(async () => (await ses()).provider, 'send');
+  return { provider, senderFault: async (from: string) => (await ses()).senderFault(from) };
+}
+
+function queuesOnFirstMessage(urls: NewsletterQueueUrls): NewsletterQueues {
+  const load = async () => {
+    const { createNewsletterQueues } = await import('../../../src/adapters/sqs/newsletter-queues.ts');
+    return createNewsletterQueues((await import('../runtime/clients/sqs.ts')).createSqs(), urls);
+  };
+  return loadedOnUse<NewsletterQueues>(load, 'prepare', 'send');
+}
+
+/** The schedules, for the first email that has a time. */
+export function schedulesOnFirstEmail(target: ScheduleTarget): Schedules {
+  const load = async () => {
+    const { createEmailSchedules, createScheduler } = await import(
+      '../../../src/adapters/scheduler/email-schedules.ts'
+    );
+    return createEmailSchedules(createScheduler(), target);
+  };
+  return loadedOnUse<Schedules>(load, 'create', 'remove');
+}
+
+const postRenderer = () => import('../../../src/adapters/post/post-renderer.ts');
+
+/** The renderings, whose HTML parser is loaded with the first email. */
+export function renderingsOnFirstEmail(): Renderings {
+  return loadedOnUse<Renderings>(async () => (await postRenderer()).createRenderings(), 'of');
+}
+
+/** Which members see which part, by the same parser. */
+export function partsOnFirstEmail(): PartSegments {
+  return loadedOnUse<PartSegments>(async () => (await postRenderer()).createPartSegments(), 'of');
 }

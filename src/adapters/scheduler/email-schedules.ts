@@ -3,7 +3,7 @@ import {
   CreateScheduleCommand,
   DeleteScheduleCommand,
   ResourceNotFoundException,
-  type SchedulerClient,
+  SchedulerClient,
 } from '@aws-sdk/client-scheduler';
 import type { PrepareMessage } from '../../core/newsletter/model/email-message.ts';
 import type { Schedules } from '../../core/newsletter/model/ports.ts';
@@ -17,6 +17,9 @@ export interface ScheduleTarget {
   /** Role by which EventBridge Scheduler may send to the queue. */
   readonly role_arn: string;
 }
+
+/** In this module, so that it is loaded with what uses it. */
+export const createScheduler = () => new SchedulerClient({});
 
 /** One-time schedules of EventBridge Scheduler. Each is named after its email and removes itself after it ran. */
 export function createEmailSchedules(

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { NotificationRow } from '../../core/model/notification.ts';
 
 /**
@@ -8,9 +8,13 @@ import type { NotificationRow } from '../../core/model/notification.ts';
  * e-mail addresses. Channel names, ids and URLs are hashed unchanged.
  */
 export function recipientHash(key: string, tenant_id: string, recipient: string): string {
-  const mac = createHmac('sha256', key).update(JSON.stringify([tenant_id, normalise(recipient)]));
+  // As a KeyObject, which Node makes anew for each hash otherwise.
+  if (last?.key !== key) last = { key, object: createSecretKey(key, 'utf8') };
+  const mac = createHmac('sha256', last.object).update(JSON.stringify([tenant_id, normalise(recipient)]));
   return mac.digest('base64url').slice(0, 22);
 }
+
+let last: { readonly key: string; readonly object: KeyObject } | undefined;
 
 function normalise(recipient: string): string {
   const trimmed = recipient.trim();

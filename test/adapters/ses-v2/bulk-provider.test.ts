@@ -1,5 +1,6 @@
-import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
 import { afterEach, describe, expect, it } from 'vitest';
+import { withDirectCalls } from '../../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
 import { createBulkProvider } from '../../../src/adapters/ses-v2/bulk-provider.ts';
 import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
 import { type Handle, type HttpServer, sendJson, serve } from '../../../src/http/loopback-server.ts';
@@ -58,6 +59,86 @@ function refuse(status: number, type: string, message: string): Handle {
     sendJson(response, status, { message });
   };
 }
+
+/** A provider whose call goes directly, because an earlier one of the SDK has shown the way. */
+async function directly(handle: Handle, call: BulkCall = CALL) {
+  let first = true;
+  const answers = await serve(
+    (request, response, body) => {
+      if (!first) {
+        requests.push({ path: request.url ?? '', body: JSON.parse(body.toString()) });
+        direct.push(request.headers['amz-sdk-invocation-id'] === undefined);
+        return handle(request, response, body);
+      }
+      first = false;
+      return sendJson(response, 200, { BulkEmailEntryResults: [] });
+    },
+    0,
+    'the endpoint',
+  );
+  server = answers;
+  const direct: boolean[] = [];
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = new SESv2Client({ endpoint: answers.url, region: 'us-east-1', credentials, maxAttempts: 1 });
+  withDirectCalls(client, { SendBulkEmail: SendBulkEmailCommand }, { once: true });
+  const provider = createBulkProvider({ client, configurationSet: 'newsletters' });
+  await provider.send(CALL);
+  return { answer: await provider.send(call), direct };
+}
+
+describe('a bulk call without the SDK', () => {
+  const BODY = {
+    BulkEmailEntryResults: [
+      { Status: 'SUCCESS', MessageId: 'id-0' },
+      { Status: 'FAILED', Error: 'no' },
+    ],
+  };
+  const ok: Handle = (_, response) => sendJson(response, 200, BODY);
+  /** More than Node writes as text. */
+  const LONG = { ...CALL, rendering: { ...CALL.rendering, html: `<p>日本語 {name} ${'x'.repeat(20_000)}</p>` } };
+
+  it.each([CALL, LONG])('sends what the SDK sends, and reads what it reads', async (call) => {
+    const bySdk = await send(ok, call);
+    await server?.close();
+    const { answer, direct } = await directly(ok, call);
+    expect([answer, direct]).toEqual([bySdk, [true]]);
+    expect(requests[1]).toEqual(requests[0]);
+  });
+
+  it.each<[string, Handle, object, boolean[]]>([
+    // Nothing of it was accepted: the SDK makes it again, and says why.
+    [
+      'is refused with 400',
+      refuse(400, 'SendingPausedException', 'as asked'),
+      { refusal: { class: 'settings' } },
+      [true, false],
+    ],
+    [
+      'is above the rate',
+      refuse(429, 'TooManyRequestsException', 'x'),
+      { refusal: { class: 'throttled' } },
+      [true, false],
+    ],
+    ['meets an overloaded SES', refuse(503, 'ServiceUnavailable', 'x'), { refusal: { class: 'overloaded' } }, [true]],
+    ['fails at SES', refuse(500, 'InternalFailure', 'x'), { kind: 'unknown' }, [true]],
+    ['breaks', (request) => void request.socket.destroy(), { kind: 'unknown' }, [true]],
+    ['is answered with what is no JSON', (_, response) => void response.end('<html>'), { kind: 'unknown' }, [true]],
+    [
+      'has an answer that is cut off',
+      (_, response) => {
+        response.writeHead(200, { 'content-length': '1000' }).write('{"Bulk', () => response.destroy());
+      },
+      { kind: 'unknown' },
+      [true],
+    ],
+    ['is answered with another success', (_, response) => sendJson(response, 202, BODY), { kind: 'unknown' }, [true]],
+    ['hangs', () => {}, { kind: 'unknown' }, [true]],
+  ])('that %s is made again only where nothing was accepted', async (_, handle, expected, made) => {
+    const { answer, direct } = await directly(handle, { ...CALL, timeout_ms: 300 });
+    expect(answer).toMatchObject(expected);
+    expect(direct).toEqual(made);
+  });
+});
 
 describe('a bulk call', () => {
   it('gives each entry its values, its unsubscribe headers and its tags', async () => {

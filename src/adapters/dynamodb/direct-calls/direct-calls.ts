@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DynamoDBClient, ServiceInputTypes, ServiceOutputTypes } from '@aws-sdk/client-dynamodb';
-import { createRequestSigner, type RequestSigner } from './sigv4.ts';
+import { createRequestSigner, type RequestSigner, type SigningCredentials } from './sigv4.ts';
 
 /** How the SDK reaches the service; learnt from a request of its own. */
 interface Route {
@@ -10,21 +9,36 @@ interface Route {
   readonly port?: number | undefined;
   readonly path: string;
   readonly host: string;
-  /** Before the operation in `x-amz-target`. */
-  readonly target: string;
+  /** Before the operation in `x-amz-target`; undefined where the path names the operation. */
+  readonly target: string | undefined;
   readonly contentType: string;
   readonly signer: RequestSigner;
 }
 
-type Middleware = Parameters<DynamoDBClient['middlewareStack']['addRelativeTo']>[0];
-
-interface SdkRequest {
-  readonly input: ServiceInputTypes;
-  readonly request: unknown;
+/** What this module needs of a client of the SDK. */
+interface SdkClient {
+  send(...args: never): unknown;
+  readonly middlewareStack: { addRelativeTo(middleware: never, options: object): void };
+  readonly config: {
+    readonly credentials: () => Promise<SigningCredentials>;
+    readonly systemClockOffset: number;
+    readonly requestHandler: { handle(request: never, options?: object): Promise<{ response: HttpResponse }> };
+  };
 }
+
+interface HttpResponse {
+  readonly statusCode: number;
+  readonly body?: unknown;
+}
+
+type Next = (args: object) => Promise<object>;
 
 interface Command {
   readonly input: object;
+}
+
+interface Options {
+  readonly abortSignal?: AbortSignal;
 }
 
 /** Longest pause in milliseconds before the SDK repeats a call that the service refused. */
@@ -36,62 +50,83 @@ const PAUSE_MS = 50;
  * first call, from which endpoint, region and service are learnt, and each call that is not answered with 200, which
  * the SDK makes again, with its retries, its correction of the clock and its errors. The connections, time limits and
  * credentials are the SDK's, too.
- * @param operations the commands by the name of their operation, in the protocol AWS JSON 1.0. The classes have other
- *   names in a minified bundle.
+ * @param operations the commands by the name of their operation, in AWS JSON 1.0, or of one operation in REST JSON. The
+ *   classes have other names in a minified bundle.
+ * @param once a call is made again only where it was refused with 4xx: any other may have taken effect, and its error is
+ *   thrown (docs/decisions/newsletters/throughput.md#0129)
  */
-export function withDirectCalls(client: DynamoDBClient, operations: Readonly<Record<string, unknown>>): DynamoDBClient {
+export function withDirectCalls<C extends SdkClient>(
+  client: C,
+  operations: Readonly<Record<string, unknown>>,
+  { once = false }: { readonly once?: boolean } = {},
+): C {
   const direct = new Map(Object.entries(operations).map(([operation, command]) => [command, operation]));
   const bySdk = client.send.bind(client) as (command: Command, ...rest: unknown[]) => unknown;
   let route: Route | undefined;
 
   const learn =
-    (next: (args: SdkRequest) => Promise<{ response: unknown; output: ServiceOutputTypes }>) => (args: SdkRequest) => {
-      route ??= routeOf(args.request);
+    (next: Next, { commandName = '' }: { readonly commandName?: string }) =>
+    (args: { readonly request?: unknown }) => {
+      if (Object.hasOwn(operations, commandName.replace(/Command$/, ''))) route ??= routeOf(args.request);
       return next(args);
     };
-  client.middlewareStack.addRelativeTo(learn as Middleware, {
+  client.middlewareStack.addRelativeTo(learn as never, {
     relation: 'after',
     toMiddleware: 'httpSigningMiddleware',
     name: 'learnRoute',
   });
 
-  const send = (command: Command, ...rest: unknown[]): unknown => {
+  const send = (command: Command, options: Options = {}, ...rest: unknown[]): unknown => {
     const operation = direct.get(command.constructor);
-    // A signal or a callback is the SDK's matter.
-    if (operation === undefined || route === undefined || rest.some((one) => one !== undefined)) {
-      return bySdk(command, ...rest);
-    }
-    return call(client, route, operation, command.input).then((answer) => answer ?? bySdk(command));
+    // Another option than a signal, or a callback, is the SDK's matter.
+    const others = rest.some((one) => one !== undefined) || Object.keys(options).some((name) => name !== 'abortSignal');
+    if (operation === undefined || route === undefined || others) return bySdk(command, options, ...rest);
+    return call(client, route, operation, command.input, { ...options, once }).then(
+      (answer) => answer ?? bySdk(command, options),
+    );
   };
-  client.send = send as DynamoDBClient['send'];
+  client.send = send as C['send'];
   return client;
 }
 
-/** @returns undefined when the call did not succeed */
+/** Above this, Node writes a text to a socket by way of three times its size. */
+const LONG = 16_384;
+
+/** @returns undefined when the call did not succeed and may be made again */
 async function call(
-  client: DynamoDBClient,
+  { config }: SdkClient,
   route: Route,
   operation: string,
   input: object,
+  { once, ...options }: Options & { readonly once: boolean },
 ): Promise<object | undefined> {
+  const { protocol, hostname, port, path, target } = route;
+  const text = encode(input);
+  const body = text.length > LONG ? Buffer.from(text) : text;
+  let status: number | undefined;
   try {
-    const { config } = client;
-    const body = encode(input);
     const headers = route.signer.sign(
       {
-        path: route.path,
-        headers: { 'content-type': route.contentType, host: route.host, 'x-amz-target': `${route.target}${operation}` },
+        path,
+        headers: {
+          'content-type': route.contentType,
+          host: route.host,
+          ...(target !== undefined && { 'x-amz-target': `${target}${operation}` }),
+        },
         body,
       },
       await config.credentials(),
       new Date(Date.now() + config.systemClockOffset),
     );
-    const { protocol, hostname, port, path } = route;
     const request = { protocol, hostname, port, path, method: 'POST', headers, body };
-    const { response } = await config.requestHandler.handle(request as never);
-    const text = await read(response.body as IncomingMessage);
-    if (response.statusCode === 200) return { ...decode(text), $metadata: { httpStatusCode: 200 } };
-  } catch {
+    const { response } = await config.requestHandler.handle(request as never, options);
+    status = response.statusCode;
+    const answer = await read(response.body as IncomingMessage);
+    if (status === 200) return { ...decode(answer), $metadata: { httpStatusCode: 200 } };
+    if (once && (status < 400 || status >= 500)) throw new Error('The service did not say that it refused the call.');
+  } catch (error) {
+    if (once)
+      throw status === undefined ? error : Object.assign(error as Error, { $metadata: { httpStatusCode: status } });
     // The SDK makes the call again, and throws what is to be thrown. A connection that was closed is no reason to wait.
     return undefined;
   }
@@ -128,17 +163,13 @@ function routeOf(request: unknown): Route | undefined {
   const [, region, service] = CREDENTIAL.exec(headers['authorization'] ?? '') ?? [];
   const [, target] = TARGET.exec(headers['x-amz-target'] ?? '') ?? [];
   const { host, 'content-type': contentType } = headers;
-  if (protocol === undefined || hostname === undefined || path !== '/' || host === undefined) return undefined;
-  if (region === undefined || service === undefined || target === undefined) return undefined;
-  if (contentType !== 'application/x-amz-json-1.0') return undefined;
+  if (protocol === undefined || hostname === undefined || path === undefined || host === undefined) return undefined;
+  if (region === undefined || service === undefined || contentType === undefined) return undefined;
+  const isRest = contentType === 'application/json';
+  if (!isRest && (contentType !== 'application/x-amz-json-1.0' || path !== '/' || target === undefined))
+    return undefined;
   return {
-    protocol,
-    hostname,
-    port,
-    path,
-    host,
-    target,
-    contentType,
+    ...{ protocol, hostname, port, path, host, target, contentType },
     signer: createRequestSigner({ region, service }),
   };
 }

@@ -6,7 +6,7 @@ export interface SigningScope {
   readonly service: string;
 }
 
-interface SigningCredentials {
+export interface SigningCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;
@@ -27,7 +27,7 @@ export interface RequestSigner {
 interface SignedRequest {
   readonly path: string;
   readonly headers: Headers;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 /**
@@ -72,6 +72,6 @@ function hmac(key: Buffer | KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-function sha256(text: string): string {
-  return hash('sha256', text);
+function sha256(content: string | Buffer): string {
+  return hash('sha256', content);
 }

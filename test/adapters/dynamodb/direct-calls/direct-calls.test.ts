@@ -61,10 +61,19 @@ describe('a direct call', () => {
   it('is made for batches alone, without options', async () => {
     const client = await directClient();
     await client.send(new GetItemCommand({ TableName: 't', Key: { log_id: { S: 'NL-1' } } }));
-    await client.send(GET, { abortSignal: new AbortController().signal });
+    await client.send(GET, { requestTimeout: 10_000 });
     await client.send(new BatchWriteItemCommand({ RequestItems: {} }));
     await client.send(new BatchExecuteStatementCommand({ Statements: [] }));
     expect(server.received.map(bySdk)).toEqual([true, true, false, false]);
+  });
+
+  it('ends with its signal', async () => {
+    const client = await directClient();
+    server.answer = () => {};
+    await expect(client.send(GET, { abortSignal: AbortSignal.timeout(50) })).rejects.toMatchObject({
+      name: 'AbortError',
+    });
+    expect(server.received.map(bySdk)).toEqual([false]);
   });
 
   it('is signed with the credentials of its moment, by the clock of the service', async () => {
