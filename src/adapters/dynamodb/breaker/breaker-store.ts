@@ -1,9 +1,4 @@
-import {
-  type DynamoDBClient,
-  QueryCommand,
-  type QueryCommandOutput,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Breaker } from '../../../core/breaker/breaker.ts';
 import type { BreakerStore } from '../../../core/breaker/shared-breakers.ts';
@@ -12,10 +7,11 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { DownProviders } from '../../../core/monitor/dead-providers.ts';
 import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
-import { getItems, ifConditionHolds, MAX_GETS } from '../table/calls.ts';
+import { getItems, MAX_GETS } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
-import { nextVersion } from '../table/guards.ts';
-import { type Item, toValue } from '../table/item.ts';
+import { type Guard, nextVersion } from '../table/guards.ts';
+import type { Item } from '../table/item.ts';
+import { query, queryAll } from '../table/reads.ts';
 
 /** A breaker expires after this time without a change, as have all notifications that it could hold. */
 const KEPT_SECONDS = 2 * 86_400;
@@ -27,32 +23,20 @@ interface TakenSlot {
 
 /** BreakerStore on PipelineState: one item per breaker. */
 export function createBreakerStore(client: DynamoDBClient, table: string, clock: Clock): BreakerStore & DownProviders {
+  const breakers = { table, key: { kind: BREAKER_KIND } };
   const takeSlots = slotTaker(client, table);
   const readNewest = reader(client, table, true);
   const readRecent = reader(client, table, false);
 
   return {
     async list() {
-      const items: Item[] = [];
-      const now = { N: String(Math.floor(clock().getTime() / 1000)) };
-      let page: QueryCommandOutput | undefined;
-      do {
-        page = await client.send(
-          new QueryCommand({
-            ...ofBreakers(table, { ':now': now }),
-            FilterExpression: 'expires_at > :now',
-            ...(page?.LastEvaluatedKey && { ExclusiveStartKey: page.LastEvaluatedKey }),
-          }),
-        );
-        items.push(...(page.Items ?? []));
-      } while (page.LastEvaluatedKey !== undefined);
-      return items.map(fromItem);
+      const only = ['expires_at', '>', Math.floor(clock().getTime() / 1000)] as const;
+      return (await queryAll(client, { ...breakers, only })).map(fromItem);
     },
 
     async first(limit) {
-      const query = new QueryCommand({ ...ofBreakers(table), Limit: limit });
-      const { Items = [], LastEvaluatedKey } = await client.send(query);
-      return { breakers: Items.map(fromItem), all: LastEvaluatedKey === undefined };
+      const { items, next } = await query(client, { ...breakers, limit });
+      return { breakers: items.map(fromItem), all: next === undefined };
     },
 
     read: (id, { newest }) => (newest ? readNewest : readRecent)(id),
@@ -70,14 +54,7 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
     },
 
     async note(id, noted) {
-      const update = new UpdateItemCommand({
-        TableName: table,
-        Key: keyOf(id),
-        UpdateExpression: 'SET noted = :noted',
-        ConditionExpression: 'attribute_exists(id)',
-        ExpressionAttributeValues: { ':noted': toValue(noted) },
-      });
-      await ifConditionHolds(client.send(update), undefined);
+      await updateItem(client, table, keyOf(id), { set: { noted } }, [thereIs(id)]);
     },
 
     takeSlot: (id, lane) => takeSlots({ id, lane }),
@@ -86,13 +63,7 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
 
 const keyOf = (id: string) => ({ kind: { S: BREAKER_KIND }, id: { S: id } });
 
-function ofBreakers(table: string, values: Item = {}) {
-  return {
-    TableName: table,
-    KeyConditionExpression: 'kind = :kind',
-    ExpressionAttributeValues: { ':kind': { S: BREAKER_KIND }, ...values },
-  };
-}
+const thereIs = (id: string): Guard => [['id', '=', id]];
 
 /** One call reads all breakers that are asked for at the same moment. */
 function reader(client: DynamoDBClient, table: string, consistent: boolean) {
@@ -142,21 +113,9 @@ async function addSlots(
   { id, lane }: Line,
   count: number,
 ): Promise<Breaker | undefined> {
-  const output = await ifConditionHolds(
-    client.send(
-      new UpdateItemCommand({
-        TableName: table,
-        Key: keyOf(id),
-        UpdateExpression: 'ADD #slots :count',
-        ConditionExpression: 'attribute_exists(id)',
-        ExpressionAttributeNames: { '#slots': `${lane}_slots` },
-        ExpressionAttributeValues: { ':count': { N: String(count) } },
-        ReturnValues: 'ALL_NEW',
-      }),
-    ),
-    undefined,
-  );
-  return output?.Attributes && fromItem(output.Attributes);
+  const add = { [`${lane}_slots`]: count };
+  const { applied, item } = await updateItem(client, table, keyOf(id), { add }, [thereIs(id)], 'ALL_NEW');
+  return applied && item ? fromItem(item) : undefined;
 }
 
 function fromItem(item: Item): Breaker {

@@ -1,11 +1,4 @@
-import {
-  DeleteItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit.ts';
@@ -13,6 +6,7 @@ import { ifConditionHolds } from '../table/calls.ts';
 import { putGuarded, updateItem } from '../table/guarded-update.ts';
 import type { Guard } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
+import { getItem, query } from '../table/reads.ts';
 
 /** Days that a record is kept. */
 const KEPT_DAYS = 400;
@@ -29,25 +23,17 @@ export function createAuditLog(client: DynamoDBClient, TableName: string, clock:
   const expiresIn = (days: number) => Math.ceil((clock().getTime() + days * DAY_MS) / 1000);
 
   async function known(request_id: string): Promise<KnownRequest | undefined> {
-    const Key = requestKey(request_id);
-    const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
-    if (Item === undefined) return undefined;
-    const { begun_at, fingerprint, answer } = unmarshall(Item);
+    const item = await getItem(client, TableName, requestKey(request_id));
+    if (item === undefined) return undefined;
+    const { begun_at, fingerprint, answer } = unmarshall(item);
     return { begun_at, fingerprint, ...(answer !== undefined && { answer }) };
   }
 
-  async function page(day: string, after: string | undefined) {
-    return client.send(
-      new QueryCommand({
-        TableName,
-        KeyConditionExpression: after === undefined ? '#bucket = :day' : '#bucket = :day AND #item < :after',
-        ExpressionAttributeNames: { '#bucket': 'bucket', ...(after !== undefined && { '#item': 'item' }) },
-        ExpressionAttributeValues: { ':day': { S: day }, ...(after !== undefined && { ':after': { S: after } }) },
-        ScanIndexForward: false,
-        Limit: PAGE,
-      }),
-    );
-  }
+  const page = (bucket: string, before: string) =>
+    query(client, {
+      ...{ table: TableName, key: { bucket }, backwards: true, limit: PAGE },
+      range: ['item', '<', before],
+    });
 
   return {
     async begin(request_id, request) {
@@ -58,14 +44,7 @@ export function createAuditLog(client: DynamoDBClient, TableName: string, clock:
     },
 
     async answer(request_id, answer) {
-      await client.send(
-        new UpdateItemCommand({
-          TableName,
-          Key: requestKey(request_id),
-          UpdateExpression: 'SET answer = :answer',
-          ExpressionAttributeValues: { ':answer': { S: answer } },
-        }),
-      );
+      await updateItem(client, TableName, requestKey(request_id), { set: { answer } });
     },
 
     async release(request_id, begun_at) {
@@ -102,15 +81,15 @@ export function createAuditLog(client: DynamoDBClient, TableName: string, clock:
       let last = after?.item ?? `${to}#~`;
       const first = Math.max(Date.parse(from.slice(0, 10)), Date.parse(day) - MOST_DAYS * DAY_MS);
       while (Date.parse(day) >= first) {
-        const { Items = [], LastEvaluatedKey } = await page(day, last);
-        for (const found of Items) {
+        const { items, next } = await page(day, last);
+        for (const found of items) {
           const record = toRecord(found);
           if (record.at < from) return { records };
           if (records.length === limit) return { records, next: { day, item: last } };
           last = found['item']?.S ?? '';
           if (fits(record)) records.push(record);
         }
-        if (LastEvaluatedKey !== undefined) continue;
+        if (next !== undefined) continue;
         day = new Date(Date.parse(day) - DAY_MS).toISOString().slice(0, 10);
         last = '~';
       }

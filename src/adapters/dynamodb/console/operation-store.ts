@@ -1,10 +1,11 @@
-import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { epochMs } from '../../../core/model/time.ts';
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
-import { changeVersioned, readVersioned } from '../newsletter/versioned-item.ts';
+import { changeVersioned } from '../newsletter/versioned-item.ts';
 import { OPERATION_KIND } from '../schema.ts';
 import type { Item } from '../table/item.ts';
+import { getItem, query } from '../table/reads.ts';
 
 /** Days that an operation is kept after it was made. */
 const KEPT_DAYS = 90;
@@ -31,7 +32,7 @@ export function createOperationStore(client: DynamoDBClient, table: string): Ope
   }
 
   async function read(operation_id: string): Promise<Operation | undefined> {
-    const item = await readVersioned(client, table, keyOf(operation_id));
+    const item = await getItem(client, table, keyOf(operation_id));
     return item && fromItem(item);
   }
 
@@ -47,20 +48,9 @@ export function createOperationStore(client: DynamoDBClient, table: string): Ope
     change: (was, { set, remove = [] }) => change(was, set, remove),
 
     async list({ limit, before }) {
-      const { Items = [] } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          KeyConditionExpression: before === undefined ? '#kind = :kind' : '#kind = :kind AND #id < :before',
-          ExpressionAttributeNames: { '#kind': 'kind', ...(before !== undefined && { '#id': 'id' }) },
-          ExpressionAttributeValues: {
-            ':kind': { S: OPERATION_KIND },
-            ...(before !== undefined && { ':before': { S: before } }),
-          },
-          ScanIndexForward: false,
-          Limit: limit,
-        }),
-      );
-      return Items.map(fromItem);
+      const range = before === undefined ? undefined : (['id', '<', before] as const);
+      const { items } = await query(client, { table, key: { kind: OPERATION_KIND }, range, backwards: true, limit });
+      return items.map(fromItem);
     },
   };
 }

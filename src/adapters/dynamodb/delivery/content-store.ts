@@ -4,22 +4,14 @@ import { CONTENT_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts'
 import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/ports.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import { type MessageFormat, type NotificationContent, SEALED } from '../../../core/model/notification.ts';
-import { gather, withinLimit } from '../../batching/gather.ts';
+import { withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
-import { getItems, MAX_GETS, readItem } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
+import { itemReader, readItem } from '../table/reads.ts';
 
 /** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
 export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {
-  const get = gather<string, Item | undefined>(
-    async (log_ids) => {
-      const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
-      const items = await getItems(client, table, keys, { consistent: false });
-      const byId = new Map(items.map((item) => [item['log_id']?.S, item]));
-      return log_ids.map((log_id) => byId.get(log_id));
-    },
-    { max: MAX_GETS },
-  );
+  const get = itemReader(client, table, false);
   async function read(owner: RecipientOwner): Promise<NotificationContent> {
     // The cheaper, eventually consistent read may not see content that was written a moment ago.
     const item = (await get(owner.log_id)) ?? (await readItem(client, table, owner.log_id));

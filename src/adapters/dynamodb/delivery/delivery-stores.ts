@@ -1,4 +1,4 @@
-import { type DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import type { ClaimStore, RecordStore } from '../../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD } from '../../../core/delivery/retry-record.ts';
@@ -14,16 +14,11 @@ import {
   type SendsUnderWay,
   withinLimit,
 } from '../../batching/gather.ts';
-import {
-  createRowReader,
-  executeStatements,
-  insertStatement,
-  MAX_STATEMENTS,
-  type StatementResult,
-} from '../table/calls.ts';
+import { executeStatements, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/calls.ts';
 import { createGuardedUpdates, type GuardedUpdate, putGuarded, whereOf } from '../table/guarded-update.ts';
 import { asPlanned, asRead, claimable, type Guard, heldBy } from '../table/guards.ts';
-import { type Item, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
+import { toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
+import { createRowReader, getItem, queryAll } from '../table/reads.ts';
 
 interface Claim {
   readonly log_id: string;
@@ -118,10 +113,8 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
     },
   );
   const find: RecordStore['find'] = async (log_id, attempt) => {
-    const Key = { original_log_id: { S: log_id }, retry_attempt: { N: String(attempt) } };
-    const get = new GetItemCommand({ TableName: table, Key, ConsistentRead: true });
-    const { Item } = await inTime(client.send(get));
-    return Item && toRetryRecord(Item);
+    const item = await inTime(getItem(client, table, toItem({ original_log_id: log_id, retry_attempt: attempt })));
+    return item && toRetryRecord(item);
   };
   return {
     async putIfAbsent(record) {
@@ -140,20 +133,6 @@ const inTime = <T>(call: Promise<T>) => withinLimit(call, RECORD_CALL_MS, 'Retry
 
 /** All retry records of a notification, in the order of the attempts. */
 export async function readRecords(client: DynamoDBClient, table: string, log_id: string): Promise<RetryRecord[]> {
-  const records: RetryRecord[] = [];
-  let ExclusiveStartKey: Item | undefined;
-  do {
-    const page = await client.send(
-      new QueryCommand({
-        TableName: table,
-        KeyConditionExpression: 'original_log_id = :id',
-        ExpressionAttributeValues: { ':id': { S: log_id } },
-        ConsistentRead: true,
-        ...(ExclusiveStartKey && { ExclusiveStartKey }),
-      }),
-    );
-    records.push(...(page.Items ?? []).map(toRetryRecord));
-    ExclusiveStartKey = page.LastEvaluatedKey;
-  } while (ExclusiveStartKey !== undefined);
-  return records;
+  const items = await queryAll(client, { table, key: { original_log_id: log_id }, consistent: true });
+  return items.map(toRetryRecord);
 }

@@ -4,10 +4,11 @@ import { providerHost } from '../../../core/model/channels.ts';
 import type { NotificationContent } from '../../../core/model/notification.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { getItems, readItem } from '../table/calls.ts';
+import { getItems } from '../table/calls.ts';
 import { putGuarded } from '../table/guarded-update.ts';
 import { NEW } from '../table/guards.ts';
 import { type Item, toItem, toNotificationRow } from '../table/item.ts';
+import { readItem } from '../table/reads.ts';
 import { sealRecipient } from './content-store.ts';
 
 /** The attributes that the content of a successor has in common with that of its predecessor. */

@@ -1,4 +1,4 @@
-import { type DynamoDBClient, GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import {
   type ContentOwner,
@@ -17,10 +17,10 @@ import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { bodyAttribute, contentItem, sealRecipient } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
-import { readItem } from '../table/calls.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { asRead, IMAGE_COLUMNS, notLater, sequenceValue, storedSequence } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem, toValue } from '../table/item.ts';
+import { getItem, readItem } from '../table/reads.ts';
 
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;
@@ -101,16 +101,11 @@ function unstorable(error: unknown): unknown {
 /** Rows per page: about 20 read units of ours, and few enough to take in between two looks at the clock. */
 const PAGE_SIZE = 250;
 
-interface Tables {
-  readonly notification_log: string;
-  readonly notification_content: string;
-}
-
 /**
  * RowScan on NotificationLog. The filter leaves out what is certainly ours: rows without content that the pipeline wrote
  * last, with work or with a reason why there is none, and delivered rows that are in the history.
  */
-export function createRowScan(client: DynamoDBClient, tables: Tables): RowScan {
+export function createRowScan(client: DynamoDBClient, tables: IndexStoreOptions['tables']): RowScan {
   return {
     async page(after) {
       const { Items, ScannedCount, ConsumedCapacity, LastEvaluatedKey } = await client.send(
@@ -136,16 +131,9 @@ export function createRowScan(client: DynamoDBClient, tables: Tables): RowScan {
 
     async read(log_id) {
       // In this order: content that the indexer stores after this read is recognised as later.
-      const { Item } = await client.send(
-        new GetItemCommand({
-          TableName: tables.notification_content,
-          Key: { log_id: { S: log_id } },
-          ConsistentRead: true,
-          ProjectionExpression: 'image_sequence',
-        }),
-      );
+      const content = await readItem(client, tables.notification_content, log_id, ['image_sequence']);
       const row = await readItem(client, tables.notification_log, log_id);
-      return row && { row: toForeignRow(row), sequence: storedSequence(Item) };
+      return row && { row: toForeignRow(row), sequence: storedSequence(content) };
     },
   };
 }
@@ -156,11 +144,9 @@ const KEY = { kind: 'reconcile', id: 'scan' };
 export function createScanProgress(client: DynamoDBClient, table: string): ProgressStore {
   return {
     async read() {
-      const { Item } = await client.send(
-        new GetItemCommand({ TableName: table, Key: toItem(KEY), ConsistentRead: true }),
-      );
-      if (Item === undefined) return undefined;
-      const { kind: _, id: __, next, ...progress } = unmarshall(Item);
+      const item = await getItem(client, table, toItem(KEY));
+      if (item === undefined) return undefined;
+      const { kind: _, id: __, next, ...progress } = unmarshall(item);
       return { ...progress, ...(next !== undefined && { next: JSON.parse(next) }) } as ScanProgress;
     },
     async write({ next, ...progress }) {

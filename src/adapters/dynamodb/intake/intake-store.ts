@@ -1,26 +1,16 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/ports.ts';
 import type { ReportStore } from '../../../core/intake/report-failure.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { contentItem } from '../delivery/content-store.ts';
 import { createClaimStore } from '../delivery/delivery-stores.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';
-import { readItem } from '../table/calls.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { isFree, ofGeneration } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
-
-export interface IntakeStoreOptions {
-  readonly client: DynamoDBClient;
-  readonly tables: { readonly notification_log: string; readonly notification_content: string };
-  readonly sealer: Sealer;
-  /** The key of recipientHash; read when first needed. */
-  readonly hashKey: () => Promise<string>;
-}
+import { readItem } from '../table/reads.ts';
 
 const RECORD = [
   'log_id',
@@ -46,7 +36,7 @@ const ROW = [
 ] as const satisfies readonly (keyof StoredRow)[];
 
 /** IntakeStore on NotificationContent and NotificationLog. */
-export function createIntakeStore({ client, tables, sealer, hashKey }: IntakeStoreOptions): IntakeStore {
+export function createIntakeStore({ client, tables, sealer, hashKey }: IndexStoreOptions): IntakeStore {
   /** Undefined when the item was put; the stored item when its log_id exists already. */
   async function putIfFree(table: string, item: Item, now: Date): Promise<Item | undefined> {
     const { applied, item: there = {} } = await putGuarded(client, table, item, isFree(now));

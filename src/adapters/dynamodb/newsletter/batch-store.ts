@@ -1,11 +1,4 @@
-import {
-  BatchWriteItemCommand,
-  type DynamoDBClient,
-  PutItemCommand,
-  paginateQuery,
-  QueryCommand,
-  type QueryCommandInput,
-} from '@aws-sdk/client-dynamodb';
+import { BatchWriteItemCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
@@ -14,7 +7,8 @@ import { type BatchEvents, EVENT_KINDS } from '../../../core/newsletter/model/re
 import { chunks } from '../../batching/gather.ts';
 import { MAX_WRITES } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
+import { getItem, type Query, query, queryAll } from '../table/reads.ts';
+import { changeVersioned, expiresAt } from './versioned-item.ts';
 
 /** Sorts behind the numbers of batches and before everything else in the partition of an email. */
 const LAST_NUMBER = '99999';
@@ -23,15 +17,12 @@ const LAST_NUMBER = '99999';
 export function createBatchStore(client: DynamoDBClient, table: string, clock: Clock): BatchStore {
   const keyOf = (email_id: string, batch_id: string) => ({ email_id: { S: email_id }, batch_id: { S: batch_id } });
 
-  const numbered = (email_id: string, from: string): QueryCommandInput => ({
-    TableName: table,
-    KeyConditionExpression: 'email_id = :email AND batch_id BETWEEN :from AND :to',
-    ExpressionAttributeValues: { ':email': { S: email_id }, ':from': { S: from }, ':to': { S: LAST_NUMBER } },
-    ConsistentRead: true,
-  });
+  const numbered = (email_id: string, from: string): Query => {
+    return { table, key: { email_id }, range: ['batch_id', 'between', from, LAST_NUMBER], consistent: true };
+  };
 
   const read = async (email_id: string, batch_id: string) => {
-    const item = await readVersioned(client, table, keyOf(email_id, batch_id));
+    const item = await getItem(client, table, keyOf(email_id, batch_id));
     return item && toBatch(item);
   };
 
@@ -45,21 +36,17 @@ export function createBatchStore(client: DynamoDBClient, table: string, clock: C
     },
 
     async list(email_id) {
-      const inOrder = async () => {
-        const found: Batch[] = [];
-        for await (const { Items = [] } of paginateQuery({ client }, numbered(email_id, '0'))) {
-          found.push(...Items.map(toBatch));
-        }
-        return found;
-      };
       // Awaited together: a read that is refused while the query is under way would otherwise end the process.
-      const [found, excluded] = await Promise.all([inOrder(), read(email_id, EXCLUDED_BATCH)]);
-      return excluded === undefined ? found : [...found, excluded];
+      const [found, excluded] = await Promise.all([
+        queryAll(client, numbered(email_id, '0')),
+        read(email_id, EXCLUDED_BATCH),
+      ]);
+      return [...found.map(toBatch), ...(excluded === undefined ? [] : [excluded])];
     },
 
     async from(email_id, batch_id, limit) {
-      const { Items = [] } = await client.send(new QueryCommand({ ...numbered(email_id, batch_id), Limit: limit }));
-      return Items.map(toBatch);
+      const { items } = await query(client, { ...numbered(email_id, batch_id), limit });
+      return items.map(toBatch);
     },
 
     change: (batch, { set, remove = [] }) =>
@@ -102,7 +89,7 @@ export function createEventStore(client: DynamoDBClient, table: string, clock: C
 
   return {
     async read(email_id, batch_id) {
-      const item = await readVersioned(client, table, keyOf(email_id, batch_id));
+      const item = await getItem(client, table, keyOf(email_id, batch_id));
       return item ? toEvents(item) : { email_id, batch_id, version: 0, bits: {} };
     },
 
@@ -117,14 +104,8 @@ export function createEventStore(client: DynamoDBClient, table: string, clock: C
       }),
 
     async list(email_id) {
-      const query = {
-        TableName: table,
-        KeyConditionExpression: 'email_id = :email AND begins_with(batch_id, :events)',
-        ExpressionAttributeValues: { ':email': { S: email_id }, ':events': { S: EVENTS } },
-      };
-      const found: BatchEvents[] = [];
-      for await (const { Items = [] } of paginateQuery({ client }, query)) found.push(...Items.map(toEvents));
-      return found;
+      const range = ['batch_id', 'begins_with', EVENTS] as const;
+      return (await queryAll(client, { table, key: { email_id }, range })).map(toEvents);
     },
   };
 }

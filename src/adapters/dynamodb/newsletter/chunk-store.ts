@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type DynamoDBClient, paginateQuery } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { SEALED } from '../../../core/model/notification.ts';
 import type { Clock } from '../../../core/model/time.ts';
@@ -11,12 +11,13 @@ import {
   type Recipient,
   UnreadableChunkError,
 } from '../../../core/newsletter/model/chunk.ts';
-import type { ChunkStore, SealedChunk } from '../../../core/newsletter/model/ports.ts';
+import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
 import { chunks as groups } from '../../batching/gather.ts';
 import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sealer.ts';
 import { MAX_WRITES, putItems } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
+import { getItem, queryAll } from '../table/reads.ts';
+import { changeVersioned, expiresAt } from './versioned-item.ts';
 
 /** Columns of a state that are absent while they are empty: most states are small for most of their life. */
 const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids'] as const;
@@ -60,49 +61,28 @@ export function createChunkStore(
     },
 
     async readChunk(key) {
-      const item = await readVersioned(client, table, keyOf(key));
-      if (item === undefined) return undefined;
-      return opened(key, item);
+      const item = await getItem(client, table, keyOf(key));
+      return item && opened(key, item);
     },
 
     async readChunks(email_id, batch_id, from, to) {
-      const query = {
-        TableName: table,
-        KeyConditionExpression: 'email_batch = :batch AND #chunk BETWEEN :from AND :to',
-        ExpressionAttributeNames: { '#chunk': 'chunk' },
-        ExpressionAttributeValues: {
-          ':batch': { S: `${email_id}#${batch_id}` },
-          ':from': { S: number(from) },
-          ':to': { S: number(to) },
-        },
-        ConsistentRead: true,
-      };
-      const found: SealedChunk[] = [];
-      for await (const { Items = [] } of paginateQuery({ client }, query)) {
-        for (const item of Items) {
-          const key = { email_id, batch_id, chunk: Number(item['chunk']?.S) };
-          found.push({ chunk: key.chunk, open: () => opened(key, item) });
-        }
-      }
-      return found;
+      const range = ['chunk', 'between', number(from), number(to)] as const;
+      const items = await queryAll(client, { table, key: keyOfAll(email_id, batch_id), range, consistent: true });
+      return items.map((item) => {
+        const key = { email_id, batch_id, chunk: Number(item['chunk']?.S) };
+        return { chunk: key.chunk, open: () => opened(key, item) };
+      });
     },
 
     async readState(key) {
-      const item = await readVersioned(client, table, stateKeyOf(key));
+      const item = await getItem(client, table, stateKeyOf(key));
       return item && toState(item);
     },
 
     async states(email_id, batch_id) {
-      const query = {
-        TableName: table,
-        KeyConditionExpression: 'email_batch = :batch AND begins_with(#chunk, :state)',
-        ExpressionAttributeNames: { '#chunk': 'chunk' },
-        ExpressionAttributeValues: { ':batch': { S: `${email_id}#${batch_id}` }, ':state': { S: 'state#' } },
-        ConsistentRead: true,
-      };
-      const found: ChunkState[] = [];
-      for await (const { Items = [] } of paginateQuery({ client }, query)) found.push(...Items.map(toState));
-      return found;
+      const range = ['chunk', 'begins_with', 'state#'] as const;
+      const items = await queryAll(client, { table, key: keyOfAll(email_id, batch_id), range, consistent: true });
+      return items.map(toState);
     },
 
     change: (state, next) =>
@@ -117,12 +97,17 @@ export function createChunkStore(
   };
 }
 
+/** The partition of a batch. */
+function keyOfAll(email_id: string, batch_id: string) {
+  return { email_batch: `${email_id}#${batch_id}` };
+}
+
 function keyOf({ email_id, batch_id, chunk }: ChunkKey): Item {
-  return { email_batch: { S: `${email_id}#${batch_id}` }, chunk: { S: number(chunk) } };
+  return toItem({ ...keyOfAll(email_id, batch_id), chunk: number(chunk) });
 }
 
 function stateKeyOf({ email_id, batch_id, chunk }: ChunkKey): Item {
-  return { email_batch: { S: `${email_id}#${batch_id}` }, chunk: { S: `state#${number(chunk)}` } };
+  return toItem({ ...keyOfAll(email_id, batch_id), chunk: `state#${number(chunk)}` });
 }
 
 /** The excluded batch may have many chunks: a million recipients make 20,000. */

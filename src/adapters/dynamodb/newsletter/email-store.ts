@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type DynamoDBClient,
-  QueryCommand,
-  TransactionCanceledException,
-  TransactWriteItemsCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, TransactionCanceledException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
@@ -15,7 +10,8 @@ import { getItems, isConflict, MAX_GETS, updateExpression } from '../table/calls
 import { putGuarded } from '../table/guarded-update.ts';
 import type { Guard } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
+import { getItem, query } from '../table/reads.ts';
+import { changeVersioned, expiresAt } from './versioned-item.ts';
 
 const PAGE = 50;
 const ROW = 'row';
@@ -43,17 +39,17 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
       const { email_id, expires_at } = email;
       await putNew({ ...content, email_id, part: CONTENT, expires_at });
       if (await putNew({ ...email, part: ROW })) return email;
-      const item = await readVersioned(client, table, keyOf(email_id, ROW));
+      const item = await getItem(client, table, keyOf(email_id, ROW));
       return item ? toEmail(item) : email;
     },
 
     async read(email_id) {
-      const item = await readVersioned(client, table, keyOf(email_id, ROW));
+      const item = await getItem(client, table, keyOf(email_id, ROW));
       return item && toEmail(item);
     },
 
     async content(email_id) {
-      const item = await readVersioned(client, table, keyOf(email_id, CONTENT));
+      const item = await getItem(client, table, keyOf(email_id, CONTENT));
       if (item === undefined) return undefined;
       const { email_id: _, part: __, expires_at: ___, ...content } = unmarshall(item);
       return content as EmailContent;
@@ -87,40 +83,28 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
         if (error instanceof TransactionCanceledException && isConflict(error)) return undefined;
         throw error;
       }
-      const item = await readVersioned(client, table, keyOf(email_id, ROW));
+      const item = await getItem(client, table, keyOf(email_id, ROW));
       return item && toEmail(item);
     },
 
     async list(tenant_id, cursor) {
-      const { Items = [], LastEvaluatedKey } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          IndexName: TENANT_EMAILS_INDEX,
-          KeyConditionExpression: 'tenant_id = :tenant',
-          ExpressionAttributeValues: { ':tenant': { S: tenant_id } },
-          ScanIndexForward: false,
-          Limit: PAGE,
-          ...(cursor !== undefined && { ExclusiveStartKey: cursorKey(tenant_id, cursor) }),
-        }),
-      );
-      const byId = await rows(Items);
-      const emails = Items.flatMap(({ email_id }) => byId.get(email_id?.S ?? '') ?? []);
-      const last = LastEvaluatedKey && unmarshall(LastEvaluatedKey);
+      const { items, next } = await query(client, {
+        ...{ table, index: TENANT_EMAILS_INDEX, key: { tenant_id }, backwards: true, limit: PAGE },
+        after: cursor === undefined ? undefined : cursorKey(tenant_id, cursor),
+      });
+      const byId = await rows(items);
+      const emails = items.flatMap(({ email_id }) => byId.get(email_id?.S ?? '') ?? []);
+      const last = next && unmarshall(next);
       return { emails, ...(last && { next_cursor: `${last['created_at']} ${last['email_id']}` }) };
     },
 
     async due(now, limit) {
-      const { Items = [] } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          IndexName: ACTIVE_EMAILS_INDEX,
-          KeyConditionExpression: 'active = :active AND next_at <= :now',
-          ExpressionAttributeValues: { ':active': { S: ACTIVE }, ':now': { S: now } },
-          Limit: Math.min(limit, MAX_GETS),
-        }),
-      );
-      const byId = await rows(Items);
-      return Items.flatMap(({ email_id }) => {
+      const { items } = await query(client, {
+        ...{ table, index: ACTIVE_EMAILS_INDEX, key: { active: ACTIVE }, limit: Math.min(limit, MAX_GETS) },
+        range: ['next_at', '<=', now],
+      });
+      const byId = await rows(items);
+      return items.flatMap(({ email_id }) => {
         const email = byId.get(email_id?.S ?? '');
         // The index may be behind the row.
         return email?.next_at !== undefined && email.next_at <= now ? [email] : [];
@@ -160,7 +144,7 @@ export function createDryRunStore(client: DynamoDBClient, table: string, clock: 
       return (await putGuarded(client, table, item, [...before, [['version', '=', version]]])).applied;
     },
     async read(email_id) {
-      const item = await readVersioned(client, table, { email_id: { S: email_id }, part: { S: DRY_RUN } });
+      const item = await getItem(client, table, { email_id: { S: email_id }, part: { S: DRY_RUN } });
       if (item === undefined) return undefined;
       const { run, version, expires_at } = unmarshall(item);
       // DynamoDB removes what has expired within days, not at once.

@@ -1,9 +1,10 @@
-import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { isOwnWrite } from '../../../core/model/row-change.ts';
 import type { Change } from '../../../core/newsletter/model/ports.ts';
 import { updateItem } from '../table/guarded-update.ts';
 import { ofVersion } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
+import { getItem } from '../table/reads.ts';
 
 /** How long newsletters' rows are kept after they were written, in days; unsubscribe links end with them. */
 const KEPT_DAYS = 2 * 365;
@@ -36,7 +37,7 @@ export async function changeVersioned<T extends { readonly version: number }>(
   const { applied, item } = await updateItem(client, table, key, next, [ofVersion(was)]);
   if (applied) return changedItem(was, change);
   // Emulators do not return the item of a failed condition; AWS does.
-  const present = item ?? (await readVersioned(client, table, key));
+  const present = item ?? (await getItem(client, table, key));
   const found = present && fromItem(present);
   return found && isOwnWrite(found, was, change) ? found : undefined;
 }
@@ -47,10 +48,4 @@ function changedItem<T extends { readonly version: number }>(was: T, { set, remo
   const next: Record<string, unknown> = { ...was, ...Object.fromEntries(kept), version: was.version + 1 };
   for (const name of remove) delete next[String(name)];
   return next as T;
-}
-
-/** Reads an item consistently. */
-export async function readVersioned(client: DynamoDBClient, table: string, key: Item): Promise<Item | undefined> {
-  const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: key, ConsistentRead: true }));
-  return Item;
 }

@@ -4,14 +4,15 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { DomainWarming, WarmingStore } from '../../../core/newsletter/warming/domain-warming.ts';
 import { WARMING_KIND } from '../schema.ts';
 import type { Item } from '../table/item.ts';
-import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
+import { getItem } from '../table/reads.ts';
+import { changeVersioned, expiresAt } from './versioned-item.ts';
 
 /** WarmingStore on PipelineState: one item per sending domain. */
 export function createWarmingStore(client: DynamoDBClient, table: string, clock: Clock): WarmingStore {
   const keyOf = (domain: string) => ({ kind: { S: WARMING_KIND }, id: { S: domain } });
   return {
     async read(domain) {
-      const item = await readVersioned(client, table, keyOf(domain));
+      const item = await getItem(client, table, keyOf(domain));
       return item && toWarming(item);
     },
     async write(warming) {

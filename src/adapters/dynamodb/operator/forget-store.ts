@@ -1,13 +1,15 @@
-import { type DynamoDBClient, QueryCommand, ScanCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { successorId } from '../../../core/delivery/failover.ts';
 import type { ForgetPorts, Whose } from '../../../core/forget/run-forget.ts';
 import { SEALED } from '../../../core/model/notification.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { type Page, SEGMENTS } from '../../../core/verify/verification.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
-import { ifConditionHolds, readItem, updateExpression } from '../table/calls.ts';
-import { createForgetRows } from '../table/guarded-update.ts';
+import type { ItemChange } from '../table/calls.ts';
+import { createForgetRows, updateItem } from '../table/guarded-update.ts';
+import type { Guard } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
+import { projection, queryAll, readItem, scan } from '../table/reads.ts';
 
 interface ForgetStoreOptions {
   readonly client: DynamoDBClient;
@@ -64,32 +66,31 @@ export function createForgetStore(
     return isFallback ? 'fallback' : undefined;
   }
 
-  const scan = async (
-    table: string,
+  /** @param only beside the tenant */
+  const pageOf = (
+    TableName: string,
     Segment: number,
-    after: unknown,
-    more: { readonly FilterExpression: string; readonly values?: Item; readonly ProjectionExpression?: string },
-  ) => {
-    const { values, ...rest } = more;
-    return client.send(
-      new ScanCommand({
-        ...{ TableName: table, Segment, TotalSegments: SEGMENTS, Limit: PAGE_SIZE, ReturnConsumedCapacity: 'TOTAL' },
-        ...rest,
+    after: object | null,
+    only: string,
+    more: object,
+    values: Item = {},
+  ) =>
+    scan(
+      client,
+      {
+        ...{ TableName, Segment, TotalSegments: SEGMENTS, Limit: PAGE_SIZE },
+        FilterExpression: `tenant_id = :tenant AND (${only})`,
         ExpressionAttributeValues: { ':tenant': { S: tenant_id }, ...values },
-        ...(after ? { ExclusiveStartKey: after as Item } : {}),
-      }),
+        ...more,
+      },
+      after,
     );
-  };
 
-  const remove = async (log_id: string, names: readonly string[], set: object = {}, always = false) => {
-    const change = updateExpression({ set: { ...set }, remove: names });
-    const update = new UpdateItemCommand({
-      ...{ TableName: notification_content, Key: { log_id: { S: log_id } }, UpdateExpression: change.expression },
-      ...{ ExpressionAttributeNames: change.names },
-      ...(Object.keys(change.values).length > 0 && { ExpressionAttributeValues: change.values }),
-      ...(!always && { ConditionExpression: 'attribute_exists(log_id)' }),
-    });
-    await ifConditionHolds(client.send(update), undefined);
+  const remove = async (log_id: string, names: readonly string[], set?: ItemChange['set']) => {
+    const change = { remove: names, ...(set && { set }) };
+    // A fallback is removed of content that is there; an erasure leaves its mark in any case.
+    const guards: Guard[] = set ? [] : [[['log_id', '=', log_id]]];
+    await updateItem(client, notification_content, { log_id: { S: log_id } }, change, guards);
   };
 
   return {
@@ -97,20 +98,11 @@ export function createForgetStore(
     rows: createForgetRows(client, notification_log, clock),
 
     async rowPage(segment, after) {
-      const hash = hashes.map((_, i) => `:h${i}`);
-      const {
-        Items = [],
-        ConsumedCapacity,
-        LastEvaluatedKey,
-      } = await scan(notification_log, segment, after, {
-        FilterExpression: `tenant_id = :tenant AND (recipient_hash IN (${hash.join(', ')}) OR attribute_exists(recipient_address) OR attribute_exists(fallback_recipient))`,
-        values: toItem(Object.fromEntries(hashes.map((one, i) => [hash[i] ?? '', one]))),
-      });
-      return {
-        items: Items.map(toForeignRow),
-        read_units: ConsumedCapacity?.CapacityUnits ?? 0,
-        ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
-      };
+      const values = toItem(Object.fromEntries(hashes.map((hash, i) => [`:h${i}`, hash])));
+      const content = 'attribute_exists(recipient_address) OR attribute_exists(fallback_recipient)';
+      const only = `recipient_hash IN (${Object.keys(values).join(', ')}) OR ${content}`;
+      const { items, ...page } = await pageOf(notification_log, segment, after, only, {}, values);
+      return { ...page, items: items.map(toForeignRow) };
     },
 
     async whose(row) {
@@ -123,21 +115,15 @@ export function createForgetStore(
     },
 
     async contentPage(segment, after) {
-      const page = await scan(notification_content, segment, after, {
-        FilterExpression:
-          'tenant_id = :tenant AND (attribute_exists(encrypted_recipient) OR attribute_exists(encrypted_fallback_recipient))',
-        ProjectionExpression: 'log_id, encrypted_recipient, encrypted_fallback_recipient',
-      });
+      const only = 'attribute_exists(encrypted_recipient) OR attribute_exists(encrypted_fallback_recipient)';
+      const columns = projection(['log_id', 'encrypted_recipient', 'encrypted_fallback_recipient']);
+      const { items: found, ...page } = await pageOf(notification_content, segment, after, only, columns);
       const items: { log_id: string; whose: Whose }[] = [];
-      for (const item of page.Items ?? []) {
+      for (const item of found) {
         const whose = await whoseContent(item);
         if (whose !== undefined) items.push({ log_id: item['log_id']?.S ?? '', whose });
       }
-      return {
-        items,
-        read_units: page.ConsumedCapacity?.CapacityUnits ?? 0,
-        ...(page.LastEvaluatedKey && { next: page.LastEvaluatedKey }),
-      } satisfies Page<{ log_id: string; whose: Whose }>;
+      return { ...page, items } satisfies Page<{ log_id: string; whose: Whose }>;
     },
 
     async contentOf(log_id) {
@@ -155,28 +141,20 @@ export function createForgetStore(
         const now = clock();
         const expires_at = Number(item['expires_at']?.N ?? expiresAt(now));
         const mark = { tenant_id, erased_at: now.toISOString(), expires_at };
-        await remove(log_id, [...new Set([...CONTENT, ...FALLBACK, ...others])], mark, true);
+        await remove(log_id, [...new Set([...CONTENT, ...FALLBACK, ...others])], mark);
         return true;
       },
 
       async eraseRecords(log_id) {
-        const { Items = [] } = await client.send(
-          new QueryCommand({
-            TableName: notification_retry_log,
-            KeyConditionExpression: 'original_log_id = :id',
-            ExpressionAttributeValues: { ':id': { S: log_id } },
-            ProjectionExpression: 'original_log_id, retry_attempt, response_message, error_details',
-            ConsistentRead: true,
-          }),
-        );
-        const telling = Items.filter((item) => item['response_message'] ?? item['error_details']);
+        const items = await queryAll(client, {
+          ...{ table: notification_retry_log, key: { original_log_id: log_id }, consistent: true },
+          columns: ['original_log_id', 'retry_attempt', 'response_message', 'error_details'],
+        });
+        const telling = items.filter((item) => item['response_message'] ?? item['error_details']);
         for (const { original_log_id, retry_attempt } of telling) {
           const Key = { ...(original_log_id && { original_log_id }), ...(retry_attempt && { retry_attempt }) };
-          const update = new UpdateItemCommand({
-            ...{ TableName: notification_retry_log, Key, UpdateExpression: 'REMOVE response_message, error_details' },
-            ConditionExpression: 'attribute_exists(original_log_id)',
-          });
-          await ifConditionHolds(client.send(update), undefined);
+          const change = { remove: ['response_message', 'error_details'] };
+          await updateItem(client, notification_retry_log, Key, change, [[['original_log_id', '=', log_id]]]);
         }
         return telling.length;
       },

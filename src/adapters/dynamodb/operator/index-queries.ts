@@ -1,4 +1,4 @@
-import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient, QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import { tenantKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { RETENTION_DAYS } from '../../../core/model/time.ts';
@@ -6,6 +6,7 @@ import type { Period, SearchFilter } from '../../../core/operator/search-filter.
 import type { WorkEntries } from '../../../core/operator/views/work-entries.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
+import { query } from '../table/reads.ts';
 
 /** Reads one partition of a notification's copies from notification_index, and perhaps rows that share its key. */
 export function notificationQuery(table: string, key: string): QueryCommandInput {
@@ -141,26 +142,18 @@ export function createWorkEntries(client: DynamoDBClient, table: string, shards:
     shards,
 
     async page(work_queue, { limit, newest = false, after, brief = false }) {
-      const { Items = [], LastEvaluatedKey } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          IndexName: WORK_INDEX,
-          KeyConditionExpression: 'work_queue = :queue',
-          ExpressionAttributeValues: { ':queue': { S: work_queue } },
-          ProjectionExpression: brief ? 'channel, work_at' : 'channel, work_at, tenant_id, log_id',
-          ScanIndexForward: !newest,
-          Limit: limit,
-          ...(after && { ExclusiveStartKey: after as Item }),
-        }),
-      );
+      const { items, next } = await query(client, {
+        ...{ table, index: WORK_INDEX, key: { work_queue }, backwards: newest, limit, after },
+        columns: brief ? ['channel', 'work_at'] : ['channel', 'work_at', 'tenant_id', 'log_id'],
+      });
       // Without unmarshall: all are text, and there are thousands.
-      const entries = Items.map((item) => ({
+      const entries = items.map((item) => ({
         log_id: item['log_id']?.S ?? '',
         tenant_id: item['tenant_id']?.S ?? '',
         channel: item['channel']?.S ?? '',
         work_at: item['work_at']?.S ?? '',
       }));
-      return { entries, ...(LastEvaluatedKey && { next: LastEvaluatedKey }) };
+      return { entries, ...(next && { next }) };
     },
   };
 }

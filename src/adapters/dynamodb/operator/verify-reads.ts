@@ -1,13 +1,14 @@
-import { type DynamoDBClient, paginateQuery, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { type WorkState, workPartitions } from '../../../core/model/work-index.ts';
+import type { ForeignRow } from '../../../core/model/notification.ts';
+import { workPartitions } from '../../../core/model/work-index.ts';
 import type { KeptVerification, VerificationStore } from '../../../core/verify/kept-verification.ts';
-import type { Page, VerifyPorts } from '../../../core/verify/verification.ts';
-import { SEGMENTS } from '../../../core/verify/verification.ts';
-import { changeVersioned, readVersioned } from '../newsletter/versioned-item.ts';
+import { type Page, SEGMENTS, type VerifyPorts } from '../../../core/verify/verification.ts';
+import { changeVersioned } from '../newsletter/versioned-item.ts';
 import { TENANT_EMAILS_INDEX, VERIFICATION_KIND, WORK_INDEX } from '../schema.ts';
 import { getItems } from '../table/calls.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
+import { getItem, projection, type QueryPage, queryPages, scan } from '../table/reads.ts';
 
 interface Tables {
   readonly notification_log: string;
@@ -39,49 +40,25 @@ const ROW = [
   ...['message_format', 'fallback_channel', 'fallback_integration_config_id'],
 ];
 
-interface Answer {
-  readonly Items?: Item[] | undefined;
-  readonly LastEvaluatedKey?: Item | undefined;
-  readonly ConsumedCapacity?: { readonly CapacityUnits?: number | undefined } | undefined;
+function pageOf({ items, ...page }: QueryPage): Page {
+  return { ...page, items: items.map(toForeignRow) };
 }
 
-function pageOf({ Items = [], ConsumedCapacity, LastEvaluatedKey }: Answer): Page {
-  return {
-    items: Items.map(toForeignRow),
-    read_units: ConsumedCapacity?.CapacityUnits ?? 0,
-    ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
-  };
+async function allOf(pages: AsyncIterable<QueryPage>): Promise<Page> {
+  const all = { items: [] as ForeignRow[], read_units: 0 };
+  for await (const { items, read_units } of pages) {
+    all.items.push(...items.map(toForeignRow));
+    all.read_units += read_units;
+  }
+  return all;
 }
-
-async function allOf(answers: AsyncIterable<Answer>): Promise<Page> {
-  const pages: Page[] = [];
-  for await (const answer of answers) pages.push(pageOf(answer));
-  const read_units = pages.reduce((sum, page) => sum + page.read_units, 0);
-  return { items: pages.flatMap(({ items }) => items), read_units };
-}
-
-/** By numbers, as any column may be a word of DynamoDB's own. */
-function projection(columns: readonly string[]) {
-  return {
-    ProjectionExpression: columns.map((_, i) => `#c${i}`).join(', '),
-    ExpressionAttributeNames: Object.fromEntries(columns.map((column, i) => [`#c${i}`, column])),
-  };
-}
-
-const ReturnConsumedCapacity = 'TOTAL';
 
 /** A whole table by parallel segments, a page at a time; it may be a second old. */
 function scanOf(client: DynamoDBClient, TableName: string, columns: readonly string[]): VerifyPorts['rows']['page'] {
-  return async (Segment, after) =>
-    pageOf(
-      await client.send(
-        new ScanCommand({
-          ...{ TableName, Segment, TotalSegments: SEGMENTS, Limit: PAGE_SIZE, ReturnConsumedCapacity },
-          ...projection(columns),
-          ...(after && { ExclusiveStartKey: after as Item }),
-        }),
-      ),
-    );
+  return async (Segment, after) => {
+    const input = { TableName, Segment, TotalSegments: SEGMENTS, Limit: PAGE_SIZE, ...projection(columns) };
+    return pageOf(await scan(client, input, after));
+  };
 }
 
 /** @param shards of the work index, as many as the stage ever had */
@@ -108,29 +85,16 @@ export function createVerifyReads(
     contents: { page: scanOf(client, notification_content, ['log_id', 'tenant_id', 'expires_at']) },
 
     async records(log_id) {
-      const query = {
-        TableName: notification_retry_log,
-        KeyConditionExpression: 'original_log_id = :id',
-        ExpressionAttributeValues: { ':id': { S: log_id } },
-        ProjectionExpression: 'retry_attempt, retry_status',
-        ConsistentRead: true,
-        ReturnConsumedCapacity,
-      } as const;
-      return allOf(paginateQuery({ client }, query));
+      const columns = ['retry_attempt', 'retry_status'];
+      const key = { original_log_id: log_id };
+      return allOf(queryPages(client, { table: notification_retry_log, key, columns, consistent: true, units: true }));
     },
 
     async *dead() {
-      const state: WorkState = 'dead';
-      for (const work_queue of workPartitions(state, await shards())) {
-        const query = {
-          TableName: notification_log,
-          IndexName: WORK_INDEX,
-          KeyConditionExpression: 'work_queue = :queue',
-          ExpressionAttributeValues: { ':queue': { S: work_queue } },
-          ProjectionExpression: 'log_id, channel, work_at',
-          ReturnConsumedCapacity,
-        } as const;
-        for await (const answer of paginateQuery({ client }, query)) yield pageOf(answer);
+      for (const work_queue of workPartitions('dead', await shards())) {
+        const columns = ['log_id', 'channel', 'work_at'];
+        const query = { table: notification_log, index: WORK_INDEX, key: { work_queue }, columns, units: true };
+        for await (const page of queryPages(client, query)) yield pageOf(page);
       }
     },
   };
@@ -149,52 +113,27 @@ export function createNewsletterReads(
   return {
     // The index holds the rows alone: the contents of the table are large.
     async page(after) {
-      const answer = await client.send(
-        new ScanCommand({
-          ...{ TableName: emails, IndexName: TENANT_EMAILS_INDEX, Limit: EMAILS_PAGE, ReturnConsumedCapacity },
-          ...(after && { ExclusiveStartKey: after as Item }),
-        }),
-      );
-      return pageOf(answer);
+      const input = { TableName: emails, IndexName: TENANT_EMAILS_INDEX, Limit: EMAILS_PAGE };
+      return pageOf(await scan(client, input, after));
     },
 
     read: (email_id) =>
-      client
-        .send(
-          new QueryCommand({
-            TableName: emails,
-            KeyConditionExpression: 'email_id = :id AND part = :row',
-            ExpressionAttributeValues: { ':id': { S: email_id }, ':row': { S: 'row' } },
-            ConsistentRead: true,
-            ReturnConsumedCapacity,
-          }),
-        )
-        .then(pageOf),
+      allOf(queryPages(client, { table: emails, key: { email_id, part: 'row' }, consistent: true, units: true })),
 
     async batches(email_id) {
-      const query = {
-        TableName: email_batches,
-        KeyConditionExpression: 'email_id = :id',
-        ExpressionAttributeValues: { ':id': { S: email_id } },
-        ...projection(['batch_id', 'status', 'chunks', 'counts']),
-        ConsistentRead: true,
-        ReturnConsumedCapacity,
-      } as const;
-      const all = await allOf(paginateQuery({ client }, query));
+      const columns = ['batch_id', 'status', 'chunks', 'counts'];
+      const query = { table: email_batches, key: { email_id }, columns, consistent: true, units: true };
+      const all = await allOf(queryPages(client, query));
       // Beside its batches, what events told of each.
       return { ...all, items: all.items.filter((item) => /^(\d{5}|excluded)$/.test(String(item['batch_id']))) };
     },
 
     async *chunks(email_id, batch_id) {
-      const query = {
-        TableName: email_recipients,
-        KeyConditionExpression: 'email_batch = :batch AND begins_with(#c0, :state)',
-        ExpressionAttributeValues: { ':batch': { S: `${email_id}#${batch_id}` }, ':state': { S: 'state#' } },
-        ...projection(['chunk', 'states']),
-        ConsistentRead: true,
-        ReturnConsumedCapacity,
-      } as const;
-      for await (const answer of paginateQuery({ client }, query)) {
+      const pages = queryPages(client, {
+        ...{ table: email_recipients, key: { email_batch: `${email_id}#${batch_id}` }, consistent: true, units: true },
+        ...{ range: ['chunk', 'begins_with', 'state#'], columns: ['chunk', 'states'] },
+      });
+      for await (const answer of pages) {
         const { items, ...page } = pageOf(answer);
         yield { ...page, items: items.map((one) => ({ ...one, chunk: String(one['chunk']).slice('state#'.length) })) };
       }
@@ -211,7 +150,7 @@ export function createVerificationStore(client: DynamoDBClient, table: string): 
   };
   return {
     async read() {
-      const item = await readVersioned(client, table, key);
+      const item = await getItem(client, table, key);
       return item && fromItem(item);
     },
     change: (was, change) =>

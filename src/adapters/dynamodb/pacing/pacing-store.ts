@@ -1,9 +1,6 @@
 import {
   ConditionalCheckFailedException,
   type DynamoDBClient,
-  GetItemCommand,
-  QueryCommand,
-  type QueryCommandOutput,
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
@@ -18,30 +15,18 @@ import {
 } from '../../../core/pacing/registers.ts';
 import { BUDGET_KIND } from '../schema.ts';
 import { type Item, toValue } from '../table/item.ts';
+import { getItem, queryAll } from '../table/reads.ts';
 
 /** PacingStore on PipelineState: one item for e-mail, and per receiver; a register per attribute. A change is one write. */
 export function createPacingStore(client: DynamoDBClient, table: string): PacingStore & BudgetReader {
   const read = async (id: string): Promise<Registers> => {
-    const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: keyOf(id), ConsistentRead: true }));
-    return toRegisters(Item);
+    return toRegisters(await getItem(client, table, keyOf(id)));
   };
   return {
     read,
     async receivers(channel) {
-      const registers: Registers[] = [];
-      let page: QueryCommandOutput | undefined;
-      do {
-        page = await client.send(
-          new QueryCommand({
-            TableName: table,
-            KeyConditionExpression: 'kind = :kind AND begins_with(id, :channel)',
-            ExpressionAttributeValues: { ':kind': { S: BUDGET_KIND }, ':channel': { S: `${channel}#` } },
-            ...(page?.LastEvaluatedKey && { ExclusiveStartKey: page.LastEvaluatedKey }),
-          }),
-        );
-        registers.push(...(page.Items ?? []).map(toRegisters));
-      } while (page.LastEvaluatedKey !== undefined);
-      return registers;
+      const range = ['id', 'begins_with', `${channel}#`] as const;
+      return (await queryAll(client, { table, key: { kind: BUDGET_KIND }, range })).map(toRegisters);
     },
     async change(id, steps) {
       checkSteps(steps);

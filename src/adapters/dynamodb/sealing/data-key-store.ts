@@ -1,26 +1,20 @@
-import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { DataKeyStore } from '../../sealing/data-keys.ts';
 import { putGuarded } from '../table/guarded-update.ts';
-import type { Item } from '../table/item.ts';
+import { type Item, toItem } from '../table/item.ts';
+import { getItem } from '../table/reads.ts';
 
 /** DataKeyStore on DataKeys. Items are never changed. */
 export function createDataKeyStore(client: DynamoDBClient, TableName: string): DataKeyStore {
   async function find(tenant_id: string, key_id: string): Promise<Uint8Array | undefined> {
-    const Key = { tenant_id: { S: tenant_id }, key_id: { S: key_id } };
     // Consistent, because a message can be faster than the copies of the key that its recipient was sealed with.
-    const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
-    return wrappedKey(Item);
+    return wrappedKey(await getItem(client, TableName, toItem({ tenant_id, key_id })));
   }
 
   return {
     find,
     async add({ tenant_id, key_id }, wrapped, at) {
-      const Item = {
-        tenant_id: { S: tenant_id },
-        key_id: { S: key_id },
-        wrapped_key: { B: wrapped },
-        created_at: { S: at.toISOString() },
-      };
+      const Item = { ...toItem({ tenant_id, key_id, created_at: at.toISOString() }), wrapped_key: { B: wrapped } };
       const { applied, item } = await putGuarded(client, TableName, Item, [[['key_id', '=', undefined]]]);
       if (applied) return undefined;
       // Not every emulator returns the item of a failed condition; AWS does.

@@ -1,9 +1,10 @@
-import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Channel } from '../../../core/model/channels.ts';
 import type { DueIndex } from '../../../core/model/work-index.ts';
 import { readEntries } from '../../../core/model/work-rules.ts';
 import { WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
+import { query } from '../table/reads.ts';
 
 /**
  * DueIndex on NotificationLog's work index.
@@ -20,25 +21,12 @@ export function createDueIndex(
     shards,
 
     async page(work_queue, { until, limit, from, after }) {
-      const { Items = [], LastEvaluatedKey } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          IndexName: WORK_INDEX,
-          // Without a lower bound: another writer's work_at may be below any time.
-          KeyConditionExpression: `work_queue = :queue AND work_at ${from === undefined ? '<= :until' : 'BETWEEN :from AND :until'}`,
-          ExpressionAttributeValues: {
-            ':queue': { S: work_queue },
-            ':until': { S: until },
-            ...(from !== undefined && { ':from': { S: from } }),
-          },
-          Limit: limit,
-          ...(after && { ExclusiveStartKey: after as Item }),
-        }),
-      );
-      return {
-        ...readEntries(work_queue, Items.map(toEntry), until, channels),
-        ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
-      };
+      const { items, next } = await query(client, {
+        ...{ table, index: WORK_INDEX, key: { work_queue }, limit, after },
+        // Without a lower bound: another writer's work_at may be below any time.
+        range: from === undefined ? ['work_at', '<=', until] : ['work_at', 'between', from, until],
+      });
+      return { ...readEntries(work_queue, items.map(toEntry), until, channels), ...(next && { next }) };
     },
   };
 }

@@ -5,13 +5,11 @@ import {
   BatchWriteItemCommand,
   ConditionalCheckFailedException,
   type DynamoDBClient,
-  GetItemCommand,
   type TransactionCanceledException,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
-import type { NotificationRow } from '../../../core/model/notification.ts';
-import { GatheredError, gather } from '../../batching/gather.ts';
-import { type Item, toNotificationRow, toValue } from './item.ts';
+import { GatheredError } from '../../batching/gather.ts';
+import { type Item, toValue } from './item.ts';
 
 /** Most statements, puts and gets per call. */
 export const MAX_STATEMENTS = 25;
@@ -147,62 +145,40 @@ export async function ifConditionHolds<T, O>(write: Promise<T>, otherwise: O): P
   }
 }
 
-/** The parts of an UpdateItem that sets and removes top-level attributes. */
-export function updateExpression(change: {
-  readonly set: Readonly<Record<string, unknown>>;
+/** What an UpdateItem changes of an item. */
+export interface ItemChange {
+  /** Attributes without a value are left as they are. */
+  readonly set?: Readonly<Record<string, unknown>>;
   readonly remove?: readonly string[];
-}): { expression: string; names: Record<string, string>; values: Item } {
-  const set = Object.entries(change.set).filter(([, value]) => value !== undefined);
-  const remove = change.remove ?? [];
-  const clauses = [
-    ...(set.length > 0 ? [`SET ${set.map((_, i) => `#s${i} = :s${i}`).join(', ')}`] : []),
-    ...(remove.length > 0 ? [`REMOVE ${remove.map((_, i) => `#r${i}`).join(', ')}`] : []),
-  ];
-  return {
-    expression: clauses.join(' '),
-    names: Object.fromEntries([
-      ...set.map(([name], i) => [`#s${i}`, name]),
-      ...remove.map((name, i) => [`#r${i}`, name]),
-    ]),
-    values: Object.fromEntries(set.map(([, value], i) => [`:s${i}`, toValue(value)])),
+  /** Numbers to add; an attribute that is absent counts as 0. */
+  readonly add?: Readonly<Record<string, number>>;
+}
+
+/** The parts of an UpdateItem of top-level attributes. */
+export function updateExpression({ set = {}, remove = [], add = {} }: ItemChange) {
+  const names: Record<string, string> = {};
+  const values: Item = {};
+  const clause = (verb: string, columns: readonly (readonly [string, unknown])[], between: string) => {
+    const id = verb.charAt(0).toLowerCase();
+    const parts = columns.map(([column, value], i) => {
+      names[`#${id}${i}`] = column;
+      if (verb === 'REMOVE') return `#${id}${i}`;
+      values[`:${id}${i}`] = toValue(value);
+      return `#${id}${i}${between}:${id}${i}`;
+    });
+    return parts.length === 0 ? [] : [`${verb} ${parts.join(', ')}`];
   };
-}
-
-/**
- * Reads the item of a log_id consistently; undefined when there is none.
- * @param columns all unless given
- */
-export async function readItem(
-  client: DynamoDBClient,
-  table: string,
-  log_id: string,
-  columns?: readonly string[],
-): Promise<Item | undefined> {
-  const { Item } = await client.send(
-    new GetItemCommand({
-      TableName: table,
-      Key: { log_id: { S: log_id } },
-      ConsistentRead: true,
-      ...(columns && { ProjectionExpression: columns.join(', ') }),
-    }),
-  );
-  return Item;
-}
-
-/** Reads rows of NotificationLog consistently. Reads of the same moment share one BatchGetItem. */
-export function createRowReader(
-  client: DynamoDBClient,
-  table: string,
-): (log_id: string) => Promise<NotificationRow | undefined> {
-  return gather<string, NotificationRow | undefined>(
-    async (log_ids) => {
-      const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
-      const items = await getItems(client, table, keys, { consistent: true });
-      const rows = new Map(items.map(toNotificationRow).map((row) => [row.log_id, row]));
-      return log_ids.map((log_id) => rows.get(log_id));
-    },
-    { max: MAX_GETS },
-  );
+  const given = Object.entries(set).filter(([, value]) => value !== undefined);
+  const clauses = [
+    ...clause('SET', given, ' = '),
+    ...clause(
+      'REMOVE',
+      remove.map((column) => [column, undefined]),
+      '',
+    ),
+    ...clause('ADD', Object.entries(add), ' '),
+  ];
+  return { expression: clauses.join(' '), names, values };
 }
 
 /** Whether a transaction failed only because another write came first. */

@@ -10,16 +10,15 @@ import { type NotificationRow, UPDATED_BY } from '../../../core/model/notificati
 import { wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
-import { createRowReader, executeStatements, MAX_STATEMENTS, type StatementResult, updateExpression } from './calls.ts';
+import { executeStatements, type ItemChange, MAX_STATEMENTS, type StatementResult, updateExpression } from './calls.ts';
 import { asRead, ERASED_COLUMNS, EVENT_COLUMNS, type Guard, STATE_COLUMNS } from './guards.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
+import { createRowReader } from './reads.ts';
 
 /** A change to a row of NotificationLog that is made only while its guard holds. */
-export interface GuardedUpdate {
+export interface GuardedUpdate extends Pick<ItemChange, 'remove'> {
   readonly log_id: string;
-  /** Attributes without a value are left as they are. */
-  readonly set: Readonly<Record<string, unknown>>;
-  readonly remove?: readonly string[];
+  readonly set: NonNullable<ItemChange['set']>;
   readonly guard: Guard;
 }
 
@@ -83,20 +82,24 @@ export function updateGuarded(
   return updateItem(client, table, { log_id: { S: log_id } }, change, [guard]);
 }
 
-/** Changes the item of any key while one of the guards holds. */
+/** Changes the item of any key while one of the guards holds; without guards always. @param returned what it is then */
 export function updateItem(
   client: DynamoDBClient,
   TableName: string,
   Key: Item,
-  { set, remove = [] }: Pick<GuardedUpdate, 'set' | 'remove'>,
-  guards: readonly Guard[],
+  change: ItemChange,
+  guards: readonly Guard[] = [],
+  returned?: 'ALL_NEW',
 ): Promise<StatementResult> {
-  const update = updateExpression({ set, remove });
+  const update = updateExpression(change);
   const condition = conditionOf(guards);
+  const values = { ...update.values, ...condition.values };
   const command = new UpdateItemCommand({
-    ...{ TableName, Key, UpdateExpression: update.expression, ConditionExpression: condition.expression },
+    ...{ TableName, Key, UpdateExpression: update.expression },
+    ...(guards.length > 0 && { ConditionExpression: condition.expression }),
     ExpressionAttributeNames: { ...update.names, ...condition.names },
-    ExpressionAttributeValues: { ...update.values, ...condition.values },
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+    ...(returned && { ReturnValues: returned }),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
   return asResult(client.send(command));
@@ -119,9 +122,9 @@ export function putGuarded(
   return asResult(client.send(command));
 }
 
-function asResult(write: Promise<unknown>): Promise<StatementResult> {
+function asResult(write: Promise<{ readonly Attributes?: Item | undefined }>): Promise<StatementResult> {
   return write.then(
-    () => ({ applied: true }),
+    ({ Attributes }) => ({ applied: true, ...(Attributes && { item: Attributes }) }),
     (error: unknown) => {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
       return { applied: false, ...(error.Item && { item: error.Item }) };

@@ -1,0 +1,169 @@
+import {
+  type DynamoDBClient,
+  GetItemCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  type QueryCommandOutput,
+  ScanCommand,
+  type ScanCommandInput,
+  type ScanCommandOutput,
+} from '@aws-sdk/client-dynamodb';
+import type { NotificationRow } from '../../../core/model/notification.ts';
+import { gather } from '../../batching/gather.ts';
+import { getItems, MAX_GETS } from './calls.ts';
+import { type Item, toNotificationRow, toValue } from './item.ts';
+
+/** Reads an item consistently; undefined when there is none. @param columns all unless given */
+export async function getItem(
+  client: DynamoDBClient,
+  TableName: string,
+  Key: Item,
+  columns?: readonly string[],
+): Promise<Item | undefined> {
+  const { Item } = await client.send(
+    new GetItemCommand({ TableName, Key, ConsistentRead: true, ...(columns && projection(columns)) }),
+  );
+  return Item;
+}
+
+/** Reads the item of a log_id consistently. */
+export function readItem(
+  client: DynamoDBClient,
+  table: string,
+  log_id: string,
+  columns?: readonly string[],
+): Promise<Item | undefined> {
+  return getItem(client, table, { log_id: { S: log_id } }, columns);
+}
+
+/** By numbers, as any column may be a word of DynamoDB's own. */
+export function projection(columns: readonly string[]) {
+  return {
+    ProjectionExpression: columns.map((_, i) => `#c${i}`).join(', '),
+    ExpressionAttributeNames: Object.fromEntries(columns.map((column, i) => [`#c${i}`, column])),
+  };
+}
+
+/** Reads items of NotificationLog or NotificationContent by log_id. Reads of the same moment share one BatchGetItem. */
+export function itemReader(
+  client: DynamoDBClient,
+  table: string,
+  consistent: boolean,
+): (log_id: string) => Promise<Item | undefined> {
+  return gather<string, Item | undefined>(
+    async (log_ids) => {
+      const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
+      const items = await getItems(client, table, keys, { consistent });
+      const byId = new Map(items.map((item) => [item['log_id']?.S, item]));
+      return log_ids.map((log_id) => byId.get(log_id));
+    },
+    { max: MAX_GETS },
+  );
+}
+
+/** Reads rows of NotificationLog consistently. */
+export function createRowReader(
+  client: DynamoDBClient,
+  table: string,
+): (log_id: string) => Promise<NotificationRow | undefined> {
+  const read = itemReader(client, table, true);
+  return async (log_id) => {
+    const item = await read(log_id);
+    return item && toNotificationRow(item);
+  };
+}
+
+type Range = readonly [column: string, is: '<' | '<=' | '>' | 'begins_with', value: unknown];
+type Between = readonly [column: string, is: 'between', from: unknown, to: unknown];
+
+/** A query of a table or an index, as data. */
+export interface Query {
+  readonly table: string;
+  readonly index?: string;
+  /** The partition. */
+  readonly key: Readonly<Record<string, unknown>>;
+  /** Within the partition; all of it unless given. */
+  readonly range?: Range | Between | undefined;
+  /** What the index itself decides, after it has read: a condition on one column. */
+  readonly only?: Range;
+  readonly columns?: readonly string[];
+  readonly consistent?: boolean;
+  /** From the end of the partition on. */
+  readonly backwards?: boolean;
+  readonly limit?: number;
+  /** Says what was read. */
+  readonly units?: boolean;
+  /** The position at which an earlier page ended. */
+  readonly after?: object | undefined;
+}
+
+export interface QueryPage {
+  readonly items: Item[];
+  /** The position at which it ended; absent at the end. */
+  readonly next?: Item;
+  /** 0 unless asked for. */
+  readonly read_units: number;
+}
+
+function inputOf(query: Query): QueryCommandInput {
+  const { table, index, key, range, only, columns, consistent, backwards, limit, units, after } = query;
+  const names: Record<string, string> = {};
+  const values: Item = {};
+  const term = ([column, is, from, to]: readonly unknown[], id: string) => {
+    names[`#${id}`] = String(column);
+    values[`:${id}`] = toValue(from);
+    if (is === 'begins_with') return `begins_with(#${id}, :${id})`;
+    if (is !== 'between') return `#${id} ${is} :${id}`;
+    values[`:${id}_to`] = toValue(to);
+    return `#${id} BETWEEN :${id} AND :${id}_to`;
+  };
+  const partition = Object.entries(key).map(([column, value]) => [column, '=', value]);
+  const projected = columns && projection(columns);
+  return {
+    TableName: table,
+    ...(index !== undefined && { IndexName: index }),
+    KeyConditionExpression: [...partition, ...(range ? [range] : [])].map((one, i) => term(one, `k${i}`)).join(' AND '),
+    ...(only && { FilterExpression: term(only, 'f') }),
+    ...(projected && { ProjectionExpression: projected.ProjectionExpression }),
+    ExpressionAttributeNames: { ...names, ...projected?.ExpressionAttributeNames },
+    ExpressionAttributeValues: values,
+    ...(consistent && { ConsistentRead: true }),
+    ...(backwards && { ScanIndexForward: false }),
+    ...(limit !== undefined && { Limit: limit }),
+    ...(after && { ExclusiveStartKey: after as Item }),
+    ...(units && { ReturnConsumedCapacity: 'TOTAL' }),
+  };
+}
+
+/** One page of a query. */
+export async function query(client: DynamoDBClient, asked: Query): Promise<QueryPage> {
+  return pageOf(await client.send(new QueryCommand(inputOf(asked))));
+}
+
+/** One page of a scan, and what it has read. */
+export async function scan(client: DynamoDBClient, input: ScanCommandInput, after?: object | null): Promise<QueryPage> {
+  const from = after ? { ExclusiveStartKey: after as Item } : {};
+  return pageOf(await client.send(new ScanCommand({ ...input, ...from, ReturnConsumedCapacity: 'TOTAL' })));
+}
+
+function pageOf({ Items = [], LastEvaluatedKey, ConsumedCapacity }: QueryCommandOutput | ScanCommandOutput): QueryPage {
+  const next = LastEvaluatedKey && { next: LastEvaluatedKey };
+  return { items: Items, ...next, read_units: ConsumedCapacity?.CapacityUnits ?? 0 };
+}
+
+/** Page by page to the end. */
+export async function* queryPages(client: DynamoDBClient, asked: Query): AsyncGenerator<QueryPage> {
+  for (let after = asked.after; ; ) {
+    const page = await query(client, { ...asked, after });
+    yield page;
+    if (page.next === undefined) return;
+    after = page.next;
+  }
+}
+
+/** All items. */
+export async function queryAll(client: DynamoDBClient, asked: Query): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of queryPages(client, asked)) items.push(...page.items);
+  return items;
+}
