@@ -1,4 +1,5 @@
-import { type AddressFacts, replacesSuppression, type StoredMember } from '../../src/core/newsletter/model/member.ts';
+import { holds, isAny, ofVersion, suppressible } from '../../src/adapters/dynamodb/table/guards.ts';
+import type { AddressFacts, StoredMember } from '../../src/core/newsletter/model/member.ts';
 import {
   type AddressEntry,
   leftAddresses,
@@ -59,7 +60,7 @@ export function createMemoryMembers(): MemberStore {
     async settleMove(tenant_id, member_id, { version }) {
       const at = key(tenant_id, member_id);
       const place = places.get(at);
-      if (place?.version !== version) return;
+      if (place === undefined || !holds(ofVersion({ version }), { ...place })) return;
       const { moved_from: _, ...settled } = place;
       places.set(at, settled);
     },
@@ -106,7 +107,7 @@ export function createMemoryMembers(): MemberStore {
     async suppress(tenant_id, email_hash, why) {
       change(tenant_id, email_hash, (before) => ({
         ...before,
-        ...(replacesSuppression(why, before.suppressed) && { suppressed: why }),
+        ...(isAny(suppressible(why.reason), { ...before }) && { suppressed: why }),
       }));
     },
     async unsuppress(tenant_id, email_hash) {

@@ -1,14 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  ScanCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { updateExpression } from '../dynamodb/table/calls.ts';
+import { putGuarded, updateItem } from '../dynamodb/table/guarded-update.ts';
+import { mayEnd } from '../dynamodb/table/guards.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
 
 /** What a key may do: hand over notifications, read them, retry them; see newsletters with their members, change them. */
@@ -99,13 +93,9 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
     },
 
     async create(key) {
-      await client.send(
-        new PutItemCommand({
-          TableName: table,
-          Item: toItem({ ...key, ...(key.expires_at && { delete_at: deleteAt(key.expires_at) }) }),
-          ConditionExpression: 'attribute_not_exists(key_id)',
-        }),
-      );
+      const item = toItem({ ...key, ...(key.expires_at && { delete_at: deleteAt(key.expires_at) }) });
+      const { applied } = await putGuarded(client, table, item, [[['key_id', '=', undefined]]]);
+      if (!applied) throw new Error(`There is a key ${key.key_id} already.`);
     },
 
     async list(tenant_id) {
@@ -125,29 +115,12 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
 
     async end(key_id, end) {
       const at = 'revoked_at' in end ? end.revoked_at : end.expires_at;
-      const update = updateExpression({ set: { ...end, delete_at: deleteAt(at) }, remove: [] });
-      try {
-        await client.send(
-          new UpdateItemCommand({
-            TableName: table,
-            Key: { key_id: { S: key_id } },
-            UpdateExpression: update.expression,
-            ConditionExpression: `attribute_exists(key_id) AND attribute_not_exists(revoked_at)${'expires_at' in end ? NOT_LATER : ''}`,
-            ExpressionAttributeNames: update.names,
-            ExpressionAttributeValues: { ...update.values, ...('expires_at' in end && { ':at': { S: at } }) },
-          }),
-        );
-        return true;
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return false;
-        throw error;
-      }
+      const guard = mayEnd('expires_at' in end ? end.expires_at : undefined);
+      const change = { set: { ...end, delete_at: deleteAt(at) } };
+      return (await updateItem(client, table, { key_id: { S: key_id } }, change, [guard])).applied;
     },
   };
 }
-
-/** An expiry only ever comes nearer: a later one would revive a key that has expired. */
-const NOT_LATER = ' AND (attribute_not_exists(expires_at) OR expires_at >= :at)';
 
 function deleteAt(end: string): number {
   return Math.ceil((Date.parse(end) + KEPT_MS) / 1000);

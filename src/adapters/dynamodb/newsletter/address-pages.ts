@@ -2,7 +2,9 @@ import { type DynamoDBClient, paginateQuery, UpdateItemCommand } from '@aws-sdk/
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { AddressFacts, StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { AddressEntry, MemberStore } from '../../../core/newsletter/model/ports.ts';
-import { getItems, ifConditionHolds } from '../table/calls.ts';
+import { getItems } from '../table/calls.ts';
+import { updateItem } from '../table/guarded-update.ts';
+import { isThere, suppressible } from '../table/guards.ts';
 import { type Item, toValue } from '../table/item.ts';
 import { addressShard, behind, factsKey, hashIn, isFacts, PARTITIONS, toKey, toMember } from './member-items.ts';
 
@@ -153,14 +155,8 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
   };
 
   const remove = async (tenant_id: string, email_hash: string, attributes: readonly string[]) => {
-    const update = new UpdateItemCommand({
-      TableName: table,
-      Key: toKey(factsKey(tenant_id, email_hash)),
-      UpdateExpression: `REMOVE ${attributes.map((_, i) => `#a${i}`).join(', ')}`,
-      ConditionExpression: 'attribute_exists(tenant_id)',
-      ExpressionAttributeNames: Object.fromEntries(attributes.map((name, i) => [`#a${i}`, name])),
-    });
-    await ifConditionHolds(client.send(update), undefined);
+    const change = { remove: attributes };
+    await updateItem(client, table, toKey(factsKey(tenant_id, email_hash)), change, [isThere('tenant_id')]);
   };
 
   return {
@@ -171,21 +167,9 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
       return new Map(found.map((facts) => [facts.email_hash, facts]));
     },
     async suppress(tenant_id, email_hash, suppressed) {
-      const isLasting = suppressed.reason !== 'bounced';
-      const update = new UpdateItemCommand({
-        TableName: table,
-        Key: toKey(factsKey(tenant_id, email_hash)),
-        // One attribute for reason and time, so that two reporters cannot mix them.
-        UpdateExpression: 'SET tenant_id = :tenant, suppressed = :suppressed',
-        ConditionExpression: `attribute_not_exists(suppressed)${isLasting ? ' OR suppressed.#reason = :bounced' : ''}`,
-        ...(isLasting && { ExpressionAttributeNames: { '#reason': 'reason' } }),
-        ExpressionAttributeValues: {
-          ':tenant': { S: tenant_id },
-          ':suppressed': toValue(suppressed),
-          ...(isLasting && { ':bounced': { S: 'bounced' } }),
-        },
-      });
-      await ifConditionHolds(client.send(update), undefined);
+      const Key = toKey(factsKey(tenant_id, email_hash));
+      // One attribute for reason and time, so that two reporters cannot mix them.
+      await updateItem(client, table, Key, { set: { tenant_id, suppressed } }, suppressible(suppressed.reason));
     },
     unsuppress: (tenant_id, email_hash) => remove(tenant_id, email_hash, ['suppressed']),
     unsubscribe: (tenant_id, email_hash, newsletter_id, at) =>

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { AttributeValue, BatchStatementRequest, Put } from '@aws-sdk/client-dynamodb';
+import type { AttributeValue, BatchStatementRequest } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { MemberStatus, SegmentSubject, StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { MemberPlace } from '../../../core/newsletter/model/ports.ts';
+import { whereOf } from '../table/guarded-update.ts';
+import { ofVersion } from '../table/guards.ts';
 import { type Item, toItem, toValue } from '../table/item.ts';
 
 /** The first characters of the hashes, in the order of their bytes: the partitions of a tenant's addresses. */
@@ -139,31 +141,12 @@ function textsIn(list: AttributeValue | undefined): string[] {
 export function replaceStatement(table: string, member: StoredMember, version: number): BatchStatementRequest {
   const attributes = Object.entries(attributesOf(member));
   const { shard, item } = keyOf(member);
+  const where = whereOf(ofVersion({ version }));
   return {
     Statement:
       `UPDATE "${table}" SET ${attributes.map(([name]) => `"${name}" = ?`).join(', ')} ` +
-      'WHERE "shard" = ? AND "item" = ? AND "version" = ?',
-    Parameters: [...attributes.map(([, value]) => value), shard, item, version].map(toValue),
-  };
-}
-
-/** Puts the member's item, unless a later version or its mark is there. */
-export function putMember(table: string, member: StoredMember, version: number): Put {
-  return {
-    TableName: table,
-    Item: memberItem(member, version),
-    ConditionExpression: 'attribute_not_exists(version) OR version <= :version',
-    ExpressionAttributeValues: { ':version': { N: String(version) } },
-  };
-}
-
-/** Puts the pointer, if the stored one still has this version. */
-export function replacePointer(table: string, item: Item, version: number): Put {
-  return {
-    TableName: table,
-    Item: item,
-    ConditionExpression: 'version = :version',
-    ExpressionAttributeValues: { ':version': { N: String(version) } },
+      `WHERE "shard" = ? AND "item" = ? AND ${where.text}`,
+    Parameters: [...attributes.map(([, value]) => value), shard, item, ...where.values].map(toValue),
   };
 }
 

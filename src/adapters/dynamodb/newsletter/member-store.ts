@@ -1,11 +1,9 @@
 import {
   type BatchStatementRequest,
   type DynamoDBClient,
-  PutItemCommand,
   TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
-  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
@@ -14,12 +12,13 @@ import { chunks, GatheredError } from '../../batching/gather.ts';
 import {
   executeStatements,
   getItems,
-  ifConditionHolds,
   insertStatement,
   isConflict,
   MAX_STATEMENTS,
   type StatementResult,
 } from '../table/calls.ts';
+import { conditionOf, putGuarded, updateItem } from '../table/guarded-update.ts';
+import { notNewer, ofVersion } from '../table/guards.ts';
 import { createAddressFacts, factsColumns, readAddress, readAddresses } from './address-pages.ts';
 import {
   markExpiry,
@@ -29,8 +28,6 @@ import {
   memberKey,
   pointerItem,
   pointerKey,
-  putMember,
-  replacePointer,
   replaceStatement,
   SUBJECT_COLUMNS,
   toKey,
@@ -82,7 +79,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     const pointer = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version, moved_from });
     const mark = markItem(memberKey(tenant_id, from.email_hash, member_id), version, clock());
     return transact([
-      { Put: replacePointer(table, pointer, from.version) },
+      { Put: { TableName: table, Item: pointer, ...conditionOf([ofVersion(from)]) } },
       { Put: { TableName: table, Item: mark } },
       { Put: { TableName: table, Item: memberItem({ ...member, member_uuid, created_at }, version) } },
     ]);
@@ -93,8 +90,8 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     const { tenant_id, member_id, email_hash, member_uuid, created_at } = member;
     const version = later(gone);
     const item = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version });
-    const put = client.send(new PutItemCommand(replacePointer(table, item, gone.version)));
-    return (await ifConditionHolds(put, undefined)) && { member, version, kept: false };
+    const { applied } = await putGuarded(client, table, item, [ofVersion(gone)]);
+    return applied ? { member, version, kept: false } : undefined;
   }
 
   async function executeAll(statements: readonly BatchStatementRequest[]) {
@@ -140,8 +137,8 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
       placed.map(async ({ member, version }, i) => {
         if (applied(results[i])) return [member.member_id];
         // The item is missing because its writer died, or an older mark is in its place.
-        const put = client.send(new PutItemCommand(putMember(table, member, version)));
-        return (await ifConditionHolds(put, undefined)) ? [member.member_id] : [];
+        const put = await putGuarded(client, table, memberItem(member, version), [notNewer(version)]);
+        return put.applied ? [member.member_id] : [];
       }),
     );
     return stored.flat();
@@ -190,16 +187,8 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
 
     async settleMove(tenant_id, member_id, { version, moved_from }) {
       if (moved_from === undefined) return;
-      const settled = client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: toKey(pointerKey(tenant_id, member_id)),
-          UpdateExpression: 'REMOVE moved_from',
-          ConditionExpression: 'version = :version',
-          ExpressionAttributeValues: { ':version': { N: String(version) } },
-        }),
-      );
-      await ifConditionHolds(settled, undefined);
+      const settled = { remove: ['moved_from'] };
+      await updateItem(client, table, toKey(pointerKey(tenant_id, member_id)), settled, [ofVersion({ version })]);
     },
 
     async remove(tenant_id, member_id) {
@@ -214,7 +203,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
           expires_at: { N: String(markExpiry(clock())) },
         };
         const removed = await transact([
-          { Put: replacePointer(table, gone, pointer.version) },
+          { Put: { TableName: table, Item: gone, ...conditionOf([ofVersion(pointer)]) } },
           { Put: { TableName: table, Item: markItem(key, version, clock()) } },
         ]);
         if (removed) return true;

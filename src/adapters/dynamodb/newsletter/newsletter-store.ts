@@ -1,14 +1,10 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  paginateQuery,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
-import { updateExpression } from '../table/calls.ts';
+import { ifConditionHolds, updateExpression } from '../table/calls.ts';
+import { conditionOf } from '../table/guarded-update.ts';
+import { hasOthers } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 
 const OPTIONAL = [
@@ -31,21 +27,16 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
     },
 
     async changeSenders(tenant_id, action, sender) {
+      const values = { ':senders': { SS: [sender] } };
       const command = new UpdateItemCommand({
         TableName: table,
         Key: sendersKey(tenant_id),
         UpdateExpression: `${action === 'allow' ? 'ADD' : 'DELETE'} senders :senders`,
-        // A set that is equal to it has no other entry.
-        ...(action === 'revoke' && { ConditionExpression: 'attribute_not_exists(senders) OR senders <> :senders' }),
-        ExpressionAttributeValues: { ':senders': { SS: [sender] } },
+        ...(action === 'revoke' ? conditionOf([hasOthers(sender)], { values }) : { ExpressionAttributeValues: values }),
         ReturnValues: 'ALL_NEW',
       });
-      try {
-        return toSenders((await client.send(command)).Attributes);
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return undefined;
-        throw error;
-      }
+      const changed = await ifConditionHolds(client.send(command), undefined);
+      return changed && toSenders(changed.Attributes);
     },
 
     async put({ tenant_id, newsletter_id, created_at, ...rest }) {

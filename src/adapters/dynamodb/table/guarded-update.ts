@@ -91,14 +91,9 @@ export function updateItem(
   guards: readonly Guard[] = [],
   returned?: 'ALL_NEW',
 ): Promise<StatementResult> {
-  const update = updateExpression(change);
-  const condition = conditionOf(guards);
-  const values = { ...update.values, ...condition.values };
+  const { expression: UpdateExpression, ...update } = updateExpression(change);
   const command = new UpdateItemCommand({
-    ...{ TableName, Key, UpdateExpression: update.expression },
-    ...(guards.length > 0 && { ConditionExpression: condition.expression }),
-    ExpressionAttributeNames: { ...update.names, ...condition.names },
-    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+    ...{ TableName, Key, UpdateExpression, ...conditionOf(guards, update) },
     ...(returned && { ReturnValues: returned }),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
@@ -112,11 +107,8 @@ export function putGuarded(
   Item: Item,
   guards: readonly Guard[],
 ): Promise<StatementResult> {
-  const { expression, names, values } = conditionOf(guards);
   const command = new PutItemCommand({
-    ...{ TableName, Item, ConditionExpression: expression },
-    ExpressionAttributeNames: names,
-    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+    ...{ TableName, Item, ...conditionOf(guards) },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
   return asResult(client.send(command));
@@ -158,16 +150,21 @@ export function whereOf(guard: Guard): { readonly text: string; readonly values:
   return { text: terms.join(' AND '), values: guard.map(([, , value]) => value) };
 }
 
-/** One of the guards, as a condition expression. */
-function conditionOf(guards: readonly Guard[]) {
-  const names: Record<string, string> = {};
-  const values: Item = {};
+/** One of the guards, as the condition of a write. @param more names and values of the write's other expressions */
+export function conditionOf(
+  guards: readonly Guard[],
+  more: Partial<Pick<ReturnType<typeof updateExpression>, 'names' | 'values'>> = {},
+) {
+  const names: Record<string, string> = { ...more.names };
+  const values: Item = { ...more.values };
   const term = ([column, is, value]: Guard[number], i: string): string => {
-    const [name, absent] = [`#g${i}`, `attribute_not_exists(#g${i})`];
-    names[name] = column;
+    const path = column.split('.').map((part, j) => [`#g${i}_${j}`, part] as const);
+    Object.assign(names, Object.fromEntries(path));
+    const name = path.map(([placeholder]) => placeholder).join('.');
+    const absent = `attribute_not_exists(${name})`;
     if (value === undefined) {
       values[':null'] = { S: 'NULL' };
-      return `(${absent} OR attribute_type(${name}, :null))`;
+      return `${is === '<>' ? 'NOT ' : ''}(${absent} OR attribute_type(${name}, :null))`;
     }
     values[`:g${i}`] = toValue(value);
     const comparison = is.replace('absent or ', '');
@@ -175,7 +172,11 @@ function conditionOf(guards: readonly Guard[]) {
     return is === comparison ? text : `(${absent} OR ${text})`;
   };
   const all = (guard: Guard, i: number) => guard.map((one, j) => term(one, `${i}_${j}`)).join(' AND ');
-  return { expression: guards.map(all).join(' OR '), names, values };
+  return {
+    ...(guards.length > 0 && { ConditionExpression: guards.map(all).join(' OR ') }),
+    ExpressionAttributeNames: names,
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+  };
 }
 
 /** Rows of NotificationLog, changed only while the guarded columns are as they were read. */

@@ -4,12 +4,13 @@ import { NumberValueImpl } from '@aws-sdk/util-dynamodb';
 import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type NotificationRow } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import { workQueuePrefix } from '../../../core/model/work-index.ts';
+import type { Suppression } from '../../../core/newsletter/model/member.ts';
 
-type Comparison = '=' | '<>' | '<' | '<=' | '>' | 'begins_with';
+type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>=' | 'begins_with';
 
 /**
  * The condition of a write, as data: DynamoDB's stores render it, their twins evaluate it. All of it has to hold. A column
- * that equals `undefined` is absent or NULL, as for a writer that sets every column it knows.
+ * that equals `undefined` is absent or NULL, as for a writer that sets every column it knows. A dot leads into a map.
  */
 export type Guard = readonly (readonly [column: string, is: Comparison | `absent or ${Comparison}`, value: unknown])[];
 
@@ -133,6 +134,36 @@ export function ofVersion({ version }: { readonly version: number }): Guard {
   return [['version', '=', version === 0 ? undefined : version]];
 }
 
+/** There is an item, which has this column. */
+export function isThere(column: string): Guard {
+  return [[column, '<>', undefined]];
+}
+
+/** No later version of the member is there, nor its mark. */
+export function notNewer(version: number): Guard {
+  return [['version', 'absent or <=', version]];
+}
+
+/**
+ * The first suppression of an address stays, but for a bounce: it does not move along with the person to another address,
+ * as a complaint and an operator's decision do.
+ */
+export function suppressible(reason: Suppression['reason']): readonly Guard[] {
+  const isFirst: Guard = [['suppressed', '=', undefined]];
+  return reason === 'bounced' ? [isFirst] : [isFirst, [['suppressed.reason', '=', 'bounced']]];
+}
+
+/** A set that is equal to it has no other entry. */
+export function hasOthers(sender: string): Guard {
+  return [['senders', 'absent or <>', new Set([sender])]];
+}
+
+/** A key that may end then: an expiry only ever comes nearer, or a key that has expired would live again. */
+export function mayEnd(expires_at: string | undefined): Guard {
+  const isLive: Guard = [...isThere('key_id'), ['revoked_at', '=', undefined]];
+  return expires_at === undefined ? isLive : [...isLive, ['expires_at', 'absent or >=', expires_at]];
+}
+
 /** DynamoDB's numbers have up to 38 digits, sequence numbers of a stream up to 40: these are texts of one length. */
 const NUMBER_DIGITS = 38;
 const SEQUENCE_DIGITS = 40;
@@ -158,10 +189,14 @@ export function notLater(sequence: string): readonly Guard[] {
 /** Whether a stored item, or nothing, is as the guard has it. */
 export function holds(guard: Guard, stored: Stored = {}): boolean {
   return guard.every(([column, is, value]) => {
-    const found = stored[column];
+    const found = column.includes('.') ? foundIn(stored, column) : stored[column];
     if (is.startsWith('absent or ') && found === undefined) return true;
     return COMPARE[is.replace('absent or ', '') as Comparison](found, value);
   });
+}
+
+function foundIn(stored: Stored, path: string): unknown {
+  return path.split('.').reduce<unknown>((at, name) => (at as Stored | undefined)?.[name], stored);
 }
 
 export function isAny(guards: readonly Guard[], stored: Stored | undefined): boolean {
@@ -170,10 +205,11 @@ export function isAny(guards: readonly Guard[], stored: Stored | undefined): boo
 
 const COMPARE: Readonly<Record<Comparison, (found: unknown, value: unknown) => boolean>> = {
   '=': (found, value) => isDeepStrictEqual(found, value) || (value === undefined && found === null),
-  '<>': (found, value) => !isDeepStrictEqual(found, value),
+  '<>': (found, value) => !COMPARE['='](found, value),
   '<': (found, value) => order(found, value) < 0,
   '<=': (found, value) => order(found, value) <= 0,
   '>': (found, value) => order(found, value) > 0,
+  '>=': (found, value) => order(found, value) >= 0,
   begins_with: (found, value) => typeof found === 'string' && found.startsWith(String(value)),
 };
 

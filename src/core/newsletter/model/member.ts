@@ -43,14 +43,6 @@ export interface Suppression {
 }
 
 /**
- * Whether a later report replaces an earlier one. The first one stays, but for a bounce: it does not move along with the
- * person to another address, as a complaint and an operator's decision do.
- */
-export function replacesSuppression(next: Suppression, before: Suppression | undefined): boolean {
-  return before === undefined || (before.reason === 'bounced' && next.reason !== 'bounced');
-}
-
-/**
  * What is known of an address of a tenant. It is kept by the address's hash, so it outlives upserts, imports and the
  * deletion of its members.
  */

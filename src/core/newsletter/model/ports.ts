@@ -90,7 +90,7 @@ export interface MemberStore {
   address(tenant_id: string, email_hash: string): Promise<AddressEntry | undefined>;
   /** Facts of up to 100 addresses, strongly consistent; an address without facts is left out. */
   facts(tenant_id: string, email_hashes: readonly string[]): Promise<ReadonlyMap<string, AddressFacts>>;
-  /** Suppresses an address. An earlier suppression stays, unless the new one replaces it (replacesSuppression). */
+  /** Suppresses an address. An earlier one stays, but for a bounce, which any other reason replaces. */
   suppress(tenant_id: string, email_hash: string, why: Suppression): Promise<void>;
   /** Adds to the facts of an address; an earlier time stays. */
   unsubscribe(tenant_id: string, email_hash: string, newsletter_id: string, at: string): Promise<void>;

@@ -1,7 +1,9 @@
-import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { memberItem, putMember } from '../../../../src/adapters/dynamodb/newsletter/member-items.ts';
+import { memberItem } from '../../../../src/adapters/dynamodb/newsletter/member-items.ts';
 import { createMemberStore } from '../../../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { putGuarded } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
+import { notNewer } from '../../../../src/adapters/dynamodb/table/guards.ts';
 import { createMemberSealing } from '../../../../src/adapters/recipient/member-sealing.ts';
 import type { StoredMember } from '../../../../src/core/newsletter/model/member.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
@@ -123,8 +125,8 @@ describe('a death between two calls', () => {
     const { Item } = await dynamodb.client.send(new GetItemCommand({ TableName: tables.members, Key: keyOf(member) }));
     const version = Number(Item?.['version']?.N);
     await store.remove('late', 'm');
-    const late = new PutItemCommand(putMember(tables.members, member, version));
-    await expect(dynamodb.client.send(late)).rejects.toThrow(/conditional/i);
+    const late = putGuarded(dynamodb.client, tables.members, memberItem(member, version), [notNewer(version)]);
+    expect(await late).toMatchObject({ applied: false });
     expect(await store.read('late', 'm')).toBeUndefined();
   });
 
