@@ -55,7 +55,7 @@ class PacedSenders {
 
   async #run(): Promise<void> {
     // Until somebody has read the account's limits, the others go by the fallback of the configuration.
-    await this.#pacerOn(this.memory.store).reserve([{ key: 'account', use: 'newsletter', count: 1 }]);
+    await this.#pacerOn(this.memory.store).reserve([{ use: 'newsletter', count: 1 }]);
     await this.time.pause(1_000);
     await Promise.all(Array.from({ length: this.#weather.senders }, () => this.#send()));
   }

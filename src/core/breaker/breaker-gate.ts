@@ -3,7 +3,7 @@ import type { SendResult } from '../delivery/sender.ts';
 import type { Priority, Routed } from '../model/channels.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
-import { type Clock, epochMs } from '../model/time.ts';
+import { epochMs } from '../model/time.ts';
 import {
   type Breaker,
   DOUBLES_EVERY_MS,
@@ -15,15 +15,9 @@ import {
   startedRate,
   type TransitionContext,
 } from './breaker.ts';
-import type { BreakerPolicy } from './breaker-policy.ts';
-import { BATCH_WAIT_MS, isAlive, OutageDetector, type OutageDetectorDeps, showsOutage } from './outage-detector.ts';
-import { Probes, type ProbesDeps } from './probes.ts';
-import { type BreakerStore, SharedBreakers, type SharedBreakersDeps } from './shared-breakers.ts';
-
-export interface BreakerGateDeps extends SharedBreakersDeps, OutageDetectorDeps, ProbesDeps {
-  /** Draws for slow start; absent: Math.random. */
-  readonly random?: () => number;
-}
+import { BATCH_WAIT_MS, isAlive, OutageDetector, showsOutage } from './outage-detector.ts';
+import { Probes } from './probes.ts';
+import { type BreakerDeps, SharedBreakers } from './shared-breakers.ts';
 
 /** Milliseconds for which a worker trusts what it has read of the breakers. */
 const FRESH_MS = 5_000;
@@ -32,12 +26,12 @@ const FRESH_MS = 5_000;
  * The breakers as one worker sees them: its own outcomes, and what the store says of the other workers' transitions.
  */
 export class BreakerGate implements ProviderGate {
-  readonly #deps: BreakerGateDeps;
+  readonly #deps: BreakerDeps;
   readonly #breakers: SharedBreakers;
   readonly #detector: OutageDetector;
   readonly #probes: Probes;
 
-  constructor(deps: BreakerGateDeps) {
+  constructor(deps: BreakerDeps) {
     this.#deps = deps;
     this.#breakers = new SharedBreakers(deps);
     this.#detector = new OutageDetector(this.#breakers, deps);
@@ -102,15 +96,15 @@ export class BreakerGate implements ProviderGate {
   /** Another worker may be faster: its probe holds the notification, or has shown already that the provider is back. */
   async #probe(breaker: Breaker, row: NotificationRow): Promise<Admission> {
     const { id } = breaker;
-    const probe = await this.#probes.begin(breaker);
-    if (probe === undefined) {
+    const end = await this.#probes.begin(breaker);
+    if (end === undefined) {
       const open = this.#openBreaker(id);
       return open === undefined ? this.#send(id, row) : this.#hold(open, row);
     }
     return {
       do: 'send',
       report: async (result) => {
-        await probe.end(result);
+        await end(result);
         return this.#isExcused(id, result);
       },
     };
@@ -165,13 +159,6 @@ export function slowStart(breaker: Breaker, context: TransitionContext, random: 
   };
 }
 
-export interface HoldDeps {
-  readonly store: BreakerStore;
-  readonly policy: BreakerPolicy;
-  readonly clock: Clock;
-  readonly onFault?: (error: unknown) => void;
-}
-
 /**
  * Gives a notification the next slot in its lane's line.
  * @returns undefined when the breaker turns out not to be open any more
@@ -180,7 +167,7 @@ export async function hold(
   known: Breaker,
   { priority }: { readonly priority: Priority },
   breakers: SharedBreakers,
-  { store, policy, clock, onFault }: HoldDeps,
+  { store, policy, clock, onFault }: Pick<BreakerDeps, 'store' | 'policy' | 'clock' | 'onFault'>,
 ): Promise<Held | undefined> {
   const { lane } = PRIORITY_POLICY[priority];
   const now = clock().getTime();

@@ -1,9 +1,7 @@
 import type { Refused, SendResult } from '../delivery/sender.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import type { Clock } from '../model/time.ts';
-import type { BreakerPolicy } from './breaker-policy.ts';
-import type { SharedBreakers } from './shared-breakers.ts';
+import type { BreakerDeps, SharedBreakers } from './shared-breakers.ts';
 
 /** Failures of a provider that is down. A rate limit, or the refusal of one message, shows that it is up. */
 const OUTAGE_ERRORS: readonly ProviderErrorType[] = ['NETWORK_TIMEOUT', 'SERVER_OVERLOAD', 'UNKNOWN'];
@@ -17,13 +15,7 @@ export function isAlive(result: SendResult): boolean {
   return result.ok || (!showsOutage(result) && result.response_code !== undefined);
 }
 
-export interface OutageDetectorDeps {
-  readonly policy: BreakerPolicy;
-  readonly clock: Clock;
-  readonly pause: (ms: number) => Promise<void>;
-  /** Notifications that the row's provider takes per second, where that is known. Never rejects. */
-  readonly budgetOf?: (row: NotificationRow) => Promise<number | undefined>;
-}
+type Deps = Pick<BreakerDeps, 'policy' | 'clock' | 'pause' | 'budgetOf'>;
 
 /** Milliseconds for which a worker that meets a failure trusts what it has read of the breakers. */
 const FRESH_AT_A_FAILURE_MS = 1_000;
@@ -37,12 +29,12 @@ const MAX_WINDOWS = 2_000;
 /** Opens a breaker when this worker's attempts show that the provider is down. */
 export class OutageDetector {
   readonly #breakers: SharedBreakers;
-  readonly #deps: OutageDetectorDeps;
+  readonly #deps: Deps;
   readonly #windows = new Map<string, OutcomeWindow>();
   readonly #underWay = new AttemptsUnderWay();
   readonly #opening = new Map<string, Promise<void>>();
 
-  constructor(breakers: SharedBreakers, deps: OutageDetectorDeps) {
+  constructor(breakers: SharedBreakers, deps: Deps) {
     this.#breakers = breakers;
     this.#deps = deps;
   }

@@ -1,30 +1,17 @@
 import type { SendResult } from '../delivery/sender.ts';
-import type { Clock } from '../model/time.ts';
 import { type Breaker, probing, reopened, returned } from './breaker.ts';
-import type { BreakerPolicy } from './breaker-policy.ts';
 import { isAlive, showsOutage } from './outage-detector.ts';
-import type { SharedBreakers } from './shared-breakers.ts';
+import type { BreakerDeps, SharedBreakers } from './shared-breakers.ts';
 
-export interface ProbesDeps {
-  readonly policy: BreakerPolicy;
-  readonly clock: Clock;
-  /** Milliseconds of a probe's lease: longer than an attempt can take from its admission to its answer. */
-  readonly probe_ms: number;
-}
-
-/** A probe that this worker makes. */
-export interface Probe {
-  /** Moves the breaker on according to the provider's answer. */
-  end(result: SendResult): Promise<void>;
-}
+type Deps = Pick<BreakerDeps, 'policy' | 'clock' | 'probe_ms'>;
 
 /** The probes that this worker makes, one per provider. */
 export class Probes {
   readonly #breakers: SharedBreakers;
-  readonly #deps: ProbesDeps;
+  readonly #deps: Deps;
   readonly #underWay = new Map<string, { readonly back: Promise<boolean>; readonly until: number }>();
 
-  constructor(breakers: SharedBreakers, deps: ProbesDeps) {
+  constructor(breakers: SharedBreakers, deps: Deps) {
     this.#breakers = breakers;
     this.#deps = deps;
   }
@@ -35,8 +22,11 @@ export class Probes {
     return probe !== undefined && probe.until > this.#deps.clock().getTime() ? probe.back : undefined;
   }
 
-  /** The worker that wins the transition makes the probe. @returns undefined for the others, which learn of it */
-  async begin(breaker: Breaker): Promise<Probe | undefined> {
+  /**
+   * The worker that wins the transition makes the probe.
+   * @returns what moves the breaker on by the provider's answer; undefined for the others, which learn of the transition
+   */
+  async begin(breaker: Breaker): Promise<((result: SendResult) => Promise<void>) | undefined> {
     const { clock, policy, probe_ms } = this.#deps;
     const { id } = breaker;
     const { promise: back, resolve } = Promise.withResolvers<boolean>();
@@ -50,11 +40,9 @@ export class Probes {
       ended(this.#breakers.phase(id) !== 'open');
       return undefined;
     }
-    return {
-      end: async (result) => {
-        await this.#moveOn(leased, result);
-        ended(isAlive(result));
-      },
+    return async (result) => {
+      await this.#moveOn(leased, result);
+      ended(isAlive(result));
     };
   }
 

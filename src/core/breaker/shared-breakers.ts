@@ -1,4 +1,5 @@
 import type { Lane } from '../model/channels.ts';
+import type { NotificationRow } from '../model/notification.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { type Breaker, closed, draining, opened, phaseOf } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
@@ -20,10 +21,18 @@ export interface BreakerStore {
   takeSlot(id: string, lane: Lane): Promise<{ readonly slot: number; readonly breaker: Breaker } | undefined>;
 }
 
-export interface SharedBreakersDeps {
+/** What one worker's view of the breakers is made of. */
+export interface BreakerDeps {
   readonly store: BreakerStore;
   readonly policy: BreakerPolicy;
   readonly clock: Clock;
+  readonly pause: (ms: number) => Promise<void>;
+  /** Milliseconds of a probe's lease: longer than an attempt can take from its admission to its answer. */
+  readonly probe_ms: number;
+  /** Notifications that the row's provider takes per second, where that is known. Never rejects. */
+  readonly budgetOf?: (row: NotificationRow) => Promise<number | undefined>;
+  /** Draws for slow start; absent: Math.random. */
+  readonly random?: () => number;
   /** Storage failed; deliveries go on with what is known. */
   readonly onFault?: (error: unknown) => void;
   readonly onTransition?: (to: 'opened' | 'closed', breaker: Breaker) => void;
@@ -43,14 +52,14 @@ const MAX_TIMES = 2_000;
 
 /** The breakers as one worker knows them: read from time to time, and updated by its own transitions. */
 export class SharedBreakers {
-  readonly #deps: SharedBreakersDeps;
+  readonly #deps: Omit<BreakerDeps, 'pause' | 'probe_ms'>;
   readonly #known = new Map<string, Breaker>();
   /** By provider, and for the first breakers together. */
   readonly #readAt = new Map<string, number>();
   readonly #reading = new Map<string, Promise<void>>();
   #knowsAll = false;
 
-  constructor(deps: SharedBreakersDeps) {
+  constructor(deps: Omit<BreakerDeps, 'pause' | 'probe_ms'>) {
     this.#deps = deps;
   }
 

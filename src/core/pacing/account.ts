@@ -1,4 +1,11 @@
-import { ceilingOf, DEFAULT_PACING_POLICY, type PacingPolicy, PLANNED_SHARE, type Use } from './pacing-policy.ts';
+import {
+  ceilingOf,
+  DEFAULT_PACING_POLICY,
+  PACING_SETTINGS,
+  type PacingPolicy,
+  PLANNED_SHARE,
+  type Use,
+} from './pacing-policy.ts';
 import { numberIn, type Registers, type Step } from './registers.ts';
 
 /** What the provider says about the account that all e-mail goes through. */
@@ -171,13 +178,7 @@ export function limitsSteps(
   ];
 }
 
-const POLICY_NAMES = [
-  'express_only',
-  'newsletter',
-  'fallback_per_second',
-  'max_per_second',
-  'max_per_day',
-] as const satisfies readonly (keyof PacingPolicy)[];
+const POLICY_NAMES = Object.values(PACING_SETTINGS).map(({ name }) => name);
 
 /** The policy of the workers that used the budget last. */
 export function policyIn(registers: Registers): PacingPolicy {

@@ -112,12 +112,7 @@ export class PacedGate implements ProviderGate {
     await Promise.all(
       [...groups].map(async ([use, messages]) => {
         const lane = PRIORITY_POLICY[messages[0]?.message.priority ?? 'normal'].lane;
-        const { slots, waits, why } = await this.#deps.budgets.reserve({
-          key: ACCOUNT,
-          count: messages.length,
-          use,
-          lane,
-        });
+        const { slots, waits, why } = await this.#deps.budgets.reserve({ count: messages.length, use, lane });
         const copied = await Promise.all(
           messages.map((received, i) => slots[i] === undefined && why === 'rate' && this.#mayCopy(received)),
         );
@@ -183,7 +178,7 @@ export class PacedGate implements ProviderGate {
   async #reserve(row: NotificationRow, forced: boolean): Promise<Turn> {
     const { lane } = PRIORITY_POLICY[row.priority];
     const use = useOf(forced ? 'urgent' : row.priority);
-    return this.#turnOf(await this.#deps.budgets.reserve({ key: ACCOUNT, count: 1, use, lane }));
+    return this.#turnOf(await this.#deps.budgets.reserve({ count: 1, use, lane }));
   }
 
   async #reserveAt(paced: PacedReceiver, row: NotificationRow, forced: boolean): Promise<Turn> {

@@ -137,7 +137,7 @@ export class Pacer {
     this.#dropAhead();
     const least = leastOf(asks);
     const isSmall = least.lane !== undefined && countOf(asks) < FULL;
-    const ahead: Ask[] = isSmall ? [{ key: least.key, use: least.use, count: AHEAD, ahead: true }] : [];
+    const ahead: Ask[] = isSmall ? [{ use: least.use, count: AHEAD, ahead: true }] : [];
     for (let tries = 1; ; tries++) {
       const { policy, random, store, channel } = this.#deps;
       const now = this.#now();

@@ -5,7 +5,6 @@ import { clockStep, numberIn, type Registers, type Step } from './registers.ts';
 
 /** A wish for the allowance of the account that all e-mail goes through. */
 export interface Ask {
-  readonly key: string;
   readonly count: number;
   readonly use: Use;
   /** The lane to which goes back what gets no slot. Absent: whoever asks waits by itself. */
@@ -55,7 +54,6 @@ const RETURN_PACE = 1.25;
 const ROUNDING_MS = 0.01;
 
 interface Planned {
-  readonly ask: Ask;
   readonly granted: number;
   /** Milliseconds from the budget's first slot of this plan to this ask's first one. */
   readonly offset: number;
@@ -64,7 +62,7 @@ interface Planned {
   readonly why?: Allowance['why'];
 }
 
-/** A budget's part of the plan. */
+/** What the plan takes of the budget. */
 interface Booking {
   /** The first slot, if the view is up to date. */
   readonly start: number;
@@ -87,7 +85,7 @@ export function planReservation(view: Registers, asks: readonly Ask[], terms: Pl
   return {
     steps: plan.steps(),
     granted: planned.reduce((sum, { one }) => sum + one.granted, 0),
-    allowances: (after) => planned.map(({ one }) => allowanceOf(one, plan.firstSlot(one.ask.key, after), after)),
+    allowances: (after) => planned.map(({ one }) => allowanceOf(one, plan.firstSlot(after), after)),
   };
 }
 
@@ -103,8 +101,9 @@ function crumbsOf({ lane }: Ask, ahead_ms: number, newsletters_ms: number, inter
   return Math.max(1, Math.floor(Math.min(ahead_ms / 2, ahead_ms - newsletters_ms) / interval));
 }
 
-const nextName = (key: string) => `next:${key}`;
-const lineName = (key: string, lane: Lane) => `line:${key}:${lane}`;
+/** Registers of the account: its next slot, and the end of a lane's line. */
+const NEXT = 'next:account';
+const lineName = (lane: Lane) => `line:account:${lane}`;
 
 function allowanceOf({ granted, offset, interval, waits, why }: Planned, first: number, after: Registers): Allowance {
   return {
@@ -117,7 +116,7 @@ function allowanceOf({ granted, offset, interval, waits, why }: Planned, first: 
 class Plan {
   readonly #view: Registers;
   readonly #terms: PlanTerms;
-  readonly #bookings = new Map<string, Booking>();
+  #booking: Booking | undefined;
   readonly #lines = new Map<string, { readonly by: number; readonly free: number }>();
   #spent = 0;
   #spentAtMost: number | undefined;
@@ -130,7 +129,7 @@ class Plan {
   add(ask: Ask): Planned {
     const { now, policy } = this.#terms;
     const interval = 1000 / plannedRate(this.#view, policy, now);
-    const booked = this.#bookings.get(ask.key)?.by ?? 0;
+    const booked = this.#booking?.by ?? 0;
     const room = roomFor(ask.use, this.#view, policy, now);
     const horizon = this.#horizon(ask);
     const first = this.#start(ask) + booked;
@@ -141,7 +140,7 @@ class Plan {
     const granted = this.#terms.refuse || fitting < least ? 0 : Math.max(0, Math.min(ask.count, fitting, left));
     if (granted > 0) this.#book(ask, granted, { interval, horizon, booked, room: room.left });
     const missing = ask.count - granted;
-    const base = { ask, granted, offset: booked, interval };
+    const base = { granted, offset: booked, interval };
     if (missing === 0) return { ...base, waits: () => [] };
     if (granted === left && room.left !== Number.POSITIVE_INFINITY) {
       const until = room.why === undefined ? now + 60_000 : room.until;
@@ -152,27 +151,27 @@ class Plan {
   }
 
   /** The first slot that this plan gets of the budget. */
-  firstSlot(key: string, after: Registers): number {
-    return (numberIn(after, nextName(key)) ?? this.#terms.now) - (this.#bookings.get(key)?.by ?? 0);
+  firstSlot(after: Registers): number {
+    return (numberIn(after, NEXT) ?? this.#terms.now) - (this.#booking?.by ?? 0);
   }
 
   steps(): Step[] {
-    const bookings = [...this.#bookings].map(([key, booking]) => this.#bookingStep(key, booking));
     const { now, unused = 0 } = this.#terms;
+    const booking = this.#booking === undefined ? [] : [this.#bookingStep(this.#booking)];
     const spending = this.#spent > 0 ? spendingSteps(this.#spent - unused, this.#spentAtMost, now) : [];
-    const steps = [...bookings, ...spending, ...this.#lineSteps()];
-    return steps.length === 0 ? [] : [...steps, clockStep(this.#terms.now)];
+    const steps = [...booking, ...spending, ...this.#lineSteps()];
+    return steps.length === 0 ? [] : [...steps, clockStep(now)];
   }
 
-  #start(ask: Ask): number {
-    const kept = ask.use === 'newsletter' ? KEPT_MS.newsletter : KEPT_MS.single;
-    return Math.max(this.#terms.now - kept, numberIn(this.#view, nextName(ask.key)) ?? 0);
+  #start({ use }: Ask): number {
+    const kept = use === 'newsletter' ? KEPT_MS.newsletter : KEPT_MS.single;
+    return Math.max(this.#terms.now - kept, numberIn(this.#view, NEXT) ?? 0);
   }
 
   #horizon(ask: Ask): number {
     const { now, policy } = this.#terms;
     // Whoever waits in a line has use for all that is left.
-    const waiting = LANES.some((lane) => (numberIn(this.#view, lineName(ask.key, lane)) ?? 0) > now);
+    const waiting = LANES.some((lane) => (numberIn(this.#view, lineName(lane)) ?? 0) > now);
     if (ask.ahead && waiting) return Number.NEGATIVE_INFINITY;
     return ask.ahead ? now : now + LOOK_AHEAD_MS.account * ceilingOf(ask.use, policy);
   }
@@ -183,12 +182,11 @@ class Plan {
     at: { readonly interval: number; readonly horizon: number; readonly booked: number; readonly room: number },
   ): void {
     const latest = at.horizon - at.booked - (granted - 1) * at.interval + ROUNDING_MS;
-    const before = this.#bookings.get(ask.key);
-    this.#bookings.set(ask.key, {
-      start: before?.start ?? this.#start(ask),
+    this.#booking = {
+      start: this.#booking?.start ?? this.#start(ask),
       by: at.booked + granted * at.interval,
-      latest: Math.min(latest, before?.latest ?? latest),
-    });
+      latest: Math.min(latest, this.#booking?.latest ?? latest),
+    };
     this.#spent += granted;
     if (at.room === Number.POSITIVE_INFINITY) return;
     const granted_before = numberIn(this.#view, 'granted') ?? 0;
@@ -197,12 +195,11 @@ class Plan {
   }
 
   /** An idle budget starts anew; one that is in use goes on where it is. */
-  #bookingStep(key: string, { start, by, latest }: Booking): Step {
-    const name = nextName(key);
-    const next = numberIn(this.#view, name) ?? 0;
+  #bookingStep({ start, by, latest }: Booking): Step {
+    const next = numberIn(this.#view, NEXT) ?? 0;
     return next < start
-      ? { name, set: start + by, guard: { at_most: start, or_absent: true } }
-      : { name, add: by, base: start, guard: { at_least: next - ROUNDING_MS, at_most: latest } };
+      ? { name: NEXT, set: start + by, guard: { at_most: start, or_absent: true } }
+      : { name: NEXT, add: by, base: start, guard: { at_least: next - ROUNDING_MS, at_most: latest } };
   }
 
   /**
@@ -210,10 +207,10 @@ class Plan {
    * once, again and again; those of a batch together, so that they share a reservation again. A line that is longer than
    * SQS can delay takes no more: these come back at random.
    */
-  #queue({ key, lane }: Ask, missing: number, interval: number, free: number): (after: Registers) => number[] {
+  #queue({ lane }: Ask, missing: number, interval: number, free: number): (after: Registers) => number[] {
     const { now, random } = this.#terms;
     if (lane === undefined) return () => Array.from({ length: missing }, () => free);
-    const name = lineName(key, lane);
+    const name = lineName(lane);
     const pace = interval / RETURN_PACE;
     if ((numberIn(this.#view, name) ?? 0) > now + LONGEST_DELAY_MS) {
       const turn = now + LONGEST_DELAY_MS * (2 / 3 + random() / 3);

@@ -77,6 +77,7 @@ export class Dispatcher {
 
   async dispatch(items: readonly DueItem[]): Promise<void> {
     const outgoing: QueuedMessage[] = [];
+    const { result } = this.#tally;
     const options = runOptionsOf(this.#request);
     const requested_by = isManual(this.#run.run_id) ? 'job' : undefined;
     // A sweep that continues may reach an item long after it began, when its time has come.
@@ -85,10 +86,14 @@ export class Dispatcher {
       const work_at = epochMs(item.work_at);
       const wait = Math.max(0, work_at - now);
       if (!this.#matches(item) || (work_at > this.#queuedAfter && isQueued(item))) continue;
-      if (wait === 0) this.#tally.sawDue(item);
+      if (wait === 0) {
+        result.due += 1;
+        result.by_channel[item.channel] += 1;
+        result.by_priority[item.priority] += 1;
+      }
       const dispatch = this.#dispatchOf(item);
       if (dispatch === 'skip') {
-        if (wait === 0) this.#tally.skippedDue(1);
+        if (wait === 0) result.skipped += 1;
         continue;
       }
       const { rooms } = this.#run;
@@ -173,11 +178,14 @@ export class Dispatcher {
   async #send(outgoing: readonly QueuedMessage[]): Promise<void> {
     const refused = new Set(await this.#deps.lanes.send(inTurns(outgoing)));
     const sent = outgoing.filter((message) => !refused.has(message));
-    this.#tally.sent(sent);
     if (this.#run.rooms)
       for (const { message } of sent) for (const rows of [this.#sentRows, this.#metRows]) rows.add(message.log_id);
+    const due = ({ delay_seconds }: QueuedMessage) => delay_seconds === 0;
+    const { result } = this.#tally;
+    result.dispatched += sent.filter(due).length;
+    result.ahead += sent.filter((message) => !due(message)).length;
+    result.skipped += [...refused].filter(due).length;
     this.#tally.refused += refused.size;
-    this.#tally.skippedDue([...refused].filter(({ delay_seconds }) => delay_seconds === 0).length);
     this.#deps.onDispatched?.(sent);
   }
 }

@@ -55,52 +55,16 @@ export interface SweepResult {
   readonly ahead: number;
 }
 
-/** Counts what a sweep finds and sends. */
-export class Tally {
-  readonly #run_id: string;
-  readonly #dry_run: boolean;
-  readonly #by_channel = zeros(CHANNELS);
-  readonly #by_priority = zeros(PRIORITIES);
-  #due = 0;
-  #dispatchedDue = 0;
-  #skipped = 0;
-  #ahead = 0;
+/** What a sweep has found and sent so far. */
+export interface Tally {
+  readonly result: { -readonly [K in keyof SweepResult]: SweepResult[K] };
   /** Messages that the lanes did not take. */
-  refused = 0;
+  refused: number;
+}
 
-  constructor(run_id: string, dry_run: boolean) {
-    this.#run_id = run_id;
-    this.#dry_run = dry_run;
-  }
-
-  sawDue(item: { readonly channel: Channel; readonly priority: Priority }): void {
-    this.#due += 1;
-    this.#by_channel[item.channel] += 1;
-    this.#by_priority[item.priority] += 1;
-  }
-
-  skippedDue(count: number): void {
-    this.#skipped += count;
-  }
-
-  sent(messages: readonly { readonly delay_seconds: number }[]): void {
-    const due = messages.filter(({ delay_seconds }) => delay_seconds === 0).length;
-    this.#dispatchedDue += due;
-    this.#ahead += messages.length - due;
-  }
-
-  result(): SweepResult {
-    return {
-      run_id: this.#run_id,
-      dry_run: this.#dry_run,
-      due: this.#due,
-      dispatched: this.#dispatchedDue,
-      skipped: this.#skipped,
-      by_channel: this.#by_channel,
-      by_priority: this.#by_priority,
-      ahead: this.#ahead,
-    };
-  }
+export function newTally(run_id: string, dry_run: boolean): Tally {
+  const counts = { due: 0, dispatched: 0, skipped: 0, by_channel: zeros(CHANNELS), by_priority: zeros(PRIORITIES) };
+  return { result: { run_id, dry_run, ...counts, ahead: 0 }, refused: 0 };
 }
 
 function zeros<K extends string>(keys: readonly K[]): Record<K, number> {

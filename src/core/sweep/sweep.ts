@@ -13,7 +13,7 @@ import { lanesInUse } from './backlog.ts';
 import { type LaneBound, LaneRooms, type LaneState, messagesIn } from './lane-room.ts';
 import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
-import { isBetweenSweeps, type SweepHistory, type SweepRequest, type SweepResult, Tally } from './sweep-run.ts';
+import { isBetweenSweeps, newTally, type SweepHistory, type SweepRequest, type SweepResult } from './sweep-run.ts';
 import { type RunHistory, type SweepWindow, windowOf } from './sweep-window.ts';
 
 /** Where a sweep that ran out of time continues, as the same sweep: what it sent itself must not count as a backlog. */
@@ -66,7 +66,7 @@ export async function sweep(
 ): Promise<{ result: SweepResult; next?: SweepCursor; refused: number }> {
   const { from } = run;
   const now = from ? new Date(from.started) : deps.clock();
-  const tally = new Tally(run.run_id, request.dry_run ?? false);
+  const tally = newTally(run.run_id, request.dry_run ?? false);
   const { unmet, rooms } = from ? lanesAt(from, deps) : await lanesNow(request, now, deps);
   const busy = from?.busy ?? [...unmet].flatMap(([lane, messages]) => (messages > 0 ? [lane] : []));
   const last_sweep =
@@ -95,13 +95,13 @@ export async function sweep(
       { partitions: queues[queue] ?? [], after, window, writes: !request.dry_run, each },
       deps,
     );
-    if (stopped) return { result: tally.result(), next: cursor(queue, stopped), refused: tally.refused };
+    if (stopped) return { ...tally, next: cursor(queue, stopped) };
   }
   if (rooms !== undefined && (await refill({ rooms, unmet, queues, now }, dispatcher, deps))) {
-    return { result: tally.result(), next: cursor(queues.length, []), refused: tally.refused };
+    return { ...tally, next: cursor(queues.length, []) };
   }
-  tally.skippedDue(rooms?.held ?? 0);
-  return { result: tally.result(), refused: tally.refused };
+  tally.result.skipped += rooms?.held ?? 0;
+  return tally;
 }
 
 interface Lanes {

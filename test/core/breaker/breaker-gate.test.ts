@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { heldSince, opened } from '../../../src/core/breaker/breaker.ts';
-import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
+import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
+import type { BreakerDeps, BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
 import type { Admission } from '../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
@@ -34,12 +34,12 @@ let serial = 0;
 const row = (changes: Partial<NotificationRow> = {}) =>
   dueRow({ log_id: `n-${++serial}`, integration_config_id: 'IC1', ...changes });
 
-function setUp(more: Partial<BreakerGateDeps> = {}) {
+function setUp(more: Partial<BreakerDeps> = {}) {
   const time = new VirtualTime(T0);
   const memory = new MemoryBreakers();
   const transitions: string[] = [];
   const faults: unknown[] = [];
-  const worker = (own: Partial<BreakerGateDeps> = {}) =>
+  const worker = (own: Partial<BreakerDeps> = {}) =>
     new BreakerGate({
       store: memory.store,
       policy: POLICY,

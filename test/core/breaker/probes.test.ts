@@ -38,7 +38,7 @@ describe('a probe', () => {
     advance(at(25_000));
     expect(probes.underWay(ID)).toBeUndefined();
     advance(at(24_999));
-    await probe?.end(OK);
+    await probe?.(OK);
     expect(probes.underWay(ID)).toBeUndefined();
   });
 
@@ -50,7 +50,7 @@ describe('a probe', () => {
     const { probes } = setUp();
     const probe = await probes.begin(breaker);
     const back = probes.underWay(ID);
-    await probe?.end(answer);
+    await probe?.(answer);
     expect(await back).toBe(expected);
   });
 

@@ -96,7 +96,7 @@ describe('the gate of a channel with one budget for all', () => {
       error_type: 'RATE_LIMITED',
       by: { budget: 'email' },
     });
-    expect(calls.asks).toEqual([{ key: ACCOUNT, count: 1, use: 'standard', lane: 'standard' }]);
+    expect(calls.asks).toEqual([{ count: 1, use: 'standard', lane: 'standard' }]);
   });
 
   it('asks for nothing while a breaker holds all e-mail: what is held uses no slot', async () => {
@@ -189,7 +189,7 @@ describe('a notification that names an integration of another tenant', () => {
       do: 'hold',
       until: at(42_000).toISOString(),
     });
-    expect(calls.asks).toMatchObject([{ key: ACCOUNT, count: 1 }]);
+    expect(calls.asks).toMatchObject([{ count: 1 }]);
   });
 });
 

@@ -34,8 +34,7 @@ async function slotsAfter(
   const granted: { slot: number; sent_at: number; left_at: number; asked_at: number; use: Use }[] = [];
   for (const { after_ms, worker, count, use, of_lane } of requests) {
     now += after_ms;
-    const [allowance] =
-      (await workers[worker]?.reserve([{ key: 'account', count, use, ...(of_lane && { lane: 'standard' }) }])) ?? [];
+    const [allowance] = (await workers[worker]?.reserve([{ count, use, ...(of_lane && { lane: 'standard' }) }])) ?? [];
     const skew = wrong[worker] ?? 0;
     for (const slot of allowance?.slots ?? []) {
       const sent_at = slot - skew;

@@ -23,7 +23,7 @@ function setUp(limits: Partial<AccountLimits> = {}) {
       onFault: (error) => world.faults.push(error),
     });
   const take = async (pacer: ReturnType<typeof worker>, count: number, use: Ask['use'] = 'standard') => {
-    const [allowance] = await pacer.reserve([{ key: 'account', count, use }]);
+    const [allowance] = await pacer.reserve([{ count, use }]);
     return allowance ?? { slots: [], waits: [] };
   };
   const status = () => budgetStatus('email', memory.channels.get('email') ?? {}, new Date(world.now));
@@ -42,14 +42,14 @@ describe('a storage that answers each call at its limit', () => {
     };
     const store = { read: () => slow(registers), change: () => slow({ applied: false, registers }) };
     const pacer = pacerAt(() => new Date(world.now), { store });
-    const [allowance] = await pacer.reserve([{ key: 'account', count: 1, use: 'express' }]);
+    const [allowance] = await pacer.reserve([{ count: 1, use: 'express' }]);
     expect(allowance?.slots).toHaveLength(1);
     expect(calls).toBe(2);
   });
 });
 
 describe('slots that a small batch takes ahead for the next ones of its worker', () => {
-  const single = (use: Ask['use'] = 'standard'): Ask => ({ key: 'account', count: 1, use, lane: 'standard' });
+  const single = (use: Ask['use'] = 'standard'): Ask => ({ count: 1, use, lane: 'standard' });
   const setUpAhead = async (limits: Partial<AccountLimits> = {}) => {
     const all = setUp(limits);
     const pacer = all.worker();
@@ -283,7 +283,7 @@ describe('a worker whose storage fails', () => {
 it('says of a lane that its messages wait, until the last of them is tried again', async () => {
   const { memory, world, worker } = setUp({ per_second: 1 });
   const registers = () => memory.channels.get('email') ?? {};
-  await worker().reserve([{ key: 'account', count: 60, use: 'standard', lane: 'standard' }]);
+  await worker().reserve([{ count: 60, use: 'standard', lane: 'standard' }]);
   expect(isWaiting(registers(), 'standard', new Date(world.now))).toBe(true);
   expect(isWaiting(registers(), 'express', new Date(world.now))).toBe(false);
   expect(isWaiting(registers(), 'standard', new Date(world.now + 90_000))).toBe(false);

@@ -59,7 +59,7 @@ class SharedBudget {
     const pacer = this.#pacer();
     for (let count = 10; clock().getTime() < START.getTime() + SECONDS * 1_000; ) {
       const lane = use === 'express' ? 'express' : 'standard';
-      const [{ slots, waits } = { slots: [], waits: [] }] = await pacer.reserve([{ key: 'account', count, use, lane }]);
+      const [{ slots, waits } = { slots: [], waits: [] }] = await pacer.reserve([{ count, use, lane }]);
       this.waitsInBatches[use].push(...slots.map((slot) => Math.max(slot, clock().getTime()) - handed_over));
       count = waits.length;
       if (count === 0) return;

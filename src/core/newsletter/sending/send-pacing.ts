@@ -5,7 +5,7 @@ import type { SendDeps, SendPacing } from './send-deps.ts';
 /** The budget of the account that all e-mail goes through, as far as newsletters need it. */
 interface AccountBudget {
   reserve(
-    asks: readonly { readonly key: 'account'; readonly count: number; readonly use: 'newsletter' }[],
+    asks: readonly { readonly count: number; readonly use: 'newsletter' }[],
   ): Promise<readonly { readonly slots: readonly number[]; readonly waits: readonly number[] }[]>;
   exceeded(limit: 'rate' | 'quota'): Promise<void>;
 }
@@ -40,7 +40,7 @@ export function createSendPacing(
     kept = usable.slice(count);
     if (usable.length >= count) return { slots: usable.slice(0, count), waits: [] };
     const more = at < alone_until ? 0 : following;
-    const [answer] = await budget.reserve([{ key: 'account', count: count - usable.length + more, use: 'newsletter' }]);
+    const [answer] = await budget.reserve([{ count: count - usable.length + more, use: 'newsletter' }]);
     const slots = [...usable, ...(answer?.slots ?? [])];
     const [first = Number.POSITIVE_INFINITY] = slots;
     if (slots.length < count + more || first > at + NEAR_MS) alone_until = at + ALONE_MS;

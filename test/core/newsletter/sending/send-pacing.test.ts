@@ -30,7 +30,7 @@ describe('a call of newsletters', () => {
     const { pacing, asked, paused } = pacingWith([250, 300, 350], []);
     expect(await pacing.reserve(3)).toEqual({ granted: 3 });
     expect(paused).toEqual([250]);
-    expect(asked).toEqual([{ key: 'account', count: 3, use: 'newsletter' }]);
+    expect(asked).toEqual([{ count: 3, use: 'newsletter' }]);
   });
 
   it('begins at once with a slot that the budget kept', async () => {
