@@ -1,9 +1,9 @@
-import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
+import { CHANGE_TRIES, queueIfNear, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
 import { CANCELLATION } from '../delivery/transitions/without-attempt.ts';
 import type { Random } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import { followUp, MAX_DELAY_MS, randomToken, withToken } from '../model/queue-message.ts';
+import { followUp } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
@@ -72,7 +72,8 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     // Before the row is settled: once it is SUCCESS, no event of it comes here again.
     if (plan.do === 'reconcile') await withdrawSuccessor(subject.row, deps);
     // Before the row says that a message waits for it: a repeated event finds its mark there, and queues none.
-    const queued = plan.due === undefined ? {} : await queue(subject.row, plan.due, record?.run_id ?? '', deps);
+    const queued =
+      plan.due === undefined ? {} : await queueIfNear(followUp(subject.row, plan.due, record?.run_id ?? ''), deps);
     const change = 'requeue_error' in queued ? unqueued(plan.change) : plan.change;
     if (change !== undefined && !(await deps.rows.change(subject.row, change))) continue;
     if (record && subject.stored && !(await deps.records.replace(record, subject.stored))) continue;
@@ -113,24 +114,4 @@ async function read(
   const record = stored ?? (owed?.retry_attempt === attempt ? owed : undefined);
   const newest = attempt === row.last_attempt ? record : ((await records.find(log_id, row.last_attempt)) ?? owed);
   return { row, ...(stored && { stored }), ...(record && { record }), ...(newest && { newest }) };
-}
-
-/**
- * Queues a message for a row that is due soon, as after any attempt, in the run that made the attempt.
- */
-async function queue(
-  row: NotificationRow,
-  due: string,
-  run_id: string,
-  { retries, clock, random }: DeliveryEventDeps,
-): Promise<Pick<DeliveryEventReport, 'requeue_error'>> {
-  const wait = epochMs(due) - clock().getTime();
-  if (wait > MAX_DELAY_MS) return {};
-  try {
-    // Not before the row is written: a message for another due time is dropped.
-    await retries.send(followUp(row, due, withToken(run_id, randomToken(random))), Math.max(1, Math.ceil(wait / 1000)));
-    return {};
-  } catch (requeue_error) {
-    return { requeue_error };
-  }
 }

@@ -1,6 +1,6 @@
 import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { type Origin, originOf, type QueueMessage, type ReceivedMessage } from '../model/queue-message.ts';
+import { type Origin, originOf, type ReceivedMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
@@ -10,7 +10,7 @@ import { CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { ClaimStore } from './ports.ts';
 import { type ClaimTerms, claimedByForce, claimedByRedrive, claimedWhenDue } from './transitions/claims.ts';
 import { letterOf } from './transitions/settlements.ts';
-import { limitOf, reasonNotToForce, reasonToSkip } from './verdict.ts';
+import { limitOf, reasonNotToForce, reasonNotToSend } from './verdict.ts';
 
 /** The claim to make for an attempt. */
 interface ClaimStep extends Claim {
@@ -50,10 +50,12 @@ export function planClaim(
   const dead_letter = work.state === 'dead' && message_id === row.dead_message_id;
   // The row's writer has replaced it since: another lane sends it now
   // (docs/decisions/delivery/claims-and-messages.md#0178).
-  if (!dead_letter && !isRoutedAs(row, message)) return straggler;
+  const isRouted = row.channel === message.channel && row.tenant_id === message.tenant_id;
+  if (!dead_letter && !isRouted) return straggler;
   if (isClaimed(row)) {
     const left_ms = epochMs(row.claim_until ?? '') - claim.now.getTime();
-    return left_ms > 0 ? meetClaim(received, left_ms) : takeOver(row, received);
+    if (left_ms > 0) return meetClaim(received, left_ms);
+    return message.due === row.work_at ? { do: 'take_over' } : straggler;
   }
   return work.state === 'dead' ? planDead(row, received, claim, policy) : planDue(row, received, claim, policy);
 }
@@ -61,23 +63,15 @@ export function planClaim(
 /** What a message may do by its row as it is now; changes nothing. */
 export async function planOf(
   received: ReceivedMessage,
-  {
-    rows,
-    clock,
-    policy,
-  }: { readonly rows: Pick<ClaimStore, 'read'>; readonly clock: Clock; readonly policy: RetryPolicy },
+  deps: { readonly rows: Pick<ClaimStore, 'read'>; readonly clock: Clock; readonly policy: RetryPolicy },
 ): Promise<ClaimPlan> {
-  const row = await rows.read(received.message.log_id);
-  const now = clock();
-  return planClaim(row, received, { now, until: now.toISOString(), by: '' }, policy);
+  const row = await deps.rows.read(received.message.log_id);
+  const now = deps.clock();
+  return planClaim(row, received, { now, until: now.toISOString(), by: '' }, deps.policy);
 }
 
 export function isClaimed(row: NotificationRow): boolean {
   return row.send_status === 'SENDING';
-}
-
-function isRoutedAs({ channel, tenant_id }: NotificationRow, message: QueueMessage): boolean {
-  return channel === message.channel && tenant_id === message.tenant_id;
 }
 
 /** Seconds until a message comes back that met a claim: most attempts are over by then. */
@@ -94,10 +88,6 @@ export function meetClaim({ receive_count }: ReceivedMessage, left_ms: number): 
   return { do: 'wait', after_seconds: receive_count === 1 ? Math.min(CLAIMED_SECONDS, left) : left };
 }
 
-function takeOver(row: NotificationRow, { message }: ReceivedMessage): ClaimPlan {
-  return message.due === row.work_at ? { do: 'take_over' } : straggler;
-}
-
 function planDue(
   row: NotificationRow,
   { message }: ReceivedMessage,
@@ -108,7 +98,9 @@ function planDue(
   const options = message.options ?? {};
   const limit = options.max_retry_count ?? limitOf(row, policy);
   const left = options.max_retry_count === undefined ? row.attempts_left : Math.max(0, limit + 1 - row.send_attempts);
-  const skip = options.force ? reasonNotToForce(row) : reasonToSkip(row, left, claim.now, policy);
+  const skip = options.force
+    ? reasonNotToForce(row)
+    : (reasonNotToSend(row, claim.now, policy) ?? (left <= 0 ? 'MAX_RETRIES' : undefined));
   const counted = skip === undefined && left > 0;
   return {
     do: 'claim',

@@ -1,9 +1,8 @@
 import type { RetryRecord } from '../model/notification.ts';
-import { followUp, MAX_DELAY_MS, type QueueMessage, randomToken, withToken } from '../model/queue-message.ts';
-import { epochMs } from '../model/time.ts';
+import { followUp } from '../model/queue-message.ts';
 import type { Attempt, DeliveryOutcome, Disposition } from './attempt.ts';
 import { type FailoverDeps, failOver } from './failover.ts';
-import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
+import { type ClaimStore, queueIfNear, type RecordStore, type RetryQueue } from './ports.ts';
 import { recordOf, recordOnce } from './retry-record.ts';
 import { settlementOf, settlementWithPendingRecord } from './transitions/settlements.ts';
 import { failedBecause, heldVerdict, judge, type Random, type RetryRules, type Verdict } from './verdict.ts';
@@ -63,8 +62,11 @@ export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps
   const { verdict, message: successor } = final
     ? await failOver(row, attempt.verdict, run_id, deps)
     : { verdict: attempt.verdict };
-  const next = successor ?? nearRetry(attempt, verdict, deps);
-  const queued = next ? await queueAt(next, deps) : {};
+  // What was held was not made: its next attempt is asked for by the same.
+  const by = attempt.held_by && attempt.requested_by;
+  const retry = verdict.status === 'RETRY' ? followUp(row, verdict.next_retry_at, run_id, by) : undefined;
+  const next = successor ?? retry;
+  const queued = next ? await queueIfNear(next, deps) : {};
   const change = settlementOf({ ...attempt, verdict }, { queued: !('requeue_error' in queued) });
   return { settled: await deps.rows.settle(row, change), verdict, ...queued };
 }
@@ -137,32 +139,5 @@ async function recordWithRetries(
       if (tries === RECORD_TRIES) throw record_error;
       await pause(RECORD_PAUSE_MS * 2 ** tries);
     }
-  }
-}
-
-/** The message for a retry that is near enough for SQS to delay it. */
-function nearRetry(attempt: Attempt<'judged'>, verdict: Verdict, { clock }: SettleDeps): QueueMessage | undefined {
-  if (verdict.status !== 'RETRY') return undefined;
-  const { row, run_id, held_by, requested_by } = attempt;
-  const wait = epochMs(verdict.next_retry_at) - clock().getTime();
-  return wait > MAX_DELAY_MS ? undefined : followUp(row, verdict.next_retry_at, run_id, held_by && requested_by);
-}
-
-/** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */
-const SETTLED_AFTER_SECONDS = 1;
-
-/** A worker that takes the attempt over queues the same once more: neither may pass for a redrive of the other. */
-async function queueAt(
-  next: QueueMessage,
-  { retries, clock, random }: SettleDeps,
-): Promise<{ requeue_error?: unknown }> {
-  const message = { ...next, run_id: withToken(next.run_id, randomToken(random)) };
-  const wait = epochMs(message.due) - clock().getTime();
-  try {
-    await retries.send(message, Math.min(MAX_DELAY_MS / 1000, Math.max(SETTLED_AFTER_SECONDS, Math.ceil(wait / 1000))));
-    return {};
-  } catch (requeue_error) {
-    // The row is in the work index, so the next sweep finds it. Reporting a failure would repeat the claim.
-    return { requeue_error };
   }
 }

@@ -70,33 +70,31 @@ export interface SendDeps {
  */
 export function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
   // One time limit for the content and both sends: it is set by the worker's time.
-  return deps.inSendTime((signal) => sendBefore(signal, row, at, deps));
-}
-
-async function sendBefore(signal: AbortSignal, row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
-  try {
-    const content = await deps.contents.read(row);
-    const trace = traceOf(row, row.last_attempt);
-    const delivery: Delivery = {
-      log_id: row.log_id,
-      tenant_id: row.tenant_id,
-      attempt: row.last_attempt,
-      channel: row.channel,
-      content,
-      at,
-      ...(row.recipient_type && { recipient_type: row.recipient_type }),
-      ...integrationOf(row),
-      ...(trace && { traceparent: trace.traceparent }),
-    };
-    const first = await sendOnce(delivery, signal, deps);
-    const again = !first.ok && (await mayHelp(first, delivery, deps));
-    return await withTerms(again ? await sendOnce(delivery, signal, deps) : first, delivery, deps);
-  } catch (error) {
-    if (error instanceof ContentUnreadableError)
-      return { ok: false, error_type: 'FORMAT_ERROR', asked: false, message: error.message };
-    // Our storage or key service failed before the provider was asked, so no retry is used up.
-    return unsent(error);
-  }
+  return deps.inSendTime(async (signal) => {
+    try {
+      const content = await deps.contents.read(row);
+      const trace = traceOf(row, row.last_attempt);
+      const delivery: Delivery = {
+        log_id: row.log_id,
+        tenant_id: row.tenant_id,
+        attempt: row.last_attempt,
+        channel: row.channel,
+        content,
+        at,
+        ...(row.recipient_type && { recipient_type: row.recipient_type }),
+        ...integrationOf(row),
+        ...(trace && { traceparent: trace.traceparent }),
+      };
+      const first = await sendOnce(delivery, signal, deps);
+      const again = !first.ok && (await mayHelp(first, delivery, deps));
+      return await withTerms(again ? await sendOnce(delivery, signal, deps) : first, delivery, deps);
+    } catch (error) {
+      if (error instanceof ContentUnreadableError)
+        return { ok: false, error_type: 'FORMAT_ERROR', asked: false, message: error.message };
+      // Our storage or key service failed before the provider was asked, so no retry is used up.
+      return { ...failedOfOurs(error, 'The content could not be read'), counted: false };
+    }
+  });
 }
 
 /** Refusals that another credential may turn into a delivery. */
@@ -134,14 +132,8 @@ async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: Sen
     // The time limit also holds for a sender that ignores its signal.
     return await Promise.race([sender.send(delivery, signal), whenAborted(signal).then(() => TIMED_OUT)]);
   } catch (error) {
-    return {
-      ok: false,
-      error_type: 'UNKNOWN',
-      // It counts, so that a notification that breaks the sender ends; but it is no sign that the provider is down.
-      asked: false,
-      message: `The sender failed: ${nameOf(error)}`,
-      details: { error: nameOf(error) },
-    };
+    // It counts, so that a notification that breaks the sender ends; but it is no sign that the provider is down.
+    return failedOfOurs(error, 'The sender failed');
   }
 }
 
@@ -151,18 +143,8 @@ const TIMED_OUT: Refused = {
   message: 'The provider did not answer in time.',
 };
 
-function unsent(error: unknown): Refused {
-  return {
-    ok: false,
-    error_type: 'UNKNOWN',
-    asked: false,
-    counted: false,
-    message: `The content could not be read: ${nameOf(error)}`,
-    details: { error: nameOf(error) },
-  };
-}
-
 /** An error's message may quote an address or a body; its name does not. */
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'not an Error';
+function failedOfOurs(error: unknown, what: string): Refused {
+  const name = error instanceof Error ? error.name : 'not an Error';
+  return { ok: false, error_type: 'UNKNOWN', asked: false, message: `${what}: ${name}`, details: { error: name } };
 }

@@ -20,28 +20,13 @@ import { reasonNotToSend } from './verdict.ts';
  * @returns one report per message, in the order of the messages
  */
 export async function deliverBatch(batch: readonly ReceivedMessage[], deps: DeliverDeps): Promise<DeliveryReport[]> {
-  const first = await Promise.all(batch.map((received) => begin(received, deps, { alone: false })));
-  const reports = [...first];
-  for (const index of shuffled(suspects(first), deps.random)) {
+  const reports = await Promise.all(batch.map((received) => deliver(received, deps, { alone: false })));
+  const suspects = reports.flatMap(({ disposition }, index) => (disposition.do === 'isolate' ? [index] : []));
+  for (const index of shuffled(suspects, deps.random)) {
     const received = batch[index];
-    if (received !== undefined) reports[index] = await begin(received, deps, { alone: true });
+    if (received !== undefined) reports[index] = await deliver(received, deps, { alone: true });
   }
   return reports;
-}
-
-/** Seconds until a message that did not fit is visible again: at once, it would only use up its receives. */
-const RETURN_AFTER_SECONDS = 30;
-
-/** A message that does not fit into the remaining time goes back untouched. */
-function begin(received: ReceivedMessage, deps: DeliverDeps, company: Company): Promise<DeliveryReport> {
-  if (deps.timeLeft() >= TIME_TO_BEGIN_MS) return deliver(received, deps, company);
-  const { log_id, tenant_id, channel, priority, run_id } = received.message;
-  const disposition = { do: 'return', after_seconds: RETURN_AFTER_SECONDS } as const;
-  return Promise.resolve({ log_id, tenant_id, channel, priority, run_id: runOf(run_id), disposition });
-}
-
-function suspects(reports: readonly DeliveryReport[]): number[] {
-  return reports.flatMap(({ disposition }, index) => (disposition.do === 'isolate' ? [index] : []));
 }
 
 function shuffled(indexes: readonly number[], random: () => number): number[] {
@@ -61,7 +46,7 @@ export interface DeliverDeps extends ConductDeps, ConcludeDeps {
  * its report, and its message comes back.
  * @param company an attempt that crashed its worker is only made alone
  */
-export async function deliver(received: ReceivedMessage, deps: DeliverDeps, company: Company): Promise<DeliveryReport> {
+async function deliver(received: ReceivedMessage, deps: DeliverDeps, company: Company): Promise<DeliveryReport> {
   const { log_id, tenant_id, channel, priority, run_id } = received.message;
   const report = { log_id, tenant_id, channel, priority, run_id: runOf(run_id) };
   try {
@@ -72,14 +57,18 @@ export async function deliver(received: ReceivedMessage, deps: DeliverDeps, comp
   }
 }
 
+/** Seconds until a message that did not fit is visible again: at once, it would only use up its receives. */
+const RETURN_AFTER_SECONDS = 30;
+
 async function claimAndAttempt(
   received: ReceivedMessage,
   deps: DeliverDeps,
   company: Company,
 ): Promise<DeliveryOutcome> {
   const { message } = received;
+  if (deps.timeLeft() < TIME_TO_BEGIN_MS) return returnAfter(RETURN_AFTER_SECONDS);
   const early = epochMs(message.due) - deps.clock().getTime();
-  if (early > 0) return { disposition: { do: 'return', after_seconds: Math.ceil(early / 1000) } };
+  if (early > 0) return returnAfter(Math.ceil(early / 1000));
   const plain = message.options === undefined && received.receive_count === 1;
   if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, company);
   const by = randomToken(deps.random);
@@ -144,7 +133,7 @@ async function considerRow(
     if (outcome !== 'changed') return { ...outcome, ...traced(row) };
     row = await deps.rows.read(received.message.log_id);
   }
-  return { disposition: { do: 'return', after_seconds: CHANGING_SECONDS } };
+  return returnAfter(CHANGING_SECONDS);
 }
 
 async function considerOnce(
@@ -156,7 +145,7 @@ async function considerOnce(
   if (row && owesRecord(row)) return repairRecord(row, deps);
   const departure = row && (await leaveIndex(row, workFaults({ ...row }), deps));
   if (departure === 'changed') return departure;
-  if (departure && 'held_ms' in departure) return asReturn(meetClaim(received, departure.held_ms));
+  if (departure && 'held_ms' in departure) return returnAfter(meetClaim(received, departure.held_ms).after_seconds);
   if (departure) return left(departure.why);
   const by = randomToken(deps.random);
   const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps), by }, deps.policy);
@@ -167,11 +156,8 @@ async function considerOnce(
     if (plan.change !== undefined && !(await deps.rows.change(row, plan.change))) return 'changed';
     return { disposition: { do: 'dead_letter' } };
   }
-  if (plan.do === 'wait') return asReturn(plan);
-  if (plan.do === 'take_over') {
-    const takeover = await takeOver(row, received, deps, company);
-    return takeover === 'changed' ? takeover : takeover.outcome;
-  }
+  if (plan.do === 'wait') return returnAfter(plan.after_seconds);
+  if (plan.do === 'take_over') return takeOver(row, received, deps, company);
   const won = await deps.rows
     .change(row, plan.change)
     .catch(async (error: unknown) => (await claimedBy(by, row.log_id, deps, error)) !== undefined);
@@ -187,7 +173,7 @@ async function makeAttempt(
   return { ...(await concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps)), ...traced(row) };
 }
 
-function asReturn({ after_seconds }: { readonly after_seconds: number }): DeliveryOutcome {
+function returnAfter(after_seconds: number): DeliveryOutcome {
   return { disposition: { do: 'return', after_seconds } };
 }
 

@@ -19,10 +19,8 @@ export interface TakeOverDeps extends SettleDeps {
   readonly claim_ms: number;
 }
 
-export type Takeover =
-  | { readonly outcome: DeliveryOutcome }
-  /** The row has changed: the attempt is recorded as crashed and the next one is due now, or others were faster. */
-  | 'changed';
+/** `changed`: the attempt is recorded as crashed and the next one is due now, or others were faster. */
+type Takeover = DeliveryOutcome | 'changed';
 
 /** Whether no other message's attempt shares the worker. */
 export interface Company {
@@ -42,7 +40,7 @@ export async function takeOver(
       ? returnToDead(row, received, deps)
       : settleByRecord(row, record, received, deps);
   }
-  return alone ? settleAfterCrash(row, record, received, deps) : { outcome: { disposition: { do: 'isolate' } } };
+  return alone ? settleAfterCrash(row, record, received, deps) : { disposition: { do: 'isolate' } };
 }
 
 /**
@@ -63,17 +61,14 @@ function isForcedAttemptOnDead(row: NotificationRow, { retry_status, failure_rea
   return goesOn && row.failure_reason !== undefined && !arrived(row.delivery_by_attempt);
 }
 
-/**
- * No other attempt follows the forced one. The message at hand becomes the letter: the one from before may be gone, as it
- * met the claim of the forced attempt, or was redriven meanwhile.
- */
+/** No other attempt follows the forced one. */
 async function returnToDead(
   row: NotificationRow,
   received: ReceivedMessage,
   { clock, rows }: TakeOverDeps,
 ): Promise<Takeover> {
   if (!(await rows.change(row, returnedToDead(row, received, clock())))) return 'changed';
-  return { outcome: { disposition: { do: 'dead_letter' }, dropped: 'its forced attempt died' } };
+  return { disposition: { do: 'dead_letter' }, dropped: 'its forced attempt died' };
 }
 
 async function settleByRecord(
@@ -91,7 +86,7 @@ async function settleByRecord(
   const rows = { ...deps.rows, settle: deps.rows.change };
   const { settled, verdict, ...requeued } = await settleAttempt(attempt, { ...deps, rows });
   if (!settled) return 'changed';
-  return { outcome: { ...requeued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict } };
+  return { ...requeued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict };
 }
 
 /** @param older a record of the same attempt, of a row that its writer has replaced since */

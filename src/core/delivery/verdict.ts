@@ -43,15 +43,6 @@ export function reasonNotToForce({ is_deleted, give_up }: NotificationRow): Erro
   return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;
 }
 
-export function reasonToSkip(
-  row: NotificationRow,
-  left: number,
-  now: Date,
-  policy: RetryPolicy,
-): ErrorType | undefined {
-  return reasonNotToSend(row, now, policy) ?? (left <= 0 ? 'MAX_RETRIES' : undefined);
-}
-
 /** What an attempt is judged by. */
 export interface Judging {
   /** The row as claimed for this attempt. */
@@ -85,16 +76,9 @@ function judgeTransient(result: Refused, attempt: Judging, rules: RetryRules): V
   const left = max_retries === undefined ? row.attempts_left : attemptsLeft(max_retries, row.send_attempts);
   if (counted && left <= 0) return failedBecause('MAX_RETRIES', result.error_type);
   const limited = attempt.paced && result.error_type === 'RATE_LIMITED' && (result.retry_after_ms ?? LIMIT_MS);
-  const delay =
-    limited ||
-    backoffDelay(
-      {
-        error_type: result.error_type,
-        retries_made: counted ? row.send_attempts - 1 : row.send_attempts - 2,
-        ...(result.retry_after_ms !== undefined && { retry_after_ms: result.retry_after_ms }),
-      },
-      { ...rules, policy: { ...rules.policy, base_interval_ms } },
-    );
+  const retries_made = row.send_attempts - (counted ? 1 : 2);
+  const ofRow = { ...rules, policy: { ...rules.policy, base_interval_ms } };
+  const delay = limited || backoffDelay({ ...result, retries_made }, ofRow);
   const next_retry_at = isoAfter(attempt.now, delay);
   const late = epochMs(next_retry_at) > deadlineOf(attempt.first_attempt_at, row, rules.policy);
   if (late) return failedBecause('EXPIRED', result.error_type);
@@ -169,23 +153,19 @@ export interface RetryRules {
   readonly random: Random;
 }
 
-export interface BackoffInput {
-  readonly error_type: ErrorType;
-  /** Retries made so far: 0 after the first send failed (batch-952-notification-retry.md §5.1). */
-  readonly retries_made: number;
-  /** The wait that the provider asked for, in milliseconds; a lower bound. */
-  readonly retry_after_ms?: number;
-}
-
 /**
  * Milliseconds until the next attempt: uniform in [d, 2d), d = base × 2^retries_made × the error type's factor,
  * and never less than the provider asked for. A rate limit uses up no retry, so its wait does not grow from one rate
  * limit to the next.
+ * @param failed.retries_made so far: 0 after the first send failed (batch-952-notification-retry.md §5.1)
  */
-export function backoffDelay(input: BackoffInput, { policy, random }: RetryRules): number {
-  const { backoff_factor } = policyOf(input.error_type);
-  const doublings = Math.min(Math.max(input.retries_made, 0), MAX_DOUBLINGS);
+export function backoffDelay(
+  failed: Pick<Refused, 'retry_after_ms'> & { readonly error_type: ErrorType; readonly retries_made: number },
+  { policy, random }: RetryRules,
+): number {
+  const { backoff_factor } = policyOf(failed.error_type);
+  const doublings = Math.min(Math.max(failed.retries_made, 0), MAX_DOUBLINGS);
   const shortest = policy.base_interval_ms * 2 ** doublings * backoff_factor;
   const drawn = shortest + Math.floor(random() * shortest);
-  return Math.max(drawn, Math.ceil(input.retry_after_ms ?? 0));
+  return Math.max(drawn, Math.ceil(failed.retry_after_ms ?? 0));
 }

@@ -4,7 +4,7 @@ import { bodyOf, failedRow } from '../../../bench/setup/rows.ts';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
-import { deliver } from '../../../src/core/delivery/deliver.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
@@ -41,26 +41,22 @@ async function lived(answers: readonly SendResult[], shape: object, without: rea
       weigh();
       return answer;
     };
-    await deliver(
-      received(message, { message_id: '5b7c3a2e-0d55-4b43-9a3e-0c9f6f9c2b11' }),
-      {
-        rows: tables.rows,
-        records: tables.records,
-        contents: tables.contents,
-        sender: { send },
-        gate: PASS_THROUGH,
-        successors: tables.successors,
-        retries: { send: async () => {} },
-        policy,
-        clock,
-        random: () => 0,
-        claim_ms: 65_000,
-        pause: async () => {},
-        timeLeft: () => 60_000,
-        inSendTime: (send) => send(new AbortController().signal),
-      },
-      { alone: false },
-    );
+    await deliverBatch([received(message, { message_id: '5b7c3a2e-0d55-4b43-9a3e-0c9f6f9c2b11' })], {
+      rows: tables.rows,
+      records: tables.records,
+      contents: tables.contents,
+      sender: { send },
+      gate: PASS_THROUGH,
+      successors: tables.successors,
+      retries: { send: async () => {} },
+      policy,
+      clock,
+      random: () => 0,
+      claim_ms: 65_000,
+      pause: async () => {},
+      timeLeft: () => 60_000,
+      inSendTime: (send) => send(new AbortController().signal),
+    });
     weigh();
   }
   return { row: row(), sizes, details: JSON.parse(String(row()['error_details'] || 'null')) as unknown };
