@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import {
   bodyFault,
   type FailedAttempt,
-  fallbackFault,
   type NotificationRequest,
   scheduleFault,
 } from '../../core/intake/notification-request.ts';
@@ -42,7 +41,7 @@ const fallbackAndBody = v.object({ fallback: v.object({ channel }), body: v.stri
 /** Checks the length of the body if channel and body are readable, whatever else is wrong with the request. */
 function bodyFaults(input: unknown): FieldFault[] {
   const body = v.is(channelAndBody, input) && bodyFault(input.channel, input.body);
-  const fallback = v.is(fallbackAndBody, input) && fallbackFault(input.fallback.channel, input.body);
+  const fallback = v.is(fallbackAndBody, input) && bodyFault(input.fallback.channel, input.body, 'fallback');
   return [body, fallback].filter((fault) => fault !== undefined && fault !== false);
 }
 

@@ -28,10 +28,6 @@ export interface Acceptance {
   readonly message?: QueuedMessage;
 }
 
-const REFUSED: Readonly<Record<string, string>> = {
-  channels: 'This stage does not deliver on the channel of the notification.',
-};
-
 /** A row of a channel that the stage does not have would never be sent. */
 function channelFault(
   { channel, fallback }: IntakeRequest['notification'],
@@ -56,13 +52,11 @@ export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<
   const fault = channelFault(request.notification, deps) ?? scheduleFault(request.notification, now, deps.policy);
   const use = fault ? await findKey(request, deps, now) : await reserveKey(request, deps, now);
   if (use === undefined) {
-    throw new Problem(
-      'invalid-request',
-      REFUSED[fault?.rule ?? ''] ?? 'The notification cannot be scheduled at this time.',
-      {
-        errors: fault ? [fault] : [],
-      },
-    );
+    const why =
+      fault?.rule === 'channels'
+        ? 'This stage does not deliver on the channel of the notification.'
+        : 'The notification cannot be scheduled at this time.';
+    throw new Problem('invalid-request', why, { errors: fault ? [fault] : [] });
   }
   const { record, created } = use;
   if (record.request_hash !== request.request_hash) {

@@ -3,6 +3,7 @@ import type { ProviderErrorType } from '../model/error-types.ts';
 import type { MessageFormat, RecipientType } from '../model/notification.ts';
 import type { FieldFault } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { utf8Bytes } from '../model/text.ts';
 import { epochMs } from '../model/time.ts';
 
 /** A notification that a producer hands over, validated and with its defaults. Attribute names are the API's. */
@@ -69,32 +70,18 @@ export const BODY_LIMITS: Readonly<Record<Channel, BodyLimit>> = {
   webhook: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items have at most 400 KB' },
 };
 
-export function bodyFault(channel: Channel, body: string): FieldFault | undefined {
+/** @param of whose channel it is: the fallback sends the same body, so it must accept its length, too */
+export function bodyFault(channel: Channel, body: string, of: 'body' | 'fallback' = 'body'): FieldFault | undefined {
   const { max, unit, because } = BODY_LIMITS[channel];
-  if (fits(channel, body)) return undefined;
-  return { path: 'body', rule: `max_${unit}`, message: `must have at most ${max} ${unit}, the limit ${because}` };
-}
-
-/** The fallback channel sends the same body, so it must accept its length. */
-export function fallbackFault(channel: Channel, body: string): FieldFault | undefined {
-  const { max, unit, because } = BODY_LIMITS[channel];
-  if (fits(channel, body)) return undefined;
-  const message = `must be a channel for this body: ${channel} takes at most ${max} ${unit}, the limit ${because}`;
-  return { path: 'fallback.channel', rule: `max_${unit}`, message };
-}
-
-function fits(channel: Channel, body: string): boolean {
-  const { max, unit } = BODY_LIMITS[channel];
-  return (unit === 'bytes' ? utf8Length(body) : [...body].length) <= max;
-}
-
-function utf8Length(text: string): number {
-  let bytes = 0;
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  }
-  return bytes;
+  if ((unit === 'bytes' ? utf8Bytes(body) : [...body].length) <= max) return undefined;
+  const most = `at most ${max} ${unit}, the limit ${because}`;
+  return of === 'body'
+    ? { path: 'body', rule: `max_${unit}`, message: `must have ${most}` }
+    : {
+        path: 'fallback.channel',
+        rule: `max_${unit}`,
+        message: `must be a channel for this body: ${channel} takes ${most}`,
+      };
 }
 
 /** A row lives two years. A later scheduled time would leave too little of them for its history. */

@@ -5,7 +5,7 @@ import { planIndex } from '../indexing/index-plan.ts';
 import type { IndexStore } from '../indexing/index-row.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import { asNotification, type ForeignRow, type NotificationRow, type RetryRecord } from '../model/notification.ts';
-import { Problem } from '../model/problem.ts';
+import { Problem, unavailable } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
@@ -52,12 +52,8 @@ export async function reportFailure(
     const answer = await tryReport({ log_id, tenant_id, failure, now }, deps);
     if (answer !== undefined) return answer;
   }
-  throw new Problem(
-    'unavailable',
+  throw unavailable(
     'The failure is not recorded, because other processes kept changing the notification. Report it again.',
-    {
-      retry_after_seconds: 2,
-    },
   );
 }
 

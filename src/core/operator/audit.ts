@@ -87,10 +87,10 @@ export interface AuditDeps {
 }
 
 /** What somebody does. */
-export interface Action extends Pick<AuditRecord, 'who' | 'role' | 'what' | 'on' | 'details' | 'request_id'> {}
+export type Action = Pick<AuditRecord, 'who' | 'role' | 'what' | 'on' | 'details' | 'request_id'>;
 
 /** Its request_id is made by the client, once per decision of a person. */
-export interface AuditedAction extends Action {
+interface AuditedAction extends Action {
   /** Everything that makes the request what it is. */
   readonly fingerprint: string;
 }
@@ -150,7 +150,12 @@ export async function recorded<A>(
   deps: AuditDeps,
   run: () => Promise<Outcome<A>>,
 ): Promise<Outcome<A>> {
-  const record = recordOf(action, deps.clock().toISOString(), deps.newId());
+  const { who, role, what, on, request_id, details } = action;
+  const record = {
+    ...{ audit_id: deps.newId(), at: deps.clock().toISOString(), who, role, what },
+    ...{ on: on.slice(0, NAMED), targets: on.length, request_id },
+    ...(details !== undefined && { details }),
+  };
   const ended = (result: AuditRecord['result'] & object) => note({ ...record, result }, deps).catch(deps.onUnwritten);
   await note(record, deps);
   let outcome: Outcome<A>;
@@ -185,21 +190,6 @@ function readAnswer<A>(
 
 function inProgress(): Problem {
   return new Problem('request-in-progress', 'The same request is in progress: look at its result in a while.');
-}
-
-function recordOf(action: Action, at: string, audit_id: string): AuditRecord {
-  const { who, role, what, on, request_id, details } = action;
-  return {
-    audit_id,
-    at,
-    who,
-    role,
-    what,
-    on: on.slice(0, NAMED),
-    targets: on.length,
-    request_id,
-    ...(details !== undefined && { details }),
-  };
 }
 
 /** Counts results by their word. */

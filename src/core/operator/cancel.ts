@@ -7,12 +7,14 @@ import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
 import type { DeadLetter } from './dead-letters/dead-letter.ts';
 
-export interface CancelResult {
+/** `ended`: nothing was left to do. */
+interface Result<Done> {
   readonly log_id: string;
-  /** `ended`: nothing was left to cancel. */
-  readonly result: 'cancelled' | 'ended' | 'refused' | 'not_found';
+  readonly result: Done | 'ended' | 'refused' | 'not_found';
   readonly because?: string;
 }
+export type CancelResult = Result<'cancelled'>;
+export type GiveUpResult = Result<'given_up'>;
 
 /** What became of an attempt whose worker crashed, when its notification is cancelled. */
 const CANCELLED = {
@@ -22,7 +24,7 @@ const CANCELLED = {
 
 const DELIVERED = { result: 'ended', because: 'it is delivered already' } as const;
 
-export interface CancelDeps {
+interface CancelDeps {
   readonly rows: RowStore;
   readonly records: RecordStore;
   readonly clock: Clock;
@@ -91,17 +93,7 @@ async function reasonNotToCancel(
   }
 }
 
-export interface GiveUpResult {
-  readonly log_id: string;
-  /** `ended`: it is not dead any more, or was not. */
-  readonly result: 'given_up' | 'ended' | 'refused' | 'not_found';
-  readonly because?: string;
-}
-
-export interface GiveUpDeps {
-  readonly rows: RowStore;
-  readonly clock: Clock;
-}
+type GiveUpDeps = Pick<CancelDeps, 'rows' | 'clock'>;
 
 /** Takes dead notifications off the list for good. `retry`, or a redrive with the stopped ones, can still send them. */
 export function giveUp(log_ids: readonly string[], deps: GiveUpDeps): Promise<GiveUpResult[]> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { claimForSend } from '../../../src/core/delivery/transitions/claims.ts';
 import { laneMessage } from '../../../src/core/intake/accept.ts';
 import { attemptedAt, isRecordOf } from '../../../src/core/intake/failed-send.ts';
-import { BODY_LIMITS, bodyFault, fallbackFault, scheduleFault } from '../../../src/core/intake/notification-request.ts';
+import { BODY_LIMITS, bodyFault, scheduleFault } from '../../../src/core/intake/notification-request.ts';
 import { requireOwnRow } from '../../../src/core/intake/public-state.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
@@ -28,13 +28,13 @@ describe('the longest body', () => {
     for (const character of widths) {
       const size = unit === 'characters' ? 1 : Buffer.byteLength(character);
       const longest = character.repeat(Math.floor(max / size)) + 'a'.repeat(max % size);
-      expect([bodyFault(channel, longest), fallbackFault(channel, longest)]).toEqual([undefined, undefined]);
+      expect([bodyFault(channel, longest), bodyFault(channel, longest, 'fallback')]).toEqual([undefined, undefined]);
       expect(bodyFault(channel, `${longest}a`)).toEqual({
         path: 'body',
         rule: `max_${unit}`,
         message: `must have at most ${max} ${unit}, the limit ${because}`,
       });
-      expect(fallbackFault(channel, `${longest}a`)).toEqual({
+      expect(bodyFault(channel, `${longest}a`, 'fallback')).toEqual({
         path: 'fallback.channel',
         rule: `max_${unit}`,
         message: `must be a channel for this body: ${channel} takes at most ${max} ${unit}, the limit ${because}`,

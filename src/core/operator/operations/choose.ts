@@ -9,7 +9,7 @@ import { shownText } from '../../model/text.ts';
 import { epochMs, parseTime } from '../../model/time.ts';
 import { planRetry } from '../retry-now.ts';
 import { matches } from '../search-filter.ts';
-import { type Exclusion, exclusionOf } from './exclusions.ts';
+import { type Exclusion, exclusionOf, LEFT } from './exclusions.ts';
 import type { Operation, Source } from './operation.ts';
 
 /** What an operation does with a row: the change to write, with a message unless nothing is sent. */
@@ -93,17 +93,6 @@ function marked({ set, remove }: RowChange, mark: { readonly replay_id: string }
 /** Why a row that matches is left as it is. */
 function elsewhere(row: NotificationRow, now: Date): Choice {
   if (row.is_deleted && row.send_status !== 'SUCCESS') return { exclude: 'deleted' };
-  switch (stateOf(row, now)) {
-    case 'delivered':
-      return { exclude: 'delivered' };
-    case 'claimed':
-    case 'abandoned':
-      return { exclude: 'claimed' };
-    case 'set_aside':
-      return { exclude: 'set_aside' };
-    case 'stopped':
-      return { exclude: row.failure_reason === 'CANCELLED' ? 'CANCELLED' : 'dropped' };
-    default:
-      return { exclude: 'retrying' };
-  }
+  const state = stateOf(row, now);
+  return { exclude: state === 'stopped' && row.failure_reason === 'CANCELLED' ? 'CANCELLED' : LEFT[state] };
 }

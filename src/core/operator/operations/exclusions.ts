@@ -1,7 +1,7 @@
 import type { ErrorType } from '../../model/error-types.ts';
 import { createdAt } from '../../model/history-index.ts';
 import { asNotification, type ForeignRow } from '../../model/notification.ts';
-import { stateOf } from '../../model/row-state.ts';
+import { type RowState, stateOf } from '../../model/row-state.ts';
 import { epochMs } from '../../model/time.ts';
 
 /** Why an operation leaves a notification that matches: a word of its own, or the reason why it was given up. */
@@ -28,6 +28,19 @@ export type Exclusion =
   | 'failed_over'
   | Extract<ErrorType, 'INVALID_RECIPIENT' | 'CANCELLED'>;
 
+/** Why an operation leaves a notification in a state that it does not take. */
+export const LEFT = {
+  delivered: 'delivered',
+  claimed: 'claimed',
+  abandoned: 'claimed',
+  set_aside: 'set_aside',
+  stopped: 'dropped',
+  due: 'retrying',
+  waiting: 'retrying',
+  not_taken_in: 'retrying',
+  dead: 'retrying',
+} as const satisfies Readonly<Record<RowState, Exclusion>>;
+
 export interface Selection {
   /** Oldest age that is sent again, in milliseconds since creation. */
   readonly max_age_ms?: number;
@@ -41,27 +54,11 @@ export function exclusionOf(row: ForeignRow, selection: Selection, now: Date): E
   if (notification.is_deleted && notification.send_status !== 'SUCCESS') return 'deleted';
   if (notification.successor_log_id !== undefined && notification.failure_reason !== undefined) return 'failed_over';
   if (notification.suppressed) return 'recipient_suppressed';
-  switch (stateOf(notification, now)) {
-    case 'delivered':
-      return 'delivered';
-    case 'claimed':
-    case 'abandoned':
-      return 'claimed';
-    case 'due':
-    case 'waiting':
-    case 'not_taken_in':
-      return 'retrying';
-    case 'set_aside':
-      return 'set_aside';
-    case 'stopped':
-      return selection.include_stopped ? expiry(row, selection, now) : stopReason(notification.failure_reason);
-    case 'dead':
-      return expiry(row, selection, now);
-  }
-}
-
-function stopReason(failure_reason: ErrorType | undefined): Exclusion {
-  return failure_reason === 'INVALID_RECIPIENT' || failure_reason === 'CANCELLED' ? failure_reason : 'dropped';
+  const state = stateOf(notification, now);
+  if (state === 'dead' || (state === 'stopped' && selection.include_stopped)) return expiry(row, selection, now);
+  const { failure_reason } = notification;
+  const isNamed = failure_reason === 'INVALID_RECIPIENT' || failure_reason === 'CANCELLED';
+  return state === 'stopped' && isNamed ? failure_reason : LEFT[state];
 }
 
 function expiry(row: ForeignRow, { max_age_ms }: Selection, now: Date): Exclusion | undefined {
