@@ -4,7 +4,7 @@ import { type ErrorType, remedyOf } from '../core/model/error-types.ts';
 import type { NotificationRow } from '../core/model/notification.ts';
 import { failedAt } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
-import { type PageCursor, workPartitions } from '../core/model/work-index.ts';
+import { isListedDead, type PageCursor, workPartitions } from '../core/model/work-index.ts';
 import { workFaults } from '../core/model/work-rules.ts';
 import { integrationOf, lastErrorOf, NONE } from '../core/operator/search-filter.ts';
 import type { WorkEntry } from '../core/operator/views/work-entries.ts';
@@ -122,13 +122,9 @@ export async function readDead(
   );
   const found = read.flatMap((one) => one.found).sort((a, b) => (a.work_at < b.work_at ? 1 : -1));
   const newest = await Promise.all(found.slice(0, request.most).map(({ log_id }) => rows.read(log_id)));
-  const dead = newest.flatMap((row) => (row !== undefined && isDead(row) ? [row] : []));
+  const dead = newest.flatMap((row) => (row !== undefined && isListedDead(row) ? [row] : []));
   const complete = found.length <= request.most && read.every(({ ended }) => ended);
   return { rows: dead, total: found.length, complete };
-}
-
-function isDead({ work_queue }: NotificationRow): boolean {
-  return typeof work_queue === 'string' && work_queue.startsWith('dead#');
 }
 
 function isWanted({ channel, tenant_id }: WorkEntry, wanted: DeadRequest): boolean {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { BREAKER_LIMIT, BREAKER_SETTINGS, breakerPolicyOf } from '../../core/breaker/breaker-policy.ts';
+import { BREAKER_SETTINGS, breakerPolicyOf } from '../../core/breaker/breaker-policy.ts';
 import { INDEX_SHARD_SETTINGS } from '../../core/model/index-shards.ts';
 import { RETRY_SETTINGS, retryPolicyOf } from '../../core/model/retry-policy.ts';
 import type { Configured, NamedSettings, NumberSetting } from '../../core/model/setting.ts';
@@ -44,7 +44,7 @@ function transformed<From, To>(schema: v.GenericSchema<string, From>, to: (value
 /** The variable RETRY_POLICY, and the stack's output RetryPolicy. */
 export const retryPolicyFromJson = transformed(settingsFromJson(RETRY_SETTINGS), retryPolicyOf);
 
-export const breakerPolicyFromJson = transformed(settingsFromJson(BREAKER_SETTINGS, BREAKER_LIMIT), breakerPolicyOf);
+export const breakerPolicyFromJson = transformed(settingsFromJson(BREAKER_SETTINGS), breakerPolicyOf);
 
 export const pacingFromJson = settingsFromJson(PACING_SETTINGS, PACING_WORKERS);
 

@@ -35,29 +35,25 @@ export const BREAKER_SETTINGS = {
   drainPerSecond: { name: 'drain_per_second', from: 0.1, to: 1000, unit: 'notifications', standard: 20 },
 } as const satisfies NamedSettings;
 
-/** What the variable BREAKER may hold besides; no stage sets it. */
-export const BREAKER_LIMIT = {
-  /** Held notifications per lane that are let go each second where no budget is known. */
-  mostPerSecond: { name: 'most_per_second', from: 0.1, to: 1_000_000, unit: 'notifications' },
-} as const satisfies NamedSettings;
+/** Held notifications per lane that are let go each second where no budget is known. */
 const MOST_PER_SECOND = 500;
 
-export type BreakerConfig = Configured<typeof BREAKER_SETTINGS> & Configured<typeof BREAKER_LIMIT>;
+export type BreakerConfig = Configured<typeof BREAKER_SETTINGS>;
 
 /** BREAKER_SETTINGS with `…_ms` in place of `…_seconds`. */
 export type BreakerPolicy = {
   readonly [K in keyof BreakerConfig as K extends `${infer Time}_seconds` ? `${Time}_ms` : K]: BreakerConfig[K];
-};
+} & { readonly most_per_second: number };
 
 export const DEFAULT_BREAKER_POLICY = breakerPolicyOf(/* @__PURE__ */ standardsOf(BREAKER_SETTINGS));
 
 /* @__NO_SIDE_EFFECTS__ */
-export function breakerPolicyOf({ most_per_second = MOST_PER_SECOND, ...config }: BreakerConfig) {
+export function breakerPolicyOf(config: BreakerConfig): BreakerPolicy {
   const inMilliseconds = Object.entries(config).map(([name, value]) =>
     name.endsWith('_seconds') ? [name.replace(/seconds$/, 'ms'), value * 1000] : [name, value],
   );
   return {
     ...(Object.fromEntries(inMilliseconds) as Omit<BreakerPolicy, 'most_per_second'>),
-    most_per_second: Math.max(config.drain_per_second, most_per_second),
+    most_per_second: Math.max(config.drain_per_second, MOST_PER_SECOND),
   };
 }

@@ -76,7 +76,7 @@ export function opened(
   if (before !== undefined && phaseOf(before, now) === 'draining') return reopened(before, error_type, context);
   const empty = { from: new Date(0).toISOString(), slots: 0 };
   const lines = before?.lines ?? { express: empty, standard: empty };
-  const rate = per_second ?? policy.most_per_second ?? policy.drain_per_second;
+  const rate = per_second ?? policy.most_per_second;
   return postponed(
     {
       // The lines go on where they ended.

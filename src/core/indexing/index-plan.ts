@@ -1,6 +1,5 @@
 import { type Channel, PRIORITIES, providerHost } from '../model/channels.ts';
 import { isAbsent, setAside } from '../model/column-rules.ts';
-import { ERROR_TYPES } from '../model/error-types.ts';
 import { type HistoryKeys, historyKeys } from '../model/history-index.ts';
 import { BASE_SHARDS, type IndexShards } from '../model/index-shards.ts';
 import {
@@ -11,7 +10,7 @@ import {
   UPDATED_BY,
 } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
-import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
+import { isGivenUp, parseWorkQueue, workQueueOf } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 import { inUtc, isContent, keptFrom, moveContent, NOTES, timeOf, workKeys } from './work-keys.ts';
@@ -177,15 +176,6 @@ function planEnded(
  */
 function keysOf(row: ForeignRow): string[] {
   return ['work_queue', 'work_at', 'give_up'].filter((key) => row[key] !== undefined);
-}
-
-/**
- * The pipeline has given the row up. Anyone may write a failure_reason; one of ours has a reason that we know, and
- * either our name on the row, or the time when it was last due.
- */
-export function isGivenUp({ failure_reason, updated_by, work_at, work_queue }: ForeignRow): boolean {
-  const known = ERROR_TYPES.some((reason) => reason === failure_reason);
-  return known && work_queue === undefined && (updated_by === UPDATED_BY || work_at !== undefined);
 }
 
 /** FAILED before any attempt, until its writer corrects it: an attempt leaves the time when it was due. */

@@ -11,7 +11,8 @@ import {
 import { ExplainedError } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
-import { type IndexPlan, isGivenUp, planIndex } from './index-plan.ts';
+import { isGivenUp } from '../model/work-index.ts';
+import { type IndexPlan, planIndex } from './index-plan.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 
 /** A row as a change record of the table shows it. */

@@ -118,12 +118,13 @@ export function moveContent(row: ForeignRow, how: { readonly notes: boolean; rea
   const fallback = FALLBACK_COLUMNS.filter((column) => row[column] !== undefined);
   const noted = how.notes ? NOTES : [];
   const remove = [...CONTENT_COLUMNS, ...fallback, ...noted];
-  return how.amends
-    ? { content: partOf(row), amends: true as const, remove }
-    : { content: contentOf(row, noted), remove };
+  const content = contentOf(row);
+  if (how.amends) return { content, amends: true as const, remove };
+  const notes = noted.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]]);
+  return { content: { format: 'PLAIN' as const, ...content, ...Object.fromEntries(notes) }, remove };
 }
 
-function partOf(row: ForeignRow): Partial<NotificationContent> {
+function contentOf(row: ForeignRow): Partial<NotificationContent> {
   const given = (column: string) => (row[column] ?? '') !== '';
   return {
     ...(given('recipient_address') && { recipient: String(row['recipient_address']) }),
@@ -131,18 +132,6 @@ function partOf(row: ForeignRow): Partial<NotificationContent> {
     ...(given('message_body') && { body: String(row['message_body']) }),
     ...(given('message_format') && { format: row['message_format'] as MessageFormat }),
     ...fallbackOf(row),
-  };
-}
-
-function contentOf(row: ForeignRow, notes: readonly string[]): NotificationContent {
-  const { subject } = row;
-  return {
-    recipient: String(row['recipient_address']),
-    ...(typeof subject === 'string' && subject !== '' && { subject }),
-    body: String(row['message_body']),
-    format: (row['message_format'] ?? 'PLAIN') as MessageFormat,
-    ...fallbackOf(row),
-    ...Object.fromEntries(notes.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
 }
 

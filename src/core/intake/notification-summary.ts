@@ -1,5 +1,5 @@
 import { CHANNELS } from '../model/channels.ts';
-import { ERROR_TYPES } from '../model/error-types.ts';
+import { errorTypeIn } from '../model/error-types.ts';
 import { createdAt } from '../model/history-index.ts';
 import { type NotificationRow, priorityOf, type RetryRecord } from '../model/notification.ts';
 import { failedAt } from '../model/row-state.ts';
@@ -44,7 +44,7 @@ export function summaryOf(row: NotificationRow & { readonly [column: string]: un
 }
 
 function failureOf(row: NotificationRow, now: Date) {
-  const error_type = ERROR_TYPES.find((type) => type === (row.error_type ?? row.failure_reason));
+  const error_type = errorTypeIn(row.error_type ?? row.failure_reason);
   const failed_at = failedAt(row);
   return {
     ...(error_type !== undefined && { error_type }),

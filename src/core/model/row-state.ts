@@ -63,23 +63,23 @@ export type RetryCheck =
 /** Checks the row as it is. A delivered notification is never sent again (invariant 5). */
 export function checkRetry(row: NotificationRow, now: Date): RetryCheck {
   if (row.erased_at !== undefined && row.send_status !== 'SUCCESS') {
-    return refuse('its recipient and content were erased: nothing is left to send');
+    return { refused: 'its recipient and content were erased: nothing is left to send' };
   }
   if (row.is_deleted && row.send_status !== 'SUCCESS') {
-    return refuse('its writer deleted it (is_deleted); to send it anyway, set is_deleted to false first');
+    return { refused: 'its writer deleted it (is_deleted); to send it anyway, set is_deleted to false first' };
   }
   const state = stateOf(row, now);
   switch (state) {
     case 'delivered':
-      return refuse('it is delivered already and is never sent again');
+      return { refused: 'it is delivered already and is never sent again' };
     case 'claimed':
-      return refuse(`an attempt is under way until ${row.claim_until} at the latest; check again after that`);
+      return { refused: `an attempt is under way until ${row.claim_until} at the latest; check again after that` };
     case 'stopped':
       return checkStopped(row);
     case 'set_aside':
-      return refuse(whySetAside(row));
+      return { refused: whySetAside(row) };
     case 'not_taken_in':
-      return refuse('it is not in the work index yet; try again in a few seconds');
+      return { refused: 'it is not in the work index yet; try again in a few seconds' };
     default:
       return { state };
   }
@@ -93,13 +93,9 @@ function whySetAside(row: NotificationRow): string {
 
 function checkStopped({ successor_log_id, failure_reason }: NotificationRow): RetryCheck {
   if (successor_log_id !== undefined) {
-    return refuse(`it continues on its fallback channel as ${successor_log_id}; retry that one`);
+    return { refused: `it continues on its fallback channel as ${successor_log_id}; retry that one` };
   }
   return failure_reason === 'INVALID_RECIPIENT'
-    ? refuse(`INVALID_RECIPIENT: ${policyOf('INVALID_RECIPIENT').remedy}`)
+    ? { refused: `INVALID_RECIPIENT: ${policyOf('INVALID_RECIPIENT').remedy}` }
     : { state: 'stopped' };
-}
-
-function refuse(because: string): RetryCheck {
-  return { refused: because };
 }

@@ -1,7 +1,8 @@
 import { type Channel, PRIORITIES, type Priority } from './channels.ts';
 import type { RowFault } from './column-rules.ts';
+import { errorTypeIn } from './error-types.ts';
 import { BASE_SHARDS, MOST_SHARDS } from './index-shards.ts';
-import type { NotificationRow } from './notification.ts';
+import { type ForeignRow, type NotificationRow, UPDATED_BY } from './notification.ts';
 
 export type WorkState = 'due' | 'dead';
 
@@ -54,6 +55,20 @@ export function parseWorkQueue(name: string): WorkQueue | undefined {
   const known = PRIORITIES.find((candidate) => candidate === priority);
   if (known === undefined || shard === undefined || !/^\d+$/.test(shard)) return undefined;
   return { state, priority: known, shard: Number(shard) };
+}
+
+/** Whether the row is listed among the dead. */
+export function isListedDead({ work_queue }: { readonly work_queue?: unknown }): boolean {
+  return typeof work_queue === 'string' && work_queue.startsWith('dead#');
+}
+
+/**
+ * The pipeline has given the row up, and no work is left on it. Anyone may write a failure_reason; one of ours has a reason
+ * that we know, and either our name on the row, or the time when it was last due.
+ */
+export function isGivenUp({ failure_reason, updated_by, work_at, work_queue }: ForeignRow): boolean {
+  const known = errorTypeIn(failure_reason) !== undefined;
+  return known && work_queue === undefined && (updated_by === UPDATED_BY || work_at !== undefined);
 }
 
 /** @param shards as many as the stage ever had */

@@ -1,10 +1,10 @@
 import type { RowStore } from '../delivery/ports.ts';
 import { describeFaults } from '../model/column-rules.ts';
-import { ERROR_TYPES, policyOf } from '../model/error-types.ts';
+import { errorTypeIn, policyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { clip } from '../model/text.ts';
 import { isoAfter, isUtcTime } from '../model/time.ts';
-import { type DueIndex, type DueItem, type WorkPage, workPartitions } from '../model/work-index.ts';
+import { type DueIndex, type DueItem, isListedDead, type WorkPage, workPartitions } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';
 
 /** A message to the operators. It has ids and reasons, never an address or a text of a provider. */
@@ -39,6 +39,7 @@ const MALFORMED = {
  * write to the table may have put a row among the dead ones: it is judged alone, and keeps no other from being reported.
  */
 export function causesOf(rows: readonly NotificationRow[]): Cause[] {
+  const isDead = (row: NotificationRow) => row.failure_reason !== undefined && isListedDead(row);
   const dead = rows.filter(isDead).map((row) => ({ log_id: row.log_id, ...causeOf(row) }));
   return [...Map.groupBy(dead, ({ what }) => what).values()]
     .flatMap((group) => {
@@ -50,15 +51,11 @@ export function causesOf(rows: readonly NotificationRow[]): Cause[] {
     .sort((a, b) => b.log_ids.length - a.log_ids.length);
 }
 
-function isDead({ failure_reason, work_queue }: NotificationRow): boolean {
-  return failure_reason !== undefined && typeof work_queue === 'string' && work_queue.startsWith('dead#');
-}
-
 function causeOf(row: NotificationRow): Omit<Cause, 'log_ids'> {
   const { channel, integration_config_id, failure_reason = 'UNKNOWN' } = row;
   const faults = workFaults({ ...row });
   if (faults.length > 0) return { ...MALFORMED, what: `malformed row: ${clip(describeFaults(faults), FAULT_LENGTH)}` };
-  const error_type = ERROR_TYPES.find((type) => type === row.error_type) ?? failure_reason;
+  const error_type = errorTypeIn(row.error_type) ?? failure_reason;
   const last = error_type === failure_reason ? '' : `, at last ${error_type}`;
   return {
     what: `${channel}, integration ${clip(integration_config_id ?? '-', ID_LENGTH)}: ${failure_reason}${last}`,

@@ -1,5 +1,5 @@
 import type { Channel, Priority } from '../model/channels.ts';
-import { ERROR_TYPES, type ErrorType } from '../model/error-types.ts';
+import { type ErrorType, errorTypeIn } from '../model/error-types.ts';
 import { createdAt } from '../model/history-index.ts';
 import { type ForeignRow, priorityOf, type SendStatus } from '../model/notification.ts';
 import { shownText } from '../model/text.ts';
@@ -74,7 +74,7 @@ export function integrationOf(row: ForeignRow): string | undefined {
 
 /** The last error of a row. One that was never attempted here may hold the words of its writer, which are none. */
 export function lastErrorOf(row: ForeignRow): ErrorType | undefined {
-  return ERROR_TYPES.find((type) => type === row['error_type']);
+  return errorTypeIn(row['error_type']);
 }
 
 /** A writer may have written the time in another form than a period has. */

@@ -1,6 +1,7 @@
-import { ERROR_TYPES } from '../model/error-types.ts';
-import { type ForeignRow, UPDATED_BY, wordsOf } from '../model/notification.ts';
+import { errorTypeIn } from '../model/error-types.ts';
+import { type ForeignRow, wordsOf } from '../model/notification.ts';
 import { readTraceparent, traceOf } from '../model/trace.ts';
+import { isGivenUp, isListedDead } from '../model/work-index.ts';
 import { type Outcome, type OutcomeContext, outcomeOf, textsOf, timeOf } from './outcome.ts';
 
 /**
@@ -43,9 +44,11 @@ export function notificationOutcomes(row: ForeignRow, context: OutcomeContext): 
     const { error_type: _, failure_reason: __, ...rest } = state(row);
     return [...bounced, told('Notification Delivered', [attempt, redrives, ...turnedBy(row)], at, rest)];
   }
-  if (isGivenUp(row)) {
+  // The indexer takes any other row with a reason in as work.
+  const isDead = isListedDead(row) && errorTypeIn(row['failure_reason']) !== undefined;
+  if (row['send_status'] === 'FAILED' && (isDead || isGivenUp(row))) {
     // A dead row is in the work index since its death. Another one keeps the time when it would have been due.
-    const since = isDead(row) ? [row['work_at'], row['updated_at']] : [row['updated_at']];
+    const since = isDead ? [row['work_at'], row['updated_at']] : [row['updated_at']];
     return [...bounced, told('Notification Given Up', [attempt, redrives], timeOf(since, context.seen_at), state(row))];
   }
   return bounced;
@@ -81,20 +84,6 @@ function knownWords<K extends string>(row: ForeignRow, columns: readonly K[]) {
     row,
     columns.filter((column) => wordsOf(column)?.includes(row[column])),
   );
-}
-
-/**
- * A reason of ours: dead, or without work and with our name, or the time when it was last due. The indexer takes any other
- * row with a reason in as work (src/core/indexing/index-plan.ts).
- */
-function isGivenUp(row: ForeignRow): boolean {
-  const { send_status, failure_reason, work_queue, work_at, updated_by } = row;
-  if (send_status !== 'FAILED' || !ERROR_TYPES.some((reason) => reason === failure_reason)) return false;
-  return isDead(row) || (work_queue === undefined && (updated_by === UPDATED_BY || work_at !== undefined));
-}
-
-function isDead({ work_queue }: ForeignRow): boolean {
-  return typeof work_queue === 'string' && work_queue.startsWith('dead#');
 }
 
 /** By the provider's events, for good or for now. One that was opened after all has not come back. */

@@ -1,6 +1,6 @@
 import { type ClaimPlan, planClaim } from '../../delivery/claim-plan.ts';
 import { describeFaults, type RowFault } from '../../model/column-rules.ts';
-import { ERROR_TYPES, type ErrorType } from '../../model/error-types.ts';
+import { type ErrorType, errorTypeIn } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { type QueueMessage, runOf } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
@@ -93,8 +93,8 @@ function malformed(faults: readonly RowFault[]): Pick<DeadLetterView, 'state' | 
 
 /** Those that a program knows: another one may have written anything. */
 function reasonsOf(row: NotificationRow): Partial<DeadLetterView> {
-  const failure_reason = ERROR_TYPES.find((type) => type === row.failure_reason);
-  const error_type = ERROR_TYPES.find((type) => type === row.error_type);
+  const failure_reason = errorTypeIn(row.failure_reason);
+  const error_type = errorTypeIn(row.error_type);
   return { ...(failure_reason && { failure_reason }), ...(error_type && { error_type }) };
 }
 
