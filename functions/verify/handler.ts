@@ -53,7 +53,8 @@ export function createHandler(deps: VerifyFunctionDeps, { logger, metrics }: Obs
     count(metrics, 'Verifications');
     count(metrics, 'VerificationViolations', violated);
     const rules = [...new Set(violations.map(({ rule }) => rule))];
-    logger[violated > 0 ? 'error' : 'info']('verified', { scanned, violated, rules });
+    const said = violated > 0 ? brokenRules(violated, violations) : 'No rule is broken';
+    logger[violated > 0 ? 'error' : 'info'](said, { scanned, violated, rules });
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
     await deps.store.change(found, { set: { told: true } });
   }
@@ -65,6 +66,17 @@ export function createHandler(deps: VerifyFunctionDeps, { logger, metrics }: Obs
       if (!(error instanceof Problem)) throw error;
     });
   }
+}
+
+function brokenRules(violated: number, [first]: Verification['violations']): string {
+  const whose = first?.log_id ?? first?.email_id ?? first?.channel;
+  const example =
+    first === undefined ? '' : `, such as rule ${first.rule}${whose ? ` by ${whose}` : ''}: ${first.says}`;
+  return (
+    `Broken rules: ${violated}${example}. Something may be lost. ` +
+    'Look at Operations in the console, or run `npm run ops -- verify --letters`: each is named. ' +
+    'docs/reference/verify-and-forget.md says what to do about each rule'
+  );
 }
 
 export const handler = bindFunction(verifyEnv, (env, observability) => {

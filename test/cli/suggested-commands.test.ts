@@ -270,6 +270,7 @@ const DOCUMENTED = once(
     'examples/**/*.md',
     'src/**/*.{md,ts}',
     'lib/**/*.ts',
+    'functions/**/*.ts',
     'console/**/*.{ts,tsx}',
   ]),
 );

@@ -62,19 +62,36 @@ describe('the function that verifies the stage', () => {
         },
       } satisfies VerificationStore as VerificationStore,
     } satisfies VerifyFunctionDeps;
-    const handler = createHandler(deps, { logger: new Logger({ logLevel: 'SILENT' }), metrics });
-    return { tables, handler, told, goneOn, deps, metrics, forget: () => stored.splice(0), latest: () => latest };
+    const logger = new Logger({ logLevel: 'SILENT' });
+    const logged: [level: string, message: unknown][] = [];
+    for (const level of ['info', 'error'] as const) logger[level] = (message) => logged.push([level, message]);
+    const handler = createHandler(deps, { logger, metrics });
+    return {
+      tables,
+      handler,
+      told,
+      logged,
+      goneOn,
+      deps,
+      metrics,
+      forget: () => stored.splice(0),
+      latest: () => latest,
+    };
   }
 
   it('begins by the schedule, and says how many rules are broken, none included', async () => {
-    const { tables, handler, told, latest } = setUp();
+    const { tables, handler, told, logged, latest } = setUp();
     tables.put({ ...dueRow() });
     await handler(SCHEDULED, context('1'));
     expect(latest()).toMatchObject({ status: 'done', started_by: 'schedule' });
     expect(told).toEqual({ Verifications: 1, VerificationViolations: 0 });
+    expect(logged).toEqual([['info', 'No rule is broken']]);
     tables.put({ ...dueRow({ log_id: 'lost' }), work_queue: undefined });
     await handler(SCHEDULED, context('2'));
     expect(told).toEqual({ Verifications: 2, VerificationViolations: 1 });
+    const says =
+      /^Broken rules: 1, such as rule 1 by lost: .*Operations in the console, or run `npm run ops -- verify --letters`/;
+    expect(logged.slice(1)).toEqual([['error', expect.stringMatching(says)]]);
   });
 
   describe('counts what has ended, once, though', () => {
