@@ -1,0 +1,131 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writerPolicy } from '../../scripts/smoke/writer.ts';
+import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
+import { MINUTES } from '../support/emulator/deploy.ts';
+import { type DeployedStack, STACK, stackOn } from '../support/emulator/deployed-stack.ts';
+import { ACCOUNT, type Credentials, type Ministack, startMinistack } from '../support/emulator/ministack.ts';
+import type { Outputs } from '../support/emulator/resources.ts';
+import { foreignRow } from '../support/emulator/rows.ts';
+import { outputOf } from '../support/emulator/run-command.ts';
+import { until } from '../support/emulator/until.ts';
+import { createUser } from '../support/emulator/users.ts';
+import { type Loopback, startLoopback } from '../support/loopback.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
+
+const README = readFileSync(join(PROJECT_ROOT, 'examples', 'outcomes', 'README.md'), 'utf8');
+const block = (language: string) => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(README)?.[1] ?? '';
+
+const arn = (table: string) => `arn:aws:dynamodb:us-east-1:${ACCOUNT}:table/${table}`;
+const KEY = 'AttributeName=order_id';
+const ORDERS = `--billing-mode PAY_PER_REQUEST --key-schema ${KEY},KeyType=HASH --attribute-definitions ${KEY},AttributeType=S`;
+
+/** A part of the stage is enough: its template is made and uploaded as any. */
+const PARTS = { channels: '["webhook"]', newsletters: 'false', monitoring: 'off' };
+
+/** Terraform finds its provider by its own settings, such as `TF_CLI_ARGS_init=-plugin-dir=DIRECTORY`. */
+const TERRAFORM_ENV = Object.fromEntries(
+  Object.entries(process.env).flatMap(([name, value = '']) => (name.startsWith('TF_') ? [[name, value]] : [])),
+);
+
+/** The directory of the recipe with its provider, or why there is none. */
+function terraformDirectory(): string | undefined {
+  if (!process.env['WITH_EMULATOR']) return undefined;
+  const directory = mkdtempSync(join(tmpdir(), 'notification-retry-terraform-'));
+  writeFileSync(join(directory, 'main.tf'), block('hcl').replace('notification-retry-prod', STACK));
+  const { status, stderr } = spawnSync('terraform', ['init', '-input=false'], { cwd: directory, encoding: 'utf8' });
+  if (status === 0) return directory;
+  process.stdout.write(`The recipe for Terraform is skipped: ${stderr || 'there is no `terraform` in the PATH'}\n`);
+  return undefined;
+}
+const TERRAFORM = terraformDirectory();
+
+/** Opt-in by `npm run test:emulator`. */
+describe.skipIf(TERRAFORM === undefined)(
+  'the recipes on another AWS emulator that enforces IAM',
+  { timeout: 6 * MINUTES },
+  () => {
+    let emulator: Ministack;
+    let stack: DeployedStack;
+    let outputs: Outputs;
+    let receiver: Loopback;
+    let writer: Credentials;
+    let stranger: Credentials;
+    const terraform = (...args: readonly string[]) =>
+      outputOf('terraform', [`-chdir=${TERRAFORM}`, ...args], { ...emulator.environment(), ...TERRAFORM_ENV });
+
+    beforeAll(async () => {
+      emulator = await startMinistack({ enforceIam: true });
+      stack = stackOn(emulator);
+      const assembly = await synthesizeForEmulator(PARTS);
+      await stack.prepare(assembly);
+      symlinkSync(assembly, join(TERRAFORM ?? '', 'cdk.out'));
+      const publish = /^npx cdk (publish-assets .*) cdk\.out$/m.exec(README)?.[1] ?? '';
+      await outputOf('cdk', [...publish.split(' '), assembly], emulator.environment());
+      await terraform('apply', '-auto-approve', '-input=false', '-no-color');
+      outputs = await stack.outputs();
+      receiver = await startLoopback();
+      await stack.aws(['dynamodb', 'create-table', '--table-name', 'orders', ...ORDERS.split(' ')]);
+      // The emulator knows no attributes of a write, so their condition is left out (test/docs/writer-policy.test.ts).
+      const log = { actions: writerPolicy().Action, resources: [arn(outputs['NotificationLogTable'] ?? '')] };
+      const keys = { actions: ['kms:GenerateDataKey', 'kms:Decrypt'], resources: [outputs['DataKey'] ?? ''] };
+      const orders = { actions: ['dynamodb:PutItem'], resources: [arn('orders')] };
+      writer = await createUser(stack, 'writer', [log, keys, orders]);
+      stranger = await createUser(stack, 'stranger', [orders]);
+    }, 10 * MINUTES);
+    afterAll(async () => {
+      await emulator?.stop();
+      await receiver?.close();
+    }, MINUTES);
+
+    it('make a stage by Terraform, which knows its outputs and has nothing to change afterwards', async () => {
+      const { api } = JSON.parse(await terraform('output', '-json'));
+      expect(api.value).toBe((await stack.outputs())['ApiUrl']);
+      await terraform('plan', '-detailed-exitcode', '-input=false');
+    });
+
+    /** An order and its notification in one transaction. */
+    const write = (state: string, as: Credentials) => {
+      const row = {
+        ...JSON.parse(foreignRow({ notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/7` })),
+        ...{ log_id: { S: 'order-7-ready' }, send_status: { S: 'PENDING' } },
+      };
+      const items = [
+        { Put: { TableName: 'orders', Item: { order_id: { S: '7' }, state: { S: state } } } },
+        {
+          Put: {
+            TableName: outputs['NotificationLogTable'],
+            Item: row,
+            ConditionExpression: 'attribute_not_exists(log_id)',
+          },
+        },
+      ];
+      return stack.aws(['dynamodb', 'transact-write-items', '--transact-items', JSON.stringify(items)], as);
+    };
+    const order = async () => {
+      const get = ['dynamodb', 'get-item', '--table-name', 'orders', '--key', '{"order_id":{"S":"7"}}'];
+      return JSON.parse((await stack.aws(get)) || '{}').Item?.state.S;
+    };
+
+    it('write an order with its notification, which is sent, with the rights of writers', async () => {
+      await expect(write('ready', stranger)).rejects.toThrow('AccessDenied');
+      expect(await order()).toBeUndefined();
+      await write('ready', writer);
+      await until('it is indexed', async () => (await stack.row('order-7-ready'))?.['work_queue'] !== undefined);
+      await stack.npm('batch:notification-retry', ['--json', '--wait']);
+      expect(receiver.received.map(({ path }) => path)).toEqual(['/7']);
+      await expect(write('again', writer)).rejects.toThrow('TransactionCanceledException');
+      expect(await order()).toBe('ready');
+    });
+
+    it('export the log by a command that the AWS CLI and DynamoDB take', async () => {
+      const line = /^aws (dynamodb export-table-to-point-in-time .*)$/m.exec(README)?.[1] ?? '';
+      const table = arn(outputs['NotificationLogTable'] ?? '');
+      const { ExportDescription } = JSON.parse(await stack.aws(line.replace('"$TABLE_ARN"', table).split(' ')));
+      expect(ExportDescription).toMatchObject({ TableArn: table, ExportFormat: 'DYNAMODB_JSON' });
+    });
+  },
+);
