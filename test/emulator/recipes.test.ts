@@ -50,6 +50,7 @@ describe.skipIf(TERRAFORM === undefined)(
   () => {
     let emulator: Ministack;
     let stack: DeployedStack;
+    let assembly: string;
     let outputs: Outputs;
     let receiver: Loopback;
     let writer: Credentials;
@@ -60,7 +61,7 @@ describe.skipIf(TERRAFORM === undefined)(
     beforeAll(async () => {
       emulator = await startMinistack({ enforceIam: true });
       stack = stackOn(emulator);
-      const assembly = await synthesizeForEmulator(PARTS);
+      assembly = await synthesizeForEmulator(PARTS);
       await stack.prepare(assembly);
       symlinkSync(assembly, join(TERRAFORM ?? '', 'cdk.out'));
       const publish = /^npx cdk (publish-assets .*) cdk\.out$/m.exec(README)?.[1] ?? '';
@@ -85,6 +86,7 @@ describe.skipIf(TERRAFORM === undefined)(
       const { api } = JSON.parse(await terraform('output', '-json'));
       expect(api.value).toBe((await stack.outputs())['ApiUrl']);
       await terraform('plan', '-detailed-exitcode', '-input=false');
+      await outputOf('cdk', ['diff', '--fail', '--app', assembly], emulator.environment());
     });
 
     /** An order and its notification in one transaction. */

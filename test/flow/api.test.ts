@@ -1,6 +1,13 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shellCommands } from '../support/docs/shell-lines.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
+import { startLoopback } from '../support/loopback.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const flow = new Flow();
 let key: string;
@@ -32,6 +39,16 @@ const until = (log_id: string, status: string) =>
     const { body } = await call('GET', `/v1/notifications/${log_id}`);
     return body.status === status ? body : undefined;
   }, 30_000);
+
+const readme = (path: string) => readFileSync(join(PROJECT_ROOT, path), 'utf8');
+/** Runs what a document says in a checkout whose local runtime is this one. */
+async function asReader(script: string): Promise<string> {
+  for (const name of ['package.json', 'node_modules', 'src', 'examples']) {
+    if (!existsSync(join(flow.directory, name))) symlinkSync(join(PROJECT_ROOT, name), join(flow.directory, name));
+  }
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd: flow.directory });
+  return stdout;
+}
 
 beforeAll(async () => {
   await flow.start({ baseIntervalSeconds: 0.5 });
@@ -89,6 +106,16 @@ describe('a notification from the API', () => {
       outcome: 'SUCCESS',
     });
     expect(flow.logs()).not.toMatch(/本文|ok\/api-1|nrk_/);
+
+    const collector = await startLoopback();
+    const line = /^cat .*?\/v1\/traces$/ms.exec(readme('examples/traces/README.md'))?.[0] ?? '';
+    await asReader(line.replace('http://127.0.0.1:4318', collector.url));
+    await collector.close();
+    const [{ path, body: exported } = { path: '', body: '{}' }] = collector.received;
+    const made = JSON.parse(exported).resourceSpans[0].scopeSpans[0].spans;
+    const ids = (list: { span_id?: string; spanId?: string }[]) => list.map((one) => one.spanId ?? one.span_id).sort();
+    expect(path).toBe('/v1/traces');
+    expect(ids(made.filter(({ traceId }: { traceId: string }) => traceId === trace))).toEqual(ids(spans));
   });
 
   it('is retried without a sweep when it fails', async () => {
@@ -138,6 +165,40 @@ describe('a notification from the API', () => {
     expect([reported.status, reported.body.status]).toEqual([202, 'retrying']);
     const done = await until(log_id, 'done');
     expect(done.attempts.map(({ attempt }: { attempt: number }) => attempt)).toEqual([0, 1]);
+  });
+});
+
+describe('beside the local runtime, a reader of the documents', () => {
+  const blockOf = (path: string, begin: string) =>
+    [...readme(path).matchAll(/^```sh\n(.*?)^```/gms)]
+      .map(([, block = '']) => block)
+      .find((block) => block.includes(begin));
+
+  it.each(['docs/reference/handing-over.md', 'docs/reference/handing-over.ja.md'])(
+    'hands a notification over by the lines of %s',
+    async (path) => {
+      const [taken = '', listed = ''] = (await asReader(blockOf(path, 'curl') ?? '')).split(/(?<=\})(?=\{)/);
+      const { log_id } = JSON.parse(taken);
+      expect(JSON.parse(listed).notifications).toContainEqual(expect.objectContaining({ log_id }));
+    },
+  );
+
+  it('sends to the recipients of a file by the lines of examples/batch-951', async () => {
+    expect(await asReader(blockOf('examples/batch-951/README.md', 'npx tsx') ?? '')).toContain('accepted');
+    expect(existsSync(join(flow.directory, 'data', 'spool'))).toBe(true);
+  });
+
+  const jobs = shellCommands().filter(
+    ({ words: [npm, , script] }) => npm === 'npm' && script === 'batch:notification-retry',
+  );
+  const lines = [...new Set(jobs.map(({ words }) => words.slice(4).join(' ')))].filter(
+    (line) => !/\[|--help/.test(line),
+  );
+  it.each(lines)('runs npm run batch:notification-retry -- %s', async (line) => {
+    expect(lines.length).toBeGreaterThan(6);
+    expect(await flow.job(...line.split(' ').filter((word) => word !== '' && word !== '--local'))).toHaveProperty(
+      'due',
+    );
   });
 });
 

@@ -107,7 +107,7 @@ const POLL_MS = 1_000;
 
 /**
  * Redrives a dead-letter queue to the queues that its messages came from, by a message move task of SQS, and waits
- * for its end. The task continues when the command crashes; `aws sqs cancel-message-move-task` ends it.
+ * for its end. The task continues when the command crashes.
  * @throws RedriveRunningError, RedriveFailedError
  */
 export async function redriveByTask(
@@ -127,7 +127,8 @@ export async function redriveByTask(
     );
   } catch (error) {
     // Another process has started a task since the check above.
-    if (error instanceof Error && /already a task running/i.test(error.message)) throw alreadyRunning(url);
+    if (error instanceof Error && /already a task running/i.test(error.message))
+      throw alreadyRunning(url, await newestTask(client, SourceArn));
     throw error;
   }
   for (;;) {
@@ -155,13 +156,14 @@ async function newestTask(client: SQSClient, SourceArn: string): Promise<ListMes
   return Results[0];
 }
 
-function alreadyRunning(url: string, task?: ListMessageMoveTasksResultEntry): RedriveRunningError {
+function alreadyRunning(url: string, task: ListMessageMoveTasksResultEntry | undefined): RedriveRunningError {
   const { ApproximateNumberOfMessagesMoved: moved = 0, ApproximateNumberOfMessagesToMove: total } = task ?? {};
   const progress = task === undefined ? '' : ` (${moved} of ${total ?? 'unknown'} moved)`;
-  return new RedriveRunningError(
-    `A redrive of ${nameOf(url)} is already running${progress}: wait for its end, or stop it with ` +
-      '`aws sqs cancel-message-move-task`, then redrive again.',
-  );
+  // Only a task that runs has a handle.
+  const stop = task?.TaskHandle
+    ? `, or stop it with \`aws sqs cancel-message-move-task --task-handle ${task.TaskHandle}\`, then redrive again`
+    : '';
+  return new RedriveRunningError(`A redrive of ${nameOf(url)} is already running${progress}: wait for its end${stop}.`);
 }
 
 function nameOf(url: string): string {

@@ -92,18 +92,21 @@ describe('a redrive by SQS’s message move task', () => {
   it('starts no task while another is running, and says how far that one is', async () => {
     const { client, calls } = await sqs({
       GetQueueAttributes: attributes,
-      ListMessageMoveTasks: () => task('RUNNING', 7),
+      ListMessageMoveTasks: () => task('RUNNING', 7, { TaskHandle: 'handle-1' }),
     });
     const redrive = redriveByTask(client, URL, { pause });
     await expect(redrive).rejects.toThrow(RedriveRunningError);
-    await expect(redrive).rejects.toThrow('A redrive of dlq is already running (7 of 40 moved): wait for its end');
+    await expect(redrive).rejects.toThrow(
+      'A redrive of dlq is already running (7 of 40 moved): wait for its end, or stop it with ' +
+        '`aws sqs cancel-message-move-task --task-handle handle-1`, then redrive again.',
+    );
     expect(calls.map(([action]) => action)).not.toContain('StartMessageMoveTask');
   });
 
   it('says the same if another task was started at the same moment', async () => {
     const { client } = await sqs({
       GetQueueAttributes: attributes,
-      ListMessageMoveTasks: () => none,
+      ListMessageMoveTasks: (call) => (call === 1 ? none : task('RUNNING', 7, { TaskHandle: 'handle-1' })),
       StartMessageMoveTask: () => ({
         status: 400,
         body: {
@@ -113,7 +116,7 @@ describe('a redrive by SQS’s message move task', () => {
         },
       }),
     });
-    await expect(redriveByTask(client, URL, { pause })).rejects.toThrow('A redrive of dlq is already running: wait');
+    await expect(redriveByTask(client, URL, { pause })).rejects.toThrow('running (7 of 40 moved)');
   });
 
   it.each([
