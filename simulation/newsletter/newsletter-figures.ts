@@ -97,7 +97,7 @@ export function describeNewsletter(figures: NewsletterFigures, colors: Colors): 
     ['cost', costText(figures.cost)],
     ['violations', figures.violations],
   ];
-  return `${fields(summary, colors)}\n${judgement(budgets, examples, colors)}`;
+  return `${fields(summary)}\n${judgement(budgets, examples, colors)}`;
 }
 
 /** The recipients by state. */

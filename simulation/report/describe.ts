@@ -1,29 +1,25 @@
 import type { Colors } from '../../src/terminal/colors.ts';
 import { fields, table } from '../../src/terminal/table.ts';
 import type { Cost } from './cost.ts';
-import type { BudgetResult, Figures, Waits } from './figures.ts';
+import type { BudgetResult, Figures } from './figures.ts';
 
 /** The figures for a person. */
 export function describeFigures(figures: Figures, colors: Colors): string {
   const { waits, budgets, examples } = figures;
   return [
-    fields(summaryOf(figures), colors),
+    fields(summaryOf(figures)),
     '\nSeconds since they were handed over, until the first request and until the delivery:\n',
-    table(
-      [
-        { title: 'group', of: ({ group }: Waits) => group },
-        { title: 'priority', of: ({ priority }) => priority },
-        { title: 'sent', of: ({ sent }) => sent },
-        { title: 'first p50', of: ({ first_p50 }) => rounded(first_p50) },
-        { title: 'p99', of: ({ first_p99 }) => rounded(first_p99) },
-        { title: 'max', of: ({ first_max }) => rounded(first_max) },
-        { title: 'delivered p50', of: ({ delivered_p50 }) => rounded(delivered_p50) },
-        { title: 'p99', of: ({ delivered_p99 }) => rounded(delivered_p99) },
-        { title: 'max', of: ({ delivered_max }) => rounded(delivered_max) },
-      ],
-      waits,
-      colors,
-    ),
+    table(waits, [
+      'group',
+      'priority',
+      'sent',
+      ['first p50', ({ first_p50 }) => rounded(first_p50)],
+      ['p99', ({ first_p99 }) => rounded(first_p99)],
+      ['max', ({ first_max }) => rounded(first_max)],
+      ['delivered p50', ({ delivered_p50 }) => rounded(delivered_p50)],
+      ['p99', ({ delivered_p99 }) => rounded(delivered_p99)],
+      ['max', ({ delivered_max }) => rounded(delivered_max)],
+    ]),
     judgement(budgets, examples, colors),
   ].join('');
 }

@@ -126,8 +126,6 @@ function shareOf({ from, until, per_second }: NonNullable<Scenario['saturated']>
   return all / ((until - from) * per_second);
 }
 
-export type Waits = ReturnType<typeof waitsOf>[number];
-
 /** By group and priority, in seconds since they were handed over: until the first request, and until a receiver accepted. */
 function waitsOf(observer: Observer) {
   return [...observer.first].map(([name, first]) => {

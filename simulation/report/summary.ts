@@ -11,19 +11,15 @@ export interface Summary {
 
 /** A line per scenario, then all budgets. */
 export function summaryTable(done: readonly Summary[], colors: Colors): string {
-  const rows = table<Summary>(
-    [
-      { title: 'scenario', of: ({ figures }) => figures.scenario },
-      { title: 'notifications', of: ({ figures }) => figures.notifications },
-      { title: 'duplicates', of: ({ figures }) => figures.duplicates },
-      { title: 'violations', of: ({ figures }) => figures.violations },
-      { title: 'budgets missed', of: ({ figures }) => figures.budgets.filter(({ met }) => !met).length },
-      { title: 'USD', of: ({ figures }) => Math.round(figures.cost.usd * 100) / 100 },
-      { title: 'CPU s', of: ({ cpu_seconds }) => Math.round(cpu_seconds) },
-    ],
-    done,
-    colors,
-  );
+  const rows = table(done, [
+    ['scenario', ({ figures }) => figures.scenario],
+    ['notifications', ({ figures }) => figures.notifications],
+    ['duplicates', ({ figures }) => figures.duplicates],
+    ['violations', ({ figures }) => figures.violations],
+    ['budgets missed', ({ figures }) => figures.budgets.filter(({ met }) => !met).length],
+    ['USD', ({ figures }) => Math.round(figures.cost.usd * 100) / 100],
+    ['CPU s', ({ cpu_seconds }) => Math.round(cpu_seconds)],
+  ]);
   const budgets = done.flatMap(({ figures }) =>
     figures.budgets.map((budget) => ({ ...budget, what: `${figures.scenario}: ${budget.what}` })),
   );

@@ -12,7 +12,7 @@ import {
 } from '../../src/core/model/notification.ts';
 import { type DueIndex, type DueItem, type PageCursor, parseWorkQueue } from '../../src/core/model/work-index.ts';
 import { readEntries } from '../../src/core/model/work-rules.ts';
-import type { OperationRows } from '../../src/core/operator/operations/operation.ts';
+import type { Operation, OperationRows, OperationStore } from '../../src/core/operator/operations/operation.ts';
 import { matches } from '../../src/core/operator/search-filter.ts';
 import type { MemoryShards } from './pipeline-state.ts';
 
@@ -123,6 +123,36 @@ export function createMemoryIntake(tables: Tables, records: Map<string, IntakeRe
     async findRow(log_id) {
       return tables.row(log_id);
     },
+  };
+}
+
+/** OperationStore in memory. */
+export function createMemoryOperations(): OperationStore {
+  const held = new Map<string, Operation>();
+  return {
+    async create(operation) {
+      const known = held.get(operation.operation_id);
+      if (known !== undefined) return known;
+      const first = { ...operation, version: 1 };
+      held.set(operation.operation_id, first);
+      return first;
+    },
+    read: async (operation_id) => held.get(operation_id),
+    async change(was, { set, remove = [] }) {
+      const found = held.get(was.operation_id);
+      if (found === undefined || found.version !== was.version) return undefined;
+      const next: Record<string, unknown> = { ...found, ...set, version: found.version + 1 };
+      for (const name of remove) delete next[name];
+      // The columns of an operation, with the change of some of them.
+      const changed = next as unknown as Operation;
+      held.set(was.operation_id, changed);
+      return changed;
+    },
+    list: async ({ limit, before = '~' }) =>
+      [...held.values()]
+        .filter(({ operation_id }) => operation_id < before)
+        .sort((a, b) => (a.operation_id < b.operation_id ? 1 : -1))
+        .slice(0, limit),
   };
 }
 

@@ -5,12 +5,12 @@ import { createDeploymentClients } from '../adapters/deployment/deployment-clien
 import { requestStart, type StartRequest } from '../core/newsletter/lifecycle/operate.ts';
 import { emailAccess, requireEmail, showEmail } from '../operator-service/emails.ts';
 import { describeError } from '../terminal/errors.ts';
+import { printResult } from '../terminal/output.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { processTerminal } from '../terminal/terminal.ts';
-import { describeEmail, doneOf, isOver, summaryOf } from './sending-job/email-report.ts';
+import { describeEmail, followEmail } from './sending-job/email-report.ts';
 import { parseSendingJobOptions, type SendingJobOptions, USAGE } from './sending-job/sending-job-options.ts';
 
-const LOOK_EVERY_MS = 2_000;
 const terminal = processTerminal();
 
 /** batch-sending-service-job: the job of one e-mail, started by hand. */
@@ -24,18 +24,12 @@ async function main(options: SendingJobOptions): Promise<number> {
     const access = emailAccess({ deployment, ...clients, clock: () => new Date(), newId: randomUUID, local });
     await requireEmail(email_id, access);
     const request = await requestStart(email_id, access);
-    let view = (await showEmail(email_id, access)).view;
     if (request.result === 'skipped') progress.note(`Skipped: ${request.reason}`);
-    while (wait && !isOver(view)) {
-      const total = view.counts.recipients || undefined;
-      progress.update({ verb: view.phase, done: doneOf(view), total, summary: summaryOf(view) });
-      await setTimeout(LOOK_EVERY_MS);
-      view = (await showEmail(email_id, access)).view;
-    }
+    const view = wait
+      ? await followEmail(email_id, access, progress, (ms) => setTimeout(ms))
+      : (await showEmail(email_id, access)).view;
     progress.end();
-    terminal.print(
-      json ? `${JSON.stringify({ ...request, email: view })}\n` : describeEmail(view, terminal.colors, local),
-    );
+    printResult({ terminal, json }, { ...request, email: view }, () => describeEmail(view, local));
     return exitCode(request, wait, view.status === 'submitted');
   } finally {
     progress.end();

@@ -1,16 +1,25 @@
 import { Command } from 'commander';
 import { addSpoolCommands } from '../client/spool/commands/program.ts';
+import { addGroup } from '../terminal/command.ts';
 import { runCommand, writingTo } from '../terminal/run-command.ts';
 import { addAudit } from './commands/console/audit.ts';
 import { addConsole } from './commands/console/console.ts';
 import { addDlqDrop, addDlqList, addDlqRedrive, addDlqShow } from './commands/dead-letters/dead-letters.ts';
 import { addEmailsReplace, addEmailsTest } from './commands/emails/drafts.ts';
-import { addEmailsDecisions, addEmailsList, addEmailsRecipients, addEmailsStatus } from './commands/emails/emails.ts';
+import {
+  addEmailsList,
+  addEmailsRecipients,
+  addEmailsResolve,
+  addEmailsStatus,
+  EMAIL_DECISIONS,
+} from './commands/emails/emails.ts';
 import {
   addNewslettersCreate,
   addNewslettersList,
   addNewslettersShow,
-  addSenders,
+  addSendersAllow,
+  addSendersList,
+  addSendersRevoke,
 } from './commands/emails/newsletters.ts';
 import { addEmailsSend } from './commands/emails/send.ts';
 import { addReconcile } from './commands/indexing/reconcile.ts';
@@ -26,7 +35,7 @@ import { addPreflight } from './commands/status/preflight.ts';
 import { addStatus, addSweeps } from './commands/status/status.ts';
 import { addForget } from './commands/verify/forget.ts';
 import { addVerify } from './commands/verify/verify.ts';
-import type { CliContext } from './session/session.ts';
+import type { AddCommand, CliContext } from './session/session.ts';
 
 /**
  * Runs one of the operator commands.
@@ -53,58 +62,43 @@ Examples:
   npm run ops -- show NL103
   npm run ops -- dlq redrive --channel slack`,
     );
-  addConsole(program, context);
-  addAudit(program, context);
-  addPreflight(program, context);
-  addStatus(program, context);
-  addSweeps(program, context);
-  addList(program, context);
-  addShow(program, context);
-  addRetry(program, context);
-  addCancel(program, context);
-  addReplay(program, context);
-  addReconcile(program, context);
-  addVerify(program, context);
-  addForget(program, context);
-  const dlq = program.command('dlq').description('the dead-letter queues').usage('<command> [options]');
-  addDlqList(dlq, context);
-  addDlqShow(dlq, context);
-  addDlqRedrive(dlq, context);
-  addDlqDrop(dlq, context);
-  const spool = program
-    .command('spool')
-    .description("the producer client's spool on this machine")
-    .usage('<command> [options]');
-  const localApi = async () => (await context.findDeployment(true)).api;
-  addSpoolCommands(spool, { ...context, command: 'npm run ops -- spool', localApi });
-  const keys = program.command('keys').description('the API keys of producers').usage('<command> [options]');
-  addKeysCreate(keys, context);
-  addKeysList(keys, context);
-  addKeysRotate(keys, context);
-  addKeysRevoke(keys, context);
-  const outcomes = program.command('outcomes').description('what producers are told').usage('<command> [options]');
-  addOutcomesResend(outcomes, context);
-  const members = program.command('members').description('the members of newsletters').usage('<command> [options]');
-  addMembersImport(members, context);
-  addMembersExport(members, context);
-  addMembersShow(members, context);
-  addMembersSuppress(members, context);
-  addMembersUnsuppress(members, context);
-  const newsletters = program
-    .command('newsletters')
-    .description('the newsletters of a tenant')
-    .usage('<command> [options]');
-  addNewslettersCreate(newsletters, context);
-  addNewslettersList(newsletters, context);
-  addNewslettersShow(newsletters, context);
-  addSenders(program, context);
-  const emails = program.command('emails').description('the mailings of newsletters').usage('<command> [options]');
-  addEmailsSend(emails, context);
-  addEmailsTest(emails, context);
-  addEmailsReplace(emails, context);
-  addEmailsList(emails, context);
-  addEmailsStatus(emails, context);
-  addEmailsDecisions(emails, context);
-  addEmailsRecipients(emails, context);
+  for (const add of COMMANDS) add(program, context);
   return program;
 }
+
+const under =
+  (name: string, says: string, ...commands: readonly AddCommand[]): AddCommand =>
+  (program, context) =>
+    addGroup(program, name, says, commands, context);
+
+const addSpool: AddCommand = (spool, context) => {
+  const localApi = async () => (await context.findDeployment(true)).api;
+  addSpoolCommands(spool, { ...context, command: 'npm run ops -- spool', localApi });
+};
+
+/** In the order of the help. */
+const COMMANDS: readonly AddCommand[] = [
+  ...[addConsole, addAudit, addPreflight, addStatus, addSweeps, addList, addShow, addRetry, addCancel],
+  ...[addReplay, addReconcile, addVerify, addForget],
+  under('dlq', 'the dead-letter queues', addDlqList, addDlqShow, addDlqRedrive, addDlqDrop),
+  under('spool', "the producer client's spool on this machine", addSpool),
+  under('keys', 'the API keys of producers', addKeysCreate, addKeysList, addKeysRotate, addKeysRevoke),
+  under('outcomes', 'what producers are told', addOutcomesResend),
+  under(
+    'members',
+    'the members of newsletters',
+    ...[addMembersImport, addMembersExport, addMembersShow, addMembersSuppress, addMembersUnsuppress],
+  ),
+  under('newsletters', 'the newsletters of a tenant', addNewslettersCreate, addNewslettersList, addNewslettersShow),
+  under(
+    'senders',
+    'as whom the newsletters of a tenant may be sent',
+    ...[addSendersAllow, addSendersRevoke, addSendersList],
+  ),
+  under(
+    'emails',
+    'the mailings of newsletters',
+    ...[addEmailsSend, addEmailsTest, addEmailsReplace, addEmailsList, addEmailsStatus],
+    ...[...EMAIL_DECISIONS, addEmailsResolve, addEmailsRecipients],
+  ),
+];

@@ -21,7 +21,7 @@ export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDep
   };
   return {
     members: createMemberStore(dynamodb, deployment.tables.members, clock),
-    newsletters: createNewsletterStore(dynamodb, deployment.tables.newsletters),
+    newsletters: newsletterStore({ dynamodb, deployment }),
     sealing: createMemberSealing(deployment.sealer(dynamodb), hashKey),
     clock,
     newId,
@@ -148,35 +148,38 @@ export async function suppressAddress(
   return answer;
 }
 
+type NewsletterDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment'>;
+
+export function newsletterStore({ dynamodb, deployment }: NewsletterDeps) {
+  return createNewsletterStore(dynamodb, deployment.tables.newsletters);
+}
+
 /** Makes a newsletter, or replaces one; `known_at` as `putNewsletter` takes it. @throws Problem */
 export async function decideNewsletter(
   asked: { readonly tenant: string; readonly newsletter_id: string; readonly known_at?: string | null },
   fields: object,
-  { dynamodb, deployment, clock }: Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>,
+  deps: NewsletterDeps & Pick<OperatorDeps, 'clock'>,
   decide: Decide,
 ) {
   const newsletter_id = check(newsletterId, asked.newsletter_id);
   const given = { ...check(newsletterSchema, fields), tenant_id: asked.tenant, newsletter_id };
-  const newsletters = createNewsletterStore(dynamodb, deployment.tables.newsletters);
   const decision = { what: 'newsletter.put', on: [newsletter_id], details: { tenant: asked.tenant } };
   const { answer } = await decide(decision, async () => ({
-    answer: await putNewsletter(given, { newsletters, clock }, asked.known_at),
+    answer: await putNewsletter(given, { newsletters: newsletterStore(deps), clock: deps.clock }, asked.known_at),
     result: { stored: 1 },
   }));
   return answer;
 }
 
-type SenderDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment'>;
-
 /** As whom the newsletters of a tenant are sent. Empty: as whomever the stage's `newsletter.senders` lets them. */
-export function listSenders(tenant: string, { dynamodb, deployment }: SenderDeps): Promise<readonly string[]> {
-  return createNewsletterStore(dynamodb, deployment.tables.newsletters).senders(tenant);
+export function listSenders(tenant: string, deps: NewsletterDeps): Promise<readonly string[]> {
+  return newsletterStore(deps).senders(tenant);
 }
 
 /** @throws Problem invalid-request for what is neither an address nor `*@domain`; conflict for the last one */
 export async function decideSender(
   asked: { readonly tenant: string; readonly sender: string; readonly action: SenderAction },
-  { dynamodb, deployment }: SenderDeps,
+  deps: NewsletterDeps,
   decide: Decide,
 ): Promise<readonly string[]> {
   const { tenant, action } = asked;
@@ -185,11 +188,10 @@ export async function decideSender(
     const message = 'must be an address such as news@example.com, or *@example.com';
     throw invalid([{ path: 'sender', rule: 'address', message }]);
   }
-  const store = createNewsletterStore(dynamodb, deployment.tables.newsletters);
   // An address of the tenant's own, as which it writes to everybody: the log may name it.
   const what = action === 'allow' ? 'sender.allow' : 'sender.revoke';
   const { answer } = await decide({ what, on: [tenant, sender] }, async () => {
-    const senders = await store.changeSenders(tenant, action, sender);
+    const senders = await newsletterStore(deps).changeSenders(tenant, action, sender);
     if (senders === undefined) {
       const why = `${sender} is the last sender of ${tenant}: without one it may write as those of the stage`;
       throw new Problem('conflict', `${why}. Allow another first, or add --back-to-stage.`);

@@ -2,19 +2,17 @@ import type * as v from 'valibot';
 import type { NotificationRow } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
 import { stateOf } from '../core/model/row-state.ts';
-import { epochMs } from '../core/model/time.ts';
 import {
   auditDetails,
   createOperation,
-  differences,
-  inWords,
   type NewOperation,
   newOperationId,
+  type OperateDeps,
   type OperationAct,
   operate,
   possibleActs,
 } from '../core/operator/operations/operate.ts';
-import { isOver, NOTHING, type Operation } from '../core/operator/operations/operation.ts';
+import { NOTHING, type Operation } from '../core/operator/operations/operation.ts';
 import { viewOf } from '../core/operator/views/notification-view.ts';
 import type { Decide } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
@@ -39,18 +37,23 @@ export async function newOperation(
   decide: Decide,
 ): Promise<string> {
   const { kind, filter, rate, limit, max_age_hours, include_stopped, created_by } = asked;
-  const operation_id = newOperationId(deps);
-  const operation: NewOperation = {
-    operation_id,
-    kind,
-    filter: searchFilter(filter),
-    asked: Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)])),
-    rate,
-    include_stopped,
-    created_by,
+  const request = {
+    ...{ kind, filter: searchFilter(filter), asked: inText(filter), rate, include_stopped, created_by },
     ...(limit !== undefined && { limit }),
     ...(max_age_hours !== undefined && { max_age_ms: max_age_hours * HOUR_MS }),
   };
+  return makeOperation(request, deps, decide);
+}
+
+/** A filter as it was asked for, to show it. */
+export function inText(filter: OperationFilter): Operation['asked'] {
+  return Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]));
+}
+
+/** Makes the operation of a request, and has it previewed. @returns its id. @throws Problem when another one has it */
+export async function makeOperation(request: NewOperation, deps: OperateDeps, decide: Decide): Promise<string> {
+  const operation_id = request.operation_id ?? newOperationId(deps);
+  const operation = { ...request, operation_id };
   const decision = { what: 'operation.create', on: [operation_id], details: auditDetails(operation) };
   const { answer } = await decide(decision, async () => {
     await createOperation(operation, deps);
@@ -158,93 +161,29 @@ function etaOf(now: Date, seconds: number): string {
   return new Date(Math.ceil((now.getTime() + seconds * 1_000) / 60_000) * 60_000).toISOString();
 }
 
-const FLAGS: Readonly<Record<string, string>> = {
-  channel: '--channel',
-  priority: '--priority',
-  tenant: '--tenant',
-  error_type: '--error-type',
-  failure_reason: '--failure-reason',
-  last_error: '--last-error',
-  integration: '--integration',
-  from: '--from',
-  to: '--to',
-};
+/** Conditions that a command has options for, in their order: DynamoDB keeps none. */
+const ASKED = [
+  'channel',
+  'priority',
+  'tenant',
+  'error_type',
+  'failure_reason',
+  'last_error',
+  'integration',
+  'from',
+  'to',
+];
 
 /** The command that redrives the same. Other kinds have none; a recipient is asked for by an address, which nobody stores. */
 function commandOf(operation: Operation, local: boolean): string | null {
   const { kind, asked, rate, limit, max_age_ms, include_stopped } = operation;
   if (kind !== 'redrive' || asked['recipient_hash'] !== undefined) return null;
-  // In the order of the flags: DynamoDB keeps none.
-  const args = Object.entries(FLAGS).flatMap(([name, flag]) => {
+  const args = ASKED.flatMap((name) => {
     const value = asked[name];
-    return value === undefined ? [] : [flag, value];
+    return value === undefined ? [] : [`--${name.replaceAll('_', '-')}`, value];
   });
   if (max_age_ms !== undefined) args.push('--max-age', `${Math.ceil(max_age_ms / 1_000)}s`);
   if (include_stopped) args.push('--include-stopped');
   if (limit !== undefined) args.push('--limit', String(limit));
   return shellCommand('replay', local, [...args, '--rate', String(Math.max(1, Math.round(rate)))]);
-}
-
-/** An unfinished replay is continued by the same command for this long. After that the command starts a new one. */
-const CONTINUABLE_MS = 24 * HOUR_MS;
-const LOOKED_AT = 50;
-const ALL = { kind: 'redrive', filter: {}, include_stopped: false } as const;
-
-type ReplayDeps = Pick<OperatorDeps, 'operations' | 'clock'>;
-/** What a command continues; or another replay that did not finish, which has another period. */
-type Unfinished = { readonly operation?: Operation; readonly other?: string };
-
-/**
- * The unfinished operation of the same command, or the one with this id. An id of which nothing is stored begins an
- * operation under it, which leaves what stored that id before: replays were files of a machine once.
- * @throws Problem when the id stands for another operation than the options describe
- */
-export async function unfinishedReplay(
-  id: string | undefined,
-  request: NewOperation,
-  deps: ReplayDeps,
-): Promise<Unfinished> {
-  if (id === undefined) return sameReplay(request, deps);
-  const found = await deps.operations.read(id);
-  if (found !== undefined) checkIsMeant(found, request);
-  // Begun anew without any condition, it would send everything.
-  else if (isByIdAlone(request)) throw new Problem('not-found', `There is no replay ${id}: the console lists them.`);
-  return found === undefined ? {} : { operation: found };
-}
-
-const isByIdAlone = (request: NewOperation) => differences(request, ALL).length === 0;
-
-function checkIsMeant(found: Operation, request: NewOperation): void {
-  const is = inWords(found);
-  const conflict = (why: string) => new Problem('conflict', why);
-  if (found.kind !== 'redrive')
-    throw conflict(`${is}: a replay continues redrives only. The console continues this one; omit --id for a replay.`);
-  const names = isByIdAlone(request) ? [] : differences(found, request);
-  if (names.length > 0)
-    throw conflict(
-      `${is}, and these options say something else (${names.join(', ')}): ` +
-        'give --id alone to continue it as it is, or omit --id to begin a replay of what the options say.',
-    );
-  if (isOver(found))
-    throw conflict(`${found.operation_id} is ${found.status}: omit --id, and a new replay takes what is left.`);
-}
-
-/**
- * The newest unfinished replay with the same bounds. One that was never started may be what another operator is asked.
- */
-async function sameReplay(request: NewOperation, { operations, clock }: ReplayDeps): Promise<Unfinished> {
-  const oldest = clock().getTime() - CONTINUABLE_MS;
-  let [other, before]: (string | undefined)[] = [];
-  for (;;) {
-    const page = await operations.list({ limit: LOOKED_AT, ...(before !== undefined && { before }) });
-    const recent = page.filter(({ created_at }) => epochMs(created_at) >= oldest);
-    for (const one of recent) {
-      if (one.reads_stopped !== true || one.started_at === undefined || isOver(one)) continue;
-      const names = differences(one, request);
-      if (names.length === 0) return { operation: one };
-      if (names.every((name) => name.startsWith('created_'))) other ??= one.operation_id;
-    }
-    before = page.at(-1)?.operation_id;
-    if (recent.length === 0 || page.length < LOOKED_AT) return other === undefined ? {} : { other };
-  }
 }

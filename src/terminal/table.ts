@@ -1,33 +1,34 @@
-import type { Colors } from './colors.ts';
+import { COLORS } from './colors.ts';
 import { printableValue } from './printable.ts';
 
-export interface Column<T> {
-  readonly title: string;
-  readonly of: (row: T) => string | number | null | undefined;
-}
+type Cell = string | number | null | undefined;
+type CellName<T> = { [K in keyof T]-?: T[K] extends Cell ? K & string : never }[keyof T];
+/** A field of the rows under its own name; or a title, and the field or what is made of the row. */
+export type Column<T> = CellName<T> | readonly [title: string, of: CellName<T> | ((row: T) => Cell)];
 
 /** Rows under the titles of their columns. Numbers are aligned to the right; an absent value is a dash. */
-export function table<T>(columns: readonly Column<T>[], rows: readonly T[], colors: Colors): string {
-  const cells = rows.map((row) => columns.map(({ of }) => of(row)));
-  const present = columns.map((_, i) => cells.map((row) => row[i] ?? undefined).filter((cell) => cell !== undefined));
+export function table<T>(rows: readonly T[], columns: readonly Column<NoInfer<T>>[]): string {
+  const named = columns.map((column) => (typeof column === 'string' ? ([column, column] as const) : column));
+  const cells = rows.map((row) => named.map(([, of]) => (typeof of === 'function' ? of(row) : (row[of] as Cell))));
+  const present = named.map((_, i) => cells.map((row) => row[i] ?? undefined).filter((cell) => cell !== undefined));
   const numeric = present.map((column) => column.length > 0 && column.every((cell) => typeof cell === 'number'));
   const texts = cells.map((row) =>
     row.map((cell) => (cell === null || cell === undefined ? '–' : printableValue(String(cell)))),
   );
-  const widths = columns.map(({ title }, i) => Math.max(title.length, ...texts.map((row) => row[i]?.length ?? 0)));
+  const widths = named.map(([title], i) => Math.max(title.length, ...texts.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     row
       .map((cell, i) => (numeric[i] ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
       .join('  ')
       .trimEnd();
-  return `${[colors.dim(line(columns.map(({ title }) => title))), ...texts.map(line)].join('\n')}\n`;
+  return `${[COLORS.dim(line(named.map(([title]) => title))), ...texts.map(line)].join('\n')}\n`;
 }
 
 /** One line per entry: its name, and its value in a second column. */
-export function fields(entries: readonly (readonly [name: string, value: unknown])[], colors: Colors): string {
+export function fields(entries: readonly (readonly [name: string, value: unknown])[]): string {
   const width = Math.max(...entries.map(([name]) => name.length));
   return entries
-    .map(([name, value]) => `  ${colors.dim(name.padEnd(width))}  ${printableValue(String(value))}\n`)
+    .map(([name, value]) => `  ${COLORS.dim(name.padEnd(width))}  ${printableValue(String(value))}\n`)
     .join('');
 }
 

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { createMemoryOperations } from '../../simulation/twins/row-stores.ts';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
-import {
-  createUnstoredOperations,
-  NOTHING,
-  type Operation,
-  type OperationStore,
-} from '../../src/core/operator/operations/operation.ts';
+import { NOTHING, type Operation, type OperationStore } from '../../src/core/operator/operations/operation.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 let serial = 0;
@@ -78,7 +74,7 @@ function suite(store: () => OperationStore): void {
 }
 
 describe('operations in memory', () => {
-  const store = createUnstoredOperations();
+  const store = createMemoryOperations();
   suite(() => store);
 });
 

@@ -4,11 +4,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { OperationsDeps } from '../../functions/console-operations/handler.ts';
 import type { ConsoleOperationsEnv } from '../../functions/shared/runtime/console-env.ts';
 import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
-import { createMemoryOperationRows } from '../../simulation/twins/row-stores.ts';
+import { createMemoryOperationRows, createMemoryOperations } from '../../simulation/twins/row-stores.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { createOperation, operate } from '../../src/core/operator/operations/operate.ts';
-import { createUnstoredOperations } from '../../src/core/operator/operations/operation.ts';
 import { runOperation } from '../../src/core/operator/operations/run-operation.ts';
 import { deadRow } from '../support/cli/operations.ts';
 
@@ -49,7 +48,7 @@ describe('the function of bulk operations', () => {
       newId: () => `id${++serial}-abcdef`,
       policy: DEFAULT_RETRY_POLICY,
       pause: async () => {},
-      operations: createUnstoredOperations(),
+      operations: createMemoryOperations(),
       candidates: createMemoryOperationRows(tables),
       rows: tables.rows,
       send: async (messages) => {

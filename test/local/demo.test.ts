@@ -1,4 +1,3 @@
-import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
@@ -9,6 +8,8 @@ import { scriptedAnswerTo } from '../../src/local/providers/scripted-answer.ts';
 import { SAMPLE_COUNT } from '../../src/local/samples/first-run.ts';
 import { SAMPLE_MEMBERS, sampleMembers } from '../../src/local/samples/sample-newsletter.ts';
 import { SAMPLE_OUTCOMES, sampleRows } from '../../src/local/samples/sample-rows.ts';
+import { COLORS } from '../../src/terminal/colors.ts';
+import { printable } from '../../src/terminal/printable.ts';
 
 const rows = sampleRows(SAMPLE_COUNT, 'http://127.0.0.1:1', new Date('2026-01-01T00:00:00Z'));
 
@@ -110,16 +111,19 @@ describe("the demo's summary", () => {
     secrets_file: 'SECRETS',
   };
   const describeReport = (report: Partial<DemoReport> & { readonly newsletter?: NewsletterReport }, width?: number) =>
-    describeDemo(
-      {
-        counts: { email: none, slack: none, teams: none, webhook: none },
-        examples: {},
-        deadLetters: { email: 0, slack: 0, teams: 0, webhook: 0 },
-        ...report,
-      },
-      endpoints,
-      pc.createColors(false),
-      width,
+    printable(
+      describeDemo(
+        {
+          counts: { email: none, slack: none, teams: none, webhook: none },
+          examples: {},
+          deadLetters: { email: 0, slack: 0, teams: 0, webhook: 0 },
+          ...report,
+        },
+        endpoints,
+        COLORS,
+        width,
+      ),
+      false,
     );
 
   it('counts by channel, and says for each finding what to do about it', () => {

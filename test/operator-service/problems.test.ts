@@ -30,7 +30,7 @@ describe('a refusal of the console', () => {
       const [first = '', second = ''] = words;
       const help = await ops.run([
         first,
-        ...(['dlq', 'emails', 'keys', 'newsletters'].includes(first) ? [second] : []),
+        ...(['dlq', 'emails', 'keys', 'members', 'newsletters'].includes(first) ? [second] : []),
         '--help',
       ]);
       expect(help.code).toBe(0);

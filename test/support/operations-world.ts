@@ -1,9 +1,9 @@
 import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
-import { createMemoryOperationRows } from '../../simulation/twins/row-stores.ts';
+import { createMemoryOperationRows, createMemoryOperations } from '../../simulation/twins/row-stores.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
-import { createUnstoredOperations, type Kind, type Operation } from '../../src/core/operator/operations/operation.ts';
+import type { Kind, Operation } from '../../src/core/operator/operations/operation.ts';
 import { CLAIM_MS, runOperation } from '../../src/core/operator/operations/run-operation.ts';
 import { deadRow, storedRow } from './cli/operations.ts';
 
@@ -16,7 +16,7 @@ export function operationsWorld() {
   let writesLeft = Number.POSITIVE_INFINITY;
   const clock = () => new Date(time);
   const tables = new MemoryTables(clock);
-  const operations = createUnstoredOperations();
+  const operations = createMemoryOperations();
   const sent: string[] = [];
   /** With its run: no message may pass for a redrive of another one. */
   const sentAs: string[] = [];

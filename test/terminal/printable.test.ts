@@ -48,8 +48,8 @@ describe.each(HOSTILE)('%s in a value of someone else', (_, value) => {
   it.each([true, false])('is shown, not obeyed (terminal: %s)', (isTTY) => {
     const { terminal, written } = streams({ isTTY });
     terminal.print(`id ${value}\n`);
-    terminal.print(table([{ title: 'id', of: (row: string) => row }], [value], terminal.colors));
-    terminal.print(fields([['id', value]], terminal.colors));
+    terminal.print(table([value], [['id', (row: string) => row]]));
+    terminal.print(fields([['id', value]]));
     sayError(terminal, `no ${value}`);
     const text = written.out + written.err;
     expect(HIDDEN.test(text.replaceAll(OUR_COLORS, '').replaceAll('\n', ''))).toBe(false);
@@ -87,21 +87,17 @@ describe('what is printed', () => {
 
   it('keeps a value in its line and its column', () => {
     const { terminal, written } = streams({ isTTY: false });
-    const columns = [
-      { title: 'id', of: ([id]: readonly string[]) => id },
-      { title: 'status', of: ([, status]: readonly string[]) => status },
-    ];
+    const rows = [
+      ['a\nb  SUCCESS', 'FAILED'],
+      ['c', 'RETRY'],
+    ] as const;
     terminal.print(
-      table(
-        columns,
-        [
-          ['a\nb  SUCCESS', 'FAILED'],
-          ['c', 'RETRY'],
-        ],
-        terminal.colors,
-      ),
+      table(rows, [
+        ['id', ([id]: readonly string[]) => id],
+        ['status', ([, status]: readonly string[]) => status],
+      ]),
     );
-    terminal.print(fields([['id', 'a\nstatus  SUCCESS']], terminal.colors));
+    terminal.print(fields([['id', 'a\nstatus  SUCCESS']]));
     expect(written.out.split('\n')).toEqual([
       'id                 status',
       'a\\u000ab  SUCCESS  FAILED',

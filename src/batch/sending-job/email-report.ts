@@ -1,7 +1,9 @@
 import type { EmailView, Waits } from '../../core/newsletter/views/email-view.ts';
 import { shellCommand } from '../../operator-service/contract/choices.ts';
-import type { Colors } from '../../terminal/colors.ts';
+import { type EmailAccess, showEmail } from '../../operator-service/emails.ts';
+import { COLORS } from '../../terminal/colors.ts';
 import { printableValue } from '../../terminal/printable.ts';
+import type { Progress } from '../../terminal/progress.ts';
 import { fields } from '../../terminal/table.ts';
 
 const BAR_WIDTH = 30;
@@ -15,7 +17,7 @@ const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {
 const number = (count: number) => count.toLocaleString('en');
 
 /** An email for people: phase, a bar, rate and expected end, and why recipients were not sent. */
-export function describeEmail(view: EmailView, colors: Colors, local: boolean): string {
+export function describeEmail(view: EmailView, local: boolean): string {
   const { counts, rate, batches } = view;
   const entries: [string, string][] = [
     ['recipients', recipientsLine(view)],
@@ -36,13 +38,13 @@ export function describeEmail(view: EmailView, colors: Colors, local: boolean): 
   ];
   const shown = entries.filter(([, value]) => value !== '');
   const why = view.error ?? (view.held && `It holds. ${view.held.message}`);
-  const error = why === undefined ? '' : `\n  ${colors.red(printableValue(why))}\n`;
+  const error = why === undefined ? '' : `\n  ${COLORS.red(printableValue(why))}\n`;
   const next =
     counts.uncertain > view.uncertain_left
       ? `\n  Nobody knows whether the uncertain recipients got the mail: ${shellCommand('emails resolve', local, ['--resend'], [view.email_id])}, or with --leave\n`
       : '';
   const title = view.subject === undefined ? '' : `  ${printableValue(view.subject)}`;
-  return `${colors.bold(view.email_id)}${title}  ${paint(view, colors)}  ${progressBar(view)}\n${fields(shown, colors)}${error}${next}`;
+  return `${COLORS.bold(view.email_id)}${title}  ${paint(view)}  ${progressBar(view)}\n${fields(shown)}${error}${next}`;
 }
 
 export function doneOf({ counts }: EmailView): number {
@@ -86,11 +88,11 @@ function byReason(reasons: Readonly<Record<string, number>>): string {
 }
 
 /** An e-mail that is over is good only where everybody got it, or an operator decided about the others. */
-function paint({ phase, counts, uncertain_left }: EmailView, colors: Colors): string {
+function paint({ phase, counts, uncertain_left }: EmailView): string {
   const isGood = counts.failed === 0 && counts.uncertain <= uncertain_left;
-  if (phase === 'submitted') return isGood ? colors.green(phase) : colors.yellow(phase);
-  if (phase === 'failed' || phase === 'cancelled') return colors.red(phase);
-  return phase === 'paused' || phase === 'waiting' ? colors.yellow(phase) : colors.cyan(phase);
+  if (phase === 'submitted') return isGood ? COLORS.green(phase) : COLORS.yellow(phase);
+  if (phase === 'failed' || phase === 'cancelled') return COLORS.red(phase);
+  return phase === 'paused' || phase === 'waiting' ? COLORS.yellow(phase) : COLORS.cyan(phase);
 }
 
 /** The rate now is the last minute's, and a refusal lowers what is allowed at once: faster than allowed is no error. */
@@ -116,4 +118,22 @@ export function summaryOf({ rate, eta, counts }: EmailView): string {
     counts.uncertain > 0 ? `${counts.uncertain} uncertain` : undefined,
   ];
   return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+const LOOK_EVERY_MS = 2_000;
+
+/** Shows how far an email is, until it is over. */
+export async function followEmail(
+  email_id: string,
+  access: EmailAccess,
+  progress: Progress,
+  pause: (ms: number) => Promise<void>,
+): Promise<EmailView> {
+  for (;;) {
+    const { view } = await showEmail(email_id, access);
+    if (isOver(view)) return view;
+    const total = view.counts.recipients || undefined;
+    progress.update({ verb: view.phase, done: doneOf(view), total, summary: summaryOf(view) });
+    await pause(LOOK_EVERY_MS);
+  }
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../core/model/time.ts';
 import { type Decide, decideNow } from '../../operator-service/audit.ts';
 import { type OperatorDeps, operatorDeps } from '../../operator-service/deps.ts';
 import { userOfMachine } from '../../processes/process-identity.ts';
+import { type Chosen, type CommandText, describeCommand, type Options } from '../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import type { Interruption } from '../../terminal/interruption.ts';
 import type { Output } from '../../terminal/output.ts';
@@ -38,34 +39,31 @@ export interface Session extends Omit<CliContext, 'clock' | 'newId'>, Output, Op
   readonly operator: () => Promise<string>;
 }
 
-interface CommonOptions {
-  readonly json?: boolean;
-  readonly local?: boolean;
+const COMMON = { '--json': 'print JSON on stdout', '--local': 'use the running local runtime instead of AWS' } as const;
+type CommonOptions = Chosen<typeof COMMON>;
+
+interface OpsCommand<S extends Options> extends CommandText<S> {
+  /** @returns the exit code, if it is not 0 */
+  readonly run: (session: Session, options: Chosen<S>, args: readonly string[]) => Promise<number | undefined>;
 }
 
-/**
- * Adds the options that every command takes, and runs the command on the deployment that they choose.
- * @param run returns the exit code
- */
-export function onDeployment<O>(
-  command: Command,
-  context: CliContext,
-  run: (session: Session, options: O, args: readonly string[]) => Promise<number>,
-): Command {
-  return command
-    .option('--json', 'print JSON on stdout')
-    .option('--local', 'use the running local runtime instead of AWS')
-    .action(async function (this: Command) {
-      const options = this.opts<O & CommonOptions>();
+export type AddCommand = (parent: Command, context: CliContext) => void;
+
+/** A command on the deployment that its options choose. */
+export function onDeployment<const S extends Options = Record<never, never>>(described: OpsCommand<S>): AddCommand {
+  return (parent, context) => {
+    describeCommand(parent, described, COMMON).action(async function (this: Command) {
+      const options = this.opts<Chosen<S> & CommonOptions>();
       const deployment = await context.findDeployment(options.local === true);
       const clients = createDeploymentClients(deployment);
       try {
         const session = await openSession(context, deployment, clients, options);
-        context.exitWith(await run(session, options, this.args));
+        context.exitWith((await described.run(session, options, this.args)) ?? 0);
       } finally {
         clients.destroy();
       }
     });
+  };
 }
 
 async function openSession(

@@ -138,7 +138,7 @@ function describeNewsletter(newsletter: NewsletterReport, { endpoints }: Endpoin
   return [
     colors.bold('What became of the newsletter'),
     `  ${whoGotIt(newsletter)}`,
-    `  ${describeEmail(view, colors, true).trimEnd()}`,
+    `  ${describeEmail(view, true).trimEnd()}`,
     '',
     colors.bold('One of each who got none'),
     ...examples.flatMap(({ member_id, reason = '', state }) => [

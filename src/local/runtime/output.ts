@@ -23,5 +23,5 @@ export function showEndpoints({ endpoints, tables, logs }: Endpoints, file: stri
     ['all of it', file],
     ['a run', 'npm run batch:notification-retry -- --local --wait'],
   ];
-  terminal.print(fields(rows, terminal.colors));
+  terminal.print(fields(rows));
 }

@@ -10,7 +10,7 @@ function reported(codes: string, uncertain_left = 0): string {
   const prepared = { recipients: codes.length, excluded: 0, excluded_by_reason: {}, batches: 1, at };
   const email = emailRow({ status: 'submitted', submitted_at: at, prepared });
   const batches = [batchFor([chunkState(codes)], { status: 'submitted', uncertain_left })];
-  return describeEmail(emailView({ email, batches, events: [] }, new Date(at), undefined), COLORS, false);
+  return describeEmail(emailView({ email, batches, events: [] }, new Date(at), undefined), false);
 }
 
 it.each([

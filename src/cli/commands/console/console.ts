@@ -1,19 +1,12 @@
-import type { Command } from 'commander';
+import { value } from '../../../terminal/command.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
-import { type CliContext, onDeployment } from '../../session/session.ts';
+import { onDeployment } from '../../session/session.ts';
 
-interface ConsoleOptions {
-  readonly port?: number;
-}
-
-export function addConsole(program: Command, context: CliContext): void {
-  const command = program
-    .command('console')
-    .option('--port <N>', 'port on this machine; any free one by default', parseCount)
-    .description('serve the console on this machine until Ctrl-C; it works with your own credentials')
-    .addHelpText(
-      'after',
-      `
+export const addConsole = onDeployment({
+  name: 'console',
+  says: 'serve the console on this machine until Ctrl-C; it works with your own credentials',
+  options: { '--port <N>': value('port on this machine; any free one by default', parseCount) },
+  help: `
 Open the printed address: it holds a token in its fragment, which the page exchanges for a cookie once. Who has neither
 gets nothing but the page's files. What is done here is written to the audit log under your AWS identity, or
 with --local under the name of your user.
@@ -21,9 +14,25 @@ with --local under the name of your user.
 Examples:
   npm run ops -- console
   npm run ops -- console --local --port 8081`,
-    );
-  // Loaded on use: the other commands do without its routes.
-  onDeployment<ConsoleOptions>(command, context, async (session, { port = 0 }) =>
-    (await import('./run-console.ts')).runConsole(session, port),
-  );
-}
+  async run(session, { port = 0 }) {
+    const { json, terminal } = session;
+    // Loaded on use: the other commands do without its routes.
+    const { buildConsole, CONSOLE_PAGE } = await import('../../../../console/build.ts');
+    const { openConsole } = await import('../../../console-server/open-console.ts');
+    buildConsole(CONSOLE_PAGE);
+    const opened = await openConsole({
+      ...session,
+      onFault: (error, route) => terminal.say(`${route} failed: ${error instanceof Error ? error.message : error}\n`),
+      page: CONSOLE_PAGE,
+      port,
+      token: true,
+      who: await session.operator(),
+    });
+    terminal.print(json ? `${JSON.stringify({ url: opened.url })}\n` : `${opened.url}\n`);
+    if (!json)
+      terminal.say('Open this address in a browser. Ctrl-C ends the console; operations go on when it runs again.\n');
+    await opened.resume();
+    await session.stopped();
+    await opened.close();
+  },
+});

@@ -1,9 +1,8 @@
 import { extname } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { mailbox } from '../../../adapters/email/address.ts';
 import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
-import type { TestMailResult } from '../../../core/newsletter/sending/test-mail.ts';
 import {
   type DraftAccess,
   draftAccess,
@@ -13,12 +12,13 @@ import {
   storedEmail,
 } from '../../../operator-service/drafts.ts';
 import { requireEmail } from '../../../operator-service/emails.ts';
+import { required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { onDeployment, type Session } from '../../session/session.ts';
 import { type PostOptions, parseAt, requestOf } from './post.ts';
 
 /** Says who would get an email that is not published, and who would not and why. */
@@ -60,48 +60,36 @@ function describeDryRun({ recipients, excluded_by_reason, renderings, missing_fi
   ].join('\n');
 }
 
-interface TestOptions extends Partial<PostOptions> {
-  readonly to: readonly string[];
-}
-
-export function addEmailsTest(emails: Command, context: CliContext): void {
-  const command = emails
-    .command('test')
-    .argument('<FILE|ID>', 'a post that is not published (.md, .html, .txt), or an email_id')
-    .requiredOption('--to <ADDRESS>', 'who gets it, up to 10; repeat the option for several', addAddress)
-    .option('--tenant <ID>', 'the tenant of the newsletter; for a file', parseId)
-    .option('--newsletter <ID>', 'the newsletter; for a file', parseId)
-    .description('send a post to a few addresses with sample values; nobody is counted')
-    .addHelpText(
-      'after',
-      '\nExample:\n  npm run ops -- emails test weekly.md --tenant TENANT001 --newsletter weekly --to me@example.com',
+export const addEmailsTest = onDeployment({
+  name: 'test',
+  says: 'send a post to a few addresses with sample values; nobody is counted',
+  args: { '<FILE|ID>': 'a post that is not published (.md, .html, .txt), or an email_id' },
+  options: {
+    '--to <ADDRESS>': required(value('who gets it, up to 10; repeat the option for several', addAddress)),
+    '--tenant <ID>': value('the tenant of the newsletter; for a file', parseId),
+    '--newsletter <ID>': value('the newsletter; for a file', parseId),
+  },
+  help: '\nExample:\n  npm run ops -- emails test weekly.md --tenant TENANT001 --newsletter weekly --to me@example.com',
+  async run(session, { to, tenant, newsletter }, [post = '']) {
+    const access = draftAccess(session);
+    const tested = await testedOf(post, { tenant, newsletter }, access, session);
+    const results = await sendTest({ ...tested, to }, access, session.decide);
+    printResult(session, { results }, () =>
+      table(results, [
+        ['to', ({ index }) => to[index]],
+        ['accepted', ({ accepted }) => (accepted ? 'yes' : 'no')],
+        ['reason', ({ reason, message }) => message ?? reason],
+      ]),
     );
-  onDeployment<TestOptions>(command, context, (session, options, [post = '']) => test(session, post, options));
-}
+    return results.every(({ accepted }) => accepted) ? 0 : EXIT_FAILED;
+  },
+});
 
 function addAddress(text: string, before: readonly string[] = []): readonly string[] {
   const address = mailbox(text);
   if (address === undefined) throw new InvalidArgumentError('It must be one address, such as name@example.com.');
   if (before.length === 10) throw new InvalidArgumentError('At most 10 addresses are possible.');
   return [...before, address];
-}
-
-async function test(session: Session, post: string, { to, tenant, newsletter }: TestOptions): Promise<number> {
-  const access = draftAccess(session);
-  const tested = await testedOf(post, { tenant, newsletter }, access, session);
-  const answer = await sendTest({ ...tested, to }, access, session.decide);
-  printResult(session, { results: answer }, () =>
-    table<TestMailResult>(
-      [
-        { title: 'to', of: ({ index }) => to[index] },
-        { title: 'accepted', of: ({ accepted }) => (accepted ? 'yes' : 'no') },
-        { title: 'reason', of: ({ reason, message }) => message ?? reason },
-      ],
-      answer,
-      session.terminal.colors,
-    ),
-  );
-  return answer.every(({ accepted }) => accepted) ? 0 : EXIT_FAILED;
 }
 
 /** What is tested: a stored email, or a post as it would be published. */
@@ -119,43 +107,33 @@ async function testedOf(
   return draftEmail({ tenant_id: tenant, request, email_id: session.newId() }, access);
 }
 
-type ReplaceOptions = Partial<Omit<PostOptions, 'tenant'>>;
-
-export function addEmailsReplace(emails: Command, context: CliContext): void {
-  const command = emails
-    .command('replace')
-    .argument('<ID>', 'the email_id')
-    .argument('<FILE>', 'the post that takes its place: .md, .html or .txt')
-    .option('--newsletter <ID>', 'another newsletter', parseId)
-    .option('--segment <NQL>', 'another segment')
-    .option('--scheduled-at <TIME>', 'another time, such as 2026-12-01T09:00:00Z', parseAt)
-    .option('--window <MINUTES>', 'spread it over this many minutes', parseCount)
-    .description('replace a mailing that has not started; what no option names stays')
-    .addHelpText(
-      'after',
-      '\nExample:\n  npm run ops -- emails replace ID weekly.md --scheduled-at 2026-12-01T09:00:00Z',
+export const addEmailsReplace = onDeployment({
+  name: 'replace',
+  says: 'replace a mailing that has not started; what no option names stays',
+  args: { '<ID>': 'the email_id', '<FILE>': 'the post that takes its place: .md, .html or .txt' },
+  options: {
+    '--newsletter <ID>': value('another newsletter', parseId),
+    '--segment <NQL>': 'another segment',
+    '--scheduled-at <TIME>': value('another time, such as 2026-12-01T09:00:00Z', parseAt),
+    '--window <MINUTES>': value('spread it over this many minutes', parseCount),
+  },
+  help: '\nExample:\n  npm run ops -- emails replace ID weekly.md --scheduled-at 2026-12-01T09:00:00Z',
+  async run(session, options, [id = '', file = '']) {
+    const access = draftAccess(session);
+    const email = await requireEmail(id, access);
+    const { tenant_id: tenant, newsletter_id, segment, scheduled_at, delivery_window_minutes } = email;
+    const given: PostOptions = {
+      tenant,
+      newsletter: newsletter_id,
+      ...(segment !== undefined && { segment }),
+      ...(scheduled_at !== undefined && { scheduledAt: scheduled_at }),
+      ...(delivery_window_minutes !== undefined && { window: delivery_window_minutes }),
+      ...options,
+    };
+    const request = await requestOf(session, file, given, access);
+    const { status, scheduled_at: at } = await replaceBy(email, request, access, session.decide);
+    printResult(session, { email_id: id, status, ...(at !== undefined && { scheduled_at: at }) }, () =>
+      at === undefined ? `${id} is replaced, and is being sent.\n` : `${id} is replaced, and is sent at ${at}.\n`,
     );
-  onDeployment<ReplaceOptions>(command, context, (session, options, [id = '', file = '']) =>
-    replace(session, id, file, options),
-  );
-}
-
-async function replace(session: Session, id: string, file: string, options: ReplaceOptions): Promise<number> {
-  const access = draftAccess(session);
-  const email = await requireEmail(id, access);
-  const { tenant_id: tenant, newsletter_id, segment, scheduled_at, delivery_window_minutes } = email;
-  const given: PostOptions = {
-    tenant,
-    newsletter: newsletter_id,
-    ...(segment !== undefined && { segment }),
-    ...(scheduled_at !== undefined && { scheduledAt: scheduled_at }),
-    ...(delivery_window_minutes !== undefined && { window: delivery_window_minutes }),
-    ...options,
-  };
-  const request = await requestOf(session, file, given, access);
-  const { status, scheduled_at: at } = await replaceBy(email, request, access, session.decide);
-  printResult(session, { email_id: id, status, ...(at !== undefined && { scheduled_at: at }) }, () =>
-    at === undefined ? `${id} is replaced, and is being sent.\n` : `${id} is replaced, and is sent at ${at}.\n`,
-  );
-  return 0;
-}
+  },
+});

@@ -1,32 +1,27 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
-import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { DeploymentNotFoundError } from '../../../adapters/deployment/deployment.ts';
 import type { ReconcileAnswer } from '../../../adapters/lambda/reconcile-event.ts';
 import { reconcilePart } from '../../../adapters/lambda/reconcile-part.ts';
+import { value } from '../../../terminal/command.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
+import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
+import { onDeployment, opsCommand, type Session } from '../../session/session.ts';
 
 type Cursor = NonNullable<ReconcileAnswer['next']>;
-
-interface ReconcileOptions {
-  readonly dryRun?: boolean;
-  readonly after?: Cursor;
-}
 
 /** Seconds that the function scans per call: short enough to show progress. */
 const PART_SECONDS = 45;
 
-export function addReconcile(program: Command, context: CliContext): void {
-  const command = program
-    .command('reconcile')
-    .description('look for rows that the due-indexer never took in, and take them in')
-    .option('--dry-run', 'only count them')
-    .option('--after <CURSOR>', 'go on where an interrupted run stopped', parseCursor)
-    .addHelpText(
-      'after',
-      `
+export const addReconcile = onDeployment({
+  name: 'reconcile',
+  says: 'look for rows that the due-indexer never took in, and take them in',
+  options: {
+    '--dry-run': 'only count them',
+    '--after <CURSOR>': value('go on where an interrupted run stopped', parseCursor),
+  },
+  help: `
 The command reads the whole table NotificationLog, as slowly as reconcileReadUnits of the stage allows. The reconciler
 does the same by its schedule, daily by default.
 
@@ -39,30 +34,26 @@ failed     of these: storage failed, see the log of the reconciler
 Examples:
   npm run ops -- reconcile --dry-run
   npm run ops -- reconcile --json`,
-    );
-  onDeployment<ReconcileOptions>(command, context, runReconcile);
-}
+  async run(session, { dryRun = false, after }) {
+    const { reconciler } = session.deployment;
+    if (reconciler === undefined) {
+      throw new DeploymentNotFoundError('The stack has no output ReconcilerFunction: deploy it anew.');
+    }
+    const scan = () => scanAll(reconciler, dryRun, after, session);
+    const decided = async () => {
+      const answer = await scan();
+      const { taken_in, set_aside, failed } = answer;
+      return { answer, result: { taken_in, set_aside, failed } };
+    };
+    const total = dryRun
+      ? await scan()
+      : (await session.decide({ what: 'reconcile', on: [reconciler] }, decided)).answer;
+    printResult(session, { dry_run: dryRun, ...total }, () => describe(total, dryRun));
+    return total.failed > 0 ? EXIT_FAILED : 0;
+  },
+});
 
-async function runReconcile(session: Session, options: ReconcileOptions): Promise<number> {
-  const { deployment, terminal, json, decide } = session;
-  const { reconciler } = deployment;
-  if (reconciler === undefined) {
-    throw new DeploymentNotFoundError('The stack has no output ReconcilerFunction: deploy it anew.');
-  }
-  const { dryRun = false } = options;
-  const scan = () => scanAll(reconciler, options, session);
-  const decided = async () => {
-    const answer = await scan();
-    const { taken_in, set_aside, failed } = answer;
-    return { answer, result: { taken_in, set_aside, failed } };
-  };
-  const total = dryRun ? await scan() : (await decide({ what: 'reconcile', on: [reconciler] }, decided)).answer;
-  if (json) terminal.print(`${JSON.stringify({ dry_run: dryRun, ...total })}\n`);
-  else terminal.print(describe(total, dryRun));
-  return total.failed > 0 ? EXIT_FAILED : 0;
-}
-
-async function scanAll(reconciler: string, { dryRun = false, after }: ReconcileOptions, session: Session) {
+async function scanAll(reconciler: string, dry_run: boolean, after: Cursor | undefined, session: Session) {
   const { deployment } = session;
   const lambda = new LambdaClient({ ...deployment.clients.lambda, maxAttempts: 1 });
   const progress = showProgress(session);
@@ -71,14 +62,14 @@ async function scanAll(reconciler: string, { dryRun = false, after }: ReconcileO
   try {
     progress.step('Scanning NotificationLog');
     do {
-      const part = { dry_run: dryRun, seconds: PART_SECONDS, ...(next && { after: next }) };
+      const part = { dry_run, seconds: PART_SECONDS, ...(next && { after: next }) };
       const { next: reached, ...counts } = await reconcilePart(lambda, reconciler, part);
       for (const [name, count] of Object.entries(counts)) total[name as keyof typeof total] += count;
       next = reached;
       progress.update({ verb: 'scanned', done: total.scanned, summary: `${total.missed} missed` });
     } while (next !== undefined);
   } catch (error) {
-    const rest = `reconcile${dryRun ? ' --dry-run' : ''} --after`;
+    const rest = `reconcile${dry_run ? ' --dry-run' : ''} --after`;
     if (next !== undefined) progress.note(`Go on with: ${opsCommand(`${rest} ${toText(next)}`, session)}`);
     throw error;
   } finally {

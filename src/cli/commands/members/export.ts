@@ -1,69 +1,54 @@
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { type MemberAccess, memberAccess } from '../../../operator-service/members.ts';
+import { required, value } from '../../../terminal/command.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { unwritableFile } from '../../../terminal/unreadable-file.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { onDeployment, type Session } from '../../session/session.ts';
 import { CSV_HEADER, csvLine, type ExportedMember } from './member-columns.ts';
 import { formatOf } from './member-file.ts';
 
-interface ExportOptions {
-  readonly tenant: string;
-  readonly newsletter?: string;
-}
-
-export function addMembersExport(members: Command, context: CliContext): void {
-  const command = members
-    .command('export')
-    .argument('<FILE>', 'the file to write: .csv or .jsonl')
-    .requiredOption('--tenant <ID>', 'the tenant whose members it gets', parseId)
-    .option('--newsletter <ID>', 'only members who subscribe, or have unsubscribed', parseId)
-    .description('write all members to a file, with what they unsubscribed from and why they are suppressed')
-    .addHelpText(
-      'after',
-      `
+export const addMembersExport = onDeployment({
+  name: 'export',
+  says: 'write all members to a file, with what they unsubscribed from and why they are suppressed',
+  args: { '<FILE>': 'the file to write: .csv or .jsonl' },
+  options: {
+    '--tenant <ID>': required(value('the tenant whose members it gets', parseId)),
+    '--newsletter <ID>': value('only members who subscribe, or have unsubscribed', parseId),
+  },
+  help: `
 \`members import FILE\` takes the file back, here or elsewhere. Addresses that are suppressed or unsubscribed and have no
 member any more are counted only: nothing but their hash is stored.
 
 Example:
   npm run ops -- members export members.csv --tenant TENANT001`,
-    );
-  onDeployment<ExportOptions>(command, context, (session, options, [file = '']) => run(session, file, options));
-}
+  async run(session, { tenant, newsletter }, [file = '']) {
+    const isCsv = formatOf(file) === 'csv';
+    const decision = { what: 'member.export', on: [tenant], details: { tenant } };
+    const { answer } = await session.decide(decision, async () => {
+      const exported = await writeMembers(session, { file, isCsv, tenant, newsletter });
+      return { answer: exported, result: exported };
+    });
+    printResult(session, answer, () => {
+      const { members, unsubscribed, suppressed, without_member } = answer;
+      const others = without_member > 0 ? ` ${without_member} addresses without a member are left out.` : '';
+      return `${members} members are in ${file}: ${unsubscribed} have unsubscribed, ${suppressed} are suppressed.${others}\n`;
+    });
+  },
+});
 
-interface Exported {
-  readonly members: number;
-  readonly unsubscribed: number;
-  readonly suppressed: number;
-  /** Facts of addresses that belong to nobody. */
-  readonly without_member: number;
-}
-
-async function run(session: Session, file: string, options: ExportOptions): Promise<number> {
-  const isCsv = formatOf(file) === 'csv';
-  const { tenant } = options;
-  const decision = { what: 'member.export', on: [tenant], details: { tenant } };
-  const { answer } = await session.decide(decision, async () => {
-    const exported = await writeMembers(session, { file, isCsv, ...options });
-    return { answer: exported, result: { ...exported } };
-  });
-  printResult(session, answer, () => {
-    const { members, unsubscribed, suppressed, without_member } = answer;
-    const others = without_member > 0 ? ` ${without_member} addresses without a member are left out.` : '';
-    return `${members} members are in ${file}: ${unsubscribed} have unsubscribed, ${suppressed} are suppressed.${others}\n`;
-  });
-  return 0;
+interface Export {
+  readonly file: string;
+  readonly isCsv: boolean;
+  readonly tenant: string;
+  readonly newsletter: string | undefined;
 }
 
 /** Writes beside the file first, so that an interrupted export leaves no file that looks whole. */
-async function writeMembers(
-  session: Session,
-  { file, isCsv, tenant, newsletter }: ExportOptions & { readonly file: string; readonly isCsv: boolean },
-): Promise<Exported> {
+async function writeMembers(session: Session, { file, isCsv, tenant, newsletter }: Export) {
   const partial = `${file}.partial`;
   const progress = showProgress(session);
   // It has addresses in it: nobody else may read it.
@@ -72,6 +57,7 @@ async function writeMembers(
   failed.catch(() => undefined);
   const write = (text: string) =>
     Promise.race([failed, new Promise<void>((done) => void output.write(text, () => done()))]);
+  /** `without_member`: facts of addresses that belong to nobody. */
   const sums = { members: 0, unsubscribed: 0, suppressed: 0, without_member: 0 };
   try {
     if (isCsv) await write(CSV_HEADER);

@@ -11,30 +11,23 @@ import {
 } from 'node:fs';
 import { resolve } from 'node:path';
 import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { label } from '../../../adapters/api/newsletter-schemas.ts';
 import { withDirectCalls } from '../../../adapters/dynamodb/direct-calls/direct-calls.ts';
-import { MEMBER_STATUSES, type MemberStatus } from '../../../core/newsletter/model/member.ts';
+import { MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
 import { type MemberAccess, memberAccess } from '../../../operator-service/members.ts';
 import { isSameFile } from '../../../processes/same-file.ts';
+import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { unreadableFile, unwritableFile } from '../../../terminal/unreadable-file.ts';
-import { type CliContext, newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
+import { newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { type ImportJournal, type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
 import { formatOf, type LineFault, readRecords } from './member-file.ts';
 import { checkedWindows, type ImportRules, type ImportWindow, storedInOrder, storeWindow } from './store-members.ts';
-
-interface ImportOptions {
-  readonly tenant: string;
-  readonly newsletter?: string;
-  readonly status?: MemberStatus;
-  readonly label?: readonly string[];
-  readonly rejects?: string;
-}
 
 /** Windows that are stored at once: while one waits for storage, the next is sealed. */
 const WINDOWS_AT_ONCE = 4;
@@ -46,19 +39,20 @@ const DIRECT_CALLS = { BatchGetItem: BatchGetItemCommand, BatchExecuteStatement:
 /** Bad lines that are shown; all go to the file of rejects. */
 const SHOWN_FAULTS = 20;
 
-export function addMembersImport(members: Command, context: CliContext): void {
-  const command = members
-    .command('import')
-    .argument('<FILE>', 'a .csv file with a header, or a .jsonl file with one object per line')
-    .requiredOption('--tenant <ID>', 'the tenant that gets the members', parseId)
-    .option('--newsletter <ID>', 'the newsletter that all of them subscribe to; not for our own export', parseId)
-    .addOption(new Option('--status <S>', 'status of lines that give none').choices(MEMBER_STATUSES))
-    .option('--label <L>', 'a label that all of them get; repeat the option for several', addLabel)
-    .option('--rejects <FILE>', 'write every bad line there: number, column and rule, as JSON lines')
-    .description('add or change members from a file of any length')
-    .addHelpText(
-      'after',
-      `
+const OPTIONS = {
+  '--tenant <ID>': required(value('the tenant that gets the members', parseId)),
+  '--newsletter <ID>': value('the newsletter that all of them subscribe to; not for our own export', parseId),
+  '--status <S>': choice('status of lines that give none', MEMBER_STATUSES),
+  '--label <L>': value('a label that all of them get; repeat the option for several', addLabel),
+  '--rejects <FILE>': 'write every bad line there: number, column and rule, as JSON lines',
+} as const;
+
+export const addMembersImport = onDeployment({
+  name: 'import',
+  says: 'add or change members from a file of any length',
+  args: { '<FILE>': 'a .csv file with a header, or a .jsonl file with one object per line' },
+  options: OPTIONS,
+  help: `
 An export of Ghost or listmonk is taken as it is, with --newsletter, and a file of \`members export\`. Else columns are
 member_id, email, name, status, labels, newsletters, created_at, unsubscribed and suppressed; only email is needed. Values
 in a cell are separated by semicolons. Without a member_id, the address identifies the member. An import only adds: labels
@@ -67,39 +61,36 @@ was interrupted goes on after the last stored line when the same command runs ag
 
 Example:
   npm run ops -- members import members.csv --tenant TENANT001 --newsletter weekly --rejects rejects.jsonl`,
-    );
-  onDeployment<ImportOptions>(command, context, (session, options, [file = '']) => run(session, file, options));
-}
+  async run(session, options, [file = '']) {
+    const { size, mtimeMs } = statOf(file);
+    const format = formatOf(file);
+    withDirectCalls(session.dynamodb, DIRECT_CALLS);
+    const access = memberAccess(session);
+    const rules = await rulesOf(options, access, session);
+    const { tenant, newsletter, rejects } = options;
+    if (rejects !== undefined && isSameFile(file, rejects)) {
+      throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
+    }
+    const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
+    const journal = importJournal(session.stateDirectory, scope, rejects);
+    try {
+      const decision = { what: 'member.import', on: [newsletter ?? tenant], details: { tenant } };
+      const { answer } = await session.decide(decision, async () => {
+        const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
+        const { created, changed, bad } = state;
+        return { answer: state, result: { created, changed, bad } };
+      });
+      return report(session, answer, rejects);
+    } finally {
+      journal.release();
+    }
+  },
+});
 
 function addLabel(text: string, before: readonly string[] = []): readonly string[] {
   const { output, issues, success } = v.safeParse(label, text);
   if (!success) throw new InvalidArgumentError(`It ${issues[0].message}.`);
   return [...before, output];
-}
-
-async function run(session: Session, file: string, options: ImportOptions): Promise<number> {
-  const { size, mtimeMs } = statOf(file);
-  const format = formatOf(file);
-  withDirectCalls(session.dynamodb, DIRECT_CALLS);
-  const access = memberAccess(session);
-  const rules = await rulesOf(options, access, session);
-  const { tenant, newsletter, rejects } = options;
-  if (rejects !== undefined && isSameFile(file, rejects)) {
-    throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
-  }
-  const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
-  const journal = importJournal(session.stateDirectory, scope, rejects);
-  try {
-    const decision = { what: 'member.import', on: [newsletter ?? tenant], details: { tenant } };
-    const { answer } = await session.decide(decision, async () => {
-      const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
-      const { created, changed, bad } = state;
-      return { answer: state, result: { created, changed, bad } };
-    });
-    return report(session, answer, rejects);
-  } finally {
-    journal.release();
-  }
 }
 
 interface Import {
@@ -202,7 +193,7 @@ function statOf(file: string): Stats {
 }
 
 async function rulesOf(
-  { tenant, newsletter, status, label = [] }: ImportOptions,
+  { tenant, newsletter, status, label = [] }: Chosen<typeof OPTIONS>,
   { newsletters }: MemberAccess,
   session: Session,
 ): Promise<ImportRules> {

@@ -1,29 +1,24 @@
-import type { Command } from 'commander';
 import type { RetryRecord } from '../../../core/model/notification.ts';
-import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import { heldBy, type NotificationView } from '../../../core/operator/views/notification-view.ts';
-import { awaitOutcomes, OUTCOME_PATIENCE_MS, type Outcomes } from '../../../core/sweep/await-outcomes.ts';
-import { act } from '../../../operator-service/actions.ts';
+import { awaitOutcomes, OUTCOME_PATIENCE_MS } from '../../../core/sweep/await-outcomes.ts';
+import { type Acted, act } from '../../../operator-service/actions.ts';
 import { showNotification } from '../../../operator-service/notifications.ts';
+import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields, table } from '../../../terminal/table.ts';
-import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
+import { onDeployment, opsCommand, type Session } from '../../session/session.ts';
 
-export function addShow(program: Command, context: CliContext): void {
-  const command = program
-    .command('show')
-    .argument('<LOG_ID>', 'the notification')
-    .description('show a notification, its attempts, and what to do about it; never its recipient or content')
-    .addHelpText('after', '\nExample:\n  npm run ops -- show 0198c3f2-7a44-7cc0-9d4e-2f5b8d3a1c11');
-  onDeployment(command, context, (session, _, [log_id = '']) => show(session, log_id));
-}
-
-async function show(session: Session, log_id: string): Promise<number> {
-  const { notification, attempts, remedy } = await showNotification(log_id, session);
-  printResult(session, { notification, attempts, remedy }, () => describe(notification, attempts, remedy, session));
-  return 0;
-}
+export const addShow = onDeployment({
+  name: 'show',
+  says: 'show a notification, its attempts, and what to do about it; never its recipient or content',
+  args: { '<LOG_ID>': 'the notification' },
+  help: '\nExample:\n  npm run ops -- show 0198c3f2-7a44-7cc0-9d4e-2f5b8d3a1c11',
+  async run(session, _, [log_id = '']) {
+    const { notification, attempts, remedy } = await showNotification(log_id, session);
+    printResult(session, { notification, attempts, remedy }, () => describe(notification, attempts, remedy, session));
+  },
+});
 
 function describe(
   notification: NotificationView,
@@ -31,35 +26,27 @@ function describe(
   remedy: string | null,
   session: Session,
 ): string {
-  const { colors } = session.terminal;
   const { log_id, state, ...rest } = notification;
   const columns = Object.entries(rest).filter(([, value]) => value !== '');
-  const records = table<RetryRecord>(
-    [
-      { title: 'attempt', of: ({ retry_attempt }) => retry_attempt },
-      { title: 'at', of: ({ retry_at }) => retry_at },
-      { title: 'status', of: ({ retry_status }) => retry_status },
-      { title: 'error', of: ({ error_type }) => error_type },
-      { title: 'code', of: ({ response_code }) => response_code },
-      { title: 'ms', of: ({ duration_ms }) => duration_ms },
-      {
-        title: 'trigger',
-        of: ({ trigger, requested_by }) => (trigger === 'manual' ? (requested_by ?? trigger) : trigger),
-      },
-      { title: 'answer', of: answerOf },
-    ],
-    attempts,
-    colors,
-  );
+  const records = table(attempts, [
+    ['attempt', 'retry_attempt'],
+    ['at', 'retry_at'],
+    ['status', 'retry_status'],
+    ['error', 'error_type'],
+    ['code', 'response_code'],
+    ['ms', 'duration_ms'],
+    ['trigger', ({ trigger, requested_by }) => (trigger === 'manual' ? (requested_by ?? trigger) : trigger)],
+    ['answer', answerOf],
+  ]);
   const steps = [
-    ...(remedy === null ? [] : [`${colors.yellow('What to do')}: ${remedy}\n`]),
+    ...(remedy === null ? [] : [`${COLORS.yellow('What to do')}: ${remedy}\n`]),
     ...(state === 'dead'
-      ? [`${colors.yellow('To redrive')}: ${opsCommand(`dlq redrive --channel ${rest['channel']}`, session)}\n`]
+      ? [`${COLORS.yellow('To redrive')}: ${opsCommand(`dlq redrive --channel ${rest['channel']}`, session)}\n`]
       : []),
   ];
   return [
-    `${colors.bold(String(log_id))}  ${state}`,
-    fields(columns, colors),
+    `${COLORS.bold(String(log_id))}  ${state}`,
+    fields(columns),
     attempts.length > 0 ? records : 'No attempt is recorded.\n',
     ...(steps.length > 0 ? [steps.join('')] : []),
   ].join('\n');
@@ -75,93 +62,58 @@ function answerOf(record: RetryRecord): string | undefined {
     : response_message;
 }
 
-interface RetryOptions {
-  readonly wait?: boolean;
-  readonly redrive?: boolean;
-}
+const CHOSEN = { '<LOG_ID...>': 'the notifications' };
 
-export function addRetry(program: Command, context: CliContext): void {
-  const command = program
-    .command('retry')
-    .argument('<LOG_ID...>', 'the notifications')
-    .option('--wait', 'wait for the outcomes, and count them')
-    .option('--redrive', 'start dead notifications again with a full budget of retries')
-    .description('attempt notifications now instead of at their next automatic retry')
-    .addHelpText(
-      'after',
-      `
+export const addRetry = onDeployment({
+  name: 'retry',
+  says: 'attempt notifications now instead of at their next automatic retry',
+  args: CHOSEN,
+  options: {
+    '--wait': 'wait for the outcomes, and count them',
+    '--redrive': 'start dead notifications again with a full budget of retries',
+  },
+  help: `
 A dead notification gets one attempt, and is dead again if that fails; with --redrive it starts again. A notification that was cancelled, or
 whose dead letter was dropped, starts again with a full budget. A delivered notification is never sent again.
 
 Example:
   npm run ops -- retry NL103 NL104 --wait`,
-    );
-  onDeployment<RetryOptions>(command, context, retry);
-}
+  async run(session, { wait, redrive = false }, log_ids) {
+    const { rows, pause, decide } = session;
+    const { results, messages } = await act({ action: redrive ? 'redrive' : 'retry', log_ids }, session, decide);
+    const patience = { now: Date.now, patience_ms: OUTCOME_PATIENCE_MS };
+    const outcomes = wait ? await awaitOutcomes(messages, { read: rows.read, pause, ...patience }) : undefined;
+    printResult(session, { results, ...(outcomes && { outcomes }) }, () => {
+      const counts = Object.entries(outcomes ?? {}).map(([status, number]) => `${status} ${number}`);
+      return `${describeResults(results)}${outcomes ? `${counts.join('  ')}\n` : ''}`;
+    });
+    return results.every(({ result }) => result === 'queued') ? 0 : EXIT_FAILED;
+  },
+});
 
-async function retry(
-  session: Session,
-  { wait, redrive = false }: RetryOptions,
-  log_ids: readonly string[],
-): Promise<number> {
-  const { json, terminal, decide } = session;
-  const { results, messages } = await act({ action: redrive ? 'redrive' : 'retry', log_ids }, session, decide);
-  const outcomes = wait ? await outcomesOf(messages, session) : undefined;
-  if (json) terminal.print(`${JSON.stringify({ results, ...(outcomes && { outcomes }) })}\n`);
-  else {
-    printResults(results, session);
-    if (outcomes) {
-      const counts = Object.entries(outcomes).map(([status, number]) => `${status} ${number}`);
-      terminal.print(`${counts.join('  ')}\n`);
-    }
-  }
-  return results.every(({ result }) => result === 'queued') ? 0 : EXIT_FAILED;
-}
-
-function outcomesOf(messages: readonly QueueMessage[], { rows, pause }: Session): Promise<Outcomes> {
-  return awaitOutcomes(messages, { read: rows.read, pause, now: Date.now, patience_ms: OUTCOME_PATIENCE_MS });
-}
-
-export function addCancel(program: Command, context: CliContext): void {
-  const command = program
-    .command('cancel')
-    .argument('<LOG_ID...>', 'the notifications')
-    .description('end the retries: FAILED with failure_reason CANCELLED; row and records stay')
-    .addHelpText(
-      'after',
-      `
+export const addCancel = onDeployment({
+  name: 'cancel',
+  says: 'end the retries: FAILED with failure_reason CANCELLED; row and records stay',
+  args: CHOSEN,
+  help: `
 A cancelled notification is no longer dead. Its dead letter stays in the queue, and a redrive of it does nothing.
 \`retry\` starts a cancelled notification again.
 
 Example:
   npm run ops -- cancel NL103 NL104`,
-    );
-  onDeployment(command, context, (session, _, log_ids) => cancelAll(session, log_ids));
-}
+  async run(session, _, log_ids) {
+    const { results } = await act({ action: 'cancel', log_ids }, session, session.decide);
+    printResult(session, { results }, () => describeResults(results));
+    return results.every(({ result }) => result === 'cancelled' || result === 'ended') ? 0 : EXIT_FAILED;
+  },
+});
 
-async function cancelAll(session: Session, log_ids: readonly string[]): Promise<number> {
-  const { json, terminal, decide } = session;
-  const { results } = await act({ action: 'cancel', log_ids }, session, decide);
-  if (json) terminal.print(`${JSON.stringify({ results })}\n`);
-  else printResults(results, session);
-  return results.every(({ result }) => result === 'cancelled' || result === 'ended') ? 0 : EXIT_FAILED;
-}
-
-/** What a command did with a notification. */
-interface NotificationResult {
-  readonly log_id: string;
-  readonly result: string;
-  /** Why the command did nothing. */
-  readonly because?: string;
-}
-
-const SUCCESSFUL = new Set(['queued', 'cancelled', 'dropped']);
-
-/** Prints one line per notification. */
-function printResults(results: readonly NotificationResult[], { terminal }: Session): void {
-  const { colors } = terminal;
-  for (const { log_id, result, because } of results) {
-    const word = SUCCESSFUL.has(result) ? colors.green(result) : colors.yellow(result.replace('_', ' '));
-    terminal.print(`${log_id}  ${word}${because === undefined ? '' : `: ${because}`}\n`);
-  }
+/** One line per notification. */
+function describeResults(results: Acted['results']): string {
+  const lines = results.map(({ log_id, result, ...why }) => {
+    const isDone = result === 'queued' || result === 'cancelled';
+    const word = isDone ? COLORS.green(result) : COLORS.yellow(result.replace('_', ' '));
+    return `${log_id}  ${word}${'because' in why ? `: ${why.because}` : ''}\n`;
+  });
+  return lines.join('');
 }

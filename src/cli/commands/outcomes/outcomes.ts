@@ -1,71 +1,57 @@
-import type { Command } from 'commander';
 import { LACKS } from '../../../adapters/deployment/stage-parts.ts';
 import { createOutcomeBus } from '../../../adapters/eventbridge/outcome-bus.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { type Resent, resendOutcomes } from '../../../operator-service/scans/resend-outcomes.ts';
+import { required, value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseMoment } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-
-interface ResendOptions {
-  readonly from: string;
-  readonly to: string;
-  readonly rate: number;
-  readonly dryRun?: boolean;
-}
+import { onDeployment } from '../../session/session.ts';
 
 /** Read units per second: a table of a million rows of 700 bytes takes three minutes. */
 const RATE = 500;
 
-export function addOutcomesResend(program: Command, context: CliContext): void {
-  const command = program
-    .command('resend')
-    .description('tell producers again what became of what they handed over, from the tables')
-    .requiredOption(
-      '--from <TIME>',
-      'what happened at this time or later: a time, or how long ago (6h, 2d)',
-      parseMoment,
-    )
-    .requiredOption('--to <TIME>', 'what happened before this time', parseMoment)
-    .option('--rate <N>', 'read units per second, on average', parseCount, RATE)
-    .option('--dry-run', 'only count them')
-    .addHelpText(
-      'after',
-      `
+export const addOutcomesResend = onDeployment({
+  name: 'resend',
+  says: 'tell producers again what became of what they handed over, from the tables',
+  options: {
+    '--from <TIME>': required(
+      value('what happened at this time or later: a time, or how long ago (6h, 2d)', parseMoment),
+    ),
+    '--to <TIME>': required(value('what happened before this time', parseMoment)),
+    '--rate <N>': value('read units per second, on average', parseCount, RATE),
+    '--dry-run': 'only count them',
+  },
+  help: `
 For what the streams have lost, which keep a day. It reads whole tables, and tells what holds now; receivers know a
 repetition by its event_id. If it is interrupted, start it again.
 
 Examples:
   npm run ops -- outcomes resend --from 3d --to 1d --dry-run
   npm run ops -- outcomes resend --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z`,
-    );
-  onDeployment<ResendOptions>(command, context, run);
-}
-
-async function run(session: Session, { from, to, rate, dryRun = false }: ResendOptions): Promise<number> {
-  const { deployment, dynamodb, clock, pause, decide } = session;
-  if (from >= to) throw new OperatorError('--from must be before --to.', EXIT_USAGE);
-  if (deployment.outcomes_bus === undefined) throw new Problem('not-found', LACKS.outcomes);
-  const { EventBridgeClient } = await import('@aws-sdk/client-eventbridge');
-  const client = new EventBridgeClient({ ...deployment.clients.eventbridge, maxAttempts: 1 });
-  const bus = createOutcomeBus(client, deployment.outcomes_bus);
-  const progress = showProgress(session);
-  progress.step('Reading the tables');
-  const onProgress = ({ scanned, told }: Resent) =>
-    progress.update({ verb: 'read', done: scanned, summary: `${told} told` });
-  try {
-    const asked = { from, to, rate, dry_run: dryRun };
-    const resent = await resendOutcomes(asked, { deployment, dynamodb, clock, bus, pause, onProgress }, decide);
-    progress.end();
-    printResult(session, { dry_run: dryRun, ...resent }, () => describe(resent, dryRun));
-    return 0;
-  } finally {
-    progress.end();
-    client.destroy();
-  }
-}
+  async run(session, { from, to, rate, dryRun: dry_run = false }) {
+    const { deployment } = session;
+    if (from >= to) throw new OperatorError('--from must be before --to.', EXIT_USAGE);
+    if (deployment.outcomes_bus === undefined) throw new Problem('not-found', LACKS.outcomes);
+    const { EventBridgeClient } = await import('@aws-sdk/client-eventbridge');
+    const client = new EventBridgeClient({ ...deployment.clients.eventbridge, maxAttempts: 1 });
+    const bus = createOutcomeBus(client, deployment.outcomes_bus);
+    const progress = showProgress(session);
+    progress.step('Reading the tables');
+    const onProgress = ({ scanned, told }: Resent) =>
+      progress.update({ verb: 'read', done: scanned, summary: `${told} told` });
+    try {
+      const asked = { from, to, rate, dry_run };
+      const resent = await resendOutcomes(asked, { ...session, bus, onProgress }, session.decide);
+      progress.end();
+      printResult(session, { dry_run, ...resent }, () => describe(resent, dry_run));
+    } finally {
+      progress.end();
+      client.destroy();
+    }
+  },
+});
 
 function describe({ scanned, told, by_kind }: Resent, dryRun: boolean): string {
   const kinds = Object.entries(by_kind).map(([kind, count]) => `  ${kind}: ${count}\n`);

@@ -1,46 +1,41 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Exclusion } from '../../../core/operator/operations/exclusions.ts';
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
-import {
-  type Counts,
-  createUnstoredOperations,
-  NOTHING,
-  type Operation,
-  type OperationStore,
-} from '../../../core/operator/operations/operation.ts';
+import { type Counts, NOTHING, type Operation } from '../../../core/operator/operations/operation.ts';
+import { ALWAYS } from '../../../core/operator/search-filter.ts';
 import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
-import { type OwnRun, ownRun } from '../../../operator-service/operation-runner.ts';
-import { unfinishedReplay } from '../../../operator-service/operations.ts';
-import type { Colors } from '../../../terminal/colors.ts';
+import { searchFilter } from '../../../operator-service/notifications.ts';
+import { inText } from '../../../operator-service/operations.ts';
+import { ownRun, unfinishedReplay } from '../../../operator-service/replay.ts';
+import { COLORS } from '../../../terminal/colors.ts';
+import { type Chosen, value } from '../../../terminal/command.ts';
 import { confirm } from '../../../terminal/confirm.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseDuration, parseRate } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
-import { addFilterOptions } from '../../session/filter-options.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { type ReplayOptions, replayRequest } from './replay-request.ts';
+import { FILTER_OPTIONS, filterOf, periodOf } from '../../session/filter-options.ts';
+import { onDeployment, type Session } from '../../session/session.ts';
 
-export function addReplay(program: Command, context: CliContext): void {
-  const command = addFilterOptions(
-    program
-      .command('replay')
-      .description('send given-up notifications again, by filter; shows first what it would send'),
-  )
-    .option('--max-age <D>', 'exclude notifications that were created longer ago (6h, 2d)', parseDuration)
-    .option(
-      '--include-stopped',
-      'include notifications with a wrong recipient, cancelled ones, and those whose dead letter was dropped',
-    )
-    .option('--limit <N>', 'send at most N', parseCount)
-    .option('--rate <N>', 'send at most N per second, 1 to 500 (default: 500)', parseRate)
-    .option('--dry-run', 'only count; write and send nothing')
-    .option('--id <ID>', 'continue this replay as it is, with its own conditions', parseOperationId)
-    .option('--yes', 'do not ask')
-    .addHelpText(
-      'after',
-      `
+const OPTIONS = {
+  ...FILTER_OPTIONS,
+  '--max-age <D>': value('exclude notifications that were created longer ago (6h, 2d)', parseDuration),
+  '--include-stopped':
+    'include notifications with a wrong recipient, cancelled ones, and those whose dead letter was dropped',
+  '--limit <N>': value('send at most N', parseCount),
+  '--rate <N>': value('send at most N per second, 1 to 500 (default: 500)', parseRate),
+  '--dry-run': 'only count; write and send nothing',
+  '--id <ID>': value('continue this replay as it is, with its own conditions', parseOperationId),
+  '--yes': 'do not ask',
+} as const;
+type ReplayOptions = Chosen<typeof OPTIONS>;
+
+export const addReplay = onDeployment({
+  name: 'replay',
+  says: 'send given-up notifications again, by filter; shows first what it would send',
+  options: OPTIONS,
+  help: `
 A replay covers all dead notifications. It also covers notifications that stopped without a dead letter if they were
 created in the last 24 hours, or between --from and --to. Each notification starts again with a full budget, as after a
 redrive, and stores the id of the replay. A replay is an operation: the console lists it, pauses and resumes it. After an
@@ -52,24 +47,44 @@ Examples:
   npm run ops -- replay --channel slack --error-type AUTH_FAILED --dry-run
   npm run ops -- replay --tenant TENANT001 --max-age 6h --rate 20
   npm run ops -- replay --channel email --limit 100 --yes --json`,
-    );
-  onDeployment<ReplayOptions>(command, context, runReplay);
-}
+  async run(session, options) {
+    const request = await replayRequest(options, session);
+    if (options.dryRun && options.id !== undefined)
+      throw new OperatorError('--dry-run counts what the options say: omit --id.', EXIT_USAGE);
+    const run = runOf(session);
+    if (options.dryRun) return dryRun(request, run, session);
+    const { operation: unfinished, other } = await unfinishedReplay(options.id, request, session);
+    const { say } = session.terminal;
+    if (other !== undefined) say(`${other} did not finish, and has another period: --id ${other} continues it.\n`);
+    if (unfinished !== undefined) say(`Continuing ${unfinished.operation_id}, which did not finish.\n`);
+    const created_by = await session.operator();
+    const id = options.id !== undefined && { operation_id: options.id };
+    const operation = unfinished ?? (await run.create({ ...request, ...id, created_by }));
+    return carryOut(await previewed(operation, run), run, options, session);
+  },
+});
 
-async function runReplay(session: Session, options: ReplayOptions): Promise<number> {
-  const request = await replayRequest(options, session);
-  if (options.dryRun && options.id !== undefined)
-    throw new OperatorError('--dry-run counts what the options say: omit --id.', EXIT_USAGE);
-  if (options.dryRun) return dryRun(request, session);
-  const run = runOf(session);
-  const { operation: unfinished, other } = await unfinishedReplay(options.id, request, session);
-  if (other !== undefined)
-    session.terminal.say(`${other} did not finish, and has another period: --id ${other} continues it.\n`);
-  if (unfinished !== undefined) session.terminal.say(`Continuing ${unfinished.operation_id}, which did not finish.\n`);
-  const created_by = await session.operator();
-  const id = options.id !== undefined && { operation_id: options.id };
-  const operation = unfinished ?? (await run.create({ ...request, ...id, created_by }));
-  return carryOut(await previewed(operation, run), run, options, session);
+/** Notifications per second, which is what SQS moves at most. */
+const DEFAULT_RATE = 500;
+
+/** The operation that a replay is. */
+async function replayRequest(options: ReplayOptions, session: Session): Promise<NewOperation> {
+  const { from, to, rate = DEFAULT_RATE, limit, maxAge, includeStopped = false } = options;
+  const given = await filterOf(options, session);
+  const period = periodOf(options, session.clock());
+  // Without --to the cut-off is the end. It is left open here, so that the same command has the same period later.
+  const created = to === undefined ? { from: period.from, to: ALWAYS.to } : period;
+  return {
+    kind: 'redrive',
+    filter: { ...searchFilter(given), ...((from ?? to) !== undefined && { created }) },
+    asked: inText({ ...given, ...(from && { from }), ...(to && { to }) }),
+    rate,
+    include_stopped: includeStopped,
+    reads_stopped: true,
+    created_by: '',
+    ...(limit !== undefined && { limit }),
+    ...(maxAge !== undefined && { max_age_ms: maxAge }),
+  };
 }
 
 /** The operation with its preview, also where the process of that failed. */
@@ -80,29 +95,29 @@ async function previewed(given: Operation, run: Run): Promise<Operation> {
 }
 
 /** The run of a command, with its progress on the terminal. */
-interface Run extends Omit<OwnRun, 'follow'> {
-  follow(operation: Operation, verb: string): Promise<Operation>;
-  /** The exit code of a command that the operator has ended. */
-  interrupted(): number | undefined;
-}
+type Run = ReturnType<typeof runOf>;
 
-function runOf(session: Session, unstored?: OperationStore): Run {
+function runOf(session: Session) {
   const { signal, exitCode } = session.interruption();
-  const run = ownRun(session, signal, unstored);
+  const run = ownRun(session, signal);
+  const shown = async (verb: string, work: (show: (operation: Operation) => void) => Promise<Operation>) => {
+    const progress = showProgress(session);
+    try {
+      return await work(({ status, progress: { taken }, preview }) => {
+        const isPreview = status === 'previewing';
+        const total = isPreview ? undefined : preview?.taken;
+        progress.update({ verb, done: (isPreview ? preview?.matched : taken) ?? 0, total });
+      });
+    } finally {
+      progress.end();
+    }
+  };
   return {
     ...run,
+    /** The exit code of a command that the operator has ended. */
     interrupted: exitCode,
-    async follow(operation, verb) {
-      const progress = showProgress(session);
-      try {
-        return await run.follow(operation, ({ status, progress: taken, preview }) => {
-          const done = status === 'previewing' ? preview?.matched : taken.taken;
-          progress.update({ verb, done: done ?? 0, total: status === 'previewing' ? undefined : preview?.taken });
-        });
-      } finally {
-        progress.end();
-      }
-    },
+    follow: (operation: Operation, verb: string) => shown(verb, (show) => run.follow(operation, show)),
+    dryRun: (request: NewOperation) => shown('looked at', (show) => run.dryRun(request, show)),
   };
 }
 
@@ -113,16 +128,12 @@ function parseOperationId(text: string): string {
   return text;
 }
 
-/** Counts with an operation that is not stored. */
-async function dryRun(request: NewOperation, session: Session): Promise<number> {
-  const run = runOf(session, createUnstoredOperations());
-  const { preview = NOTHING, sample: log_ids } = await previewed(await run.create(request), run);
-  const sample = await sampleOf(log_ids.slice(0, SHOWN), session);
+async function dryRun(request: NewOperation, run: Run, session: Session): Promise<number> {
+  const { preview = NOTHING, sample: log_ids } = await run.dryRun(request);
+  const sample = await sampleOf(log_ids, session);
   const { matched, excluded, taken } = preview;
   const result = { dry_run: true, matched, excluded, sent: 0, to_send: taken, sample };
-  printResult(session, result, () =>
-    describePreview({ counts: preview, to_send: taken, sample }, session.terminal.colors),
-  );
+  printResult(session, result, () => describePreview(preview, taken, sample));
   return 0;
 }
 
@@ -132,7 +143,6 @@ async function carryOut(
   { yes, rate }: ReplayOptions,
   session: Session,
 ): Promise<number> {
-  const { terminal } = session;
   const { operation_id, preview: counts = NOTHING, progress } = operation;
   if (operation.status === 'previewing') {
     await run.abandon(operation_id);
@@ -141,15 +151,15 @@ async function carryOut(
   // The operator confirms counts. With --yes there is nothing to confirm, and the counts come at the end.
   if (!yes) {
     const to_send = counts.taken - progress.taken;
-    const sample = await sampleOf(operation.sample.slice(0, SHOWN), session, operation_id);
-    terminal.say(describePreview({ counts, to_send, sample }, terminal.colors));
+    const sample = await sampleOf(operation.sample, session, operation_id);
+    session.terminal.say(describePreview(counts, to_send, sample));
     if (to_send > 0 && !(await isConfirmed(operation, to_send, run, session))) return 0;
   }
   const begun = await run.begin(operation_id, rate);
   const done = await run.follow(begun, 'sent');
   const { matched, excluded } = done.progress;
   printResult(session, { replay_id: operation_id, matched, excluded, sent: run.sent() }, () =>
-    counts.taken === 0 && !yes ? '' : describeReplay(done, run.sent(), terminal.colors),
+    counts.taken === 0 && !yes ? '' : describeReplay(done, run.sent()),
   );
   if (done.status === 'done') return 0;
   const state = done.status === 'running' ? 'was interrupted' : `is ${done.status}`;
@@ -188,60 +198,51 @@ const EXCLUSION_TEXTS: Readonly<Record<Exclusion, string>> = {
   CANCELLED: 'cancelled; --include-stopped includes it',
 };
 
-interface Preview {
-  readonly counts: Counts;
-  readonly to_send: number;
-  readonly sample: readonly NotificationView[];
-}
-
-/** The first few that a replay takes, as they are now, without those that it has taken already. */
 /** Notifications that a preview shows. */
 const SHOWN = 5;
 
+/** The first few that a replay takes, as they are now, without those that it has taken already. */
 async function sampleOf(
   log_ids: readonly string[],
-  { rows, clock }: Pick<Session, 'rows' | 'clock'>,
+  { rows, clock }: Session,
   operation_id?: string,
 ): Promise<NotificationView[]> {
-  const found = await Promise.all(log_ids.map((log_id) => rows.read(log_id)));
-  const left = found
+  const found = await Promise.all(log_ids.slice(0, SHOWN).map((log_id) => rows.read(log_id)));
+  return found
     .filter((row) => row !== undefined)
-    .filter(({ replay_id }) => operation_id === undefined || replay_id !== operation_id);
-  return left.map((row) => viewOf({ ...row }, clock()));
+    .filter(({ replay_id }) => operation_id === undefined || replay_id !== operation_id)
+    .map((row) => viewOf({ ...row }, clock()));
 }
 
 /** What a replay would do. */
-function describePreview({ counts, to_send, sample }: Preview, colors: Colors): string {
-  const shown = table<NotificationView>(
-    [
-      { title: 'for example', of: (row) => String(row['log_id']) },
-      { title: 'tenant', of: (row) => row['tenant_id'] as string },
-      { title: 'channel', of: (row) => row['channel'] as string },
-      { title: 'priority', of: (row) => row['priority'] as string },
-      { title: 'reason', of: (row) => row['failure_reason'] as string },
-      { title: 'last error', of: (row) => row['error_type'] as string | undefined },
-    ],
-    sample,
-    colors,
-  );
-  return `${describeCounts(counts, to_send, 'to send', colors)}${sample.length > 0 ? `\n${shown}` : ''}`;
+function describePreview(counts: Counts, to_send: number, sample: readonly NotificationView[]): string {
+  const text = (name: string) => (row: NotificationView) => row[name] as string | undefined;
+  const shown = table(sample, [
+    ['for example', text('log_id')],
+    ['tenant', text('tenant_id')],
+    ['channel', text('channel')],
+    ['priority', text('priority')],
+    ['reason', text('failure_reason')],
+    ['last error', text('error_type')],
+  ]);
+  return `${describeCounts(counts, to_send, 'to send')}${sample.length > 0 ? `\n${shown}` : ''}`;
 }
 
 /** What a replay did. */
-function describeReplay({ operation_id, progress }: Operation, sent: number, colors: Colors): string {
+function describeReplay({ operation_id, progress }: Operation, sent: number): string {
   const before = progress.taken - sent;
   const line = before > 0 ? `  ${String(before).padStart(7)}  sent before\n` : '';
   const left =
     progress.left_to_sweep > 0
       ? `SQS refused ${progress.left_to_sweep} of the messages; the next sweep sends them.\n`
       : '';
-  return `${colors.bold(operation_id)}\n${describeCounts(progress, sent, 'sent', colors)}${line}${left}`;
+  return `${COLORS.bold(operation_id)}\n${describeCounts(progress, sent, 'sent')}${line}${left}`;
 }
 
-function describeCounts({ matched, excluded }: Counts, number: number, verb: string, colors: Colors): string {
+function describeCounts({ matched, excluded }: Counts, number: number, verb: string): string {
   const line = (count: number, what: string) => `  ${String(count).padStart(7)}  ${what}\n`;
   const reasons = Object.entries(excluded).map(([reason, count]) =>
-    line(count, `${colors.dim('excluded:')} ${EXCLUSION_TEXTS[reason as Exclusion]}`),
+    line(count, `${COLORS.dim('excluded:')} ${EXCLUSION_TEXTS[reason as Exclusion]}`),
   );
-  return [line(matched, 'match'), ...reasons, line(number, colors.green(verb))].join('');
+  return [line(matched, 'match'), ...reasons, line(number, COLORS.green(verb))].join('');
 }

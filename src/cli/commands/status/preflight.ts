@@ -19,7 +19,9 @@ import {
   preflight,
   type Wanted,
 } from '../../../operator-service/preflight.ts';
+import { describeCommand } from '../../../terminal/command.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
+import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
 import { unreadableFile } from '../../../terminal/unreadable-file.ts';
 import type { CliContext } from '../../session/session.ts';
@@ -35,34 +37,37 @@ export interface PreflightPorts {
 }
 
 /** Before a deployment, and after it: it changes nothing, and needs neither a stack nor rights to one. */
-export function addPreflight(program: Command, context: CliContext, ports: PreflightPorts = onThisMachine()): void {
-  program
-    .command('preflight')
-    .option('--json', 'print JSON on stdout')
-    .option('--leftovers', 'list what a stack that failed or was deleted has left, and how to remove it')
-    .description('say whether the stage can be deployed to this account and region, and what that would lose')
-    .addHelpText(
-      'after',
-      `
+export function addPreflight(parent: Command, context: CliContext, ports: PreflightPorts = onThisMachine()): void {
+  describeCommand(parent, PREFLIGHT, {}).action(async (options: { json?: boolean; leftovers?: boolean }) => {
+    const stack = context.env[STACK_VARIABLE] ?? DEFAULT_STACK;
+    const findings = options.leftovers
+      ? (await ports.leftovers(stack)).map(
+          ({ what, remove }): Finding => ({ check: 'leftover', state: 'warning', says: what, remedy: remove }),
+        )
+      : await findingsOf(stack, context, ports);
+    printResult({ terminal: context.terminal, json: options.json === true }, { findings }, () =>
+      findings.length === 0
+        ? 'Nothing is left.\n'
+        : table(findings, ['check', 'state', ['what is', 'says'], ['what to do', 'remedy']]),
+    );
+    context.exitWith(findings.some(({ state }) => state === 'refused') ? 1 : 0);
+  });
+}
+
+const PREFLIGHT = {
+  name: 'preflight',
+  says: 'say whether the stage can be deployed to this account and region, and what that would lose',
+  options: {
+    '--json': 'print JSON on stdout',
+    '--leftovers': 'list what a stack that failed or was deleted has left, and how to remove it',
+  },
+  help: `
 It looks at region, credentials, the CDK's bootstrap, Lambda's limit, SES, the stack, and at what a change of the stage's
 parts in cdk.json would drop. It ends with 1 if something is refused.
 
 Example:
   ${STACK_VARIABLE}=notification-retry-prod npm run ops -- preflight`,
-    )
-    .action(async (options: { json?: boolean; leftovers?: boolean }) => {
-      const stack = context.env[STACK_VARIABLE] ?? DEFAULT_STACK;
-      const findings = options.leftovers
-        ? (await ports.leftovers(stack)).map(
-            ({ what, remove }): Finding => ({ check: 'leftover', state: 'warning', says: what, remedy: remove }),
-          )
-        : await findingsOf(stack, context, ports);
-      const { terminal } = context;
-      if (options.json) terminal.print(`${JSON.stringify({ findings })}\n`);
-      else terminal.print(describe(findings, context));
-      context.exitWith(findings.some(({ state }) => state === 'refused') ? 1 : 0);
-    });
-}
+} as const;
 
 function onThisMachine(): PreflightPorts {
   const module = () => import('../../../adapters/deployment/account-facts.ts');
@@ -166,18 +171,4 @@ async function holdingsOf(
   } finally {
     clients.destroy();
   }
-}
-
-function describe(findings: readonly Finding[], { terminal }: CliContext): string {
-  if (findings.length === 0) return 'Nothing is left.\n';
-  return table<Finding>(
-    [
-      { title: 'check', of: ({ check }) => check },
-      { title: 'state', of: ({ state }) => state },
-      { title: 'what is', of: ({ says }) => says },
-      { title: 'what to do', of: ({ remedy }) => remedy },
-    ],
-    findings,
-    terminal.colors,
-  );
 }

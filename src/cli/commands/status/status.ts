@@ -1,22 +1,21 @@
-import type { Command } from 'commander';
 import type { BreakerStatus, LaneStatus } from '../../../core/operator/views/pipeline-status.ts';
 import type { BudgetStatus } from '../../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../../core/sweep/sweep-run.ts';
 import { listSweeps, readStatus } from '../../../operator-service/overview.ts';
+import { COLORS } from '../../../terminal/colors.ts';
+import { value } from '../../../terminal/command.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
-import { ago, table } from '../../../terminal/table.ts';
-import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
+import { printList } from '../../../terminal/output.ts';
+import { ago, type Column, table } from '../../../terminal/table.ts';
+import { onDeployment, opsCommand, type Session } from '../../session/session.ts';
 
 /** Enough sweeps to see that the schedule works. */
 const SWEEPS_SHOWN = 3;
 
-export function addStatus(program: Command, context: CliContext): void {
-  const command = program
-    .command('status')
-    .description('count what is due, waiting, in flight and dead per channel and lane; show the last sweeps')
-    .addHelpText(
-      'after',
-      `
+export const addStatus = onDeployment({
+  name: 'status',
+  says: 'count what is due, waiting, in flight and dead per channel and lane; show the last sweeps',
+  help: `
 due        notifications to retry now; one that is queued or being attempted is due until its outcome is written
 waiting    notifications to retry later
 in flight  messages that a channel function has received (an approximate count by SQS)
@@ -27,59 +26,39 @@ breakers   providers that are down; held notifications count as waiting (--json:
 Examples:
   npm run ops -- status
   npm run ops -- status --local --json`,
-    );
-  onDeployment(command, context, showStatus);
-}
-
-async function showStatus(session: Session): Promise<number> {
-  const { terminal } = session;
-  const now = session.clock();
-  const { lanes, breakers: down, budgets } = await readStatus(session);
-  if (session.json) {
+  async run(session) {
+    const { terminal } = session;
+    const now = session.clock();
+    const { lanes, breakers, budgets } = await readStatus(session);
+    if (session.json) {
+      // A breaker and a budget belong to a channel: both lanes share them.
+      const withProviders = lanes.map((lane) => {
+        const isOf = ({ channel }: { readonly channel: string }) => channel === lane.channel;
+        return { ...lane, breakers: breakers.filter(isOf), budgets: budgets.filter(isOf) };
+      });
+      terminal.print(`${JSON.stringify(withProviders)}\n`);
+      return;
+    }
+    const sweeps = await listSweeps(SWEEPS_SHOWN, session);
     terminal.print(
-      `${JSON.stringify(lanes.map((lane) => ({ ...withBreakers(lane, down), budgets: budgetsOf(lane, budgets) })))}\n`,
+      `${describe(lanes, session, now)}${describeBudgets(budgets, now)}${describeBreakers(breakers, session, now)}`,
     );
-    return 0;
-  }
-  const sweeps = await listSweeps(SWEEPS_SHOWN, session);
-  terminal.print(
-    `${describe(lanes, session, now)}${describeBudgets(budgets, session, now)}${describeBreakers(down, session, now)}`,
-  );
-  if (sweeps.length > 0) terminal.print(`\n${describeSweeps(sweeps, session)}`);
-  return 0;
-}
-
-/** A budget belongs to a channel, and both lanes share it. */
-function budgetsOf({ channel }: LaneStatus, budgets: readonly BudgetStatus[]): BudgetStatus[] {
-  return budgets.filter((budget) => budget.channel === channel);
-}
-
-/** A breaker belongs to a channel and holds the notifications of both lanes. */
-function withBreakers(lane: LaneStatus, breakers: readonly BreakerStatus[]) {
-  return { ...lane, breakers: breakers.filter(({ channel }) => channel === lane.channel) };
-}
+    if (sweeps.length > 0) terminal.print(`\n${table(sweeps, sweepColumns(now))}`);
+  },
+});
 
 function describe(lanes: readonly LaneStatus[], session: Session, now: Date): string {
-  const { colors } = session.terminal;
-  const total = (of: (lane: LaneStatus) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
-  const dead = total((lane) => lane.dead);
-  const lines = table<LaneStatus>(
-    [
-      { title: 'channel', of: ({ channel }) => channel },
-      { title: 'lane', of: ({ lane }) => lane },
-      { title: 'due', of: ({ due }) => due },
-      { title: 'waiting', of: ({ waiting }) => waiting },
-      { title: 'in flight', of: ({ in_flight }) => in_flight },
-      { title: 'dead', of: (lane) => lane.dead },
-      {
-        title: 'oldest due',
-        of: ({ oldest_due_at }) => oldest_due_at && `${oldest_due_at} (${ago(oldest_due_at, now)})`,
-      },
-    ],
-    lanes,
-    colors,
-  );
-  const next = dead > 0 ? `\n${colors.red(`${dead} dead`)}: ${opsCommand('list --status dead', session)}\n` : '';
+  const dead = lanes.reduce((sum, lane) => sum + lane.dead, 0);
+  const lines = table(lanes, [
+    'channel',
+    'lane',
+    'due',
+    'waiting',
+    ['in flight', 'in_flight'],
+    'dead',
+    ['oldest due', ({ oldest_due_at }) => oldest_due_at && `${oldest_due_at} (${ago(oldest_due_at, now)})`],
+  ]);
+  const next = dead > 0 ? `\n${COLORS.red(`${dead} dead`)}: ${opsCommand('list --status dead', session)}\n` : '';
   return `${lines}${next}`;
 }
 
@@ -87,40 +66,31 @@ function describe(lanes: readonly LaneStatus[], session: Session, now: Date): st
 function describeBreakers(breakers: readonly BreakerStatus[], session: Session, now: Date): string {
   const [first] = breakers;
   if (first === undefined) return '';
-  const { colors } = session.terminal;
-  const lines = table<BreakerStatus>(
-    [
-      { title: 'channel', of: ({ channel }) => channel },
-      { title: 'integration', of: ({ integration }) => integration },
-      { title: 'breaker', of: ({ state }) => state },
-      { title: 'since', of: ({ since }) => `${since} (${ago(since, now)})` },
-      { title: 'held', of: ({ held }) => held },
-      { title: 'last error', of: ({ last_error }) => last_error },
-      { title: 'next probe', of: ({ next_probe_at }) => next_probe_at },
-    ],
-    breakers,
-    colors,
-  );
-  return `\n${colors.red('Providers that are down')}: their notifications are held and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status RETRY --channel ${first.channel}`, session)}\n`;
+  const lines = table(breakers, [
+    'channel',
+    'integration',
+    ['breaker', 'state'],
+    ['since', ({ since }) => `${since} (${ago(since, now)})`],
+    'held',
+    ['last error', 'last_error'],
+    ['next probe', 'next_probe_at'],
+  ]);
+  return `\n${COLORS.red('Providers that are down')}: their notifications are held and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status RETRY --channel ${first.channel}`, session)}\n`;
 }
 
 /** A table of the budgets that were used so far; empty if there are none. */
-function describeBudgets(budgets: readonly BudgetStatus[], { terminal }: Session, now: Date): string {
+function describeBudgets(budgets: readonly BudgetStatus[], now: Date): string {
   if (budgets.length === 0) return '';
-  const lines = table<BudgetStatus>(
-    [
-      { title: 'budget', of: ({ channel }) => channel },
-      { title: 'per second', of: ({ per_second, busy_receivers }) => per_second ?? `${busy_receivers} receivers busy` },
-      { title: 'allowed', of: ({ allowed_per_second }) => allowed_per_second ?? undefined },
-      { title: 'sent in 24 h', of: sentOf },
-      { title: 'account', of: accountOf },
-      { title: 'read', of: ({ read_at }) => read_at && ago(read_at, now) },
-      { title: 'paused', of: pausedOf },
-      { title: 'waiting until', of: ({ waiting_until }) => waiting_until.express ?? waiting_until.standard },
-    ],
-    budgets,
-    terminal.colors,
-  );
+  const lines = table(budgets, [
+    ['budget', 'channel'],
+    ['per second', ({ per_second, busy_receivers }) => per_second ?? `${busy_receivers} receivers busy`],
+    ['allowed', 'allowed_per_second'],
+    ['sent in 24 h', sentOf],
+    ['account', accountOf],
+    ['read', ({ read_at }) => read_at && ago(read_at, now)],
+    ['paused', pausedOf],
+    ['waiting until', ({ waiting_until }) => waiting_until.express ?? waiting_until.standard],
+  ]);
   return `\n${lines}`;
 }
 
@@ -141,18 +111,11 @@ function pausedOf({ paused }: BudgetStatus): string | undefined {
   return first && `${paused.map(({ use }) => use).join(', ')} until ${first.until}`;
 }
 
-interface SweepsOptions {
-  readonly limit: number;
-}
-
-export function addSweeps(program: Command, context: CliContext): void {
-  const command = program
-    .command('sweeps')
-    .description('list the last sweeps of the dispatcher, newest first')
-    .option('--limit <N>', 'sweeps', parseCount, 10)
-    .addHelpText(
-      'after',
-      `
+export const addSweeps = onDeployment({
+  name: 'sweeps',
+  says: 'list the last sweeps of the dispatcher, newest first',
+  options: { '--limit <N>': value('sweeps', parseCount, 10) },
+  help: `
 due         notifications that a sweep found due
 dispatched  notifications that the sweep queued
 skipped     notifications that the sweep left: the lane has a backlog, or SQS refused the message
@@ -162,31 +125,20 @@ The list does not hold runs of the job on your own machine (batch:notification-r
 Examples:
   npm run ops -- sweeps
   npm run ops -- sweeps --limit 48 --json`,
-    );
-  onDeployment<SweepsOptions>(command, context, showSweeps);
-}
+  async run(session, { limit }) {
+    const sweeps = await listSweeps(limit, session);
+    const none = 'No sweep has been recorded in the last 30 days.';
+    printList(session, sweeps, sweeps, none, sweepColumns(session.clock()));
+  },
+});
 
-async function showSweeps(session: Session, { limit }: SweepsOptions): Promise<number> {
-  const { terminal } = session;
-  const sweeps = await listSweeps(limit, session);
-  if (session.json) terminal.print(`${JSON.stringify(sweeps)}\n`);
-  else if (sweeps.length === 0) terminal.say('No sweep has been recorded in the last 30 days.\n');
-  else terminal.print(describeSweeps(sweeps, session));
-  return 0;
-}
-
-function describeSweeps(sweeps: readonly SweepRecord[], { terminal, clock }: Session): string {
-  const now = clock();
-  return table<SweepRecord>(
-    [
-      { title: 'sweep', of: ({ started_at }) => `${started_at} (${ago(started_at, now)})` },
-      { title: 'seconds', of: ({ duration_ms }) => Math.round(duration_ms / 100) / 10 },
-      { title: 'due', of: ({ due }) => due },
-      { title: 'dispatched', of: ({ dispatched }) => dispatched },
-      { title: 'skipped', of: ({ skipped }) => skipped },
-      { title: 'run', of: ({ run_id, complete }) => (complete ? run_id : `${run_id}, not finished yet`) },
-    ],
-    sweeps,
-    terminal.colors,
-  );
+function sweepColumns(now: Date): Column<SweepRecord>[] {
+  return [
+    ['sweep', ({ started_at }) => `${started_at} (${ago(started_at, now)})`],
+    ['seconds', ({ duration_ms }) => Math.round(duration_ms / 100) / 10],
+    'due',
+    'dispatched',
+    'skipped',
+    ['run', ({ run_id, complete }) => (complete ? run_id : `${run_id}, not finished yet`)],
+  ];
 }

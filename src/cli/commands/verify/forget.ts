@@ -1,33 +1,25 @@
 import { createHash } from 'node:crypto';
-import type { Command } from 'commander';
 import { type ForgetState, newForget } from '../../../core/forget/forget-state.ts';
 import { forgetRecipient, REMAINS, recipientOf } from '../../../operator-service/scans/forget.ts';
 import { VERIFY_RATE } from '../../../operator-service/scans/verify.ts';
+import { required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { onDeployment } from '../../session/session.ts';
 import { stateFile } from './state-file.ts';
 
-interface ForgetOptions {
-  readonly tenant: string;
-  readonly recipient: string;
-  readonly dryRun?: boolean;
-  readonly rate: number;
-}
-
-export function addForget(program: Command, context: CliContext): void {
-  const command = program
-    .command('forget')
-    .description('erase a recipient: address, name, subjects and bodies; counts stay')
-    .requiredOption('--tenant <T>', 'the tenant whose recipient it is', parseId)
-    .requiredOption('--recipient <->', '"-": the address is read from stdin, so that no history of a shell keeps it')
-    .option('--dry-run', 'only count what would be erased')
-    .option('--rate <N>', 'read units per second, on average', parseCount, VERIFY_RATE)
-    .addHelpText(
-      'after',
-      `
+export const addForget = onDeployment({
+  name: 'forget',
+  says: 'erase a recipient: address, name, subjects and bodies; counts stay',
+  options: {
+    '--tenant <T>': required(value('the tenant whose recipient it is', parseId)),
+    '--recipient <->': required('"-": the address is read from stdin, so that no history of a shell keeps it'),
+    '--dry-run': 'only count what would be erased',
+    '--rate <N>': value('read units per second, on average', parseCount, VERIFY_RATE),
+  },
+  help: `
 Of any channel: an e-mail address in any spelling, a channel, an id, a URL. Rows and sums stay, marked as erased; what is
 still to be sent is cancelled; members of the address are deleted. An attempt that is under way ends first. A run that was
 interrupted goes on when it is started again. Whoever handed a notification over with the address in its own id has to
@@ -38,56 +30,53 @@ ${REMAINS.join('\n')}
 Examples:
   printf %s "$ADDRESS" | npm run ops -- forget --tenant TENANT001 --recipient - --dry-run
   printf %s "$ADDRESS" | npm run ops -- forget --tenant TENANT001 --recipient - --json`,
-    );
-  onDeployment<ForgetOptions>(command, context, run);
-}
-
-async function run(session: Session, { tenant, recipient, dryRun = false, rate }: ForgetOptions): Promise<number> {
-  if (recipient !== '-') {
-    throw new OperatorError('--recipient takes "-" alone: the address is read from stdin.', EXIT_USAGE);
-  }
-  const address = await session.terminal.readInput();
-  if (address === '') throw new OperatorError('The address on stdin is empty.', EXIT_USAGE);
-  const known = await recipientOf(tenant, address, session);
-  const { stage, region } = session;
-  // Neither the address nor its hash.
-  const id = createHash('sha256')
-    .update(JSON.stringify([stage, region, known.hashes]))
-    .digest('hex')
-    .slice(0, 16);
-  const file = stateFile<ForgetState>(session, `forget-${id}`);
-  const state = (dryRun ? undefined : file.find()) ?? newForget(session.clock());
-  const { signal, exitCode } = session.interruption();
-  const progress = showProgress(session);
-  try {
-    await forgetRecipient(
-      known,
-      state,
-      {
-        ...{ dry_run: dryRun, rate, pause: session.pause, isStopping: () => signal.aborted },
-        onProgress(reached) {
-          if (!dryRun) file.keep(reached, session.clock());
-          const waiting = reached.later.length > 0 && { summary: `${reached.later.length} to look at again` };
-          progress.update({ verb: `${reached.phase} read`, done: reached.scanned, ...waiting });
+  async run(session, { tenant, recipient, dryRun: dry_run = false, rate }) {
+    if (recipient !== '-') {
+      throw new OperatorError('--recipient takes "-" alone: the address is read from stdin.', EXIT_USAGE);
+    }
+    const address = await session.terminal.readInput();
+    if (address === '') throw new OperatorError('The address on stdin is empty.', EXIT_USAGE);
+    const known = await recipientOf(tenant, address, session);
+    const { stage, region } = session;
+    // Neither the address nor its hash.
+    const id = createHash('sha256')
+      .update(JSON.stringify([stage, region, known.hashes]))
+      .digest('hex')
+      .slice(0, 16);
+    const file = stateFile<ForgetState>(session, `forget-${id}`);
+    const state = (dry_run ? undefined : file.find()) ?? newForget(session.clock());
+    const { signal, exitCode } = session.interruption();
+    const progress = showProgress(session);
+    try {
+      await forgetRecipient(
+        known,
+        state,
+        {
+          ...{ dry_run, rate, pause: session.pause, isStopping: () => signal.aborted },
+          onProgress(reached) {
+            if (!dry_run) file.keep(reached, session.clock());
+            const waiting = reached.later.length > 0 && { summary: `${reached.later.length} to look at again` };
+            progress.update({ verb: `${reached.phase} read`, done: reached.scanned, ...waiting });
+          },
         },
-      },
-      session,
-      session.decide,
-    );
-  } finally {
-    progress.end();
-    if (!dryRun && state.phase !== 'done') file.write(state);
-  }
-  if (state.phase !== 'done') return exitCode() ?? EXIT_FAILED;
-  file.remove();
-  const { notifications, records, fallbacks, contents_without_row, members, named, left } = state;
-  const answer = {
-    ...{ tenant_id: tenant, dry_run: dryRun, notifications, records, fallbacks, contents_without_row, members },
-    ...{ ids_with_the_address: named, left, remains: REMAINS },
-  };
-  printResult(session, answer, () => describe(answer));
-  return left > 0 ? EXIT_FAILED : 0;
-}
+        session,
+        session.decide,
+      );
+    } finally {
+      progress.end();
+      if (!dry_run && state.phase !== 'done') file.write(state);
+    }
+    if (state.phase !== 'done') return exitCode() ?? EXIT_FAILED;
+    file.remove();
+    const { notifications, records, fallbacks, contents_without_row, members, named, left } = state;
+    const answer = {
+      ...{ tenant_id: tenant, dry_run, notifications, records, fallbacks, contents_without_row, members },
+      ...{ ids_with_the_address: named, left, remains: REMAINS },
+    };
+    printResult(session, answer, () => describe(answer));
+    return left > 0 ? EXIT_FAILED : 0;
+  },
+});
 
 interface Answer {
   readonly dry_run: boolean;

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { newVerification, type Verification } from '../../../core/verify/verification.ts';
 import {
   equation,
@@ -8,38 +7,29 @@ import {
   type Verified,
   verified,
 } from '../../../operator-service/scans/verify.ts';
+import { COLORS } from '../../../terminal/colors.ts';
+import { value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId, parseMoment } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
-import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
+import { onDeployment, opsCommand } from '../../session/session.ts';
 import { stateFile } from './state-file.ts';
 
-interface VerifyOptions {
-  readonly tenant?: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly sample: number;
-  readonly rate: number;
-  readonly letters?: boolean;
-  readonly resume?: string;
-}
-
-export function addVerify(program: Command, context: CliContext): void {
-  const command = program
-    .command('verify')
-    .description('prove on the tables that nothing is lost, and that all sums add up; it reads only')
-    .option('--tenant <T>', 'only this tenant', parseId)
-    .option('--from <TIME>', 'created at this time or later: a time, or how long ago (6h, 2d)', parseMoment)
-    .option('--to <TIME>', 'created at this time or earlier', parseMoment)
-    .option('--sample <N>', 'notifications whose records are checked', parseCount, VERIFY_SAMPLE)
-    .option('--rate <N>', 'read units per second, on average', parseCount, VERIFY_RATE)
-    .option('--letters', 'look at every dead letter; otherwise the queues are counted')
-    .option('--resume <ID>', 'go on where an interrupted run stopped, as that one was asked')
-    .addHelpText(
-      'after',
-      `
+export const addVerify = onDeployment({
+  name: 'verify',
+  says: 'prove on the tables that nothing is lost, and that all sums add up; it reads only',
+  options: {
+    '--tenant <T>': value('only this tenant', parseId),
+    '--from <TIME>': value('created at this time or later: a time, or how long ago (6h, 2d)', parseMoment),
+    '--to <TIME>': value('created at this time or earlier', parseMoment),
+    '--sample <N>': value('notifications whose records are checked', parseCount, VERIFY_SAMPLE),
+    '--rate <N>': value('read units per second, on average', parseCount, VERIFY_RATE),
+    '--letters': 'look at every dead letter; otherwise the queues are counted',
+    '--resume <ID>': 'go on where an interrupted run stopped, as that one was asked',
+  },
+  help: `
 Every notification is in exactly one of: delivered, waiting, in flight, dead (with its letter), stopped, cancelled,
 expired, handed on to its fallback. What looks wrong is read again after a minute. The exit code is 1 if a rule is
 broken; each is named with its log_id and the number of the invariant in docs/architecture.md, N1 to N4 for newsletters.
@@ -48,55 +38,52 @@ The whole tables are read; with --letters each dead letter counts one receive.
 Examples:
   npm run ops -- verify
   npm run ops -- verify --tenant TENANT001 --from 7d --letters --json`,
-    );
-  onDeployment<VerifyOptions>(command, context, run);
-}
+  async run(session, { resume, rate, tenant, from, to, sample, letters = false }) {
+    const asked = { ...(tenant && { tenant }), ...(from && { from }), ...(to && { to }), sample, letters };
+    const id = resume ?? session.newId().slice(0, 8);
+    if (!/^[\w-]{1,50}$/.test(id)) throw new OperatorError('--resume takes the id that the run printed.', EXIT_USAGE);
+    const file = stateFile<Verification>(session, `verify-${id}`);
+    const state = resume === undefined ? newVerification(asked, session.clock()) : file.find();
+    if (state === undefined)
+      throw new OperatorError(`No run ${id} is left here to go on with: start anew.`, EXIT_USAGE);
+    const { signal, exitCode } = session.interruption();
+    const progress = showProgress(session);
+    progress.note(`If it is interrupted: ${opsCommand(`verify --resume ${id}`, session)}`);
+    try {
+      await runVerification(state, {
+        ...session,
+        rate,
+        isStopping: () => signal.aborted,
+        onProgress(reached) {
+          file.keep(reached, session.clock());
+          const { phase, scanned, contents, records_checked, emails, suspects } = reached;
+          const done = { rows: scanned, contents, records: records_checked, newsletters: emails, letters: 0, done: 0 };
+          progress.update({
+            verb: `${phase} read`,
+            done: done[phase],
+            ...(suspects.length > 0 && { summary: `${suspects.length} to look at again` }),
+          });
+        },
+      });
+    } catch (error) {
+      file.write(state);
+      throw error;
+    } finally {
+      progress.end();
+    }
+    const ended = exitCode();
+    if (state.phase !== 'done') {
+      file.write(state);
+      return ended ?? EXIT_FAILED;
+    }
+    file.remove();
+    const result = verified(state);
+    printResult(session, result, () => describe(result));
+    return result.holds ? 0 : EXIT_FAILED;
+  },
+});
 
-async function run(session: Session, { resume, rate, ...options }: VerifyOptions): Promise<number> {
-  const { tenant, from, to, sample, letters = false } = options;
-  const asked = { ...(tenant && { tenant }), ...(from && { from }), ...(to && { to }), sample, letters };
-  const id = resume ?? session.newId().slice(0, 8);
-  if (!/^[\w-]{1,50}$/.test(id)) throw new OperatorError('--resume takes the id that the run printed.', EXIT_USAGE);
-  const file = stateFile<Verification>(session, `verify-${id}`);
-  const state = resume === undefined ? newVerification(asked, session.clock()) : file.find();
-  if (state === undefined) throw new OperatorError(`No run ${id} is left here to go on with: start anew.`, EXIT_USAGE);
-  const { signal, exitCode } = session.interruption();
-  const progress = showProgress(session);
-  progress.note(`If it is interrupted: ${opsCommand(`verify --resume ${id}`, session)}`);
-  try {
-    await runVerification(state, {
-      ...session,
-      rate,
-      isStopping: () => signal.aborted,
-      onProgress(reached) {
-        file.keep(reached, session.clock());
-        const { phase, scanned, contents, records_checked, emails, suspects } = reached;
-        const done = { rows: scanned, contents, records: records_checked, newsletters: emails, letters: 0, done: 0 };
-        progress.update({
-          verb: `${phase} read`,
-          done: done[phase],
-          ...(suspects.length > 0 && { summary: `${suspects.length} to look at again` }),
-        });
-      },
-    });
-  } catch (error) {
-    file.write(state);
-    throw error;
-  } finally {
-    progress.end();
-  }
-  const ended = exitCode();
-  if (state.phase !== 'done') {
-    file.write(state);
-    return ended ?? EXIT_FAILED;
-  }
-  file.remove();
-  const result = verified(state);
-  printResult(session, result, () => describe(result, session));
-  return result.holds ? 0 : EXIT_FAILED;
-}
-
-function describe(result: Verified, { terminal: { colors } }: Session): string {
+function describe(result: Verified): string {
   const { emails, letters, records_checked, contents_without_row, violated, violations, erased, set_aside_in_clear } =
     result;
   const { total, ...recipients } = result.recipients;
@@ -116,18 +103,14 @@ function describe(result: Verified, { terminal: { colors } }: Session): string {
           `malformed, with content in the clear: ${set_aside_in_clear}; their writers must correct what error_message names`,
         ]
       : []),
-    violated === 0 ? colors.green('No rule is broken.') : colors.red(`${violated} violations`),
+    violated === 0 ? COLORS.green('No rule is broken.') : COLORS.red(`${violated} violations`),
     '',
   ];
   if (violated === 0) return lines.join('\n');
-  const named = table(
-    [
-      { title: 'rule', of: ({ rule }) => rule },
-      { title: 'of', of: ({ log_id, email_id, channel }) => log_id ?? email_id ?? channel },
-      { title: 'what', of: ({ says }) => says },
-    ],
-    violations,
-    colors,
-  );
+  const named = table(violations, [
+    'rule',
+    ['of', ({ log_id, email_id, channel }) => log_id ?? email_id ?? channel],
+    ['what', 'says'],
+  ]);
   return `${lines.join('\n')}${named}`;
 }

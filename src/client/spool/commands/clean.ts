@@ -1,57 +1,48 @@
 import * as fs from 'node:fs/promises';
-import type { Command } from 'commander';
+import { type Chosen, choice, value } from '../../../terminal/command.ts';
 import { confirm } from '../../../terminal/confirm.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseDuration } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { type Folder, nameFault } from '../spool-names.ts';
+import { nameFault } from '../spool-names.ts';
 import type { Listed } from '../spool-reader.ts';
-import { folderOption } from './list.ts';
-import { findFile, onSpool, type SpoolContext, type SpoolSession, withLock } from './session.ts';
+import { findFile, onSpool, type SpoolSession, withLock } from './session.ts';
 
-interface CleanOptions {
-  readonly folder: Folder;
-  readonly olderThan?: number;
-  readonly all?: boolean;
-  readonly yes?: boolean;
-}
+const OPTIONS = {
+  '--folder <F>': choice('the folder for --all or --older-than', ['spool', 'failed'], 'failed'),
+  '--older-than <D>': value(
+    'files whose first attempt was longer ago (30d); for faulty files, their age',
+    parseDuration,
+  ),
+  '--all': 'all files of the folder',
+  '--yes': 'do not ask',
+} as const;
 
-export function addSpoolClean(program: Command, context: SpoolContext): void {
-  const command = program
-    .command('clean')
-    .argument('[FILE...]', 'names from `list`')
-    .description('delete files and the notifications in them; this cannot be undone')
-    .addOption(folderOption('the folder for --all or --older-than').default('failed'))
-    .option(
-      '--older-than <D>',
-      'files whose first attempt was longer ago (30d); for faulty files, their age',
-      parseDuration,
-    )
-    .option('--all', 'all files of the folder')
-    .option('--yes', 'do not ask')
-    .addHelpText('after', `\nExample:\n  ${context.command} clean --older-than 30d`);
-  onSpool<CleanOptions>(command, context, clean);
-}
-
-async function clean(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<number> {
-  const { terminal } = session;
-  const chosen = await choose(session, options, names);
-  const count = chosen.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
-  if (chosen.length === 0) {
-    printResult(session, { deleted: [] }, () => 'Nothing to delete.\n');
-    return 0;
-  }
-  const question = `Delete ${chosen.length} files with ${count} notifications, which are then never sent?`;
-  if (!(await confirm(question, options.yes, session))) return 0;
-  const deleted = await withLock(session, () => removeUnchanged(session, chosen));
-  if (deleted.length < chosen.length) {
-    terminal.say(
-      `${chosen.length - deleted.length} files were moved or sent again in the meantime, and are left alone.\n`,
-    );
-  }
-  printResult(session, { deleted }, () => `${deleted.length} files deleted.\n`);
-  return 0;
-}
+export const addSpoolClean = onSpool({
+  name: 'clean',
+  says: 'delete files and the notifications in them; this cannot be undone',
+  args: { '[FILE...]': 'names from `list`' },
+  options: OPTIONS,
+  help: (command) => `\nExample:\n  ${command} clean --older-than 30d`,
+  async run(session, options, names) {
+    const { terminal } = session;
+    const chosen = await choose(session, options, names);
+    const count = chosen.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
+    if (chosen.length === 0) {
+      printResult(session, { deleted: [] }, () => 'Nothing to delete.\n');
+      return;
+    }
+    const question = `Delete ${chosen.length} files with ${count} notifications, which are then never sent?`;
+    if (!(await confirm(question, options.yes, session))) return;
+    const deleted = await withLock(session, () => removeUnchanged(session, chosen));
+    if (deleted.length < chosen.length) {
+      terminal.say(
+        `${chosen.length - deleted.length} files were moved or sent again in the meantime, and are left alone.\n`,
+      );
+    }
+    printResult(session, { deleted }, () => `${deleted.length} files deleted.\n`);
+  },
+});
 
 /**
  * Removes the files that no flush and no resend has changed while the operator was asked.
@@ -66,7 +57,11 @@ async function removeUnchanged({ spool }: SpoolSession, chosen: readonly Listed[
   return unchanged.map(({ file }) => file);
 }
 
-async function choose(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<Listed[]> {
+async function choose(
+  session: SpoolSession,
+  options: Chosen<typeof OPTIONS>,
+  names: readonly string[],
+): Promise<Listed[]> {
   const { folder, olderThan, all } = options;
   if ([names.length > 0, olderThan !== undefined, all === true].filter(Boolean).length !== 1) {
     throw new OperatorError('Choose the files: FILEs, --older-than or --all.', EXIT_USAGE);

@@ -1,18 +1,12 @@
 import { Command } from 'commander';
 import { runCommand, writingTo } from '../../../terminal/run-command.ts';
 import { addSpoolClean } from './clean.ts';
-import { addSpoolFlush } from './flush.ts';
-import { addSpoolList } from './list.ts';
-import { addSpoolResend } from './resend.ts';
+import { addSpoolList, addSpoolShow } from './look.ts';
+import { addSpoolFlush, addSpoolResend } from './send.ts';
 import type { SpoolContext } from './session.ts';
-import { addSpoolShow } from './show.ts';
 
 export function addSpoolCommands(program: Command, context: SpoolContext): void {
-  addSpoolFlush(program, context);
-  addSpoolList(program, context);
-  addSpoolShow(program, context);
-  addSpoolResend(program, context);
-  addSpoolClean(program, context);
+  for (const add of [addSpoolFlush, addSpoolList, addSpoolShow, addSpoolResend, addSpoolClean]) add(program, context);
 }
 
 /**

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
+import { type Chosen, type CommandText, describeCommand, type Options } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import type { Output } from '../../../terminal/output.ts';
 import type { Terminal } from '../../../terminal/terminal.ts';
@@ -33,42 +34,38 @@ export interface SpoolSession extends Output, Pick<SpoolContext, 'clock' | 'comm
   client(told: Pick<ClientOptions, 'onGivenUp' | 'onLargeSpool'>): Promise<NotificationClient>;
 }
 
-interface CommonOptions {
-  readonly json?: boolean;
-  readonly dir?: string;
-  readonly failedDir?: string;
-  readonly url?: string;
-  readonly local?: boolean;
+const COMMON = {
+  '--dir <DIR>': 'directory of the spool; by default NOTIFICATION_SPOOL_DIRECTORY, or data/spool',
+  '--failed-dir <DIR>':
+    'directory of given-up files; by default NOTIFICATION_FAILED_DIRECTORY, or failed beside the spool',
+  '--json': 'print JSON on stdout',
+} as const;
+
+/** Of commands that send. The key comes only from the environment, as others can see a command line. */
+const TO_API = {
+  '--url <URL>': 'URL of the API; by default NOTIFICATION_API_URL. The key: NOTIFICATION_API_KEY',
+} as const;
+const TO_LOCAL_API = { ...TO_API, '--local': 'use the API of the running local runtime' } as const;
+type CommonOptions = Partial<Chosen<typeof COMMON & typeof TO_LOCAL_API>>;
+
+interface SpoolCommand<S extends Options> extends Omit<CommandText<S>, 'help'> {
+  readonly help: (command: string) => string;
+  /** Whether it sends to the API. */
+  readonly sends?: true;
+  /** @returns the exit code, if it is not 0 */
+  readonly run: (session: SpoolSession, options: Chosen<S>, args: readonly string[]) => Promise<number | undefined>;
 }
 
-/**
- * Adds the options that every spool command takes, and runs the command on the spool that they choose.
- * @param run returns the exit code
- */
-export function onSpool<O>(
-  command: Command,
-  context: SpoolContext,
-  run: (session: SpoolSession, options: O, args: readonly string[]) => Promise<number>,
-): Command {
-  return command
-    .option('--dir <DIR>', 'directory of the spool; by default NOTIFICATION_SPOOL_DIRECTORY, or data/spool')
-    .option(
-      '--failed-dir <DIR>',
-      'directory of given-up files; by default NOTIFICATION_FAILED_DIRECTORY, or failed beside the spool',
-    )
-    .option('--json', 'print JSON on stdout')
-    .action(async function (this: Command) {
-      const options = this.opts<O & CommonOptions>();
-      context.exitWith(await run(sessionOf(context, options), options, this.args));
+/** A command on the spool that its options choose. */
+export function onSpool<const S extends Options = Record<never, never>>({ sends, help, ...text }: SpoolCommand<S>) {
+  return (parent: Command, context: SpoolContext): void => {
+    const api = context.localApi ? TO_LOCAL_API : TO_API;
+    const described = { ...text, options: { ...(sends && api), ...text.options }, help: help(context.command) };
+    describeCommand(parent, described, COMMON).action(async function (this: Command) {
+      const options = this.opts<Chosen<S> & CommonOptions>();
+      context.exitWith((await text.run(sessionOf(context, options), options, this.args)) ?? 0);
     });
-}
-
-/**
- * Adds the options of commands that send. The key comes only from the environment, as others can see a command line.
- */
-export function addApiOptions(command: Command, { localApi }: SpoolContext): Command {
-  command.option('--url <URL>', 'URL of the API; by default NOTIFICATION_API_URL. The key: NOTIFICATION_API_KEY');
-  return localApi ? command.option('--local', 'use the API of the running local runtime') : command;
+  };
 }
 
 function sessionOf(context: SpoolContext, { json = false, dir, failedDir, url, local }: CommonOptions): SpoolSession {

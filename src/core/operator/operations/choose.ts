@@ -6,11 +6,11 @@ import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { RowChange } from '../../model/row-change.ts';
 import { stateOf } from '../../model/row-state.ts';
 import { shownText } from '../../model/text.ts';
-import { epochMs, parseTime } from '../../model/time.ts';
+import { type Clock, epochMs, parseTime } from '../../model/time.ts';
 import { planRetry } from '../retry-now.ts';
 import { matches } from '../search-filter.ts';
 import { type Exclusion, exclusionOf, LEFT } from './exclusions.ts';
-import type { Operation, Source } from './operation.ts';
+import { type Counts, NOTHING, type Operation, type Source } from './operation.ts';
 
 /** What an operation does with a row: the change to write, with a message unless nothing is sent. */
 export type Choice =
@@ -51,6 +51,25 @@ export function choose(row: ForeignRow, operation: Operation, now: Date, policy:
   const choice = choiceByState(row, operation, now, policy);
   const isAsShown = matches(row, operation.filter) && !changedAfter(row, operation.cut_off);
   return 'exclude' in choice || isAsShown ? choice : { exclude: 'changed' };
+}
+
+/** The rows of a page that are taken, and why the others are not. @param before how many were taken before it */
+export function chooseAll(
+  rows: readonly ForeignRow[],
+  operation: Operation,
+  before: number,
+  { clock, policy }: { readonly clock: Clock; readonly policy: RetryPolicy },
+) {
+  const excluded: Partial<Record<Exclusion, number>> = {};
+  const chosen: string[] = [];
+  const room = (operation.limit ?? Number.POSITIVE_INFINITY) - before;
+  for (const row of rows) {
+    const choice = choose(row, operation, clock(), policy);
+    const exclude = 'exclude' in choice ? choice.exclude : chosen.length >= room ? 'beyond_limit' : undefined;
+    if (exclude === undefined) chosen.push(String(row['log_id']));
+    else excluded[exclude] = (excluded[exclude] ?? 0) + 1;
+  }
+  return { counts: { ...NOTHING, matched: rows.length, excluded } satisfies Counts, chosen };
 }
 
 function choiceByState(row: ForeignRow, operation: Operation, now: Date, policy: RetryPolicy): Choice {

@@ -35,22 +35,26 @@ export type OperationAct = 'start' | 'pause' | 'resume' | 'cancel';
  * @throws Problem when another one has the id
  */
 export async function createOperation(request: NewOperation, deps: OperateDeps): Promise<Operation> {
-  const now = deps.clock();
+  const operation = await deps.operations.create(operationOf(request, deps));
+  checkIsSame(operation, request);
+  await begin(operation, deps);
+  return operation;
+}
+
+export function operationOf(request: NewOperation, deps: Pick<OperateDeps, 'clock' | 'newId'>): Operation {
+  const now = deps.clock().toISOString();
   const [source = 'dead'] = sourcesOf(request);
-  const operation = await deps.operations.create({
+  return {
     ...request,
     operation_id: request.operation_id ?? newOperationId(deps),
     version: 0,
     status: 'previewing',
-    cut_off: now.toISOString(),
-    created_at: now.toISOString(),
+    cut_off: now,
+    created_at: now,
     checkpoint: { source },
     sample: [],
     progress: NOTHING,
-  });
-  checkIsSame(operation, request);
-  await begin(operation, deps);
-  return operation;
+  };
 }
 
 /** An active operation that no process works on would stay so for ever: it is failed, and can be resumed. */

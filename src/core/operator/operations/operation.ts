@@ -98,36 +98,6 @@ export interface OperationStore {
   list(page: { readonly limit: number; readonly before?: string }): Promise<readonly Operation[]>;
 }
 
-/** Operations of this process alone: a dry run counts with one, and leaves nothing behind. */
-export function createUnstoredOperations(): OperationStore {
-  const held = new Map<string, Operation>();
-  return {
-    async create(operation) {
-      const known = held.get(operation.operation_id);
-      if (known !== undefined) return known;
-      const first = { ...operation, version: 1 };
-      held.set(operation.operation_id, first);
-      return first;
-    },
-    read: async (operation_id) => held.get(operation_id),
-    async change(was, { set, remove = [] }) {
-      const found = held.get(was.operation_id);
-      if (found === undefined || found.version !== was.version) return undefined;
-      const next: Record<string, unknown> = { ...found, ...set, version: found.version + 1 };
-      for (const name of remove) delete next[name];
-      // The columns of an operation, with the change of some of them.
-      const changed = next as unknown as Operation;
-      held.set(was.operation_id, changed);
-      return changed;
-    },
-    list: async ({ limit, before = '~' }) =>
-      [...held.values()]
-        .filter(({ operation_id }) => operation_id < before)
-        .sort((a, b) => (a.operation_id < b.operation_id ? 1 : -1))
-        .slice(0, limit),
-  };
-}
-
 /** NotificationLog, as an operation reads it: page by page, consistently. */
 export interface OperationRows {
   page(request: {

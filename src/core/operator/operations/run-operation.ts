@@ -1,8 +1,7 @@
 import type { ForeignRow } from '../../model/notification.ts';
 import { epochMs } from '../../model/time.ts';
 import { ALWAYS, type Period } from '../search-filter.ts';
-import { belongs, choose } from './choose.ts';
-import type { Exclusion } from './exclusions.ts';
+import { belongs, chooseAll } from './choose.ts';
 import {
   added,
   applyRequestedStop,
@@ -30,6 +29,8 @@ export interface RunDeps extends TakeDeps {
   readonly pause: (ms: number) => Promise<void>;
   readonly newId: () => string;
 }
+
+type LookDeps = Pick<RunDeps, 'candidates' | 'clock' | 'policy'>;
 
 /** A process that gives no sign of life within this time has crashed, and another one goes on. A page takes much less. */
 export const CLAIM_MS = 15_000;
@@ -143,7 +144,7 @@ interface Page {
   readonly next?: Checkpoint;
 }
 
-async function readPage(operation: Operation, limit: number, { candidates }: RunDeps): Promise<Page> {
+async function readPage(operation: Operation, limit: number, { candidates }: LookDeps): Promise<Page> {
   const { checkpoint, filter, cut_off } = operation;
   const { source, after } = checkpoint;
   const period: Period = source === 'due' ? ALWAYS : { from: ALWAYS.from, to: cut_off };
@@ -164,30 +165,39 @@ async function readPage(operation: Operation, limit: number, { candidates }: Run
 }
 
 /** Decides about a page as the run would, and changes nothing. */
-async function previewPage(operation: Operation, deps: RunDeps): Promise<Operation | undefined> {
+async function lookAtPage(operation: Operation, deps: LookDeps) {
   const { rows, next } = await readPage(operation, MOST_ROWS, deps);
   const before = operation.preview ?? NOTHING;
-  const { counts, chosen } = sorted(rows, operation, before.taken, deps);
+  const { counts, chosen } = chooseAll(rows, operation, before.taken, deps);
   const preview = added(before, { ...counts, taken: chosen.length });
-  const sample = [...operation.sample, ...chosen].slice(0, SAMPLE);
-  if (next !== undefined) return save(operation, { set: { preview, sample, checkpoint: next } }, deps);
-  const [source = 'dead'] = sourcesOf(operation);
-  const found = { preview, sample, checkpoint: { source } };
-  return save(operation, (was) => previewed(was, found, deps.clock()), deps);
+  return { preview, sample: [...operation.sample, ...chosen].slice(0, SAMPLE), next };
 }
 
-/** The rows that are taken, and why the others are not. */
-function sorted(rows: readonly ForeignRow[], operation: Operation, before: number, { clock, policy }: RunDeps) {
-  const excluded: Partial<Record<Exclusion, number>> = {};
-  const chosen: string[] = [];
-  const room = (operation.limit ?? Number.POSITIVE_INFINITY) - before;
-  for (const row of rows) {
-    const choice = choose(row, operation, clock(), policy);
-    const exclude = 'exclude' in choice ? choice.exclude : chosen.length >= room ? 'beyond_limit' : undefined;
-    if (exclude === undefined) chosen.push(String(row['log_id']));
-    else excluded[exclude] = (excluded[exclude] ?? 0) + 1;
+async function previewPage(operation: Operation, deps: RunDeps): Promise<Operation | undefined> {
+  const { next, ...found } = await lookAtPage(operation, deps);
+  if (next !== undefined) return save(operation, { set: { ...found, checkpoint: next } }, deps);
+  const [source = 'dead'] = sourcesOf(operation);
+  return save(operation, (was) => previewed(was, { ...found, checkpoint: { source } }, deps.clock()), deps);
+}
+
+/**
+ * What an operation would take, of one that is stored nowhere.
+ * @param show what was found so far, after each page
+ */
+export async function dryRunOperation(
+  given: Operation,
+  deps: LookDeps,
+  show: (operation: Operation) => void,
+  isStopping: () => boolean,
+): Promise<Operation> {
+  let operation = given;
+  while (!isStopping()) {
+    const { next, ...found } = await lookAtPage(operation, deps);
+    operation = { ...operation, ...found, ...(next && { checkpoint: next }) };
+    show(operation);
+    if (next === undefined) break;
   }
-  return { counts: { ...NOTHING, matched: rows.length, excluded } satisfies Counts, chosen };
+  return operation;
 }
 
 async function workPage(given: Operation, deps: RunDeps): Promise<Operation | undefined> {
@@ -222,7 +232,7 @@ async function writeDown(operation: Operation, deps: RunDeps): Promise<Operation
   const isCounting = isFull || (checkpoint.source === 'created' && !include_stopped);
   const limit = isCounting ? MOST_ROWS : Math.max(1, Math.min(MOST_ROWS, Math.ceil(rate * PAGE_SECONDS)));
   const { rows, next } = await readPage(operation, limit, deps);
-  const { counts, chosen } = sorted(rows, operation, chosenBefore, deps);
+  const { counts, chosen } = chooseAll(rows, operation, chosenBefore, deps);
   if (chosen.length === 0) {
     const progress = added(before, counts);
     return save(operation, counted(next, { progress }, deps.clock()), deps);

@@ -1,0 +1,199 @@
+import { createOperationRows } from '../adapters/dynamodb/console/operation-rows.ts';
+import { Problem } from '../core/model/problem.ts';
+import { epochMs } from '../core/model/time.ts';
+import {
+  auditDetails,
+  differences,
+  inWords,
+  type NewOperation,
+  type OperateDeps,
+  type OperationAct,
+  operate,
+  operationOf,
+  possibleActs,
+} from '../core/operator/operations/operate.ts';
+import {
+  cancelled,
+  isActive,
+  isOver,
+  type Operation,
+  type OperationStore,
+} from '../core/operator/operations/operation.ts';
+import { dryRunOperation, type RunDeps, runOperation } from '../core/operator/operations/run-operation.ts';
+import type { Decide } from './audit.ts';
+import type { OperatorDeps } from './deps.ts';
+import { makeOperation } from './operations.ts';
+
+/** Milliseconds after which a command looks again at what another process works on. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** An operation that this process works on. What is done to it is in the audit log, as what the console does. */
+export interface OwnRun {
+  create(request: NewOperation): Promise<Operation>;
+  /** Starts or resumes it as it is now, at this rate if one is given, if it needs that. */
+  begin(operation_id: string, rate?: number): Promise<Operation>;
+  /** Ends it if nobody has started it. */
+  abandon(operation_id: string): Promise<void>;
+  /**
+   * Works on it until its state is another one: its preview is made, it has ended, or somebody paused it. While another
+   * process works on it, this one looks on, and goes on if that one dies.
+   * @param show what it is after each change
+   */
+  follow(operation: Operation, show: (operation: Operation) => void): Promise<Operation>;
+  /** What the operation would be; nothing is stored, changed or audited. */
+  dryRun(request: NewOperation, show: (operation: Operation) => void): Promise<Operation>;
+  /** Notifications that this process took. */
+  sent(): number;
+}
+
+interface OwnRunDeps extends OperatorDeps {
+  readonly decide: Decide;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** @param signal ends the work after the page in work */
+export function ownRun(given: OwnRunDeps, signal: AbortSignal): OwnRun {
+  const { operations, dynamodb, deployment, rows, lanes, clock, newId, pause, shards, decide } = given;
+  let sent = 0;
+  const deps: RunDeps = {
+    operations,
+    // Reads consistently, so that no decision depends on an outdated row.
+    candidates: createOperationRows(dynamodb, deployment.tables.notification_log, clock, shards),
+    rows: {
+      read: rows.read,
+      async change(row, change) {
+        const applied = await rows.change(row, change);
+        if (applied) sent += 1;
+        return applied;
+      },
+    },
+    send: lanes.send,
+    policy: deployment.retry_policy,
+    clock,
+    newId,
+    pause,
+  };
+  // This process runs it.
+  const operating: OperateDeps = { operations, clock, newId, startRun: async () => {} };
+  const current = async (operation_id: string) => {
+    const found = await operations.read(operation_id);
+    if (found === undefined) throw new Problem('not-found', `${operation_id} is not stored any more.`);
+    return found;
+  };
+
+  /** @param of the operation as the act makes it */
+  async function audited<A>(act: 'rate' | OperationAct, of: Operation, run: () => Promise<A>): Promise<A> {
+    const decision = { what: `operation.${act}`, on: [of.operation_id], details: auditDetails(of) };
+    return (await decide(decision, async () => ({ answer: await run(), result: { accepted: 1 } }))).answer;
+  }
+
+  return {
+    sent: () => sent,
+
+    create: async (request) => current(await makeOperation(request, operating, decide)),
+
+    dryRun: (request, show) => dryRunOperation(operationOf(request, operating), deps, show, () => signal.aborted),
+
+    async begin(operation_id, rate) {
+      const found = await current(operation_id);
+      const act = possibleActs(found).find((one) => one === 'start' || one === 'resume');
+      const rated = { ...found, rate: rate ?? found.rate };
+      // What a process that crashed left running is gone on with: that is no act.
+      if (isOver(found) || (act === undefined && rated.rate === found.rate)) return found;
+      return audited(act ?? 'rate', rated, async () => {
+        if (rated.rate !== found.rate) await operations.change(found, { set: { rate: rated.rate } });
+        return act === undefined ? current(operation_id) : operate(operation_id, act, operating);
+      });
+    },
+
+    async abandon(operation_id) {
+      const found = await current(operation_id);
+      if (found.started_at !== undefined || isOver(found)) return;
+      // Only as it was read: somebody may start it at this moment.
+      await audited('cancel', found, () => operations.change(found, cancelled(found.progress, clock())));
+    },
+
+    async follow(given, show) {
+      const shown: OperationStore = {
+        ...operations,
+        async change(was, change) {
+          const changed = await operations.change(was, change);
+          if (changed !== undefined) show(changed);
+          return changed;
+        },
+      };
+      let operation = given;
+      while (isActive(operation) && operation.status === given.status && !signal.aborted) {
+        const result = await runOperation(given.operation_id, { ...deps, operations: shown }, () => signal.aborted);
+        operation = await current(operation.operation_id);
+        show(operation);
+        if (result === 'busy' && !signal.aborted) await pause(LOOK_AGAIN_MS);
+      }
+      return operation;
+    },
+  };
+}
+
+/** An unfinished replay is continued by the same command for this long. After that the command starts a new one. */
+const CONTINUABLE_MS = 24 * 3_600_000;
+const LOOKED_AT = 50;
+const ALL = { kind: 'redrive', filter: {}, include_stopped: false } as const;
+
+type ReplayDeps = Pick<OperatorDeps, 'operations' | 'clock'>;
+/** What a command continues; or another replay that did not finish, which has another period. */
+type Unfinished = { readonly operation?: Operation; readonly other?: string };
+
+/**
+ * The unfinished operation of the same command, or the one with this id. An id of which nothing is stored begins an
+ * operation under it, which leaves what stored that id before: replays were files of a machine once.
+ * @throws Problem when the id stands for another operation than the options describe
+ */
+export async function unfinishedReplay(
+  id: string | undefined,
+  request: NewOperation,
+  deps: ReplayDeps,
+): Promise<Unfinished> {
+  if (id === undefined) return sameReplay(request, deps);
+  const found = await deps.operations.read(id);
+  if (found !== undefined) checkIsMeant(found, request);
+  // Begun anew without any condition, it would send everything.
+  else if (isByIdAlone(request)) throw new Problem('not-found', `There is no replay ${id}: the console lists them.`);
+  return found === undefined ? {} : { operation: found };
+}
+
+const isByIdAlone = (request: NewOperation) => differences(request, ALL).length === 0;
+
+function checkIsMeant(found: Operation, request: NewOperation): void {
+  const is = inWords(found);
+  const conflict = (why: string) => new Problem('conflict', why);
+  if (found.kind !== 'redrive')
+    throw conflict(`${is}: a replay continues redrives only. The console continues this one; omit --id for a replay.`);
+  const names = isByIdAlone(request) ? [] : differences(found, request);
+  if (names.length > 0)
+    throw conflict(
+      `${is}, and these options say something else (${names.join(', ')}): ` +
+        'give --id alone to continue it as it is, or omit --id to begin a replay of what the options say.',
+    );
+  if (isOver(found))
+    throw conflict(`${found.operation_id} is ${found.status}: omit --id, and a new replay takes what is left.`);
+}
+
+/**
+ * The newest unfinished replay with the same bounds. One that was never started may be what another operator is asked.
+ */
+async function sameReplay(request: NewOperation, { operations, clock }: ReplayDeps): Promise<Unfinished> {
+  const oldest = clock().getTime() - CONTINUABLE_MS;
+  let [other, before]: (string | undefined)[] = [];
+  for (;;) {
+    const page = await operations.list({ limit: LOOKED_AT, ...(before !== undefined && { before }) });
+    const recent = page.filter(({ created_at }) => epochMs(created_at) >= oldest);
+    for (const one of recent) {
+      if (one.reads_stopped !== true || one.started_at === undefined || isOver(one)) continue;
+      const names = differences(one, request);
+      if (names.length === 0) return { operation: one };
+      if (names.every((name) => name.startsWith('created_'))) other ??= one.operation_id;
+    }
+    before = page.at(-1)?.operation_id;
+    if (recent.length === 0 || page.length < LOOKED_AT) return other === undefined ? {} : { other };
+  }
+}

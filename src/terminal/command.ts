@@ -1,0 +1,106 @@
+import { type Command, Option } from 'commander';
+
+/** @param before of an option that is repeated: what it has so far */
+type Parse<T> = (text: string, before?: T) => T;
+
+/** What an option or an argument takes; `Given`: it always has a value. One that is a text only says what it is for. */
+interface Taken<T, Given extends boolean> {
+  readonly says: string;
+  readonly given: Given;
+  readonly parse?: Parse<T>;
+  readonly choices?: readonly string[];
+  readonly byDefault?: T;
+}
+
+/** A value as its parser makes it. */
+export function value<T>(says: string, parse: Parse<T>): Taken<T, false>;
+export function value<T>(says: string, parse: Parse<T>, byDefault: T): Taken<T, true>;
+export function value<T>(says: string, parse: Parse<T>, byDefault?: T): Taken<T, boolean> {
+  return { says, parse, given: byDefault !== undefined, ...(byDefault !== undefined && { byDefault }) };
+}
+
+/** One of a few values. */
+export function choice<const T extends string>(says: string, choices: readonly T[]): Taken<T, false>;
+export function choice<const T extends string>(says: string, choices: readonly T[], byDefault: T): Taken<T, true>;
+export function choice<const T extends string>(says: string, choices: readonly T[], byDefault?: T): Taken<T, boolean> {
+  return { says, choices, given: byDefault !== undefined, ...(byDefault !== undefined && { byDefault }) };
+}
+
+/** Without it the command is refused. */
+export function required<T>(taken: Taken<T, false>): Taken<T, true>;
+export function required(says: string): Taken<string, true>;
+// biome-ignore lint/suspicious/noExplicitAny: the overloads above say what it is.
+export function required(taken: Taken<any, false> | string): Taken<any, true> {
+  return { ...(typeof taken === 'string' ? { says: taken } : taken), given: true };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what each takes is known where its command is described.
+type AnyTaken = string | Taken<any, boolean>;
+/** By their flags, such as `--limit <N>`. */
+export type Options = Readonly<Record<`--${string}`, AnyTaken>>;
+
+type Camel<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
+type NameOf<F> = F extends `--no-${infer N}`
+  ? Camel<N>
+  : F extends `--${infer N} ${string}`
+    ? Camel<N>
+    : F extends `--${infer N}`
+      ? Camel<N>
+      : never;
+type ValueOf<F, T> = T extends Taken<infer V, boolean> ? V : F extends `${string} ${string}` ? string : boolean;
+type Always<S> = {
+  [F in keyof S]: F extends `--no-${string}` ? F : S[F] extends { given: true } ? F : never;
+}[keyof S];
+
+/** What a command gets of its options. */
+export type Chosen<S> = { readonly [F in Always<S> as NameOf<F>]: ValueOf<F, S[F]> } & {
+  readonly [F in Exclude<keyof S, Always<S>> as NameOf<F>]?: ValueOf<F, S[F]>;
+};
+
+/** A command as data: what it takes, what its help says, and what it does. */
+export interface CommandText<S extends Options> {
+  readonly name: string;
+  readonly says: string;
+  /** By their form, such as `<ID>` or `[FILE...]`. */
+  readonly args?: Readonly<Record<string, AnyTaken>>;
+  readonly options?: S;
+  /** After the options: what else there is to know, and examples. */
+  readonly help?: string;
+}
+
+/** Adds the command to its parent. @param common options that it shares with others, after its own */
+export function describeCommand<S extends Options>(
+  parent: Command,
+  { name, says, args = {}, options, help }: CommandText<S>,
+  common: Options,
+): Command {
+  const command = parent.command(name).description(says);
+  for (const [form, taken] of Object.entries(args)) {
+    if (typeof taken === 'string') command.argument(form, taken);
+    else command.argument(form, taken.says, (text) => taken.parse?.(text));
+  }
+  for (const [flags, taken] of Object.entries({ ...options, ...common })) command.addOption(optionOf(flags, taken));
+  return help === undefined ? command : command.addHelpText('after', help);
+}
+
+function optionOf(flags: string, taken: AnyTaken): Option {
+  if (typeof taken === 'string') return new Option(flags, taken);
+  const { says, parse, choices, byDefault, given } = taken;
+  const option = new Option(flags, says).makeOptionMandatory(given && byDefault === undefined);
+  if (parse !== undefined) option.argParser(parse);
+  if (choices !== undefined) option.choices(choices);
+  if (byDefault !== undefined) option.default(byDefault);
+  return option;
+}
+
+/** Commands under one word. */
+export function addGroup<C>(
+  parent: Command,
+  name: string,
+  says: string,
+  commands: readonly ((parent: Command, context: C) => unknown)[],
+  context: C,
+): void {
+  const group = parent.command(name).description(says).usage('<command> [options]');
+  for (const add of commands) add(group, context);
+}
