@@ -2,7 +2,7 @@ import { BREAKER_SETTINGS } from '../../src/core/breaker/breaker-policy.ts';
 import { INDEX_SHARD_SETTINGS } from '../../src/core/model/index-shards.ts';
 import { RETRY_SETTINGS } from '../../src/core/model/retry-policy.ts';
 import type { NamedSettings } from '../../src/core/model/setting.ts';
-import { JOB_RETRY_SETTINGS } from '../../src/core/newsletter/model/job-retries.ts';
+import { JOB_RETRY_SETTINGS } from '../../src/core/newsletter/model/job-limits.ts';
 import { PACING_SETTINGS } from '../../src/core/pacing/pacing-policy.ts';
 import type { Values } from './setting-types.ts';
 import type { StageConfig } from './stage-config.ts';

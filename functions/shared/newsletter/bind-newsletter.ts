@@ -6,8 +6,7 @@ import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batc
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import type { ScheduleTarget } from '../../../src/adapters/scheduler/email-schedules.ts';
 import type { NewsletterQueueUrls } from '../../../src/adapters/sqs/newsletter-queues.ts';
-import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
-import { type JobRetries, withRetries } from '../../../src/core/newsletter/model/job-retries.ts';
+import { DEFAULT_JOB_LIMITS, type JobRetries, withRetries } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { JobEvent, JobLog, NewsletterQueues, Schedules } from '../../../src/core/newsletter/model/ports.ts';
 import type { BulkProvider } from '../../../src/core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../../src/core/newsletter/preparation/ports.ts';

@@ -1,5 +1,5 @@
 import { pacingFromJson, settingsFromJson } from '../../../src/adapters/deployment/settings-json.ts';
-import { JOB_RETRY_SETTINGS } from '../../../src/core/newsletter/model/job-retries.ts';
+import { JOB_RETRY_SETTINGS } from '../../../src/core/newsletter/model/job-limits.ts';
 import {
   type Deployed,
   environment,

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import { defined } from '../../core/model/defined.ts';
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { parseTime } from '../../core/model/time.ts';
 import { SegmentError } from '../../core/newsletter/audience/segment.ts';
@@ -53,14 +54,7 @@ export async function toPublication(
     throw new Problem('invalid-request', sentences.join(' '), { errors: [...faults, ...(fields?.errors ?? [])] });
   }
   const content: EmailContent = { subject, body, format, newsletter };
-  const publication = {
-    ...ids,
-    content,
-    ...(segment !== undefined && { segment }),
-    ...(scheduled_at !== undefined && { scheduled_at }),
-    ...(delivery_window_minutes !== undefined && { delivery_window_minutes }),
-  };
-  return { publication, repeat };
+  return { publication: defined({ ...ids, content, segment, scheduled_at, delivery_window_minutes }), repeat };
 }
 
 function unknownNewsletter(newsletter_id: string): FieldFault {

@@ -6,6 +6,7 @@ import {
   scheduleFault,
 } from '../../core/intake/notification-request.ts';
 import { CHANNELS } from '../../core/model/channels.ts';
+import { defined } from '../../core/model/defined.ts';
 import type { FieldFault } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import { parseTime } from '../../core/model/time.ts';
@@ -79,9 +80,4 @@ function toFailure(
 
 function iso(time: string): string {
   return (parseTime(time) ?? new Date(Number.NaN)).toISOString();
-}
-
-/** The object without the keys whose value is undefined. */
-function defined(value: object): object {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
+import { defined } from '../../core/model/defined.ts';
 import type { SweepCursor } from '../../core/sweep/sweep.ts';
 import { isBetweenSweeps, type SweepRequest } from '../../core/sweep/sweep-run.ts';
 
@@ -61,7 +62,7 @@ export function parseSweepEvent(event: unknown): {
     throw new Error(`The sweep's options are wrong: ${faults.join('; ')}`);
   }
   const { cursor: from, run_id, ...options } = parsed.output;
-  const request: SweepRequest = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const request: SweepRequest = defined(options);
   return {
     request,
     scheduled: isBetweenSweeps(request) || run_id?.startsWith('sweep-') || false,

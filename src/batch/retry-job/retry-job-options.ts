@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
+import { defined } from '../../core/model/defined.ts';
 import { ExplainedError } from '../../core/model/problem.ts';
 import type { SweepRequest } from '../../core/sweep/sweep-run.ts';
 
@@ -93,8 +94,7 @@ export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions |
     force_retry: isOn('force-retry') || undefined,
   };
   if (faults.length > 0) throw new JobUsageError(faults.join('\n'));
-  const request = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  return { request, wait: isOn('wait'), json: isOn('json'), local: isOn('local') };
+  return { request: defined(options), wait: isOn('wait'), json: isOn('json'), local: isOn('local') };
 }
 
 type Value = string | boolean | undefined;

@@ -1,37 +1,21 @@
+import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import { mergeUses, missingFields } from '../model/merge-fields.ts';
 import { renderingKey } from '../preparation/open-batches.ts';
-import type { CandidateReader, PartSegments } from '../preparation/ports.ts';
-import { refusalOf } from '../preparation/refusal.ts';
+import type { CandidateReader, PartSegment, PartSegments } from '../preparation/ports.ts';
+import { addOne, neededUses, refusalOf, type Tally, take } from '../preparation/tally.ts';
 import { newEmail, type Publication } from './publish.ts';
 
 /** Whom an email would go to, and why not to others, if it were sent now. Nothing is stored and nobody is sent to. */
-export interface DryRun {
-  /** Who would get a mail. */
-  readonly recipients: number;
-  readonly excluded: number;
-  readonly excluded_by_reason: Readonly<Record<string, number>>;
-  /** What they would get: the segments of the parts that are shown, and to how many. */
-  readonly renderings: readonly { readonly segments: readonly string[]; readonly recipients: number }[];
-  /** Recipients without a value, by merge field without a fallback. */
-  readonly missing_fields: Readonly<Record<string, number>>;
-  /** Why it would not be sent at all, and what is right. */
-  readonly error?: string;
-}
+export type DryRun = ReturnType<typeof resultOf>;
 
-/** How far a dry run has come. */
-export interface DryRunProgress {
+/** How far a dry run has come; candidates count as recipients, the excluded ones included. */
+export interface DryRunProgress extends Readonly<Tally> {
   /** Place in the order of members. */
   readonly after?: string;
   /** Members that were looked at. */
   readonly members: number;
-  /** Candidates, the excluded ones included. */
-  readonly recipients: number;
-  readonly excluded: number;
-  readonly excluded_by_reason: Readonly<Record<string, number>>;
-  readonly missing_fields: Readonly<Record<string, number>>;
   /** By rendering. */
   readonly shown: Readonly<Record<string, number>>;
 }
@@ -52,10 +36,6 @@ const NOTHING: DryRunProgress = {
   shown: {},
 };
 
-const count = (counts: Record<string, number>, name: string) => {
-  counts[name] = (counts[name] ?? 0) + 1;
-};
-
 /**
  * The pass of the preparation without its writes, from where an earlier part of it stopped.
  * @param goesOn asked after each page
@@ -69,45 +49,32 @@ export async function dryRun(
   const { content } = publication;
   const email = newEmail(publication, deps);
   const parts = await deps.parts.of(email, content);
-  const uses = mergeUses(content.subject, content.body).filter(({ fallback }) => fallback === undefined);
-  const sum = structuredClone(from) as { -readonly [K in keyof DryRunProgress]: DryRunProgress[K] };
-  const excluded: Record<string, number> = { ...from.excluded_by_reason };
-  const missing: Record<string, number> = { ...from.missing_fields };
-  const shown: Record<string, number> = { ...from.shown };
-  const progress = (): DryRunProgress => ({ ...sum, excluded_by_reason: excluded, missing_fields: missing, shown });
+  const uses = neededUses(content);
+  const sum = { ...structuredClone(from), shown: { ...from.shown } as Record<string, number> };
   for await (const { position, members, candidates } of deps.candidates.pages(email, from.after)) {
-    for (const { member, identity, excluded: reason } of candidates) {
-      sum.recipients += 1;
-      if (reason !== undefined) {
-        sum.excluded += 1;
-        count(excluded, reason);
-        continue;
-      }
-      const { member_id, member_uuid } = member;
-      const { email: member_email, name: member_name } = identity;
-      const recipient = { member_id, member_uuid, member_email, ...(member_name !== undefined && { member_name }) };
-      for (const field of missingFields(uses, recipient)) count(missing, field);
-      count(shown, String(renderingKey(parts, member).rendering));
+    for (const candidate of candidates) {
+      take(candidate, sum, uses);
+      if (candidate.excluded === undefined) addOne(sum.shown, String(renderingKey(parts, candidate.member).rendering));
     }
     sum.members += members;
     sum.after = position;
-    if (!goesOn(progress())) return { progress: progress() };
+    if (!goesOn(sum)) return { progress: sum };
   }
-  const error = refusalOf(progress(), uses);
-  const renderings = Object.entries(shown).map(([rendering, recipients]) => ({
+  return { result: resultOf(sum, parts, refusalOf(sum, uses)) };
+}
+
+/** Renderings are named by the segments of the parts that are shown; an error says why it would not be sent at all. */
+function resultOf(sum: DryRunProgress, parts: readonly PartSegment[], error: string | undefined) {
+  const { recipients, excluded, excluded_by_reason, missing_fields, shown } = sum;
+  const renderings = Object.entries(shown).map(([rendering, number]) => ({
     segments: parts.flatMap(({ segment }, i) => ((Number(rendering) & (1 << i)) === 0 ? [] : [segment])),
-    recipients,
+    recipients: number,
   }));
-  return {
-    result: {
-      recipients: sum.recipients - sum.excluded,
-      excluded: sum.excluded,
-      excluded_by_reason: excluded,
-      renderings: renderings.sort((a, b) => b.recipients - a.recipients),
-      missing_fields: missing,
-      ...(error !== undefined && { error }),
-    },
-  };
+  renderings.sort((a, b) => b.recipients - a.recipients);
+  return defined({
+    recipients: recipients - excluded,
+    ...{ excluded, excluded_by_reason, renderings, missing_fields, error },
+  });
 }
 
 /** A dry run of many members: its request until it is done, then its result; kept for a day. */

@@ -1,3 +1,4 @@
+import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import { clip } from '../../model/text.ts';
 import { type Clock, isoAfter } from '../../model/time.ts';
@@ -94,8 +95,7 @@ export async function replaceEmail(email: Email, publication: Publication, deps:
     const remove = (['segment', 'scheduled_at', 'delivery_window_minutes'] as const).filter(
       (name) => set[name] === undefined,
     );
-    const given = Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
-    const change = withNextAt(given, next_at, [...remove, 'email_count', 'counted_at']);
+    const change = withNextAt(defined(set), next_at, [...remove, 'email_count', 'counted_at']);
     const replaced = await deps.emails.replace(found, change, content);
     if (replaced === undefined) continue;
     // A schedule of the old time finds that the email is for later, or starts it at once where both are past.
@@ -114,20 +114,13 @@ export function newEmail(publication: Publication, { clock, limits }: Pick<Publi
   // The clock starts it where the message or the schedule got lost.
   const next_at =
     scheduled_at !== undefined && scheduled_at > at ? scheduled_at : isoAfter(now, limits.first_message_ms);
-  const row = {
+  const row = defined({
     ...ids,
     newsletter_id: content.newsletter.newsletter_id,
     subject: clip(content.subject, SUBJECT),
-    status: 'pending',
-    paused: false,
-    version: 1,
-    ...(segment !== undefined && { segment }),
-    ...(scheduled_at !== undefined && { scheduled_at }),
-    ...(delivery_window_minutes !== undefined && { delivery_window_minutes }),
-    slots: {},
-    created_at: at,
-    updated_at: at,
+    ...({ status: 'pending', paused: false, version: 1, slots: {} } as const),
+    ...{ segment, scheduled_at, delivery_window_minutes, created_at: at, updated_at: at },
     expires_at: Math.floor((now.getTime() + KEPT_MS) / 1000),
-  } as const;
+  });
   return { ...row, ...withNextAt({}, next_at).set };
 }

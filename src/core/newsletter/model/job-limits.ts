@@ -1,4 +1,5 @@
 import { ExplainedError } from '../../model/problem.ts';
+import { type Configured, type NamedSettings, standardsOf } from '../../model/setting.ts';
 import type { Clock } from '../../model/time.ts';
 import { BATCH_SIZE } from './batch.ts';
 import { CHUNK_SIZE } from './chunk.ts';
@@ -16,65 +17,16 @@ export interface Tries {
   readonly within_ms: number;
 }
 
-/** The numbers of the job. The stage sets the retries and the concurrency. */
-export interface JobLimits {
-  readonly storage_before_sending: Tries;
-  readonly storage_after_sending: Tries;
-  readonly provider: Tries;
-  readonly provider_overloaded: Tries;
-  readonly concurrency: number;
-  readonly batch_size: number;
-  readonly chunk_size: number;
-  /** Chunks whose recipients a sender reads at once. */
-  readonly read_ahead: number;
-  /** A sender writes its counts no more often: between two writes they are so old at most. */
-  readonly counts_ms: number;
-  /** Recipients after which the preparation commits all open batches, so that a death repeats no more than those. */
-  readonly cut_recipients: number;
-  /** When a call to the provider counts as unanswered. */
-  readonly call_timeout_ms: number;
-  /** What is left of an invocation after a call, so that its outcome can be recorded or queued. */
-  readonly record_reserve_ms: number;
-  /** A sender without a sign of life within this time has crashed. */
-  readonly sender_claim_ms: number;
-  /** A sender gives a sign of life so often, also while a call hangs. */
-  readonly renew_ms: number;
-  /** A preparation without a sign of life within this time has crashed; longer than a write takes (lease.ts). */
-  readonly lease_ms: number;
-  /** How long an operator's decision takes a batch. */
-  readonly claim_ms: number;
-  /** A call that is not answered within this time gives the slot of its batch to another one, once per sender. */
-  readonly hang_ms: number;
-  /** A message that nobody answered within this time is sent again, the first time and later. */
-  readonly first_message_ms: number;
-  readonly message_ms: number;
-  /** A message that nobody has answered within this time after it was given out is an operator's matter. */
-  readonly stalled_ms: number;
-  /** A longer pause gives the slot back. */
-  readonly longest_pause_ms: number;
-  /** Pause after a provider refused for its rate, if pacing does not know better. */
-  readonly throttled_ms: number;
-  /** Pause after a provider refused for its daily quota, if pacing does not know better. */
-  readonly quota_ms: number;
-  /** How often a sender looks whether the email was paused. */
-  readonly email_check_ms: number;
-  /** How long recipients are uncertain before they may be sent to again: SES's events may tell of them. */
-  readonly uncertain_ms: number;
-  /** A request that resolves an email begins no further group of batches after this time; a message goes on. */
-  readonly resolve_ms: number;
-  /** Batches that are resolved at once. */
-  readonly resolve_group: number;
-  /** Recipients whose mail is refused alone before anything of a batch was accepted: then it is the post. */
-  readonly suspects: number;
-}
-
 const MINUTE = 60_000;
 
 /** How long a recipient has been uncertain before `resend` takes it, where the stage says nothing else. */
 export const UNCERTAIN_MINUTES = 15;
 
-/** The retry numbers are those of batch-sending-service-job.md, リトライ仕様. */
-export const DEFAULT_JOB_LIMITS: JobLimits = {
+/**
+ * The numbers of the job. The stage sets the retries, which are those of batch-sending-service-job.md, リトライ仕様, and
+ * the concurrency.
+ */
+export const DEFAULT_JOB_LIMITS = {
   storage_before_sending: { tries: 10, first_ms: 2_000, longest_ms: 10 * MINUTE, within_ms: 10 * MINUTE },
   storage_after_sending: { tries: 20, first_ms: 2_000, longest_ms: 30 * MINUTE, within_ms: 30 * MINUTE },
   provider: { tries: 6, first_ms: 10_000, longest_ms: 320_000, within_ms: Number.POSITIVE_INFINITY },
@@ -82,30 +34,124 @@ export const DEFAULT_JOB_LIMITS: JobLimits = {
   concurrency: EMAIL_CONCURRENCY,
   batch_size: BATCH_SIZE,
   chunk_size: CHUNK_SIZE,
+  /** Chunks whose recipients a sender reads at once. */
   read_ahead: 10,
+  /** A sender writes its counts no more often: between two writes they are so old at most. */
   counts_ms: 2_000,
+  /** Recipients after which the preparation commits all open batches, so that a death repeats no more than those. */
   cut_recipients: 100_000,
+  /** When a call to the provider counts as unanswered. */
   call_timeout_ms: 30_000,
+  /** What is left of an invocation after a call, so that its outcome can be recorded or queued. */
   record_reserve_ms: 20_000,
-  // With the clock's minute, a death is noticed within 90 s.
+  /** A sender without a sign of life within this time has crashed. With the clock's minute that is noticed within 90 s. */
   sender_claim_ms: 20_000,
+  /** A sender gives a sign of life so often, also while a call hangs. */
   renew_ms: 5_000,
+  /** A preparation without a sign of life within this time has crashed; longer than a write takes (lease.ts). */
   lease_ms: 30_000,
+  /** How long an operator's decision takes a batch. */
   claim_ms: 2 * MINUTE,
+  /** A call that is not answered within this time gives the slot of its batch to another one, once per sender. */
   hang_ms: 3_000,
+  /** A message that nobody answered within this time is sent again, the first time and later. */
   first_message_ms: MINUTE,
   message_ms: 5 * MINUTE,
-  // Ten batches at once that are all slow end their invocations after 15 minutes, and let the others in.
+  /**
+   * A message that nobody has answered within this time is an operator's matter: ten batches at once that are all slow
+   * end their invocations after 15 minutes, and let the others in.
+   */
   stalled_ms: 20 * MINUTE,
+  /** A longer pause gives the slot back. */
   longest_pause_ms: 20_000,
+  /** Pause after a provider refused for its rate, if pacing does not know better. */
   throttled_ms: 2_000,
+  /** Pause after a provider refused for its daily quota, if pacing does not know better. */
   quota_ms: 15 * MINUTE,
+  /** How often a sender looks whether the email was paused. */
   email_check_ms: 3_000,
+  /** How long recipients are uncertain before they may be sent to again: SES's events may tell of them. */
   uncertain_ms: UNCERTAIN_MINUTES * MINUTE,
+  /** A request that resolves an email begins no further group of batches after this time; a message goes on. */
   resolve_ms: 6_000,
+  /** Batches that are resolved at once. */
   resolve_group: 10,
+  /** Recipients whose mail is refused alone before anything of a batch was accepted: then it is the post. */
   suspects: 3,
 };
+export type JobLimits = Readonly<typeof DEFAULT_JOB_LIMITS>;
+
+/** The retries of batch-sending-service-job.md (リトライ仕様) that a stage may change, with the source's numbers. */
+export const JOB_RETRY_SETTINGS = {
+  /** Retries of a storage call before a call to SES. @ja SES を呼ぶ前のストレージ操作の再試行回数 */
+  storageRetriesBeforeSending: {
+    name: 'storage_before_sending',
+    from: 0,
+    to: 100,
+    unit: 'retries',
+    whole: true,
+    standard: 10,
+  },
+  /**
+   * Minutes in which these retries are made;
+   * [whichever is reached first](docs/decisions/newsletters/calls-and-outcomes.md#0184) ends them.
+   * @ja その再試行の時間の上限（分）。[先に達した方](docs/decisions/newsletters/calls-and-outcomes.md#0184)で終わる
+   */
+  storageMinutesBeforeSending: { name: 'storage_before_minutes', from: 1, to: 60, unit: 'minutes', standard: 10 },
+  /** Retries of a storage call that records an answer of SES. @ja SES の応答を記録するストレージ操作の再試行回数 */
+  storageRetriesAfterSending: {
+    name: 'storage_after_sending',
+    from: 0,
+    to: 100,
+    unit: 'retries',
+    whole: true,
+    standard: 20,
+  },
+  /** Minutes in which these retries are made. @ja その再試行の時間の上限（分） */
+  storageMinutesAfterSending: { name: 'storage_after_minutes', from: 1, to: 60, unit: 'minutes', standard: 30 },
+  /**
+   * Seconds before the first retry of a storage call; each further pause is twice as long.
+   * @ja ストレージ操作の最初の再試行までの秒数。以後は 2 倍ずつ延びる
+   */
+  storagePauseSeconds: { name: 'storage_pause_seconds', from: 1, to: 300, unit: 'seconds', standard: 2 },
+  /** Retries of a call that SES refused for the time being. @ja SES が一時的に断った呼び出しの再試行回数 */
+  providerRetries: { name: 'provider', from: 0, to: 100, unit: 'retries', whole: true, standard: 6 },
+  /** Retries of a call that SES answered with 503. @ja SES が 503 を返した呼び出しの再試行回数 */
+  overloadedRetries: { name: 'provider_overloaded', from: 0, to: 100, unit: 'retries', whole: true, standard: 30 },
+  /**
+   * Seconds before the first retry of a call to SES; each further pause is twice as long.
+   * @ja SES の呼び出しの最初の再試行までの秒数。以後は 2 倍ずつ延びる
+   */
+  providerPauseSeconds: { name: 'provider_pause_seconds', from: 1, to: 300, unit: 'seconds', standard: 10 },
+} as const satisfies NamedSettings;
+
+export type JobRetries = Configured<typeof JOB_RETRY_SETTINGS>;
+
+export const SOURCE_RETRIES: JobRetries = /* @__PURE__ */ standardsOf(JOB_RETRY_SETTINGS);
+
+/** The limits with these retries. */
+export function withRetries(limits: JobLimits, retries: JobRetries): JobLimits {
+  const storage = (tries: number, minutes: number): Tries => ({
+    tries,
+    first_ms: 1_000 * retries.storage_pause_seconds,
+    longest_ms: minutes * MINUTE,
+    within_ms: minutes * MINUTE,
+  });
+  const first_ms = 1_000 * retries.provider_pause_seconds;
+  const provider = (given: Tries, tries: number): Tries => ({
+    ...given,
+    tries,
+    first_ms,
+    longest_ms: Math.max(given.longest_ms, first_ms),
+  });
+  return {
+    ...limits,
+    storage_before_sending: storage(retries.storage_before_sending, retries.storage_before_minutes),
+    storage_after_sending: storage(retries.storage_after_sending, retries.storage_after_minutes),
+    provider: provider(limits.provider, retries.provider),
+    provider_overloaded: provider(limits.provider_overloaded, retries.provider_overloaded),
+  };
+}
 
 /** Milliseconds before the next try. @param made tries made so far, from 1 */
 export function pauseAfter(made: number, { first_ms, longest_ms }: Tries): number {

@@ -1,3 +1,4 @@
+import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import type { Newsletter } from './email.ts';
@@ -67,8 +68,7 @@ export async function putNewsletter(
   known_at?: string | null,
 ): Promise<Newsletter> {
   const { tenant_id, newsletter_id } = given;
-  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given &
-    Fields;
+  const present = defined(given);
   const foreign = foreignSenders(present, await newsletters.senders(tenant_id));
   if (foreign.length > 0) {
     const errors = foreign.map((path) => ({ path, rule: 'allowed_sender', message: FOREIGN_SENDER }));

@@ -2,11 +2,11 @@ import { isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import { batchId } from '../model/batch.ts';
 import type { Email, EmailContent, Preparation, Prepared } from '../model/email.ts';
-import { type MergeUse, mergeUses, missingFields } from '../model/merge-fields.ts';
+import type { MergeUse } from '../model/merge-fields.ts';
 import { PreparationLease } from './lease.ts';
 import { type Commit, excludedBatch, OpenBatches, renderingKey } from './open-batches.ts';
 import type { CandidatePage, PartSegment, PrepareDeps, PreparedCandidate } from './ports.ts';
-import { refusalOf } from './refusal.ts';
+import { neededUses, refusalOf, type Tally, take } from './tally.ts';
 
 export type PrepareResult =
   | {
@@ -61,15 +61,8 @@ export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareR
   return pass.end();
 }
 
-/** Preparation while it is counted: a million recipients make no objects. */
-type Progress = { -readonly [K in keyof Preparation]: Preparation[K] } & {
-  excluded_by_reason: Record<string, number>;
-  missing_fields: Record<string, number>;
-};
-
-function count(counts: Record<string, number>, name: string): void {
-  counts[name] = (counts[name] ?? 0) + 1;
-}
+/** Preparation while it is counted. */
+type Progress = { -readonly [K in keyof Preparation]: Preparation[K] } & Tally;
 
 class PreparationPass {
   uncut = 0;
@@ -86,8 +79,7 @@ class PreparationPass {
     this.#lease = lease;
     this.#warmed = warmedDomain(content);
     this.#parts = parts;
-    // A use with a fallback is missing for nobody.
-    this.#uses = mergeUses(content.subject, content.body).filter(({ fallback }) => fallback === undefined);
+    this.#uses = neededUses(content);
     this.#deps = deps;
     this.#progress = structuredClone(lease.email.preparation ?? NOTHING);
     this.#open = new OpenBatches(lease.email, this.#progress, deps.limits, () => deps.clock().toISOString());
@@ -159,22 +151,11 @@ class PreparationPass {
     return { result: 'prepared', email, ...(off && { count_was: email_count }) };
   }
 
-  #add({ member, identity, excluded }: PreparedCandidate): Commit | undefined {
-    const { member_id, member_uuid } = member;
-    const recipient = {
-      member_id,
-      member_uuid,
-      member_email: identity.email,
-      ...(identity.name !== undefined && { member_name: identity.name }),
-    };
+  #add(candidate: PreparedCandidate): Commit | undefined {
+    const { member, excluded } = candidate;
     const progress = this.#progress;
-    progress.recipients += 1;
-    if (excluded !== undefined) {
-      progress.excluded += 1;
-      count(progress.excluded_by_reason, excluded);
-      return this.#open.exclude(recipient, excluded);
-    }
-    for (const field of missingFields(this.#uses, recipient)) count(progress.missing_fields, field);
+    const recipient = take(candidate, progress, this.#uses);
+    if (excluded !== undefined) return this.#open.exclude(recipient, excluded);
     const { own_domain_allowed } = progress;
     const own = progress.own_domain_used < (own_domain_allowed ?? Number.POSITIVE_INFINITY);
     const warmed_domain = own && own_domain_allowed !== undefined ? this.#warmed : undefined;

@@ -52,7 +52,7 @@ export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
 function judgeEntries(answers: readonly EntryAnswer[], judged: Judged): Judgement {
   const given = { ...judged, is_accepted: judged.is_accepted || answers.some(({ accepted }) => accepted) };
   const outcomes = given.entries.map((n, i) => entryOutcome(n, answers[i], given));
-  const refusals = answers.flatMap((answer) => (answer.accepted ? [] : [answer.refusal]));
+  const refusals = refusalsIn({ kind: 'answered', entries: answers });
   const settings = refusals.find(
     (refusal) => refusal.class === 'settings' || (refusal.class === 'unverified' && !given.is_accepted),
   );
@@ -126,7 +126,15 @@ function judgeRefusal(refusal: Refusal, given: Judged): Judgement {
   }
 }
 
-function limitOf(refusals: readonly Refusal[]): 'throttled' | 'quota' | undefined {
+/** What was refused, of the call or of its entries. */
+export function refusalsIn(answer: BulkAnswer): readonly Refusal[] {
+  if (answer.kind === 'unknown') return [];
+  if (answer.kind === 'refused') return [answer.refusal];
+  return answer.entries.flatMap((entry) => (entry.accepted ? [] : [entry.refusal]));
+}
+
+/** The limit of the account that refusals name, which pacing should know. */
+export function limitOf(refusals: readonly Refusal[]): 'throttled' | 'quota' | undefined {
   const classes = refusals.map((refusal) => refusal.class);
   return classes.includes('quota') ? 'quota' : classes.includes('throttled') ? 'throttled' : undefined;
 }

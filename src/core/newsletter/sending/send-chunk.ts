@@ -1,5 +1,5 @@
 import { epochMs, isoAfter } from '../../model/time.ts';
-import { claimEntries, expireCall, expirePending, placesOf } from '../accounting/chunk-changes.ts';
+import { claimEntries, expireCall, expirePending, type NextState, placesOf } from '../accounting/chunk-changes.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome } from '../model/email-message.ts';
 import type { BulkAnswer, BulkCall } from '../model/provider.ts';
@@ -22,7 +22,7 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     const state = stateOf(work, key);
     if (state.call !== undefined) {
       if (state.call.until > clock().toISOString()) return undefined;
-      await expire(state, work);
+      await write('take a call over', state, expireCall(state, clock().toISOString()), work);
       continue;
     }
     if (!(await work.isWanted())) return { kind: 'halt' };
@@ -37,7 +37,8 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     chunk ??= await work.reader.chunk(key.chunk);
     if (chunk === undefined) {
       if (!work.reader.isGone(key.chunk)) return undefined;
-      await expireRecipients(state, work);
+      // An email that rested too long ends all the same: no retry brings the addresses back.
+      await write('end expired recipients', state, expirePending(state), work);
       continue;
     }
     const excluded = await work.checks.of(chunk, open, work);
@@ -85,30 +86,17 @@ function pendingIn(state: ChunkState | undefined): number {
   return state === undefined ? 0 : placesOf(state.states, RECIPIENT_STATES.pending).length;
 }
 
-async function expire(state: ChunkState, work: BatchWork): Promise<void> {
-  const { chunks, clock } = work.deps;
-  const next = expireCall(state, clock().toISOString());
+/** Writes a change of a chunk, unless somebody was faster, whose change is read then. */
+async function write(what: string, state: ChunkState, next: NextState | undefined, work: BatchWork): Promise<void> {
   if (next === undefined) return;
-  const changed = await work.storage('take a call over', () => chunks.change(state, next));
+  const changed = await work.storage(what, () => work.deps.chunks.change(state, next));
   if (changed !== undefined) work.keep(changed);
   else await work.reloadState(keyOf(state));
 }
 
-async function exclude(state: ChunkState, excluded: ReadonlyMap<number, ExclusionReason>, work: BatchWork) {
-  const next = claimEntries(state, { call_id: '', entries: [], until: '' }, excluded);
-  if (next === undefined) return;
-  const changed = await work.storage('exclude recipients', () => work.deps.chunks.change(state, next));
-  if (changed !== undefined) work.keep(changed);
-  else await work.reloadState(keyOf(state));
-}
-
-/** An email that rested too long ends all the same: nobody knows the addresses any more, and no retry brings them back. */
-async function expireRecipients(state: ChunkState, work: BatchWork): Promise<void> {
-  const next = expirePending(state);
-  if (next === undefined) return;
-  const changed = await work.storage('end expired recipients', () => work.deps.chunks.change(state, next));
-  if (changed !== undefined) work.keep(changed);
-  else await work.reloadState(keyOf(state));
+function exclude(state: ChunkState, excluded: ReadonlyMap<number, ExclusionReason>, work: BatchWork): Promise<void> {
+  const nobody = { call_id: '', entries: [], until: '' };
+  return write('exclude recipients', state, claimEntries(state, nobody, excluded), work);
 }
 
 /** Between the claim of a call and its start, and between its time-out and its end. */

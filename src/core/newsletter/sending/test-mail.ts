@@ -1,3 +1,4 @@
+import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
@@ -5,6 +6,7 @@ import { mergeValues } from '../model/merge-fields.ts';
 import type { NewsletterStore } from '../model/ports.ts';
 import type { BulkAnswer, BulkProvider } from '../model/provider.ts';
 import { FOREIGN_SENDER, foreignSenders } from '../model/senders.ts';
+import { limitOf, refusalsIn } from './judge-answer.ts';
 import { type LateExclusions, type Renderings, type SendPacing, sentAs } from './send-deps.ts';
 
 /** Batch id in the tags of test mails: there is no such batch, so their events count for nobody. */
@@ -67,7 +69,7 @@ export async function sendTestMail(
   );
   // Who unsubscribed may want to see a test of what they publish; a suppressed address harms the sender.
   const places = to.flatMap((_, index) => (found[index] === 'suppressed' ? [] : [index]));
-  const results = to.map((_, index): TestMailResult => ({ index, accepted: false, reason: 'suppressed' }));
+  const results = to.map((_, index) => refused(index, 'suppressed'));
   if (places.length === 0) return results;
   const rendering = await renderings.of(email, content, { rendering: ALL_PARTS });
   await allow(tenant_id, places.length, deps, begun + WAIT_MS);
@@ -94,9 +96,9 @@ export async function sendTestMail(
     }),
     timeout_ms: Math.min(TIMEOUT_MS, begun + LONGEST_MS - clock().getTime()),
   });
-  const limited = limitOf(answer);
+  const limited = limitOf(refusalsIn(answer));
   if (limited !== undefined) await pacing.refused(limited).catch(() => undefined);
-  for (const [place, index] of places.entries()) results[index] = { ...resultOf(answer, place), index };
+  for (const [place, index] of places.entries()) results[index] = resultOf(answer, place, index);
   return results;
 }
 
@@ -135,30 +137,14 @@ async function reserveAll(mails: number, { pacing, clock, pause }: TestMailDeps,
   }
 }
 
-/** The limit of the account that the provider names, which pacing should know. */
-function limitOf(answer: BulkAnswer): 'throttled' | 'quota' | undefined {
-  const refusals =
-    answer.kind === 'refused'
-      ? [answer.refusal]
-      : answer.kind === 'answered'
-        ? answer.entries.flatMap((entry) => (entry.accepted ? [] : [entry.refusal]))
-        : [];
-  const found = refusals.find((refusal) => refusal.class === 'throttled' || refusal.class === 'quota')?.class;
-  return found === 'throttled' || found === 'quota' ? found : undefined;
+function resultOf(answer: BulkAnswer, place: number, index: number): TestMailResult {
+  if (answer.kind === 'unknown')
+    return refused(index, 'unknown', 'The provider gave no answer: it may have been sent.');
+  const entry = answer.kind === 'answered' ? answer.entries[place] : { accepted: false as const, ...answer };
+  if (entry?.accepted) return { index, accepted: true, message_id: entry.message_id };
+  return refused(index, entry?.refusal.reason ?? 'unknown', entry?.refusal.message);
 }
 
-function resultOf(answer: BulkAnswer, index: number): TestMailResult {
-  if (answer.kind === 'unknown') {
-    return {
-      index,
-      accepted: false,
-      reason: 'unknown',
-      message: 'The provider gave no answer: it may have been sent.',
-    };
-  }
-  const entry = answer.kind === 'answered' ? answer.entries[index] : { accepted: false as const, ...answer };
-  if (entry === undefined) return { index, accepted: false, reason: 'unknown' };
-  if (entry.accepted) return { index, accepted: true, message_id: entry.message_id };
-  const { reason, message } = entry.refusal;
-  return { index, accepted: false, reason, ...(message !== undefined && { message }) };
+function refused(index: number, reason: string, message?: string): TestMailResult {
+  return defined({ index, accepted: false, reason, message });
 }

@@ -1,4 +1,5 @@
-import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
+import { defined } from '../../model/defined.ts';
+import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
 import { type ChunkKey, type ChunkState, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
 import type { StoredMember } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
@@ -11,21 +12,8 @@ import {
   shownState,
 } from '../model/recipient-state.ts';
 
-export interface RecipientView {
-  readonly recipient_id: string;
-  readonly batch_id: string;
-  readonly member_id: string;
-  readonly member_uuid: string;
-  readonly member_email?: string;
-  readonly member_name?: string;
-  readonly state: ShownState;
-  /** Why a recipient is excluded or failed; `left` for an uncertain one that an operator left so. */
-  readonly reason?: string;
-  readonly message_id?: string;
-  readonly processed_at?: string;
-  /** What events told of it. */
-  readonly events: readonly EventKind[];
-}
+/** Its reason says why it is excluded or failed; `left` for an uncertain one that an operator left so. */
+export type RecipientView = ReturnType<typeof viewOf>;
 
 /** Where the next page begins. */
 export interface RecipientPlace {
@@ -58,47 +46,38 @@ export async function listRecipients(
   request: RecipientsRequest,
   deps: RecipientsDeps,
 ): Promise<{ readonly recipients: readonly RecipientView[]; readonly next?: RecipientPlace }> {
-  const { email_id, state, limit, from } = request;
   const found: RecipientView[] = [];
+  for await (const part of partsOf(request, deps)) {
+    if ('next' in part) return { recipients: found, next: part.next };
+    if (found.length >= request.limit) return { recipients: found, next: part.chunk };
+    found.push(...(await recipientsOf(part.chunk, part.events, request, deps)));
+  }
+  return { recipients: found };
+}
+
+/** The chunks that may have recipients in the state, and where the next page begins after as many batches as one looks at. */
+async function* partsOf({ email_id, state, from }: RecipientsRequest, { batches, chunks, events }: RecipientsDeps) {
+  const first = ({ batch_id }: Batch) => (batch_id === from?.batch_id ? from.chunk : 0);
   const isNumbered = from?.batch_id !== EXCLUDED_BATCH;
-  const numbered = isNumbered ? await deps.batches.from(email_id, from?.batch_id ?? '00000', MOST_BATCHES) : [];
+  const numbered = isNumbered ? await batches.from(email_id, from?.batch_id ?? batchId(0), MOST_BATCHES) : [];
   for (const batch of numbered) {
     if (state !== undefined && batch.counts[state] === 0) continue;
-    const first = batch.batch_id === from?.batch_id ? from.chunk : 0;
-    const states = (await deps.chunks.states(email_id, batch.batch_id)).slice(0, batch.chunks);
-    const events = await deps.events.read(email_id, batch.batch_id);
-    for (const chunk of states.slice(first)) {
-      if (found.length >= limit) return { recipients: found, next: chunk };
-      found.push(...(await recipientsOf(chunk, events, request, deps)));
-    }
+    const states = (await chunks.states(email_id, batch.batch_id)).slice(0, batch.chunks);
+    const told = await events.read(email_id, batch.batch_id);
+    for (const chunk of states.slice(first(batch))) yield { chunk, events: told };
   }
   const last = numbered.at(-1);
   if (numbered.length === MOST_BATCHES && last !== undefined) {
-    return {
-      recipients: found,
-      next: { batch_id: String(Number(last.batch_id) + 1).padStart(5, '0'), chunk: 0 },
-    };
+    yield { next: { batch_id: batchId(Number(last.batch_id) + 1), chunk: 0 } };
+    return;
   }
-  if (state !== undefined && state !== 'excluded') return { recipients: found };
-  return listExcluded(found, await deps.batches.read(email_id, EXCLUDED_BATCH), request, deps);
-}
-
-/** That batch has as many chunks as it takes, so they are read one by one. */
-async function listExcluded(
-  found: RecipientView[],
-  batch: Batch | undefined,
-  request: RecipientsRequest,
-  deps: RecipientsDeps,
-): Promise<{ readonly recipients: readonly RecipientView[]; readonly next?: RecipientPlace }> {
-  const { email_id, limit, from } = request;
-  const batch_id = EXCLUDED_BATCH;
-  const first = from?.batch_id === batch_id ? from.chunk : 0;
-  for (let chunk = first; chunk < (batch?.chunks ?? 0); chunk++) {
-    if (found.length >= limit) return { recipients: found, next: { batch_id, chunk } };
-    const state = await deps.chunks.readState({ email_id, batch_id, chunk });
-    if (state !== undefined) found.push(...(await recipientsOf(state, undefined, request, deps)));
+  if (state !== undefined && state !== 'excluded') return;
+  const excluded = await batches.read(email_id, EXCLUDED_BATCH);
+  // It has as many chunks as it takes, so they are read one by one.
+  for (let n = excluded ? first(excluded) : 0; n < (excluded?.chunks ?? 0); n++) {
+    const chunk = await chunks.readState({ email_id, batch_id: EXCLUDED_BATCH, chunk: n });
+    if (chunk !== undefined) yield { chunk, events: undefined };
   }
-  return { recipients: found };
 }
 
 async function recipientsOf(
@@ -125,22 +104,19 @@ function viewOf(
   { n, shown, identities }: { readonly n: number; readonly shown: ShownState; readonly identities: boolean },
   { email_id, batch_id, chunk, reasons, message_ids, processed_at }: ChunkState,
   events: BatchEvents | undefined,
-): RecipientView {
-  const reason = reasons[n];
-  const message_id = message_ids[n];
+) {
   const place = placeInBatch(chunk, n);
-  return {
+  const told: readonly EventKind[] = EVENT_KINDS.filter((kind) => hasBit(events?.bits[kind], place));
+  return defined({
     recipient_id: `${email_id}-${batch_id}-${chunk}-${n}`,
-    batch_id,
-    member_id,
-    member_uuid,
-    ...(identities && { member_email, ...(member_name !== undefined && { member_name }) }),
+    ...{ batch_id, member_id, member_uuid },
+    ...(identities && { member_email, member_name }),
     state: shown,
-    ...(reason !== undefined && { reason }),
-    ...(message_id !== undefined && { message_id }),
-    ...(processed_at !== undefined && shown !== 'pending' && { processed_at }),
-    events: EVENT_KINDS.filter((kind) => hasBit(events?.bits[kind], place)),
-  };
+    reason: reasons[n],
+    message_id: message_ids[n],
+    processed_at: shown === 'pending' ? undefined : processed_at,
+    events: told,
+  });
 }
 
 export interface FindDeps {
@@ -200,21 +176,8 @@ export async function findRecipient(
   return undefined;
 }
 
-/** What the job keeps on a batch for itself. */
-type Internal =
-  | 'tenant_id'
-  | 'version'
-  | 'progress'
-  | 'claim_id'
-  | 'claim_until'
-  | 'provider_failures'
-  | 'rendering'
-  | 'warmed_domain'
-  | 'judges_alone';
-
-export type BatchView = Omit<Batch, Internal>;
-
-function batchView(batch: Batch): BatchView {
+/** A batch without what the job keeps on it for itself. */
+function batchView(batch: Batch) {
   const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...rest } = batch;
   const { warmed_domain, judges_alone, ...shown } = rest;
   return shown;
@@ -225,8 +188,8 @@ export async function listBatches(
   email_id: string,
   { limit, after }: { readonly limit: number; readonly after?: string },
   batches: Pick<BatchStore, 'read' | 'from'>,
-): Promise<{ readonly batches: readonly BatchView[]; readonly next?: string }> {
-  const from = after === undefined ? '00000' : String(Number(after) + 1).padStart(5, '0');
+): Promise<{ readonly batches: readonly ReturnType<typeof batchView>[]; readonly next?: string }> {
+  const from = batchId(after === undefined ? 0 : Number(after) + 1);
   const found = await batches.from(email_id, from, limit);
   const last = found.at(-1);
   if (found.length === limit && last !== undefined) return { batches: found.map(batchView), next: last.batch_id };

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
-import { SOURCE_RETRIES, withRetries } from '../../../../src/core/newsletter/model/job-retries.ts';
+import { DEFAULT_JOB_LIMITS, SOURCE_RETRIES, withRetries } from '../../../../src/core/newsletter/model/job-limits.ts';
 
 it('the retries of the source are those that the job has by default', () => {
   expect(withRetries(DEFAULT_JOB_LIMITS, SOURCE_RETRIES)).toEqual(DEFAULT_JOB_LIMITS);

@@ -2,7 +2,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { retriesFromJson } from '../../../../functions/shared/runtime/newsletter-env.ts';
-import { SOURCE_RETRIES } from '../../../../src/core/newsletter/model/job-retries.ts';
+import { SOURCE_RETRIES } from '../../../../src/core/newsletter/model/job-limits.ts';
 import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
 
 /** The retries that each function of the job gets. */

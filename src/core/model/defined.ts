@@ -1,0 +1,8 @@
+/** The fields that have a value: those that may lack one are absent instead of undefined. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+type Defined<T> = {
+  readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K];
+} & { readonly [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
