@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Colors } from '../src/terminal/colors.ts';
+import { command } from '../src/terminal/command-line.ts';
 import { type Progress, showProgress } from '../src/terminal/progress.ts';
 import { processTerminal } from '../src/terminal/terminal.ts';
 import { describeNewsletter, type NewsletterFigures, newsletterPlot } from './newsletter/newsletter-figures.ts';
 import { runNewsletter } from './newsletter/run-newsletter.ts';
-import { command, parseOptions, type SimulateOptions, usage } from './options.ts';
+import { parseOptions, type SimulateOptions, usage } from './options.ts';
 import { describeFigures } from './report/describe.ts';
 import type { Figures } from './report/figures.ts';
 import { backlogPlot, plotOf } from './report/plot.ts';

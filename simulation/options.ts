@@ -1,44 +1,5 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { read, UsageError, whole } from '../src/terminal/command-line.ts';
 import { CATALOGUE, type NamedScenario } from './scenarios/catalogue.ts';
-
-/** An option or a name that does not exist; the message names it and the valid ones. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-/** Runs a command with its options. @returns its exit code: 2 for wrong ones, which are told @param parse undefined: help */
-export async function command<T>(
-  parse: (args: readonly string[]) => T | undefined,
-  usage: () => string,
-  run: (options: T) => Promise<number>,
-): Promise<number> {
-  try {
-    const options = parse(process.argv.slice(2));
-    if (options !== undefined) return await run(options);
-    process.stdout.write(usage());
-    return 0;
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return 2;
-  }
-}
-
-/** @throws UsageError */
-export function read<O extends ParseArgsOptionsConfig>(args: readonly string[], options: O) {
-  try {
-    return parseArgs({ args: [...args], options }).values;
-  } catch (error) {
-    const all = Object.keys(options).map((name) => `--${name}`);
-    throw new UsageError(`${(error as Error).message} The options are: ${all.join(', ')}`, { cause: error });
-  }
-}
-
-export function whole(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  throw new UsageError(`${option} must be a whole number from ${least} to ${most}, not "${text}"`);
-}
 
 const OPTIONS = {
   scenario: { type: 'string' },

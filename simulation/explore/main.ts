@@ -1,4 +1,4 @@
-import { command, read, UsageError, whole } from '../options.ts';
+import { command, read, UsageError, whole } from '../../src/terminal/command-line.ts';
 import { type Exploration, fromStates } from './explorer.ts';
 import { SCOPES, scopeOf } from './scopes.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseOptions, UsageError } from '../../simulation/options.ts';
+import { parseOptions } from '../../simulation/options.ts';
 import { CATALOGUE } from '../../simulation/scenarios/catalogue.ts';
+import { UsageError } from '../../src/terminal/command-line.ts';
 
 const namesOf = (args: readonly string[]) => parseOptions(args)?.scenarios.map(({ name }) => name);
 
