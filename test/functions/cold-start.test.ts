@@ -1,3 +1,4 @@
+import { builtinModules } from 'node:module';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
@@ -9,8 +10,14 @@ interface Loaded {
   readonly builtins: ReadonlySet<string>;
 }
 
+interface Bundles {
+  readonly loadedBy: (service: string) => Loaded;
+  /** What CommonJS packages ask for outside the bundles, lazily loaded ones too. */
+  readonly required: readonly string[];
+}
+
 /** What the functions' bundles load at a cold start, without the chunks that are loaded on first use. */
-async function loadedAtOnce(services: readonly string[]): Promise<(service: string) => Loaded> {
+async function loadedAtOnce(services: readonly string[]): Promise<Bundles> {
   // One build for all costs a third. Its chunks hold what a function loads by itself, and perhaps more, never less.
   const { metafile } = await build({
     ...BUNDLE_OPTIONS,
@@ -21,7 +28,9 @@ async function loadedAtOnce(services: readonly string[]): Promise<(service: stri
     metafile: true,
   });
   const { outputs } = metafile;
-  return (service) => {
+  const outside = Object.values(outputs).flatMap(({ imports }) => imports.filter(({ external }) => external));
+  const required = outside.filter(({ kind }) => kind === 'require-call').map(({ path }) => path);
+  const loadedBy = (service: string) => {
     const loaded = new Set<string>();
     const builtins = new Set<string>();
     const visit = (path: string) => {
@@ -37,6 +46,7 @@ async function loadedAtOnce(services: readonly string[]): Promise<(service: stri
     const packages = new Set(inputs.flatMap((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []));
     return { packages, builtins };
   };
+  return { loadedBy, required };
 }
 
 /**
@@ -74,9 +84,10 @@ const LATER: readonly (readonly [service: string, later: readonly string[]])[] =
   ['dispatcher', ['@aws-sdk/client-lambda']],
 ];
 
-let loadedBy: (service: string) => Loaded;
+let loadedBy: Bundles['loadedBy'];
+let required: Bundles['required'];
 beforeAll(async () => {
-  loadedBy = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']);
+  ({ loadedBy, required } = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']));
 });
 
 describe('at a cold start', () => {
@@ -92,5 +103,10 @@ describe('at a cold start', () => {
     const { packages } = loadedBy('outcomes');
     expect(packages).toContain('@aws-sdk/client-eventbridge');
     expect(packages).not.toContain('@aws-sdk/client-dynamodb');
+  });
+
+  it('a package asks for nothing outside its bundle but modules of Node, which are all that its require knows', () => {
+    expect(required).toContain('util');
+    expect(required.filter((name) => !builtinModules.includes(name.replace(/^node:/, '')))).toEqual([]);
   });
 });

@@ -25,8 +25,6 @@ export const BUNDLE_OPTIONS = {
   target: 'node24',
   mainFields: ['module', 'main'],
   outExtension: { '.js': '.mjs' },
-  // Character tables are shorter as text than as escapes.
-  charset: 'utf8',
   logLevel: 'warning',
   // The bundle contains the AWS SDK, so the tested version runs, not the runtime's. It omits the credential providers
   // that the SDK imports only if the environment has no credentials: on Lambda it always has them, and the providers
@@ -39,10 +37,8 @@ export const BUNDLE_OPTIONS = {
     '@aws-sdk/credential-provider-web-identity',
     '@smithy/credential-provider-imds',
   ],
-  // CommonJS dependencies call require, which ES modules do not have.
-  banner: {
-    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
-  },
+  // CommonJS dependencies call require, which ES modules do not have. What they ask for outside the bundle is Node's own.
+  banner: { js: 'const require=process.getBuiltinModule;' },
 } as const satisfies BuildOptions;
 
 /**
