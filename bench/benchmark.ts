@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import type { SynthesizedStack } from '../src/local/emulator/template/assembly.ts';
+import { read, UsageError } from '../src/terminal/command-line.ts';
 import { type Figure, judge, type Measurement } from './figure.ts';
 import type { Failure } from './report.ts';
 
@@ -39,39 +39,25 @@ export async function runAll(
   return { figures, failures };
 }
 
-/** An unknown option or benchmark; the message names it and the valid ones. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+const OPTIONS = {
+  only: { type: 'string', multiple: true },
+  json: { type: 'boolean', default: false },
+  strict: { type: 'boolean', default: false },
+  profile: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
 
-/** @throws UsageError */
+/** @returns undefined when help is asked for. @throws UsageError */
 export function parseOptions(args: readonly string[], names: readonly string[]) {
-  const { only, json = false, strict = false, help = false, profile } = parse(args);
+  const { help, only, json, strict, profile } = read(args, OPTIONS);
   const unknown = only?.find((name) => !names.includes(name));
   if (unknown !== undefined) {
     throw new UsageError(`There is no benchmark "${unknown}". --only takes one of: ${names.join(', ')}`);
   }
-  return { only, json, strict, help, profile };
+  return help ? undefined : { only, json, strict, profile };
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        only: { type: 'string', multiple: true },
-        json: { type: 'boolean' },
-        strict: { type: 'boolean' },
-        profile: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
-
-export function usage(benchmarks: readonly { readonly name: string; readonly describes: string }[]): string {
+export function usage(benchmarks: readonly Pick<Benchmark, 'name' | 'describes'>[]): string {
   const width = Math.max(...benchmarks.map(({ name }) => name.length));
   return `npm run bench -- [--only NAME]… [--json] [--strict] [--profile DIR]
 

@@ -4,19 +4,19 @@ import { join, resolve } from 'node:path';
 import { readAssembly } from '../src/local/emulator/template/assembly.ts';
 import { DEFAULT_WORK_DIR } from '../src/local/runtime/directories.ts';
 import { synthesize } from '../src/local/runtime/synthesize.ts';
+import { command } from '../src/terminal/command-line.ts';
 import { showProgress } from '../src/terminal/progress.ts';
 import { processTerminal } from '../src/terminal/terminal.ts';
-import { type Benchmark, parseOptions, runAll, UsageError, usage } from './benchmark.ts';
+import { type Benchmark, parseOptions, runAll, usage } from './benchmark.ts';
 import { dispatcherCpu } from './cases/dispatcher-cpu.ts';
 import { bundles, imports } from './cases/imports.ts';
 import { intake } from './cases/intake.ts';
 import { memory } from './cases/memory.ts';
-import { newsletterCpu, newsletterPreparation } from './cases/newsletter/cpu.ts';
-import { newsletterRate } from './cases/newsletter/rate.ts';
-import { newsletterUsage } from './cases/newsletter/usage.ts';
+import { newsletterCpu, newsletterPreparation, newsletterUsage } from './cases/newsletter.ts';
+import { newsletterRate } from './cases/newsletter-rate.ts';
 import { sweepReads } from './cases/sweep-reads.ts';
-import { usage as retryUsage, storageCalls } from './cases/usage.ts';
-import { webhookCpu } from './cases/webhook-cpu.ts';
+import { usage as retryUsage } from './cases/usage.ts';
+import { storageCalls, webhookCpu } from './cases/webhook.ts';
 import { renderReport, reportOf } from './report.ts';
 
 /** The benchmarks in the order of their run. */
@@ -25,17 +25,14 @@ const BENCHMARKS: readonly Benchmark[] = [
   ...[dispatcherCpu, webhookCpu, newsletterCpu, imports, memory, newsletterPreparation, newsletterRate],
 ];
 
-try {
-  const names = BENCHMARKS.map(({ name }) => name);
-  const options = parseOptions(process.argv.slice(2), names);
-  if (options.help) process.stdout.write(usage(BENCHMARKS));
-  else process.exitCode = await bench(options);
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
-}
+const names = BENCHMARKS.map(({ name }) => name);
+process.exitCode = await command(
+  (args) => parseOptions(args, names),
+  () => usage(BENCHMARKS),
+  bench,
+);
 
-async function bench({ only, json, strict, profile }: ReturnType<typeof parseOptions>): Promise<number> {
+async function bench({ only, json, strict, profile }: NonNullable<ReturnType<typeof parseOptions>>): Promise<number> {
   const started = new Date();
   const terminal = processTerminal();
   // Steps go to stderr, so they do no harm beside the JSON on stdout.
@@ -50,13 +47,12 @@ async function bench({ only, json, strict, profile }: ReturnType<typeof parseOpt
     const stack = readAssembly(
       await synthesize(DEFAULT_WORK_DIR, () => step('synthesizing and bundling the stack: once per change')),
     );
-    const profiles = profile === undefined ? {} : { profiles: resolve(profile) };
     const chosen = BENCHMARKS.filter(({ name }) => only === undefined || only.includes(name));
-    const { figures, failures } = await runAll(chosen, { stack, home, step, ...profiles });
+    const measured = await runAll(chosen, { stack, home, step, ...(profile && { profiles: resolve(profile) }) });
     progress.end();
-    const report = reportOf(started, new Date(), figures, failures);
-    terminal.print(json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report, terminal.colors));
-    return failures.length > 0 || (strict && !report.met) ? 1 : 0;
+    const report = reportOf(started, new Date(), measured.figures, measured.failures);
+    terminal.print(json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
+    return measured.failures.length > 0 || (strict && !report.met) ? 1 : 0;
   } finally {
     progress.end();
   }

@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
-import type { Colors } from '../src/terminal/colors.ts';
+import { COLORS } from '../src/terminal/colors.ts';
+import { type Column, table } from '../src/terminal/table.ts';
 import type { Figure } from './figure.ts';
 
 /** A benchmark that failed. */
@@ -34,40 +35,31 @@ export function reportOf(started: Date, ended: Date, figures: readonly Figure[],
   } satisfies BenchReport;
 }
 
-const HEADINGS = ['', 'figure', 'budget', '', 'plain reading'] as const;
-
 /** The report for people: a table, with notes and details below it. */
-export function renderReport(report: BenchReport, palette: Colors): string {
+export function renderReport(report: BenchReport): string {
   const { figures, failures, seconds, cores, cpu, node } = report;
   const met = figures.filter((figure) => figure.met).length;
   return [
-    ...tableLines(figures, palette),
+    ...tableLines(figures),
     '',
-    ...noteLines(figures).map(palette.dim),
-    ...failures.map(({ benchmark, error }) => palette.yellow(`${benchmark} was not measured: ${error}`)),
+    ...noteLines(figures).map(COLORS.dim),
+    ...failures.map(({ benchmark, error }) => COLORS.yellow(`${benchmark} was not measured: ${error}`)),
     '',
     `${met} of ${figures.length} budgets met, in ${seconds} s on ${cores} × ${cpu}, Node ${node}`,
     '',
   ].join('\n');
 }
 
-function tableLines(figures: readonly Figure[], { bold, dim, green, red }: Colors): string[] {
-  const rows = figures.map((figure) => [
-    figure.what,
-    quantity(figure.figure, figure.unit),
-    budgetText(figure.budget, figure.unit),
-    figure.met ? 'met' : `missed${missedBy(figure)}`,
-    plainText(figure),
-  ]);
-  const widths = HEADINGS.map((heading, i) => Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)));
-  const padded = (cells: readonly string[]) =>
-    cells.map((cell, i) => (i === 1 || i === 2 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)));
-  const lines = rows.map((row, i) => {
-    const [what = '', figure = '', budget = '', result = '', plain = ''] = padded(row);
-    const colour = figures[i]?.met ? green : red;
-    return [what, bold(figure), budget, colour(result), plain.trimEnd()].join('  ');
-  });
-  return [dim(padded(HEADINGS).join('  ').trimEnd()), ...lines];
+function tableLines(figures: readonly Figure[]): string[] {
+  const columns: Column<Figure>[] = [
+    ['', 'what'],
+    ['figure', ({ figure, unit }) => quantity(figure, unit)],
+    ['budget', ({ budget, unit }) => budgetText(budget, unit)],
+    ['', (figure) => (figure.met ? 'met' : `missed${missedBy(figure)}`)],
+    ['plain reading', plainText],
+  ];
+  const [heading = '', ...lines] = table(figures, columns).trimEnd().split('\n');
+  return [heading, ...lines.map((line, i) => (figures[i]?.met ? line : COLORS.red(line)))];
 }
 
 /** A note that several figures share is printed once, with the first of them. */
@@ -86,8 +78,8 @@ function missedBy({ missed_by }: Figure): string {
   return ` by ${missed_by < 0.1 ? (missed_by * 100).toFixed(1) : Math.round(missed_by * 100)} %`;
 }
 
-function plainText({ plain, ratio, unit }: Figure): string {
-  if (plain === undefined) return '–';
+function plainText({ plain, ratio, unit }: Figure): string | undefined {
+  if (plain === undefined) return undefined;
   return `${quantity(plain, unit)}${ratio === undefined ? '' : `, ${number(ratio)} times as much`}`;
 }
 

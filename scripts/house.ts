@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BATCH, webhookPasses } from '../bench/setup/lanes.ts';
-import { startWorld } from '../bench/setup/world.ts';
+import { inWorld } from '../bench/setup/world.ts';
 import { readAssembly } from '../src/local/emulator/template/assembly.ts';
 import { DEFAULT_WORK_DIR } from '../src/local/runtime/directories.ts';
 import { synthesize } from '../src/local/runtime/synthesize.ts';
@@ -25,21 +25,21 @@ process.stdout.write(lines.join(''));
 async function deliveryFigure(): Promise<HouseFigure> {
   const home = mkdtempSync(join(tmpdir(), 'notification-retry-house-'));
   const stack = readAssembly(await synthesize(DEFAULT_WORK_DIR));
-  const world = await startWorld({ stack, home, step: () => {} });
   try {
-    const coverage = join(home, 'coverage');
-    const fn = await world.start('send-webhook', {
-      bundle: measuredEntry(home),
-      environment: { NODE_V8_COVERAGE: coverage },
-      nodeOptions: ['--import', 'tsx'],
+    return await inWorld({ stack, home, step: () => {} }, async (world) => {
+      const coverage = join(home, 'coverage');
+      const fn = world.start('send-webhook', {
+        bundle: measuredEntry(home),
+        environment: { NODE_V8_COVERAGE: coverage },
+        nodeOptions: ['--import', import.meta.resolve('tsx')],
+      });
+      const pass = await webhookPasses(world, BATCH, { name: 'instant', path: '/ok', tenants: 1 });
+      // The first batch also reads data keys, breakers and budgets.
+      for (const _ of ['first', 'warm']) await pass(fn);
+      await fn.stop();
+      return { name: 'files that a delivery executes', value: executedFiles(coverage, 2).size, aim: 40 };
     });
-    const passes = await webhookPasses(world, BATCH, { name: 'instant', path: '/ok', tenants: 1 });
-    // The first batch also reads data keys, breakers and budgets.
-    for (const _ of ['first', 'warm']) await passes.run(fn);
-    await fn.stop();
-    return { name: 'files that a delivery executes', value: executedFiles(coverage, 2).size, aim: 40 };
   } finally {
-    await world.stop();
     rmSync(home, { recursive: true, force: true });
   }
 }

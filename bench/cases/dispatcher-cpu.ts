@@ -6,7 +6,7 @@ import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { median, REFERENCE_NOTE, toReference } from '../figure.ts';
 import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
-import { bundle, tableNames, variableOf } from '../setup/function.ts';
+import { tableNames, variableOf } from '../setup/function.ts';
 import { queueAt } from '../setup/lanes.ts';
 import { bodyOf, dueItem, failedRow, putAll } from '../setup/rows.ts';
 import { inWorld, singleCalls, type World } from '../setup/world.ts';
@@ -57,7 +57,7 @@ async function deployed(world: World): Promise<() => Promise<number>> {
     return dueItem({ ...shape, priority }, now, randomUUID());
   });
   await putAll(world, tableNames(world).notification_log, items);
-  const dispatcher = await world.start('dispatcher');
+  const dispatcher = world.start('dispatcher');
   const lanes = JSON.parse(variableOf(world.planOf('dispatcher'), 'LANE_QUEUES'));
   const urls: string[] = Object.values(lanes.webhook ?? {});
   return async () => {
@@ -73,8 +73,7 @@ async function plainDispatcher(world: World): Promise<() => Promise<number>> {
   const now = new Date();
   const rows = Array.from({ length: PLAIN_DUE }, () => toItem(failedRow(shape, now)));
   await putAll(world, PLAIN_TABLES.log, rows);
-  const plain = await bundle('bench/plain/plain-dispatcher.ts', world.directory);
-  const dispatcher = await world.start('dispatcher', { bundle: plain });
+  const dispatcher = await world.startPlain('dispatcher', 'plain-dispatcher');
   const event = { queue_url: queueAt(world, PLAIN_QUEUE).url };
   return async () => {
     const { cpu_us, results } = await dispatcher.run([event]);

@@ -16,7 +16,7 @@ export const intake: Benchmark = {
   run: (context) =>
     inWorld(context, async (world) => {
       const meter = await startMeter(world, 'dynamodb');
-      const metered = await world.start('api-intake', { services: { dynamodb: meter.url } });
+      const metered = world.start('api-intake', { services: { dynamodb: meter.url } });
       const content = tableNames(world).notification_content;
       const measured: Measurement[] = [];
       // Writes the tenant's data key, once a month.
@@ -37,7 +37,7 @@ export const intake: Benchmark = {
           details: { 'WU of the content': (written[content] ?? 0) / REQUESTS },
         });
       }
-      const timed = await world.start('api-intake');
+      const timed = world.start('api-intake');
       context.step(`intake: ${TIMED} notifications, timed`);
       const { results, times_ms, cpu_us } = await timed.run(requests(world, 'time', WARM_UP + TIMED, 1), WARM_UP);
       expectAccepted(results);

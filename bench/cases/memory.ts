@@ -4,12 +4,11 @@ import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';
-import { bundle, tableNames } from '../setup/function.ts';
+import { tableNames } from '../setup/function.ts';
 import { BATCH, eventsFor, standardLane } from '../setup/lanes.ts';
 import { bodyOf, dueAgain, failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
-import { heapOf, inWorld, type World } from '../setup/world.ts';
+import { inWorld, type World } from '../setup/world.ts';
 
-const MEGABYTE = 1024 * 1024;
 const NOTIFICATIONS = 20;
 const PASSES = 2;
 
@@ -21,7 +20,7 @@ export const memory: Benchmark = {
     inWorld(
       context,
       async (world) => {
-        const plain = await plainPeak(world, context);
+        const plain = await plainPeak(world, context.step);
         const figures: Measurement[] = [];
         for (const channel of CHANNELS) figures.push(await peakOf(channel, world, context, plain));
         return figures;
@@ -34,14 +33,15 @@ async function peakOf(channel: Channel, world: World, { step }: BenchContext, pl
   step(`memory: ${NOTIFICATIONS} bodies of 256 KB, by send-${channel}`);
   const service = `send-${channel}`;
   const items = await seedDue(world, NOTIFICATIONS, shapeOf(channel, world));
-  const fn = await world.start(service, { nodeOptions: heapOf(world, service) });
+  const fn = world.start(service, { heapLimited: true });
   const events = eventsFor(items, standardLane(world, service).arn, BATCH);
   const posts = world.receiver.count();
-  let outcome = await fn.run(events);
+  await fn.run(events);
   for (let pass = 1; pass < PASSES; pass++) {
     await putAll(world, tableNames(world).notification_log, dueAgain(items, pass));
-    outcome = await fn.run(events);
+    await fn.run(events);
   }
+  const { peak, swapped } = fn.memory();
   await fn.stop();
   const [handled, posted] = [NOTIFICATIONS * PASSES, world.receiver.count() - posts];
   const partly = channel !== 'email' && posted !== handled;
@@ -49,12 +49,12 @@ async function peakOf(channel: Channel, world: World, { step }: BenchContext, pl
   return {
     id: `memory.${channel}`,
     what: `memory of send-${channel}, batch of 10, bodies of 256 KB`,
-    figure: outcome.peak_rss / MEGABYTE,
+    figure: peak,
     unit: 'MB',
     budget: { max: world.planOf(service).memoryMegabytes },
     plain,
     note: `${handled} notifications${refused}`,
-    details: { 'MB swapped': outcome.swapped / MEGABYTE },
+    details: { 'MB swapped': swapped },
   };
 }
 
@@ -76,16 +76,14 @@ function shapeOf(channel: Channel, world: World): RowShape {
   };
 }
 
-async function plainPeak(world: World, { step, home }: BenchContext): Promise<number> {
+async function plainPeak(world: World, step: BenchContext['step']): Promise<number> {
   step('memory: the plain reading');
   const now = new Date();
   const rows = Array.from({ length: NOTIFICATIONS }, () => toItem(failedRow(shapeOf('webhook', world), now)));
   await putAll(world, PLAIN_TABLES.log, rows);
-  const fn = await world.start('send-webhook', {
-    bundle: await bundle('bench/plain/plain-worker.ts', home),
-    nodeOptions: heapOf(world, 'send-webhook'),
-  });
-  const { peak_rss } = await fn.run(eventsFor(rows, standardLane(world, 'send-webhook').arn, 1));
+  const fn = await world.startPlain('send-webhook', 'plain-worker', { heapLimited: true });
+  await fn.run(eventsFor(rows, standardLane(world, 'send-webhook').arn, 1));
+  const { peak } = fn.memory();
   await fn.stop();
-  return peak_rss / MEGABYTE;
+  return peak;
 }

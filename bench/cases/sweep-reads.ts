@@ -65,7 +65,7 @@ async function measure(context: BenchContext, rows: number): Promise<{ sweep: nu
     context,
     async (world) => {
       const meter = await startMeter(world, 'dynamodb');
-      const dispatcher = await world.start('dispatcher', { services: { dynamodb: meter.url } });
+      const dispatcher = world.start('dispatcher', { services: { dynamodb: meter.url } });
       const { results } = await dispatcher.run([{}]);
       const { dispatched } = results[0] as SweepResult;
       if (dispatched !== DUE) throw new Error(`The sweep dispatched ${dispatched} of ${DUE}`);

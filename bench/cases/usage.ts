@@ -1,15 +1,35 @@
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
-import { BATCH, type Conditions, webhookPasses } from '../setup/lanes.ts';
-import { type Meter, startMeter, totalRequests } from '../setup/meter.ts';
-import { meteredRuns, type RetryCost } from '../setup/metered-runs.ts';
-import { bodyOf } from '../setup/rows.ts';
-import { inWorld } from '../setup/world.ts';
+import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
+import { tableNames } from '../setup/function.ts';
+import { BATCH, drain, queueAt, standardLane } from '../setup/lanes.ts';
+import { startMeter, totalRequests } from '../setup/meter.ts';
+import { bodyOf, failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
+import { inWorld, type World } from '../setup/world.ts';
 
+interface Run {
+  readonly outcome: 'succeeds' | 'fails';
+  readonly kilobytes: number;
+  readonly retries: number;
+  readonly writes?: { readonly max: number };
+  readonly reads?: { readonly max: number };
+  readonly sqs?: { readonly max: number };
+}
+
+const FEW_RETRIES = 50;
 /** Enough retries that the fixed cost of a sweep is shared as in a real sweep. */
 const RETRIES = 500;
-const FEW_RETRIES = 50;
+/** The failing ones are last, because failed rows stay in the work index and later sweeps would read them. */
+const RUNS: readonly Run[] = [
+  { outcome: 'succeeds', kilobytes: 1, retries: RETRIES, writes: { max: 4 }, reads: { max: 1 }, sqs: { max: 0.35 } },
+  { outcome: 'succeeds', kilobytes: 8, retries: RETRIES, reads: { max: 1.07 } },
+  { outcome: 'succeeds', kilobytes: 100, retries: FEW_RETRIES, writes: { max: 4 } },
+  { outcome: 'fails', kilobytes: 1, retries: FEW_RETRIES, writes: { max: 5 } },
+  { outcome: 'fails', kilobytes: 100, retries: FEW_RETRIES, writes: { max: 5 } },
+];
 
 /**
  * Budget (docs/architecture.md): writes, reads and SQS requests of a retry, counted between the functions and the
@@ -20,118 +40,112 @@ export const usage: Benchmark = {
   describes: 'write units, read units and SQS requests of a retry',
   run: (context) =>
     inWorld(context, async (world) => {
-      const runs = await meteredRuns(world);
-      const measure = async (kilobytes: number, path: string, count: number): Promise<Costs> => {
-        const recipient = `${world.receiver.url}${path}`;
-        const body = bodyOf(kilobytes * 1024);
-        const shape = { channel: 'webhook', recipient, body, integration: SAMPLE_INTEGRATIONS.webhook } as const;
-        context.step(`usage: ${count} retries answered by ${path}, bodies of ${kilobytes} KB`);
-        const deployed = await runs.deployed(count, shape);
+      const sides = await meteredSides(world);
+      const figures: Measurement[] = [];
+      for (const run of RUNS) {
+        const { outcome, kilobytes, retries } = run;
+        const recipient = `${world.receiver.url}${outcome === 'succeeds' ? '/ok' : '/status/503'}`;
+        const integration = SAMPLE_INTEGRATIONS.webhook;
+        const shape = { channel: 'webhook', recipient, body: bodyOf(kilobytes * 1024), integration } as const;
+        context.step(`usage: ${retries} retries of which each ${outcome}, bodies of ${kilobytes} KB`);
+        const deployed = await sides.deployed(retries, shape);
         context.step('usage: the same by the plain reading');
-        return { deployed, plain: await runs.plain(FEW_RETRIES, shape) };
-      };
-      const delivered1 = await measure(1, '/ok', RETRIES);
-      const delivered8 = await measure(8, '/ok', RETRIES);
-      const delivered100 = await measure(100, '/ok', FEW_RETRIES);
-      // Runs last, because failed rows stay in the work index and later sweeps would read them.
-      const failed1 = await measure(1, '/status/503', FEW_RETRIES);
-      const failed100 = await measure(100, '/status/503', FEW_RETRIES);
-      return [
-        writes('success', 1, delivered1, 4),
-        writes('success', 100, delivered100, 4),
-        writes('failure', 1, failed1, 5),
-        writes('failure', 100, failed100, 5),
-        reads(1, delivered1),
-        reads(8, delivered8),
-        {
-          id: 'sqs_requests',
-          what: 'SQS requests for a retry',
-          figure: delivered1.deployed.sqs_requests,
-          unit: '',
-          budget: { max: 0.35 },
-          plain: delivered1.plain.sqs_requests,
-          note: `sent, received and deleted in batches of 10, by one sweep over ${RETRIES} due that looks at all backlogs first`,
-        },
-      ];
-    }),
-};
-
-interface Costs {
-  readonly deployed: RetryCost;
-  readonly plain: RetryCost;
-}
-
-function writes(
-  outcome: 'success' | 'failure',
-  kilobytes: number,
-  { deployed, plain }: Costs,
-  max: number,
-): Measurement {
-  return {
-    id: `write_units.${outcome}.${kilobytes}kb`,
-    what: `write units of a retry that ${outcome === 'success' ? 'succeeds' : 'fails'}, ${kilobytes} KB body`,
-    figure: deployed.write_units,
-    unit: 'WU',
-    budget: { max },
-    plain: plain.write_units,
-    details: { ...deployed.written, 'bytes of the row in the end': deployed.row_bytes },
-  };
-}
-
-function reads(kilobytes: number, { deployed, plain }: Costs): Measurement {
-  return {
-    id: `read_units.${kilobytes}kb`,
-    what: `read units of a retry, ${kilobytes} KB body`,
-    figure: deployed.read_units,
-    unit: 'RU',
-    budget: { max: 1 },
-    plain: plain.read_units,
-    note: `its share of a sweep over ${deployed.retries} due included; the plain reading scanned a table of due rows alone`,
-    details: { 'of which the sweep': deployed.sweep_read_units },
-  };
-}
-
-const NOTIFICATIONS = 300;
-const BATCHES = NOTIFICATIONS / BATCH;
-
-/** What a batch reads and writes at least: one claim, one read of the contents, records, settlements. */
-const INSTANT: Conditions = { name: 'instant', path: '/ok', tenants: 1 };
-const SLOW: Conditions = { name: 'slow', path: '/slow/ok', tenants: 1 };
-
-/** Budget (docs/architecture.md): requests to DynamoDB, counted between the function and the stand-in. */
-export const storageCalls: Benchmark = {
-  name: 'storage-calls',
-  describes: 'storage calls of send-webhook per batch of 10, and the time that a batch takes',
-  run: (context) =>
-    inWorld(context, async (world) => {
-      const meter = await startMeter(world, 'dynamodb');
-      const fn = await world.start('send-webhook', { services: { dynamodb: meter.url } });
-      const measured: Measurement[] = [];
-      for (const conditions of [INSTANT, SLOW]) {
-        context.step(`storage-calls: ${BATCHES} batches, answers ${conditions.name}`);
-        const passes = await webhookPasses(world, NOTIFICATIONS, conditions);
-        // The first pass also reads data keys, breakers and budgets.
-        await passes.run(fn);
-        meter.read();
-        await passes.run(fn);
-        measured.push(measurementOf(conditions, meter));
+        figures.push(...figuresOf(run, deployed, await sides.plain(FEW_RETRIES, shape)));
       }
-      return measured;
+      return figures;
     }),
 };
 
-function measurementOf({ name }: Conditions, meter: Meter): Measurement {
-  const reading = meter.read();
-  const slow = name === SLOW.name;
+/** The cost of one retry, from the sweep that finds it to its outcome. */
+interface RetryCost {
+  readonly write_units: number;
+  readonly read_units: number;
+  /** The sweep's part of the read units. */
+  readonly sweep_read_units: number;
+  readonly sqs_requests: number;
+  /** The write units per table and index. */
+  readonly written: Readonly<Record<string, number>>;
+}
+
+function figuresOf({ outcome, kilobytes, retries, ...budgets }: Run, cost: RetryCost, plain: RetryCost): Measurement[] {
+  const figure = (
+    name: keyof typeof budgets,
+    of: 'write_units' | 'read_units' | 'sqs_requests',
+    rest: Pick<Measurement, 'id' | 'what' | 'unit' | 'note' | 'details'>,
+  ) => (budgets[name] ? [{ ...rest, figure: cost[of], plain: plain[of], budget: budgets[name] }] : []);
+  return [
+    ...figure('writes', 'write_units', {
+      id: `write_units.${outcome === 'succeeds' ? 'success' : 'failure'}.${kilobytes}kb`,
+      what: `write units of a retry that ${outcome}, ${kilobytes} KB body`,
+      unit: 'WU',
+      details: cost.written,
+    }),
+    ...figure('reads', 'read_units', {
+      id: `read_units.${kilobytes}kb`,
+      what: `read units of a retry, ${kilobytes} KB body`,
+      unit: 'RU',
+      note: `its share of a sweep over ${retries} due included; the plain reading scanned a table of due rows alone`,
+      details: { 'of which the sweep': cost.sweep_read_units },
+    }),
+    ...figure('sqs', 'sqs_requests', {
+      id: 'sqs_requests',
+      what: 'SQS requests for a retry',
+      unit: '',
+      note: `sent, received and deleted in batches of 10, by one sweep over ${retries} due that looks at all backlogs first`,
+    }),
+  ];
+}
+
+type Side = (count: number, shape: RowShape) => Promise<RetryCost>;
+
+/** Each seeds notifications, sweeps, handles the queued messages, and says what that cost. */
+async function meteredSides(world: World): Promise<{ readonly deployed: Side; readonly plain: Side }> {
+  const [dynamodb, sqs] = [await startMeter(world, 'dynamodb'), await startMeter(world, 'sqs')];
+  const services = { dynamodb: dynamodb.url, sqs: sqs.url };
+  const poller = awsClients(dynamodb.url, sqs.url);
+  world.until('poller', async () => poller.destroy());
+  const dispatcher = world.start('dispatcher', { services });
+  const sender = world.start('send-webhook', { services });
+  // The plain functions need only the endpoints, so they get the environments of the deployed functions.
+  const plainDispatcher = await world.startPlain('dispatcher', 'plain-dispatcher', { services });
+  const plainWorker = await world.startPlain('send-webhook', 'plain-worker', { services });
+  const roles = new Map(Object.entries(tableNames(world)).map(([role, name]) => [name, role]));
+  const plainLane = queueAt(world, PLAIN_QUEUE);
+  const read = () => ({ storage: dynamodb.read(), queue: sqs.read() });
+  const measured = async (count: number, sweep: () => Promise<unknown>, handle: () => Promise<number>) => {
+    const posts = world.receiver.count();
+    read();
+    await sweep();
+    const swept = read();
+    const handled = await handle();
+    const { storage, queue } = read();
+    const sent = world.receiver.count() - posts;
+    if (handled !== count || sent !== count) {
+      throw new Error(`Of ${count} notifications ${handled} were handled and ${sent} posts received`);
+    }
+    return {
+      // The sweep writes one record of its own, which does not belong to a retry.
+      write_units: storage.write_units / count,
+      read_units: (swept.storage.read_units + storage.read_units) / count,
+      sweep_read_units: swept.storage.read_units / count,
+      sqs_requests: (totalRequests(swept.queue) + totalRequests(queue)) / count,
+      written: Object.fromEntries(
+        Object.entries(storage.written).map(([name, units]) => [roles.get(name) ?? name, units / count]),
+      ),
+    };
+  };
   return {
-    id: `storage_calls.${name}`,
-    what: `storage calls per batch of ${BATCH}, answers ${slow ? 'after 20–300 ms' : 'at once'}`,
-    figure: totalRequests(reading) / BATCHES,
-    unit: '',
-    budget: { max: slow ? 8 : 5 },
-    note: `${BATCHES} batches`,
-    details: Object.fromEntries(
-      Object.entries(reading.requests).map(([operation, count]) => [operation, count / BATCHES]),
-    ),
+    async deployed(count, shape) {
+      await seedDue(world, count, shape);
+      const handle = () => drain(poller.sqs, standardLane(world, 'send-webhook'), sender, BATCH);
+      return measured(count, () => dispatcher.run([{}]), handle);
+    },
+    async plain(count, shape) {
+      const now = new Date();
+      const rows = Array.from({ length: count }, () => toItem(failedRow(shape, now)));
+      await putAll(world, PLAIN_TABLES.log, rows);
+      const sweep = () => plainDispatcher.run([{ queue_url: plainLane.url }]);
+      return measured(count, sweep, () => drain(poller.sqs, plainLane, plainWorker));
+    },
   };
 }

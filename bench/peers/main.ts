@@ -1,29 +1,21 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { readAssembly } from '../../src/local/emulator/template/assembly.ts';
 import { startChild } from '../../src/local/processes/start-child.ts';
 import { Teardown } from '../../src/local/processes/teardown.ts';
 import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
+import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { synthesize } from '../../src/local/runtime/synthesize.ts';
+import { command, read, whole } from '../../src/terminal/command-line.ts';
+import { startReceiver } from '../setup/receiver.ts';
 import { bodyOf } from '../setup/rows.ts';
 import { startWorld } from '../setup/world.ts';
-import { ourCandidate, webhookSecret } from './our-candidate.ts';
+import { ourCandidate } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
 import { sharesOf } from './profile.ts';
-import { startPeersReceiver } from './receiver.ts';
-import {
-  type Candidate,
-  CONCURRENCY,
-  measure,
-  measureDeaths,
-  PATIENCE_SECONDS,
-  renderPeers,
-  serverCpu,
-  treeOf,
-} from './rounds.ts';
-import { installPeers, type Server, startPostgres, startRedis, TOOLS } from './servers.ts';
+import { type Candidate, CONCURRENCY, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
+import { installPeers, type Server, startPostgres, startRedis, TOOLS, treeOf } from './servers.ts';
 
 const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--json]
 
@@ -36,43 +28,42 @@ Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this pr
 `;
 const BODY_BYTES = 1024;
 
-const options = optionsOf();
-if (options === undefined) {
-  process.stderr.write(USAGE);
-  process.exitCode = 2;
-} else {
-  const home = mkdtempSync(join(tmpdir(), 'notification-retry-peers-'));
-  const teardown = new Teardown();
-  try {
-    await run(options, home, teardown);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    process.exitCode = 1;
-  } finally {
-    await teardown.run();
-    rmSync(home, { recursive: true, force: true });
-  }
+process.exitCode = await command(
+  (args) => {
+    const text = (value: string) => ({ type: 'string', default: value }) as const;
+    const flag = { type: 'boolean', default: false } as const;
+    const given = { count: text('8000'), rounds: text('3'), kills: text('10'), json: flag, help: flag };
+    const { count, rounds, kills, json, help } = read(args, given);
+    if (help) return undefined;
+    return {
+      count: whole('--count', count, 1, 1_000_000),
+      rounds: whole('--rounds', rounds, 1, 100),
+      kills: whole('--kills', kills, 0, 1_000),
+      json,
+    };
+  },
+  () => USAGE,
+  async (options) => {
+    const home = mkdtempSync(join(tmpdir(), 'notification-retry-peers-'));
+    const teardown = new Teardown();
+    try {
+      await run(options, home, teardown);
+      return 0;
+    } finally {
+      await teardown.run();
+      rmSync(home, { recursive: true, force: true });
+    }
+  },
+);
+
+interface Options {
+  readonly count: number;
+  readonly rounds: number;
+  readonly kills: number;
+  readonly json: boolean;
 }
 
-function optionsOf() {
-  const text = (value: string) => ({ type: 'string', default: value }) as const;
-  try {
-    const { values } = parseArgs({
-      options: { count: text('8000'), rounds: text('3'), kills: text('10'), json: { type: 'boolean', default: false } },
-    });
-    const [count = 0, rounds = 0, kills = 0] = [values.count, values.rounds, values.kills].map(Number);
-    const valid = count > 0 && rounds > 0 && [count, rounds, kills].every((n) => Number.isInteger(n) && n >= 0);
-    return valid ? { count, rounds, kills, json: values.json } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-async function run(
-  { count, rounds, kills, json }: NonNullable<typeof options>,
-  home: string,
-  teardown: Teardown,
-): Promise<void> {
+async function run({ count, rounds, kills, json }: Options, home: string, teardown: Teardown): Promise<void> {
   const step = (text: string) => process.stderr.write(`${text}\n`);
   const [redis, postgres] = [await startRedis(home), await startPostgres(home)];
   teardown.add('Redis', () => redis.stop());
@@ -80,30 +71,25 @@ async function run(
   installPeers();
   const stack = readAssembly(await synthesize(DEFAULT_WORK_DIR, () => step('synthesizing the stack')));
   const before = new Set(treeOf([process.pid]));
-  const world = await startWorld({ stack, home, step });
-  teardown.add('stand-ins', () => world.stop());
+  const world = await startWorld({ stack, home, step }, teardown);
   const servers = treeOf([process.pid]).filter((pid) => !before.has(pid));
-  const secret = webhookSecret(world);
-  const receiver = await startPeersReceiver(secret);
-  teardown.add('receiver', () => receiver.close());
-  const body = bodyOf(BODY_BYTES);
-  const settings = {
-    ...{ tools: TOOLS, url: receiver.url, secret, body },
-    ...{ concurrency: CONCURRENCY, patience_seconds: PATIENCE_SECONDS },
+  const secret: string = JSON.parse(readFileSync(world.secretsFile, 'utf8')).integrations[SAMPLE_INTEGRATIONS.webhook]
+    .secrets[0];
+  const receiver = await startReceiver(secret);
+  teardown.add('receiver of the peers', () => receiver.close());
+  const [url, body] = [`${receiver.url}/flaky`, bodyOf(BODY_BYTES)];
+  const peer = (name: string, { port, pid }: Server) => {
+    const given = { peer: name, port, tools: TOOLS, url, secret, body };
+    const settings = { ...given, concurrency: CONCURRENCY, patience_seconds: PATIENCE_SECONDS };
+    return peerCandidate(settings, pid, join(home, `${name}.log`));
   };
-  const peer = (name: string, server: Server) =>
-    peerCandidate({ ...settings, peer: name, port: server.port }, server.pid, join(home, `${name}.log`));
   step(`seeding ${count} notifications`);
-  const candidates = [
-    await ourCandidate(world, { count, url: receiver.url, body, servers }),
-    peer('bullmq', redis),
-    peer('pg-boss', postgres),
-    peer('graphile-worker', postgres),
-  ];
+  const ours = await ourCandidate(world, { count, url, body, servers });
+  const candidates = [ours, peer('bullmq', redis), peer('pg-boss', postgres), peer('graphile-worker', postgres)];
   const measured = candidates.map(() => [] as Awaited<ReturnType<typeof measure>>[]);
   for (let round = 0; round < rounds; round++) {
     for (const [i, candidate] of candidates.entries()) {
-      const one = await measure(candidate, receiver, count);
+      const one = await measure(candidate, receiver, { count });
       step(`round ${round + 1} of ${rounds}: ${candidate.name}: ${JSON.stringify(one)}`);
       measured[i]?.push(one);
     }
@@ -114,9 +100,8 @@ async function run(
     step(`${kills} deaths: ${candidate.name}: ${JSON.stringify(one)}`);
     deaths.push(one);
   }
-  const [ours] = candidates;
   step('our worker once more, with a profile');
-  if (ours !== undefined) await measure({ ...ours, start: () => ours.start(home) }, receiver, count);
+  await measure(ours, receiver, { count, profiles: home });
   const shares = sharesOf(JSON.parse(readFileSync(join(home, 'worker.cpuprofile'), 'utf8')));
   const results = candidates.map(({ name }, i) => ({ name, rounds: measured[i] ?? [], deaths: deaths[i] }));
   const report = { count, results, shares };
@@ -141,12 +126,11 @@ function peerCandidate(settings: PeerSettings, server: number, logFile: string):
     },
     async start() {
       const { pid, exited } = await start('work');
-      const before = serverCpu([pid]);
       const kill = async () => {
         process.kill(pid, 'SIGKILL');
         await exited;
       };
-      return { cpu: () => serverCpu([pid]) - before, kill, stop: kill };
+      return { pid, kill, stop: kill };
     },
     async records() {
       const child = await start('records');

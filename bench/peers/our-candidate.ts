@@ -1,21 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
-import { ScanCommand } from '@aws-sdk/client-dynamodb';
-import {
-  DeleteMessageBatchCommand,
-  PurgeQueueCommand,
-  ReceiveMessageCommand,
-  SendMessageBatchCommand,
-  SetQueueAttributesCommand,
-} from '@aws-sdk/client-sqs';
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
+import { randomUUID } from 'node:crypto';
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { PurgeQueueCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
-import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
-import { LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
+import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
+import { startSqsEventSource } from '../../src/local/emulator/sources/sqs-event-source.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { bundle, type MeasuredFunction, tableNames } from '../setup/function.ts';
-import { eventsFor, type Queue, standardLane } from '../setup/lanes.ts';
+import { standardLane } from '../setup/lanes.ts';
 import { dueAgain, putAll, seedDue } from '../setup/rows.ts';
 import type { World } from '../setup/world.ts';
 import { type Candidate, CONCURRENCY, PATIENCE_SECONDS, type RunningWorker } from './rounds.ts';
@@ -30,42 +21,40 @@ const RETRY_POLICY = JSON.stringify({
 });
 const ENVIRONMENT = { RETRY_POLICY, CLAIM_SECONDS: String(PATIENCE_SECONDS), SEND_TIMEOUT_SECONDS: '2' };
 
-/** The secret by which the world's webhooks are signed. */
-export function webhookSecret(world: World): string {
-  const { integrations } = JSON.parse(readFileSync(world.secretsFile, 'utf8')) as {
-    readonly integrations: Readonly<Record<string, { readonly secrets?: readonly string[] }>>;
-  };
-  const [secret] = integrations[SAMPLE_INTEGRATIONS.webhook]?.secrets ?? [];
-  if (secret === undefined) throw new Error(`${world.secretsFile} has no secret for webhooks`);
-  return secret;
+interface Given {
+  readonly count: number;
+  readonly url: string;
+  readonly body: string;
+  readonly servers: readonly number[];
 }
 
 /** The deployed send-webhook, with the calls that Lambda makes for it in this process. */
-export async function ourCandidate(
-  world: World,
-  { count, url, body, servers }: { count: number; url: string; body: string; servers: readonly number[] },
-): Promise<Candidate> {
-  const { sqs } = world.clients;
-  const lane = standardLane(world, 'send-webhook');
-  const QueueUrl = lane.url;
+export async function ourCandidate(world: World, { count, url, body, servers }: Given): Promise<Candidate> {
+  const { dynamodb, sqs } = world.clients;
+  const { url: QueueUrl } = standardLane(world, 'send-webhook');
   const VisibilityTimeout = String(PATIENCE_SECONDS + 1);
   await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
   const shape = { channel: 'webhook', recipient: url, body, integration: SAMPLE_INTEGRATIONS.webhook } as const;
   const items = await seedDue(world, count, shape);
-  const dispatcher = await world.start('dispatcher');
-  const sweep = () => dispatcher.run([{}]);
+  const dispatcher = world.start('dispatcher');
+  const sweep = async () => (await dispatcher.run([{}])).results[0] as SweepResult;
+  const records = async () => {
+    const TableName = tableNames(world).notification_retry_log;
+    return (await dynamodb.send(new DescribeTableCommand({ TableName }))).Table?.ItemCount ?? Number.NaN;
+  };
   let [pass, before] = [0, 0];
   return {
     name: 'ours',
     servers,
     async enqueue() {
-      before = await countRecords(world);
+      before = await records();
       await sqs.send(new PurgeQueueCommand({ QueueUrl }));
       await putAll(world, tableNames(world).notification_log, dueAgain(items, pass++));
-      await sendAll(world, QueueUrl, eventsFor(items as Item[], lane.arn, CONCURRENCY));
+      const { dispatched } = await sweep();
+      if (dispatched !== count) throw new Error(`The sweep queued ${dispatched} of ${count}`);
     },
     async start(profiles) {
-      const fn = await world.start('send-webhook', {
+      const fn = world.start('send-webhook', {
         environment: ENVIRONMENT,
         // The names of the sources, by which the profile is divided, stand in a text that is not minified.
         ...(profiles !== undefined && {
@@ -73,79 +62,50 @@ export async function ourCandidate(
           nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-name=worker.cpuprofile'],
         }),
       });
-      return runLane(world, lane, fn, sweep);
+      await fn.process.loaded;
+      return runLane(world, fn, sweep);
     },
-    records: async () => (await countRecords(world)) - before,
+    records: async () => (await records()) - before,
   };
-}
-
-async function countRecords(world: World): Promise<number> {
-  const TableName = tableNames(world).notification_retry_log;
-  let records = 0;
-  let next: Item | undefined;
-  do {
-    const page = await world.clients.dynamodb.send(
-      new ScanCommand({ TableName, Select: 'COUNT', ...(next && { ExclusiveStartKey: next }) }),
-    );
-    records += page.Count ?? 0;
-    next = page.LastEvaluatedKey;
-  } while (next !== undefined);
-  return records;
-}
-
-async function sendAll(world: World, QueueUrl: string, events: readonly SQSEvent[]): Promise<void> {
-  for (const { Records } of events) {
-    const Entries = Records.map(({ body }, i) => ({ Id: String(i), MessageBody: body, MessageGroupId: 'TENANT001' }));
-    await world.clients.sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
-  }
 }
 
 /** Milliseconds without a message after which a sweep looks for what deaths have left, as the schedule does. */
 const SWEEP_AFTER_MS = 4_000;
 
-function runLane(
-  world: World,
-  { url: QueueUrl, arn }: Queue,
-  fn: MeasuredFunction,
-  sweep: () => Promise<unknown>,
-): RunningWorker {
-  let running = true;
-  let cpu_us = 0;
+/** Gives the lane's messages to the worker, one batch after the other. */
+function runLane(world: World, fn: MeasuredFunction, sweep: () => Promise<unknown>): RunningWorker {
+  const { url: queueUrl, arn } = standardLane(world, 'send-webhook');
+  const mapping = world.plan.queueMappings.find(({ sourceArn }) => sourceArn === arn);
+  if (mapping === undefined) throw new Error(`${arn} has no event source mapping`);
   let handledAt = Date.now();
-  const step = async () => {
-    const receive = { QueueUrl, MaxNumberOfMessages: CONCURRENCY, MessageSystemAttributeNames: ['All' as const] };
-    const { Messages = [] } = await world.clients.sqs.send(new ReceiveMessageCommand(receive));
-    if (Messages.length === 0) {
-      if (Date.now() - handledAt > SWEEP_AFTER_MS) await sweep();
-      return pause(50);
-    }
-    handledAt = Date.now();
-    const { results, cpu_us: used } = await fn.run([sqsEvent(Messages, arn, LOCAL_REGION)]);
-    cpu_us += used;
-    const failures = results.flatMap((result) => (result as SQSBatchResponse | null)?.batchItemFailures ?? []);
-    const failed = new Set(failures.map(({ itemIdentifier }) => itemIdentifier));
-    const done = Messages.filter(({ MessageId }) => !failed.has(MessageId ?? ''));
-    if (done.length === 0) return;
-    const Entries = done.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
-    await world.clients.sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
-  };
-  const loop = (async () => {
-    while (running) await step();
-  })().catch((error: unknown) => {
-    if (running) throw error;
+  const source = startSqsEventSource({
+    client: world.clients.sqs,
+    queueUrl,
+    mapping: { ...mapping, batchSize: CONCURRENCY, batchWindowSeconds: 0 },
+    invoke(event) {
+      handledAt = Date.now();
+      return fn.process.invoke(randomUUID(), event);
+    },
+    log: () => {},
+    concurrency: 1,
   });
-  loop.catch(() => {});
-  const end = async (how: () => Promise<void>) => {
-    running = false;
+  const timer = setInterval(() => {
+    if (Date.now() - handledAt <= SWEEP_AFTER_MS) return;
+    handledAt = Date.now();
+    sweep().catch(() => {});
+  }, 1_000);
+  const end = async (how: () => unknown) => {
+    clearInterval(timer);
+    // From now on it receives nothing, so that a death leaves the batch under way and no other.
+    const stopped = source.stop();
     await how();
-    await loop;
+    await stopped;
   };
   return {
-    cpu: () => cpu_us / 1000,
-    kill: () => end(() => fn.kill()),
-    stop: async () => {
-      running = false;
-      await loop;
+    pid: fn.process.pid,
+    kill: () => end(() => fn.process.kill()),
+    async stop() {
+      await end(() => {});
       await fn.stop();
     },
   };

@@ -1,10 +1,20 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../src/local/processes/free-port.ts';
+import { OperatorError } from '../../src/terminal/errors.ts';
 
 /** Outside the project's dependencies: only this benchmark uses them. */
 export const TOOLS = join(import.meta.dirname, '..', '..', '.local', 'tools', 'peers');
@@ -34,29 +44,20 @@ const identity = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
 
 /** Redis with an append-only file, written every second: its usual durable setting. */
 export async function startRedis(home: string): Promise<Server> {
-  const dir = ownDirectory(home, 'redis');
-  return start(find('redis-server', 'redis-server'), (port) => [
-    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir],
-    ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],
-  ]);
+  const [port, dir] = [await freePort(), ownDirectory(home, 'redis')];
+  const listens = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
+  const keeps = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'];
+  return start(find('redis-server', 'redis-server'), [...listens, ...keeps], port);
 }
 
 /** PostgreSQL as it comes, fsync included. */
 export async function startPostgres(home: string): Promise<Server> {
-  const dir = ownDirectory(home, 'postgres');
+  const [port, dir] = [await freePort(), ownDirectory(home, 'postgres')];
   const data = join(dir, 'data');
   const options = { ...identity, stdio: 'ignore' as const };
   execFileSync(find('initdb', 'postgresql'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], options);
-  return start(find('postgres', 'postgresql'), (port) => [
-    '-D',
-    data,
-    '-p',
-    String(port),
-    '-h',
-    '127.0.0.1',
-    '-k',
-    dir,
-  ]);
+  const listens = ['-p', String(port), '-h', '127.0.0.1', '-k', dir];
+  return start(find('postgres', 'postgresql'), ['-D', data, ...listens], port);
 }
 
 function ownDirectory(home: string, name: string): string {
@@ -74,12 +75,11 @@ function find(name: string, debian: string): string {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...globSync('/usr/lib/postgresql/*/bin')];
   const found = folders.map((folder) => join(folder, name)).find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;
-  throw new Error(`${name} is not installed: on Debian and Ubuntu, \`apt-get install ${debian}\``);
+  throw new OperatorError(`${name} is not installed: on Debian and Ubuntu, \`apt-get install ${debian}\``);
 }
 
-async function start(binary: string, args: (port: number) => readonly string[]): Promise<Server> {
-  const port = await freePort();
-  const child = spawn(binary, args(port), { ...identity, stdio: 'ignore' });
+async function start(binary: string, args: readonly string[], port: number): Promise<Server> {
+  const child = spawn(binary, args, { ...identity, stdio: 'ignore' });
   const ended = once(child, 'exit');
   for (let tries = 0; !(await answers(port)); tries++) {
     if (child.exitCode !== null || tries === 100) throw new Error(`${binary} does not listen on port ${port}`);
@@ -106,4 +106,35 @@ async function answers(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
+}
+
+/** USER_HZ of Linux: what /proc counts CPU in. */
+const TICKS_PER_SECOND = 100;
+
+/** The fields of a process after its name, which stands in parentheses and may hold spaces; none when it has ended. */
+function statOf(pid: number): readonly string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return [];
+  }
+}
+
+/** The processes that these started, and they themselves. */
+export function treeOf(roots: readonly number[]): number[] {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const parents = all.map((name) => [Number(name), Number(statOf(Number(name))[1])] as const);
+  const found = new Set(roots);
+  for (let before = -1; before < found.size; ) {
+    before = found.size;
+    for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid);
+  }
+  return [...found];
+}
+
+/** Milliseconds of user and system time that processes and their children, those that have ended too, have used so far. */
+export function cpuOf(roots: readonly number[]): number {
+  const ticks = treeOf(roots).flatMap((pid) => statOf(pid).slice(11, 15).map(Number));
+  return (ticks.reduce((sum, one) => sum + one, 0) * 1000) / TICKS_PER_SECOND;
 }

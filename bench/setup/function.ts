@@ -1,88 +1,91 @@
-import { fork } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
+import { heapLimit, Sandbox } from '../../src/local/emulator/lambda/sandbox.ts';
 import type { SynthesizedStack } from '../../src/local/emulator/template/assembly.ts';
 import type { FunctionPlan } from '../../src/local/emulator/template/functions.ts';
 import { type LocalPlan, planFrom } from '../../src/local/emulator/template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
-import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
-import type { Announcement } from '../../src/local/processes/serve-parent.ts';
-import type { Series, SeriesOutcome } from '../processes/function-process.ts';
 
-/** A function in its own process, which measures itself. */
+/** What a function needed for a series of events. */
+export interface Work {
+  /** The result of every event, in order. */
+  readonly results: readonly unknown[];
+  /** Microseconds of CPU for the events after the warm-up: user and system, all threads. */
+  readonly cpu_us: number;
+  /** Milliseconds from call to answer for each event after the warm-up, in order. */
+  readonly times_ms: readonly number[];
+}
+
+/** A function in its own process, as the local runtime starts it. */
 export interface MeasuredFunction {
   /**
    * Handles the events one after the other.
    * @param warm_up number of events before the measurement starts
    * @throws Error with the function's error, or with the way its process ended
    */
-  run(events: readonly unknown[], warm_up?: number): Promise<SeriesOutcome>;
-  /** Ends the process as the kernel does, without a chance to finish. */
-  kill(): Promise<void>;
+  run(events: readonly unknown[], warm_up?: number): Promise<Work>;
+  /** Megabytes of resident memory at its peak, and of what is swapped out now. Linux only. */
+  memory(): { readonly peak: number; readonly swapped: number };
+  readonly process: Sandbox;
   stop(): Promise<void>;
 }
 
-export interface FunctionProcess {
-  /** Path of the bundle. */
-  readonly bundle: string;
-  /** Name of the bundle's export. */
-  readonly handler: string;
+export interface FunctionStart {
+  readonly plan: FunctionPlan;
+  /** A bundle in place of the deployed one, with an export `handler`. */
+  readonly bundle?: string | undefined;
   readonly environment: Readonly<Record<string, string>>;
-  /** Longest invocation. */
-  readonly timeoutSeconds: number;
   /** File for the function's output. */
   readonly logFile: string;
-  readonly nodeOptions?: readonly string[];
+  readonly nodeOptions: readonly string[];
+  /** Whether the heap is as small as on Lambda. */
+  readonly heapLimited: boolean;
 }
 
-export async function startFunction(options: FunctionProcess): Promise<MeasuredFunction> {
-  const log = openSync(options.logFile, 'a');
-  const { bundle, handler, timeoutSeconds } = options;
-  const args = [bundle, handler, String(1000 * timeoutSeconds)];
-  const child = fork(new URL('../processes/function-process.ts', import.meta.url), args, {
-    execPath: pinnedNode(),
-    execArgv: ['--disable-warning=ExperimentalWarning', ...(options.nodeOptions ?? [])],
-    env: { ...options.environment },
-    stdio: ['ignore', log, log, 'ipc'],
-  });
-  closeSync(log);
-  const where = `${bundle}; its log is ${options.logFile}`;
-  const waiting = new Map<number, (outcome: SeriesOutcome) => void>();
-  const died = new Promise<never>((_, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code, signal) => reject(new Error(`The process of ${where} ended: ${signal ?? code}`)));
-  });
-  died.catch(() => {});
-  const announced = new Promise<Announcement>((resolve) =>
-    child.once('message', (said) => resolve(said as Announcement)),
+/** Benchmarks wait for answers on purpose, longer than a function's own time-out. */
+const LEAST_TIMEOUT_SECONDS = 60;
+
+export function startFunction({ plan, bundle, logFile, ...given }: FunctionStart): MeasuredFunction {
+  const started = new Sandbox(
+    {
+      ...plan,
+      timeoutSeconds: Math.max(LEAST_TIMEOUT_SECONDS, plan.timeoutSeconds),
+      ...(bundle && { codeDirectory: dirname(bundle), handler: `${basename(bundle, '.mjs')}.handler` }),
+    },
+    // Figures are those of a process that compiles its code, as on Lambda.
+    { ...given.environment, NODE_DISABLE_COMPILE_CACHE: '1' },
+    logFile,
+    [...given.nodeOptions, ...(given.heapLimited ? [heapLimit(plan)] : [])],
   );
-  const said = await Promise.race([announced, died]);
-  if ('failed' in said) throw new Error(`${said.failed}, in ${where}`);
-  child.on('message', (message) => {
-    const outcome = message as SeriesOutcome;
-    waiting.get(outcome.id)?.(outcome);
-    waiting.delete(outcome.id);
-  });
-  let last = 0;
   return {
     async run(events, warm_up = 0) {
-      const series: Series = { id: ++last, warm_up, events: events.map((event) => JSON.stringify(event)) };
-      const answered = new Promise<SeriesOutcome>((resolve) => waiting.set(series.id, resolve));
-      child.send(series);
-      const outcome = await Promise.race([answered, died]);
-      if (outcome.error !== undefined) throw new Error(`${outcome.error}, in ${where}`);
-      return outcome;
+      const done: { readonly result: unknown; readonly ms: number; readonly cpu_us: Sandbox['cpu_us'] }[] = [];
+      for (const event of events) {
+        const began = performance.now();
+        const outcome = await started.invoke(randomUUID(), JSON.stringify(event));
+        if (!outcome.ok) {
+          const { errorType, errorMessage } = outcome.error;
+          throw new Error(`${errorType}: ${errorMessage}, in ${bundle ?? plan.name}; its log is ${logFile}`);
+        }
+        done.push({ result: JSON.parse(outcome.result), ms: performance.now() - began, cpu_us: started.cpu_us });
+      }
+      const counted = done.slice(warm_up);
+      return {
+        results: done.map(({ result }) => result),
+        cpu_us: (counted.at(-1)?.cpu_us[1] ?? 0) - (counted[0]?.cpu_us[0] ?? 0),
+        times_ms: counted.map(({ ms }) => ms),
+      };
     },
-    async kill() {
-      child.kill('SIGKILL');
-      await died.catch(() => {});
+    memory() {
+      const status = readFileSync(`/proc/${started.pid}/status`, 'utf8');
+      const megabytes = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
+      return { peak: megabytes('VmHWM'), swapped: megabytes('VmSwap') };
     },
-    async stop() {
-      if (child.connected) child.disconnect();
-      await died.catch(() => {});
-    },
+    process: started,
+    stop: () => started.end(),
   };
 }
 

@@ -1,22 +1,19 @@
 import { execFile } from 'node:child_process';
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip } from 'node:zlib';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
+import { dynoxideBinary } from '../../src/local/stand-ins/dynamodb.ts';
 import type { BenchContext } from '../benchmark.ts';
 import { deployedFunctions } from './function.ts';
 
+type Items = Iterable<Item> | AsyncIterable<Item>;
+
 /** Makes a data directory with one large table for the stand-in. @returns the directory */
-export async function importTable(
-  { home, stack }: BenchContext,
-  name: string,
-  tableName: string,
-  items: Iterable<Item> | AsyncIterable<Item>,
-): Promise<string> {
+export async function importTable({ home, stack }: BenchContext, name: string, tableName: string, items: Items) {
   const directory = join(home, name);
   const Table = deployedFunctions(stack).plan.tables.find(({ TableName }) => TableName === tableName);
   await importItems(directory, { ...Table, TableName: tableName }, items);
@@ -29,11 +26,7 @@ export async function importTable(
  * @param table as DescribeTable or CreateTable has it
  * @throws Error when dynoxide is not installed on this platform, or with dynoxide's output
  */
-export async function importItems(
-  directory: string,
-  table: { readonly TableName: string },
-  items: Iterable<Item> | AsyncIterable<Item>,
-): Promise<void> {
+export async function importItems(directory: string, table: { readonly TableName: string }, items: Items) {
   const source = join(directory, 'export');
   const data = join(source, table.TableName, 'data');
   mkdirSync(data, { recursive: true });
@@ -42,28 +35,23 @@ export async function importItems(
   writeFileSync(schema, JSON.stringify({ Table: table }));
   const output = join(directory, 'dynamodb.sqlite');
   const args = ['import', '--source', source, '--schema', schema, '--output', output];
-  await promisify(execFile)(dynoxide(), args, { maxBuffer: 100_000_000 });
+  await promisify(execFile)(dynoxideBinary() ?? missing(), args, { maxBuffer: 100_000_000 });
 }
 
-const CHUNK = 5_000;
+function missing(): never {
+  throw new Error('This needs dynoxide: run npm ci without --omit=optional, where it exists for this platform');
+}
 
-async function* lines(items: Iterable<Item> | AsyncIterable<Item>): AsyncGenerator<string> {
-  let chunk: string[] = [];
+/** Bytes that are compressed at once. */
+const CHUNK = 1_000_000;
+
+async function* lines(items: Items): AsyncGenerator<string> {
+  let text = '';
   for await (const item of items) {
-    chunk.push(JSON.stringify({ Item: item }));
-    if (chunk.length < CHUNK) continue;
-    yield `${chunk.join('\n')}\n`;
-    chunk = [];
+    text += `${JSON.stringify({ Item: item })}\n`;
+    if (text.length < CHUNK) continue;
+    yield text;
+    text = '';
   }
-  yield `${chunk.join('\n')}\n`;
-}
-
-function dynoxide(): string {
-  const name = `@dynoxide/${process.platform}-${process.arch}`;
-  try {
-    return join(createRequire(import.meta.url).resolve(`${name}/package.json`), '..', 'dynoxide');
-  } catch (cause) {
-    const missing = `This benchmark needs dynoxide: run npm ci without --omit=optional, if ${name} exists`;
-    throw new Error(missing, { cause });
-  }
+  yield text;
 }

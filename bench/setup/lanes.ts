@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { chunks } from '../../src/adapters/batching/gather.ts';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { queueUrl } from '../../src/local/stand-ins/create-queues.ts';
 import { type MeasuredFunction, tableNames, variableOf } from './function.ts';
-import { bodyOf, chunks, dueAgain, putAll, seedDue } from './rows.ts';
+import { bodyOf, dueAgain, putAll, seedDue } from './rows.ts';
 import type { World } from './world.ts';
 
 /** The standard lane of a channel, which takes `normal` notifications. */
@@ -91,44 +92,33 @@ export interface Conditions {
   readonly tenants: number;
 }
 
-/** Due notifications that can be delivered again and again. */
-interface WebhookPasses {
-  /**
-   * Makes the rows due again and delivers them. What the receiver refused is made due, and delivered, once more.
-   * @returns milliseconds of CPU per delivered notification
-   * @throws Error when the receiver did not get what it should
-   */
-  run(fn: MeasuredFunction): Promise<number>;
-}
-
-export async function webhookPasses(world: World, count: number, conditions: Conditions): Promise<WebhookPasses> {
-  const items = await seedDue(world, count, {
-    channel: 'webhook',
-    recipient: `${world.receiver.url}${conditions.path}`,
-    body: bodyOf(1024),
-    integration: SAMPLE_INTEGRATIONS.webhook,
-    tenants: conditions.tenants,
-  });
+/**
+ * Notifications that can be delivered again and again.
+ * @returns a pass, which makes them due and delivers them. What the receiver refused is made due, and delivered, once more.
+ * It answers with milliseconds of CPU per delivered notification, and throws when the receiver did not get what it should
+ */
+export async function webhookPasses(world: World, count: number, { name, path, tenants }: Conditions) {
+  const { receiver } = world;
+  const shape = { recipient: `${receiver.url}${path}`, body: bodyOf(1024), integration: SAMPLE_INTEGRATIONS.webhook };
+  const items = await seedDue(world, count, { channel: 'webhook', ...shape, tenants });
   const { arn } = standardLane(world, 'send-webhook');
   let pass = 0;
   const deliver = async (fn: MeasuredFunction, due: readonly Item[]) => {
     await putAll(world, tableNames(world).notification_log, dueAgain(due, pass++));
-    const before = world.receiver.count();
+    const before = receiver.count();
     const { results, cpu_us } = await fn.run(eventsFor(due, arn, BATCH));
     expectNoFailures(results);
-    const sent = world.receiver.count() - before;
-    if (sent !== due.length) throw new Error(`${conditions.name}: ${sent} posts were received, ${due.length} expected`);
+    const sent = receiver.count() - before;
+    if (sent !== due.length) throw new Error(`${name}: ${sent} posts were received, ${due.length} expected`);
     return cpu_us;
   };
-  return {
-    async run(fn) {
-      const first = await deliver(fn, items);
-      const refused = world.receiver.takeRefused();
-      const due = items.filter(({ log_id }) => refused.has(log_id?.S ?? ''));
-      const again = await deliver(fn, due);
-      const twice = world.receiver.takeRefused().size;
-      if (twice > 0) throw new Error(`${conditions.name}: ${twice} were refused at their second try, too`);
-      return (first + again) / 1000 / items.length;
-    },
+  return async (fn: MeasuredFunction): Promise<number> => {
+    const first = await deliver(fn, items);
+    const refused = receiver.takeRefused();
+    const due = items.filter(({ log_id }) => refused.has(log_id?.S ?? ''));
+    const again = await deliver(fn, due);
+    const twice = receiver.takeRefused().size;
+    if (twice > 0) throw new Error(`${name}: ${twice} were refused at their second try, too`);
+    return (first + again) / 1000 / items.length;
   };
 }

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createMemoryDataKeys } from '../../simulation/twins/pipeline-state.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { memberItem } from '../../src/adapters/dynamodb/newsletter/member-items.ts';
 import { createDataKeyStore } from '../../src/adapters/dynamodb/sealing/data-key-store.ts';
-import { putItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { createDataKeys, type KeyContext } from '../../src/adapters/sealing/data-keys.ts';
+import { createDataKeys } from '../../src/adapters/sealing/data-keys.ts';
 import { createSealer } from '../../src/adapters/sealing/sealer.ts';
 import { createLocalKeyWrap } from '../../src/adapters/secrets/secrets-file.ts';
 import { createNewsletterQueues } from '../../src/adapters/sqs/newsletter-queues.ts';
@@ -24,12 +23,11 @@ import type { SesLimits } from '../../src/local/providers/ses/sending-limits.ts'
 import { startSimulatedSes } from '../../src/local/providers/ses/simulated-ses.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import type { BenchContext } from '../benchmark.ts';
-import type { SeriesOutcome } from '../processes/function-process.ts';
-import { type DeployedFunctions, deployedFunctions, type MeasuredFunction, variableOf } from './function.ts';
+import { type DeployedFunctions, deployedFunctions, type MeasuredFunction, variableOf, type Work } from './function.ts';
 import { importTable } from './imported-table.ts';
 import { drain, queueAt } from './lanes.ts';
-import { bodyOf, chunks } from './rows.ts';
-import { NOWHERE, type StartOptions, type World } from './world.ts';
+import { bodyOf } from './rows.ts';
+import { inWorld, NOWHERE, type StartOptions, type World } from './world.ts';
 
 export const TENANT = 'TENANT001';
 const NEWSLETTER = 'weekly';
@@ -75,52 +73,55 @@ export function publish(email_id: string, names: NewsletterNames, { dynamodb, sq
 
 /** A world with members, in which emails are sent to the local SES by the deployed functions. */
 export interface NewsletterWorld {
-  readonly names: NewsletterNames;
-  start(service: string, options?: StartOptions): Promise<MeasuredFunction>;
+  readonly world: World;
+  start(service: string, options?: StartOptions): MeasuredFunction;
   /** Publishes an email, and gives its messages to the function that prepares: count, and start. */
-  prepared(email_id: string, prepare: MeasuredFunction): Promise<Work>;
+  prepared(email_id: string, prepare: MeasuredFunction): Promise<Omit<Work, 'results'>>;
   /** Gives the messages of batches to the function that sends, until the email has ended. */
-  sent(email_id: string, send: MeasuredFunction): Promise<Work>;
+  sent(email_id: string, send: MeasuredFunction): Promise<Omit<Work, 'results'>>;
   /** What the local SES accepted. */
   receipts(email_id: string): Promise<readonly BulkReceipt[]>;
 }
 
-/** What a function needed for its messages. */
-interface Work {
-  /** Microseconds of CPU, of all threads. */
-  readonly cpu_us: number;
-  /** Milliseconds of each message, in order. */
-  readonly times_ms: readonly number[];
-  /** Peak of the process's resident memory since its start, in bytes. */
-  readonly peak_rss: number;
+/** Runs a benchmark in a world of its own with many members. */
+export async function withMembers<T>(
+  context: BenchContext,
+  { name, members, limits }: { readonly name: string; readonly members: number; readonly limits?: Partial<SesLimits> },
+  run: (world: NewsletterWorld) => Promise<T>,
+): Promise<T> {
+  const { dataDir, secretsFile, storeKeys } = await importMembers(context, name, members);
+  return inWorld(
+    context,
+    async (world) => {
+      await storeKeys(world.clients.dynamodb, newsletterNames(world).data_keys);
+      return run(await newsletterWorld(world, limits));
+    },
+    { dataDir, secretsFile },
+  );
 }
 
-export async function newsletterWorld(world: World, limits: Partial<SesLimits>): Promise<NewsletterWorld> {
+async function newsletterWorld(world: World, limits: Partial<SesLimits> = {}): Promise<NewsletterWorld> {
   // Events are made by the cases that measure them.
   const ses = await startSimulatedSes(NOWHERE, new ReceivedLog(), async () => {}, { limits });
   world.until('SES', () => ses.close());
   const names = newsletterNames(world);
   const emails = createEmailStore(world.clients.dynamodb, names.emails, () => new Date());
   const handled = async (email_id: string, url: string, fn: MeasuredFunction, done: (email: Email) => boolean) => {
-    const outcomes: SeriesOutcome[] = [];
+    const work: Work[] = [];
     const run: MeasuredFunction['run'] = async (events) => {
-      const outcome = await fn.run(events);
-      outcomes.push(outcome);
-      return outcome;
+      work.push(await fn.run(events));
+      return work.at(-1) as Work;
     };
     await drain(world.clients.sqs, queueAt(world, url.split('/').at(-1) ?? ''), { run });
     const email = await emails.read(email_id);
     if (email === undefined || !done(email)) {
       throw new Error(`The email ${email_id} is ${email?.status ?? 'missing'}: ${email?.error}`);
     }
-    return {
-      cpu_us: outcomes.reduce((sum, { cpu_us }) => sum + cpu_us, 0),
-      times_ms: outcomes.flatMap(({ times_ms }) => times_ms),
-      peak_rss: Math.max(...outcomes.map(({ peak_rss }) => peak_rss)),
-    };
+    const cpu_us = work.reduce((sum, one) => sum + one.cpu_us, 0);
+    return { cpu_us, times_ms: work.flatMap(({ times_ms }) => times_ms) };
   };
   return {
-    names,
+    world,
     start: (service, options = {}) =>
       world.start(service, { ...options, services: { ses: ses.url, ...options.services } }),
     async prepared(email_id, prepare) {
@@ -135,54 +136,40 @@ export async function newsletterWorld(world: World, limits: Partial<SesLimits>):
   };
 }
 
-/** Puts members into the tables of a world. */
-export async function seedMembers(world: World, names: NewsletterNames, count: number): Promise<void> {
-  const { items, storeKeys } = audienceOf(count, world.secretsFile);
-  const members: Item[] = [];
-  for await (const item of items()) members.push(item);
-  for (const some of chunks(members, 25)) await putItems(world.clients.dynamodb, names.members, some);
-  await storeKeys(world.clients.dynamodb, names.data_keys);
-}
-
 /** Makes a data directory with many members: putting them one by one would take minutes. */
 export async function importMembers(context: BenchContext, name: string, count: number) {
   context.step(`${name}: ${count.toLocaleString('en')} members are made`);
-  mkdirSync(join(context.home, name), { recursive: true });
-  const secretsFile = join(context.home, name, 'secrets.json');
+  const secretsFile = join(context.home, `${name}-secrets.json`);
   prepareSecrets(secretsFile, NOWHERE);
   const { members } = newsletterNames(deployedFunctions(context.stack));
-  const { items, storeKeys } = audienceOf(count, secretsFile);
-  return { directory: await importTable(context, name, members, items()), secretsFile, storeKeys };
+  const { sealing, storeKeys } = memberSealing(secretsFile);
+  async function* items(): AsyncGenerator<Item> {
+    const at = new Date().toISOString();
+    for (let i = 0; i < count; i++) yield memberItem(await memberOf(i, at, sealing), Date.parse(at));
+  }
+  return { dataDir: await importTable(context, name, members, items()), secretsFile, storeKeys };
 }
 
 /**
- * Members as an import stores them, before there is a table to store them in.
+ * Seals members before there is a table to store them in.
  * @param secretsFile of the functions that read the members
- * @returns the items that a preparation reads, without the pointers from member_id to address; and what stores the data
- * keys that they were sealed with
+ * @returns the sealing; and what stores the data keys that they were sealed with
  */
-function audienceOf(count: number, secretsFile: string) {
+export function memberSealing(secretsFile: string) {
   const secrets: Readonly<Record<string, string>> = JSON.parse(readFileSync(secretsFile, 'utf8'));
-  const made: { readonly key: KeyContext; readonly wrapped: Uint8Array }[] = [];
   const memory = createMemoryDataKeys();
-  const add: typeof memory.add = (key, wrapped, at) => {
-    made.push({ key, wrapped });
-    return memory.add(key, wrapped, at);
+  const made: Parameters<typeof memory.add>[] = [];
+  const add: typeof memory.add = (...key) => {
+    made.push(key);
+    return memory.add(...key);
   };
-  const keys = createDataKeys({
-    store: { find: memory.find, add },
-    wrap: createLocalKeyWrap(async () => Buffer.from(secrets['recipient_key'] ?? '', 'base64')),
-    clock: () => new Date(),
-  });
-  const sealing = createMemberSealing(createSealer(keys), async () => secrets['recipient_hash_key'] ?? '');
+  const wrap = createLocalKeyWrap(async () => Buffer.from(secrets['recipient_key'] ?? '', 'base64'));
+  const keys = createDataKeys({ store: { find: memory.find, add }, wrap, clock: () => new Date() });
   return {
-    async *items(): AsyncGenerator<Item> {
-      const at = new Date().toISOString();
-      for (let i = 0; i < count; i++) yield memberItem(await memberOf(i, at, sealing), Date.parse(at));
-    },
+    sealing: createMemberSealing(createSealer(keys), async () => secrets['recipient_hash_key'] ?? ''),
     async storeKeys(client: DynamoDBClient, table: string) {
       const store = createDataKeyStore(client, table);
-      for (const { key, wrapped } of made) await store.add(key, wrapped, new Date());
+      for (const key of made) await store.add(...key);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
+import { chunks } from '../../src/adapters/batching/gather.ts';
 import { getItems, MAX_GETS, putItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
@@ -118,17 +119,16 @@ export async function seedDue(world: World, count: number, shape: RowShape): Pro
   const now = new Date();
   const images = Array.from({ length: count }, (_, i) => toItem(failedRow(shape, now, i)));
   await putAll(world, notification_log, images);
-  const indexer = await world.start('due-indexer');
+  const indexer = world.start('due-indexer');
   const { results } = await indexer.run(streamEvents(images));
   await indexer.stop();
   expectNoFailures(results);
   const keys = images.flatMap(({ log_id }) => (log_id === undefined ? [] : [{ log_id }]));
-  const rows = await Promise.all(
-    chunks(keys, MAX_GETS).map((some) =>
-      getItems(world.clients.dynamodb, notification_log, some, { consistent: true }),
-    ),
-  );
-  const due = rows.flat().filter((row) => row['work_queue'] !== undefined);
+  const due: Item[] = [];
+  for (const some of chunks(keys, MAX_GETS)) {
+    const rows = await getItems(world.clients.dynamodb, notification_log, some, { consistent: true });
+    due.push(...rows.filter((row) => row['work_queue'] !== undefined));
+  }
   if (due.length !== count) throw new Error(`The due-indexer took ${due.length} of ${count} rows into the work index`);
   return due;
 }
@@ -146,10 +146,6 @@ function streamEvents(images: readonly Item[]): DynamoDBStreamEvent[] {
     },
   }));
   return chunks(records, 25).map((Records) => ({ Records }));
-}
-
-export function chunks<T>(all: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
 /**

@@ -9,9 +9,9 @@ import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-s
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Meter, startMeter, totalRequests } from '../../bench/setup/meter.ts';
-import { itemSize } from '../../bench/setup/metered-runs.ts';
 import { SERVICES_NOWHERE } from '../../bench/setup/world.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { itemSize } from '../support/item-size.ts';
 import { createTables, type TableNames } from '../support/tables.ts';
 
 const settings = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseOptions, UsageError, usage } from '../../bench/benchmark.ts';
+import { parseOptions, usage } from '../../bench/benchmark.ts';
+import { UsageError } from '../../src/terminal/command-line.ts';
 
 const NAMES = ['usage', 'memory'];
 

@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharesOf } from '../../bench/peers/profile.ts';
-import { type PeersReceiver, startPeersReceiver } from '../../bench/peers/receiver.ts';
-import { renderPeers, serverCpu, treeOf } from '../../bench/peers/rounds.ts';
+import { renderPeers } from '../../bench/peers/rounds.ts';
+import { cpuOf, treeOf } from '../../bench/peers/servers.ts';
+import { type Receiver, startReceiver } from '../../bench/setup/receiver.ts';
 
 const KEY = Buffer.alloc(24, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;
 
 describe('the receiver of the peers', () => {
-  let receiver: PeersReceiver;
+  let receiver: Receiver;
   beforeAll(async () => {
-    receiver = await startPeersReceiver(SECRET);
+    receiver = await startReceiver(SECRET);
   });
   afterAll(() => receiver?.close());
 
@@ -22,7 +23,7 @@ describe('the receiver of the peers', () => {
     const at = String(Math.floor(Date.now() / 1000));
     const signature = createHmac('sha256', key).update(`${id}.${at}.body`).digest('base64');
     const headers = { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': `v1,${signature}` };
-    const { status } = await fetch(receiver.url, { method: 'POST', headers, body: 'body' });
+    const { status } = await fetch(`${receiver.url}/flaky`, { method: 'POST', headers, body: 'body' });
     return status;
   };
 
@@ -35,7 +36,7 @@ describe('the receiver of the peers', () => {
     expect([receiver.delivered(), receiver.doubled()]).toEqual([100 - refused.length, 0]);
     expect(new Set(await Promise.all(refused.map((id) => post(id))))).toEqual(new Set([200]));
     await post('id-0');
-    expect([receiver.delivered(), receiver.doubled(), receiver.failed()]).toEqual([100, 1, refused.length]);
+    expect([receiver.delivered(), receiver.doubled(), receiver.takeRefused().size]).toEqual([100, 1, refused.length]);
     receiver.reset();
     expect(receiver.delivered()).toBe(0);
   });
@@ -46,15 +47,15 @@ describe('the receiver of the peers', () => {
 });
 
 it.runIf(process.platform === 'linux')('the CPU of a server counts the work of its process', () => {
-  const before = serverCpu([process.pid]);
+  const before = cpuOf([process.pid]);
   for (const until = Date.now() + 200; Date.now() < until; );
-  expect(serverCpu([process.pid]) - before).toBeGreaterThanOrEqual(10);
+  expect(cpuOf([process.pid]) - before).toBeGreaterThanOrEqual(10);
   expect(treeOf([process.pid])).toContain(process.pid);
 });
 
 it('the table has the medians of the rounds', () => {
   const round = (worker_ms: number) => ({ worker_ms, cold_ms: 8, warm_ms: 0.5, server_ms: 1, seconds: 2, records: 3 });
-  const deaths = { killed: 10, missing: 1, doubled: 2, seconds: 3 };
+  const deaths = { killed: 10, missing: 1, doubled: 2 };
   const table = renderPeers({
     count: 5,
     results: [{ name: 'one', rounds: [9, 1, 2].map(round), deaths }],

@@ -1,7 +1,7 @@
-import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../bench/figure.ts';
 import { renderReport, reportOf } from '../../bench/report.ts';
+import { printable } from '../../src/terminal/printable.ts';
 
 const STARTED = new Date('2026-03-01T10:30:00.000Z');
 const ENDED = new Date('2026-03-01T10:31:05.000Z');
@@ -22,7 +22,7 @@ const read = judge({
   budget: { max: 1 },
   details: { scanned: 7071.3 },
 });
-const render = (...args: Parameters<typeof reportOf>) => renderReport(reportOf(...args), pc.createColors(false));
+const render = (...args: Parameters<typeof reportOf>) => printable(renderReport(reportOf(...args)), false);
 
 describe('the report for people', () => {
   const text = render(STARTED, ENDED, [written, read], []);
@@ -50,7 +50,7 @@ describe('the report for people', () => {
   it('has colours only when asked', () => {
     const escapeCode = '\u001b[';
     expect(text).not.toContain(escapeCode);
-    expect(renderReport(reportOf(STARTED, ENDED, [written, read], []), pc.createColors(true))).toContain(escapeCode);
+    expect(printable(renderReport(reportOf(STARTED, ENDED, [written, read], [])), true)).toContain(escapeCode);
   });
 });
 

@@ -1,16 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, expect, it } from 'vitest';
 import { importItems } from '../../bench/setup/imported-table.ts';
-import { createMemoryDataKeys } from '../../simulation/twins/pipeline-state.ts';
+import { memberSealing } from '../../bench/setup/newsletter.ts';
 import { memberItem } from '../../src/adapters/dynamodb/newsletter/member-items.ts';
-import { createDataKeyStore } from '../../src/adapters/dynamodb/sealing/data-key-store.ts';
-import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { createDataKeys } from '../../src/adapters/sealing/data-keys.ts';
-import { createSealer } from '../../src/adapters/sealing/sealer.ts';
-import { createLocalKeyWrap } from '../../src/adapters/secrets/secrets-file.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { readReceipts } from '../support/newsletter/flow/mail-receipts.ts';
@@ -58,16 +52,7 @@ async function tableOfMembers() {
 async function seed() {
   const secretsFile = `${dataDir}/secrets.json`;
   prepareSecrets(secretsFile, 'http://127.0.0.1');
-  const secrets: Readonly<Record<string, string>> = JSON.parse(readFileSync(secretsFile, 'utf8'));
-  const memory = createMemoryDataKeys();
-  const made: Parameters<typeof memory.add>[] = [];
-  const add: typeof memory.add = (...key) => {
-    made.push(key);
-    return memory.add(...key);
-  };
-  const wrap = createLocalKeyWrap(async () => Buffer.from(secrets['recipient_key'] ?? '', 'base64'));
-  const keys = createDataKeys({ store: { find: memory.find, add }, wrap, clock: () => new Date() });
-  const sealing = createMemberSealing(createSealer(keys), async () => secrets['recipient_hash_key'] ?? '');
+  const { sealing, storeKeys } = memberSealing(secretsFile);
   const at = new Date().toISOString();
   async function* items() {
     for (let n = 0; n < MEMBERS; n++) {
@@ -89,8 +74,7 @@ async function seed() {
   await importItems(dataDir, await tableOfMembers(), items());
   return async () => {
     const dynamodb = stand();
-    const store = createDataKeyStore(dynamodb, flow.endpoints.tables.data_keys);
-    for (const key of made) await store.add(...key);
+    await storeKeys(dynamodb, flow.endpoints.tables.data_keys);
     dynamodb.destroy();
   };
 }

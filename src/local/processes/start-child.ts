@@ -13,13 +13,20 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-export interface ChildOptions {
-  /** Name in messages: `the SQS stand-in`. */
-  readonly name: string;
+interface ForkOptions {
   readonly entry: URL;
   readonly args: readonly string[];
   /** File to which the child's output is appended. */
   readonly logFile: string;
+  readonly nodeOptions?: readonly string[];
+  /** This process's unless given. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface ChildOptions extends Omit<ForkOptions, 'nodeOptions' | 'cwd' | 'env'> {
+  /** Name in messages: `the SQS stand-in`. */
+  readonly name: string;
   /** Longest wait for the child's announcement, in milliseconds. */
   readonly startTimeoutMs?: number;
 }
@@ -29,20 +36,27 @@ export interface ChildOptions {
  * @throws Error that names the component, why it did not start, and its log
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
-  const log = openSync(options.logFile, 'a');
-  const child = fork(options.entry, options.args, {
-    execPath: pinnedNode(),
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    stdio: ['ignore', log, log, 'ipc'],
-    // In its own process group Ctrl-C does not reach the child: the runtime drains first and then ends its children.
-    detached: true,
-  });
-  closeSync(log);
+  const child = forkLogged(options);
   const exited = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
   });
   const ready = await announcement(child, exited, options);
   return { pid: child.pid ?? 0, ready, exited, stop: () => stopChild(child, exited) };
+}
+
+/** Forks one of our modules on the Node of the functions, with its output in a file. */
+export function forkLogged({ entry, args, logFile, nodeOptions = [], ...rest }: ForkOptions): ChildProcess {
+  const log = openSync(logFile, 'a');
+  const child = fork(entry, args, {
+    execPath: pinnedNode(),
+    execArgv: [...nodeOptions, '--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', log, log, 'ipc'],
+    // In its own process group Ctrl-C does not reach the child: the runtime drains first and then ends its children.
+    detached: true,
+    ...rest,
+  });
+  closeSync(log);
+  return child;
 }
 
 function announcement(child: ChildProcess, exited: Promise<string>, options: ChildOptions): Promise<Child['ready']> {

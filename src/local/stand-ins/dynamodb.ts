@@ -70,7 +70,7 @@ async function commandFor(
 }
 
 /** The binary of an optional dependency, which npm installs only on the platforms that it supports. */
-function dynoxideBinary(): string | undefined {
+export function dynoxideBinary(): string | undefined {
   const name = process.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide';
   try {
     const manifest = createRequire(import.meta.url).resolve(

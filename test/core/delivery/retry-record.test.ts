@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { itemSize } from '../../../bench/setup/metered-runs.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { isStored, owedRecord, recordDue, recordOf } from '../../../src/core/delivery/retry-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
@@ -7,6 +6,7 @@ import { failedBecause, type Verdict } from '../../../src/core/delivery/verdict.
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import { traceOf } from '../../../src/core/model/trace.ts';
 import { retryRecord } from '../../support/delivering.ts';
+import { itemSize } from '../../support/item-size.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const next_retry_at = at(600_000).toISOString();

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { itemSize } from '../../../bench/setup/metered-runs.ts';
 import { bodyOf, failedRow } from '../../../bench/setup/rows.ts';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
@@ -9,6 +8,7 @@ import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
+import { itemSize } from '../../support/item-size.ts';
 import { messageFor, received, T0 } from '../../support/rows.ts';
 
 const RECIPIENT = `https://${'long-name-of-a-host.'.repeat(4)}example.com/hooks/1`;

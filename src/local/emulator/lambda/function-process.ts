@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { serveParent } from '../../processes/serve-parent.ts';
-import type { FunctionError, Invocation, Outcome } from './invocation.ts';
+import type { FunctionError, Invocation, InvocationResult, Outcome } from './invocation.ts';
 
 /**
  * A function's process: loads the bundle once, then runs one invocation after the other, as a Lambda sandbox does:
@@ -36,14 +36,22 @@ async function loadHandler(): Promise<Handler> {
 }
 
 async function invoke(handler: Handler, { id, event, deadline }: Invocation): Promise<void> {
-  let outcome: Outcome;
+  const before = cpuUsed();
+  const result = await run(handler, event, contextOf(id, deadline));
+  process.send?.({ result, cpu_us: [before, cpuUsed()] } satisfies Outcome);
+}
+
+async function run(handler: Handler, event: string, context: object): Promise<InvocationResult> {
   try {
-    const result = await handler(JSON.parse(event), contextOf(id, deadline));
-    outcome = { id, ok: true, result: JSON.stringify(result ?? null) };
+    return { ok: true, result: JSON.stringify((await handler(JSON.parse(event), context)) ?? null) };
   } catch (error) {
-    outcome = { id, ok: false, error: describe(error) };
+    return { ok: false, error: describe(error) };
   }
-  process.send?.(outcome);
+}
+
+function cpuUsed(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 function contextOf(awsRequestId: string, deadline: number): object {

@@ -7,9 +7,11 @@ export interface Invocation {
   readonly deadline: number;
 }
 
-export type Outcome =
-  | { readonly id: string; readonly ok: true; readonly result: string }
-  | { readonly id: string; readonly ok: false; readonly error: FunctionError };
+/** A result, and the CPU that the process had used before and after it, in microseconds: user and system, all threads. */
+export interface Outcome {
+  readonly result: InvocationResult;
+  readonly cpu_us: readonly [before: number, after: number];
+}
 
 /** As in the payload of a failed invocation on Lambda. */
 export interface FunctionError {

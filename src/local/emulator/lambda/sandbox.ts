@@ -1,7 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
-import { pinnedNode } from '../../processes/pinned-node.ts';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import type { Announcement } from '../../processes/serve-parent.ts';
+import { forkLogged } from '../../processes/start-child.ts';
 import type { FunctionPlan } from '../template/functions.ts';
 import type { FunctionError, InvocationResult, Outcome } from './invocation.ts';
 
@@ -11,28 +11,29 @@ import type { FunctionError, InvocationResult, Outcome } from './invocation.ts';
 export class Sandbox {
   readonly #process: ChildProcess;
   readonly #plan: FunctionPlan;
-  readonly #loaded: Promise<FunctionError | undefined>;
+  /** With why it could not be loaded, if so. */
+  readonly loaded: Promise<FunctionError | undefined>;
   #dead = false;
   #invocations = 0;
+  #cpu_us: Outcome['cpu_us'] = [0, 0];
   #finish: (result: InvocationResult) => void = () => {};
 
-  constructor(plan: FunctionPlan, environment: Readonly<Record<string, string>>, logFile: string) {
+  constructor(
+    plan: FunctionPlan,
+    environment: Readonly<Record<string, string>>,
+    logFile: string,
+    nodeOptions: readonly string[] = [heapLimit(plan)],
+  ) {
     this.#plan = plan;
-    const log = openSync(logFile, 'a');
-    this.#process = fork(new URL('function-process.ts', import.meta.url), [plan.codeDirectory, plan.handler], {
-      execPath: pinnedNode(),
-      // On Lambda, too, a tenth of the memory is not available to the heap.
-      execArgv: [
-        `--max-old-space-size=${Math.floor(plan.memoryMegabytes * 0.9)}`,
-        '--disable-warning=ExperimentalWarning',
-      ],
+    this.#process = forkLogged({
+      entry: new URL('function-process.ts', import.meta.url),
+      args: [plan.codeDirectory, plan.handler],
+      logFile,
+      nodeOptions,
       cwd: plan.codeDirectory,
       env: { ...environment },
-      stdio: ['ignore', log, log, 'ipc'],
-      detached: true,
     });
-    closeSync(log);
-    this.#loaded = new Promise((resolve) => {
+    this.loaded = new Promise((resolve) => {
       this.#process.once('message', (message) => {
         const said = message as Announcement;
         resolve('failed' in said ? { errorType: 'Runtime.ImportModuleError', errorMessage: said.failed } : undefined);
@@ -40,9 +41,10 @@ export class Sandbox {
       this.#process.once('exit', () => resolve(crashed('while it loaded')));
     });
     this.#process.on('message', (message) => {
-      const outcome = message as Partial<Outcome>;
-      if (outcome.ok === true) this.#finish({ ok: true, result: outcome.result ?? 'null' });
-      if (outcome.ok === false && outcome.error !== undefined) this.#finish({ ok: false, error: outcome.error });
+      const said = message as Outcome | Announcement;
+      if (!('result' in said)) return;
+      this.#cpu_us = said.cpu_us;
+      this.#finish(said.result);
     });
     this.#process.once('error', (error) => this.#end({ errorType: 'Runtime.SpawnError', errorMessage: error.message }));
     this.#process.once('exit', (code, signal) => this.#end(crashed(`with ${signal ?? `exit code ${code}`}`)));
@@ -57,6 +59,11 @@ export class Sandbox {
     return this.#invocations;
   }
 
+  /** Of the last invocation. */
+  get cpu_us(): Outcome['cpu_us'] {
+    return this.#cpu_us;
+  }
+
   get pid(): number {
     return this.#process.pid ?? 0;
   }
@@ -64,7 +71,7 @@ export class Sandbox {
   /** Runs one invocation; never rejects. A process that exceeds its time limit is killed. */
   async invoke(id: string, event: string): Promise<InvocationResult> {
     this.#invocations += 1;
-    const failure = await this.#loaded;
+    const failure = await this.loaded;
     if (failure !== undefined) {
       this.kill();
       return { ok: false, error: failure };
@@ -98,10 +105,23 @@ export class Sandbox {
     this.#process.kill('SIGKILL');
   }
 
+  /** Lets the process end by itself, so that it writes its profile. */
+  async end(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const exited = once(this.#process, 'exit');
+    if (this.#process.connected) this.#process.disconnect();
+    await exited;
+  }
+
   #end(error: FunctionError): void {
     this.#dead = true;
     this.#finish({ ok: false, error });
   }
+}
+
+/** On Lambda, too, a tenth of the memory is not available to the heap. */
+export function heapLimit({ memoryMegabytes }: FunctionPlan): string {
+  return `--max-old-space-size=${Math.floor(memoryMegabytes * 0.9)}`;
 }
 
 function crashed(how: string): FunctionError {

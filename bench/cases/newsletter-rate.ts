@@ -1,16 +1,18 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { createApiKeyStore, newApiKey } from '../../../src/adapters/api-keys/api-key.ts';
-import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
-import { type AwsClients, awsClients } from '../../../src/local/emulator/aws-clients.ts';
-import type { Received } from '../../../src/local/providers/received-log.ts';
-import type { BulkReceipt } from '../../../src/local/providers/ses/bulk-mails.ts';
-import { DEFAULT_WORK_DIR } from '../../../src/local/runtime/directories.ts';
-import { type LocalRuntime, startLocalRuntime } from '../../../src/local/runtime/runtime.ts';
-import { synthesize } from '../../../src/local/runtime/synthesize.ts';
-import type { Benchmark } from '../../benchmark.ts';
-import type { Measurement } from '../../figure.ts';
-import { deployedFunctions } from '../../setup/function.ts';
-import { importMembers, newsletterNames, POST_NOTE, publish, TENANT } from '../../setup/newsletter.ts';
+import { createApiKeyStore, newApiKey } from '../../src/adapters/api-keys/api-key.ts';
+import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { type AwsClients, awsClients } from '../../src/local/emulator/aws-clients.ts';
+import type { Received } from '../../src/local/providers/received-log.ts';
+import type { BulkReceipt } from '../../src/local/providers/ses/bulk-mails.ts';
+import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
+import { type LocalRuntime, startLocalRuntime } from '../../src/local/runtime/runtime.ts';
+import { synthesize } from '../../src/local/runtime/synthesize.ts';
+import type { Benchmark } from '../benchmark.ts';
+import type { Measurement } from '../figure.ts';
+import { deployedFunctions } from '../setup/function.ts';
+import { importMembers, newsletterNames, POST_NOTE, publish, TENANT } from '../setup/newsletter.ts';
 
 const MEMBERS = 50_000;
 const PER_SECOND = 500;
@@ -25,10 +27,12 @@ export const newsletterRate: Benchmark = {
   name: 'newsletter-rate',
   describes: 'rate of 50,000 recipients at 500 a second, refusals, and what urgent mail waits meanwhile',
   async run(context) {
-    const { directory, storeKeys } = await importMembers(context, 'newsletter-rate', MEMBERS);
+    const { dataDir, secretsFile, storeKeys } = await importMembers(context, 'newsletter-rate', MEMBERS);
+    // The runtime keeps its keys in its data directory.
+    copyFileSync(secretsFile, join(dataDir, 'secrets.json'));
     const runtime = await startLocalRuntime({
-      dataDir: directory,
-      workDir: directory,
+      dataDir,
+      workDir: dataDir,
       assemblyDir: await synthesize(DEFAULT_WORK_DIR),
       sesLimits: { per_second: PER_SECOND, per_day: -1 },
       schedule: 'off',
