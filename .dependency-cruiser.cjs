@@ -176,7 +176,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/core/delivery/policy/attempt-times\\.ts$|src/console-server/security-headers\\.ts$|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|src/adapters/api/page-cors\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
+      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/core/delivery/policy/attempt-times\\.ts$|src/console-server/security-headers\\.ts$|src/adapters/dynamodb/schema\\.ts$|src/adapters/api/page-cors\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

@@ -7,26 +7,22 @@ import { parseStageConfig, type StageConfig, type StageConfigInput } from './con
 import { Console } from './constructs/console/console.ts';
 import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
 import { ServiceFunction } from './constructs/function/service-function.ts';
-import { DueIndexer } from './constructs/indexing/due-indexer.ts';
-import { Reconciler } from './constructs/indexing/reconciler.ts';
+import { DueIndexer, Reconciler } from './constructs/indexing/due-indexer.ts';
 import { IntakeApi } from './constructs/intake/intake-api.ts';
-import type { NewsletterStorage } from './constructs/intake/intake-api-props.ts';
-import { ChannelLanes } from './constructs/lanes/channel-lanes.ts';
+import { ChannelLanes, type Channels, laneUrls } from './constructs/lanes/channel-lanes.ts';
 import { accountPermission, emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
-import { type Channels, laneUrls } from './constructs/lanes/lane-queues.ts';
 import { Alarms } from './constructs/monitoring/alarm-catalogue.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
 import { StageDashboard } from './constructs/monitoring/dashboard.ts';
 import { Monitor } from './constructs/monitoring/monitor.ts';
 import { NewsletterEvents } from './constructs/newsletter/newsletter-events.ts';
 import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
-import type { NewsletterProps } from './constructs/newsletter/newsletter-props.ts';
 import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outcomes } from './constructs/outcomes/outcomes.ts';
 import { Outputs } from './constructs/outputs.ts';
+import type { NewsletterStorage, Stage } from './constructs/stage.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
-import { NewsletterTables } from './constructs/storage/newsletter-tables.ts';
-import { NotificationTables } from './constructs/storage/notification-tables.ts';
+import { NewsletterTables, NotificationTables } from './constructs/storage/tables.ts';
 import { Sweep } from './constructs/sweep/sweep.ts';
 import { VerificationJob } from './constructs/verification/verification.ts';
 
@@ -61,8 +57,8 @@ export class NotificationRetry extends Construct {
   readonly monitor?: Monitor;
   readonly api?: IntakeApi;
   newsletterQueues?: NewsletterQueues;
-  newsletterJob?: NewsletterJob;
-  newsletterEvents?: NewsletterEvents;
+  readonly newsletterJob?: NewsletterJob;
+  readonly newsletterEvents?: NewsletterEvents;
   readonly verification?: VerificationJob;
   readonly console?: Console;
   /** Its bus takes rules of producers. */
@@ -82,40 +78,32 @@ export class NotificationRetry extends Construct {
     }
     this.channels = this.makeChannels(config);
     const { channels } = this;
-    this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
-    this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
-    this.reconciler = new Reconciler(this, 'Reconciler', { config, tables, encryption });
+    const newsletters = this.newsletterStorage(config);
+    const stage: Stage = { config, tables, encryption, channels, newsletters };
+    this.sweep = new Sweep(this, 'Sweep', stage);
+    this.dueIndexer = new DueIndexer(this, 'DueIndexer', stage);
+    this.reconciler = new Reconciler(this, 'Reconciler', stage);
     const { email } = channels;
-    if (email) this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, email });
+    if (email) this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { ...stage, email });
     if (monitoringOf(config) !== 'off') {
       this.alerts = new Alerts(this, 'Alerts', config);
-      this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
+      this.monitor = new Monitor(this, 'Monitoring', { ...stage, alerts: this.alerts });
     }
-    const newsletters = this.newsletterStorage(config);
-    if (config.api !== false) {
-      this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels, newsletters });
+    if (config.api !== false) this.api = new IntakeApi(this, 'IntakeApi', stage);
+    if (newsletters && this.api) {
+      const sending = { config, tables, encryption, ...newsletters };
+      this.newsletterJob = new NewsletterJob(this, 'NewsletterJob', { ...sending, apiUrl: this.api.url });
+      this.newsletterEvents = new NewsletterEvents(this, 'NewsletterEvents', sending);
     }
-    if (newsletters && this.api) this.addNewsletters({ config, tables, encryption, ...newsletters }, this.api.url);
     if (config.console !== 'off' || config.verifySchedule !== 'off') {
       const { newsletterTables } = this;
-      const verified = { config, tables, newsletterTables, encryption, channels };
-      this.verification = new VerificationJob(this, 'Verification', verified);
+      this.verification = new VerificationJob(this, 'Verification', { ...stage, newsletterTables });
     }
     if (config.console !== 'off' && this.verification) {
-      this.console = new Console(this, 'Console', {
-        config,
-        settings: config.console,
-        tables,
-        newsletters,
-        encryption,
-        channels,
-        verify: this.verification.function,
-      });
+      const verify = this.verification.function;
+      this.console = new Console(this, 'Console', { ...stage, settings: config.console, verify });
     }
-    if (config.outcomes) {
-      const newsletterTables = newsletters?.newsletterTables;
-      this.outcomes = new Outcomes(this, 'Outcomes', { config, tables, newsletterTables, encryption });
-    }
+    if (config.outcomes) this.outcomes = new Outcomes(this, 'Outcomes', stage);
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', this);
     this.warn(config);
@@ -152,14 +140,6 @@ export class NotificationRetry extends Construct {
     if (config.newsletters !== true || this.newsletterTables === undefined) return undefined;
     this.newsletterQueues = new NewsletterQueues(this, 'NewsletterQueues', config);
     return { newsletterTables: this.newsletterTables, newsletterQueues: this.newsletterQueues };
-  }
-
-  private addNewsletters(
-    { newsletterQueues: queues, ...shared }: Omit<NewsletterProps, 'queues'> & NewsletterStorage,
-    apiUrl: string,
-  ): void {
-    this.newsletterJob = new NewsletterJob(this, 'NewsletterJob', { ...shared, queues, apiUrl });
-    this.newsletterEvents = new NewsletterEvents(this, 'NewsletterEvents', shared);
   }
 
   /** Adds the alarms and the dashboard. They watch every function, so the functions must be made before. */

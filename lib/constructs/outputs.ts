@@ -6,17 +6,15 @@ import type { StageConfig } from '../config/stage-config.ts';
 import type { Console } from './console/console.ts';
 import type { DeliveryEvents } from './delivery-events/delivery-events.ts';
 import { metricNamespace } from './function/service-function.ts';
-import type { DueIndexer } from './indexing/due-indexer.ts';
-import type { Reconciler } from './indexing/reconciler.ts';
+import type { DueIndexer, Reconciler } from './indexing/due-indexer.ts';
 import type { IntakeApi } from './intake/intake-api.ts';
-import { type Channels, laneUrls } from './lanes/lane-queues.ts';
+import { type Channels, laneUrls } from './lanes/channel-lanes.ts';
 import type { Alerts } from './monitoring/alerts.ts';
 import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
 import { newsletterConfigurationSet } from './newsletter/newsletter-sending.ts';
 import type { Outcomes } from './outcomes/outcomes.ts';
 import type { Encryption } from './storage/encryption.ts';
-import type { NewsletterTables } from './storage/newsletter-tables.ts';
-import type { NotificationTables } from './storage/notification-tables.ts';
+import type { NewsletterTables, NotificationTables } from './storage/tables.ts';
 import type { Sweep } from './sweep/sweep.ts';
 
 export interface OutputsProps {

@@ -4,19 +4,18 @@ import { HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
-import { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { ConsoleOperationsEnv } from '../../../functions/shared/runtime/console-env.ts';
-import { HISTORY_INDEX, OPERATION_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
+import { HISTORY_INDEX, OPERATION_KIND, SHARDS_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
-import { allow, readShards, useTableKey } from '../function/permissions.ts';
+import { allow, queryIndexes, readKinds, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { accessLog } from '../intake/access-log.ts';
-import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
-import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
-import { consoleFunctions } from './api-function.ts';
-import type { ConsoleProps } from './console-props.ts';
-import { useOperations } from './operation-rights.ts';
+import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
+import { deadLetterQueue, workQueue } from '../lanes/queues.ts';
+import type { Stage } from '../stage.ts';
+import { type ConsoleProps, consoleFunctions } from './api-function.ts';
 import { ConsolePage } from './page.ts';
 import { createSignIn } from './sign-in.ts';
 
@@ -37,6 +36,7 @@ export class Console extends Construct {
   constructor(scope: Construct, id: string, props: ConsoleProps) {
     super(scope, id);
     const { config, settings } = props;
+    const { rateLimit, burstLimit } = config.api || THROTTLE_WITHOUT_API;
     const apiName = `notification-retry-${config.stage}-console`;
     const httpApi = new HttpApi(this, 'Api', {
       apiName,
@@ -46,10 +46,7 @@ export class Console extends Construct {
     httpApi.addStage('Stage', {
       stageName: '$default',
       autoDeploy: true,
-      throttle:
-        config.api === false
-          ? THROTTLE_WITHOUT_API
-          : { rateLimit: config.api.rateLimit, burstLimit: config.api.burstLimit },
+      throttle: { rateLimit, burstLimit },
       accessLogSettings: accessLog(this, apiName, config),
     });
     const apiDomain = Fn.select(2, Fn.split('/', httpApi.apiEndpoint));
@@ -83,16 +80,13 @@ const CONCURRENCY = 2;
 class ConsoleOperations extends Construct {
   readonly queue: Queue;
 
-  constructor(scope: Construct, id: string, { config, tables, encryption, channels }: ConsoleProps) {
+  constructor(scope: Construct, id: string, { config, tables, encryption, channels }: Stage) {
     super(scope, id);
     const name = `notification-retry-${config.stage}-console-operations`;
     const failures = deadLetterQueue(this, 'Failures', `${name}-dead-letter`, [name]);
-    this.queue = new Queue(this, 'Queue', {
-      ...QUEUE_DEFAULTS,
-      queueName: name,
-      retentionPeriod: Duration.days(4),
+    this.queue = workQueue(this, 'Queue', {
+      ...{ queueName: name, deadLetters: failures, maxReceiveCount: 5 },
       visibilityTimeout: Duration.minutes(60),
-      deadLetterQueue: { queue: failures, maxReceiveCount: 5 },
     });
     const worker = new ServiceFunction(this, 'Worker', {
       config,
@@ -109,12 +103,9 @@ class ConsoleOperations extends Construct {
       } satisfies ConsoleOperationsEnv,
       permissions: [
         allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
-        allow(
-          ['dynamodb:Query'],
-          [WORK_INDEX, HISTORY_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
-        ),
-        useOperations(tables.pipelineState, [OPERATION_KIND]),
-        readShards(tables.pipelineState),
+        queryIndexes(tables.log, WORK_INDEX, HISTORY_INDEX),
+        useKinds(tables.pipelineState, OPERATION_KIND),
+        readKinds(tables.pipelineState, SHARDS_KIND),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage'], [...laneArns(channels), this.queue.queueArn]),
       ],

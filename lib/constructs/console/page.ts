@@ -26,7 +26,7 @@ import { Construct } from 'constructs';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, readable } from '../function/nag-acknowledgements.ts';
-import { removalPolicyOf } from '../storage/removal-policy.ts';
+import { removalPolicyOf } from '../storage/encryption.ts';
 import type { SignIn } from './sign-in.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..', '..');

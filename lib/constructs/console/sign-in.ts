@@ -12,7 +12,7 @@ import {
 import type { Construct } from 'constructs';
 import type { ConsoleSettings } from '../../config/console-config.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { removalPolicyOf } from '../storage/removal-policy.ts';
+import { removalPolicyOf } from '../storage/encryption.ts';
 
 /** Where people sign in: an issuer of the organisation, or a user pool of the stack. */
 export interface SignIn {

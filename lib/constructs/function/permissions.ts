@@ -2,16 +2,11 @@ import { Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
-import {
-  BREAKER_KIND,
-  BUDGET_KIND,
-  RATE_PREFIX,
-  SHARDS_KIND,
-  WARMING_KIND,
-} from '../../../src/adapters/dynamodb/schema.ts';
+import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { BREAKER_KIND, BUDGET_KIND, RATE_PREFIX } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import type { Encryption } from '../storage/encryption.ts';
-import type { NotificationTables } from '../storage/notification-tables.ts';
+import type { NotificationTables } from '../storage/tables.ts';
 
 /** Allows exactly these actions on exactly these resources. */
 export function allow(actions: readonly string[], resources: readonly string[]): PolicyStatement {
@@ -59,7 +54,7 @@ function forPurpose(actions: readonly string[], recipientKey: Key, purpose: Seal
 }
 
 /** The right to decrypt secrets that are encrypted with the recipient key, by way of Secrets Manager only. */
-export function readSecrets({ recipientKey }: Encryption): PolicyStatement {
+export function decryptSecrets({ recipientKey }: Encryption): PolicyStatement {
   const { region } = Stack.of(recipientKey);
   return new PolicyStatement({
     actions: ['kms:Decrypt'],
@@ -68,54 +63,33 @@ export function readSecrets({ recipientKey }: Encryption): PolicyStatement {
   });
 }
 
+/** The rights to read these secrets, which are encrypted with the recipient key. */
+export function readSecrets(encryption: Encryption, ...secrets: readonly Secret[]): PolicyStatement[] {
+  const arns = secrets.map(({ secretArn }) => secretArn);
+  return [decryptSecrets(encryption), allow(['secretsmanager:GetSecretValue'], arns)];
+}
+
 /** The rights to read and change the breakers and the budgets, and no other item of PipelineState. */
 export function useBreakersAndBudgets(pipelineState: Table): PolicyStatement {
+  const actions = ['dynamodb:Query', 'dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem'];
+  return ofKinds(pipelineState, actions, [BREAKER_KIND, BUDGET_KIND]);
+}
+
+/** The right to read items of these kinds, and no other item of PipelineState. */
+export function readKinds(pipelineState: Table, ...kinds: readonly string[]): PolicyStatement {
+  return ofKinds(pipelineState, ['dynamodb:GetItem'], kinds);
+}
+
+/** The rights to read and change items of these kinds, and no other item of PipelineState. */
+export function useKinds(pipelineState: Table, ...kinds: readonly string[]): PolicyStatement {
+  return ofKinds(pipelineState, ['dynamodb:GetItem', 'dynamodb:UpdateItem'], kinds);
+}
+
+function ofKinds(pipelineState: Table, actions: readonly string[], kinds: readonly string[]): PolicyStatement {
   return new PolicyStatement({
-    actions: ['dynamodb:Query', 'dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    actions: [...actions],
     resources: [pipelineState.tableArn],
-    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BREAKER_KIND, BUDGET_KIND] } },
-  });
-}
-
-/** The right to read the budgets and the number of index shards, and no other item of PipelineState. */
-export function readBudgetsAndShards(pipelineState: Table): PolicyStatement {
-  return readKinds(pipelineState, [BUDGET_KIND, SHARDS_KIND]);
-}
-
-/** The rights to read and change the budgets, and no other item of PipelineState. */
-export function useBudgets(pipelineState: Table): PolicyStatement {
-  return useKind(pipelineState, BUDGET_KIND);
-}
-
-/** The rights to read and change the warming of sending domains, and no other item of PipelineState. */
-export function useWarming(pipelineState: Table): PolicyStatement {
-  return useKind(pipelineState, WARMING_KIND);
-}
-
-/** The rights to read and raise the number of index shards, and no other item of PipelineState. */
-export function useShards(pipelineState: Table): PolicyStatement {
-  return useKind(pipelineState, SHARDS_KIND);
-}
-
-/** The right to read the number of index shards, and no other item of PipelineState. */
-export function readShards(pipelineState: Table): PolicyStatement {
-  return readKinds(pipelineState, [SHARDS_KIND]);
-}
-
-function readKinds(pipelineState: Table, kinds: readonly string[]): PolicyStatement {
-  return new PolicyStatement({
-    actions: ['dynamodb:GetItem'],
-    resources: [pipelineState.tableArn],
-    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': kinds } },
-  });
-}
-
-/** The rights to read and change items of this kind, and no other item of PipelineState. */
-export function useKind(pipelineState: Table, kind: string): PolicyStatement {
-  return new PolicyStatement({
-    actions: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-    resources: [pipelineState.tableArn],
-    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [kind] } },
+    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [...kinds] } },
   });
 }
 
@@ -126,4 +100,24 @@ export function countRequests(pipelineState: Table): PolicyStatement {
     resources: [pipelineState.tableArn],
     conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${RATE_PREFIX}*`] } },
   });
+}
+
+/** The rights to read and add records of the audit log, and to keep and let go the answers of requests: no record can be deleted. */
+export function useAudit({ tableArn }: Table): PolicyStatement[] {
+  return [
+    allow(['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PutItem'], [tableArn]),
+    new PolicyStatement({
+      actions: ['dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
+      resources: [tableArn],
+      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['request#*'] } },
+    }),
+  ];
+}
+
+/** The right to query these indexes of a table. */
+export function queryIndexes({ tableArn }: Table, ...indexes: readonly string[]): PolicyStatement {
+  return allow(
+    ['dynamodb:Query'],
+    indexes.map((index) => `${tableArn}/index/${index}`),
+  );
 }

@@ -7,8 +7,9 @@ import { FUNCTION_MS } from '../../../src/core/delivery/policy/attempt-times.ts'
 import type { FunctionName } from '../../config/function-memory.ts';
 import { monitoringOf } from '../../config/parts.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { removalPolicyOf } from '../storage/removal-policy.ts';
+import { removalPolicyOf } from '../storage/encryption.ts';
 import { functionBundle } from './function-bundle.ts';
+import { acknowledgeWildcard, type WildcardPermission } from './nag-acknowledgements.ts';
 
 /** The CloudWatch namespace of the stage's own metrics. */
 export function metricNamespace({ stage }: Pick<StageConfig, 'stage'>): string {
@@ -37,8 +38,9 @@ export interface ServiceFunctionProps {
   readonly reservedConcurrency?: number | undefined;
   /** The variables that functions/shared/runtime/env.ts declares for the function. */
   readonly environment: Readonly<Record<string, string>>;
-  /** All rights of the function, except to write its log. */
+  /** All rights of the function, except to write its log, and those with a `*`. */
   readonly permissions: readonly PolicyStatement[];
+  readonly wildcards?: readonly WildcardPermission[];
 }
 
 /** A Lambda function of the project: arm64, with a role and a log of its own. */
@@ -57,6 +59,10 @@ export class ServiceFunction extends LambdaFunction {
     });
     logGroup.grantWrite(role);
     for (const permission of props.permissions) role.addToPrincipalPolicy(permission);
+    for (const { statement, resource, reason } of props.wildcards ?? []) {
+      role.addToPrincipalPolicy(statement);
+      acknowledgeWildcard(role, resource, reason);
+    }
 
     super(scope, id, {
       description: props.description,

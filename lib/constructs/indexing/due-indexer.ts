@@ -1,24 +1,15 @@
 import { Duration } from 'aws-cdk-lib';
-import { StartingPosition } from 'aws-cdk-lib/aws-lambda';
-import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { DueIndexerEnv } from '../../../functions/shared/runtime/env.ts';
+import type { DueIndexerEnv, ReconcilerEnv } from '../../../functions/shared/runtime/env.ts';
+import { SHARDS_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
-import type { StageConfig } from '../../config/stage-config.ts';
-import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
-import { allow, readSecrets, sealRecipients, useShards, useTableKey } from '../function/permissions.ts';
+import { allow, readSecrets, sealRecipients, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
-import { failureQueue } from '../lanes/dead-letters.ts';
-import type { Encryption } from '../storage/encryption.ts';
-import type { NotificationTables } from '../storage/notification-tables.ts';
+import { continueItself, listStreams, readStreams, readStreamsOf, runOnSchedule } from '../function/triggers.ts';
+import { failureQueue } from '../lanes/queues.ts';
+import type { StageStorage } from '../storage/tables.ts';
 import { FOREIGN_ROWS } from './indexer-stream-filter.ts';
-
-export interface DueIndexerProps {
-  readonly config: StageConfig;
-  readonly tables: NotificationTables;
-  readonly encryption: Encryption;
-}
 
 /** Takes in the rows that others put into NotificationLog: it encrypts their recipient and adds our index keys. */
 export class DueIndexer extends Construct {
@@ -26,49 +17,67 @@ export class DueIndexer extends Construct {
   /** Stream positions of the rows that the indexer could not take in within a day. */
   readonly failures: Queue;
 
-  constructor(scope: Construct, id: string, { config, tables, encryption }: DueIndexerProps) {
+  constructor(scope: Construct, id: string, stage: StageStorage) {
     super(scope, id);
-    const streamArn = streamOf(tables);
+    const { config, tables } = stage;
+    const { environment, permissions } = takingIn(stage);
     this.failures = failureQueue(this, 'Failures');
     this.indexer = new ServiceFunction(this, 'Indexer', {
       config,
       name: 'due-indexer',
       description: 'Takes notifications that others wrote into the work index',
       timeout: SHORT_TIMEOUT,
-      environment: takingIn({ config, tables, encryption }).environment,
+      environment,
       permissions: [
-        allow(['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'], [streamArn]),
-        allow(['dynamodb:ListStreams'], ['*']),
+        readStreamsOf(tables.log),
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn]),
-        ...takingIn({ config, tables, encryption }).permissions,
+        ...permissions,
+      ],
+      wildcards: [listStreams()],
+    });
+    readStreams(this.indexer, { Stream: [tables.log, FOREIGN_ROWS] }, 4, this.failures);
+  }
+}
+
+/**
+ * Walks NotificationLog slowly, and takes in the rows that the due-indexer missed
+ * (docs/decisions/delivery/taking-rows-in.md#0080).
+ */
+export class Reconciler extends Construct {
+  readonly function: ServiceFunction;
+
+  constructor(scope: Construct, id: string, stage: StageStorage) {
+    super(scope, id);
+    const { config, tables } = stage;
+    const { environment, permissions } = takingIn(stage);
+    this.function = new ServiceFunction(this, 'Reconciler', {
+      config,
+      name: 'reconciler',
+      description: 'Takes in the notifications that the due-indexer missed',
+      timeout: Duration.minutes(15),
+      allowRecursion: true,
+      environment: {
+        ...environment,
+        READ_UNITS_PER_SECOND: String(config.reconcileReadUnits),
+      } satisfies ReconcilerEnv,
+      permissions: [
+        allow(['dynamodb:Scan', 'dynamodb:GetItem', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn, tables.pipelineState.tableArn]),
+        ...permissions,
       ],
     });
-    acknowledgeWildcard(
-      this.indexer.executionRole,
-      '*',
-      "Lambda's stream poller asks for dynamodb:ListStreams, which knows no resources.",
-    );
-    this.indexer.addEventSourceMapping('Stream', {
-      eventSourceArn: streamArn,
-      startingPosition: StartingPosition.TRIM_HORIZON,
-      filters: FOREIGN_ROWS,
-      batchSize: 100,
-      maxBatchingWindow: Duration.seconds(1),
-      // Order matters only within a row, and DynamoDB keeps that order.
-      parallelizationFactor: 4,
-      reportBatchItemFailures: true,
-      bisectBatchOnError: true,
-      // DynamoDB drops a change after 24 hours. An hour before that, Lambda stops retrying and puts the change into the
-      // failure queue.
-      maxRecordAge: Duration.hours(23),
-      onFailure: new SqsDlq(this.failures),
+    continueItself(this, this.function);
+    if (config.reconcileSchedule === 'off') return;
+    runOnSchedule(this, 'Schedule', this.function, {
+      ...{ config, what: 'look for rows that were never taken in', schedule: config.reconcileSchedule },
+      ...{ retryAttempts: 2, within: Duration.hours(1) },
     });
   }
 }
 
 /** What every function needs that takes rows in, beside its rights on the tables. */
-export function takingIn({ config, tables, encryption }: DueIndexerProps) {
+function takingIn({ config, tables, encryption }: StageStorage) {
   const environment = {
     NOTIFICATION_LOG_TABLE: tables.log.tableName,
     NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
@@ -82,16 +91,10 @@ export function takingIn({ config, tables, encryption }: DueIndexerProps) {
     RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
   } satisfies DueIndexerEnv;
   const permissions = [
-    useShards(tables.pipelineState),
+    useKinds(tables.pipelineState, SHARDS_KIND),
     useTableKey(encryption.dataKey),
     ...sealRecipients(encryption, tables),
-    readSecrets(encryption),
-    allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+    ...readSecrets(encryption, encryption.recipientHashSecret),
   ];
   return { environment, permissions };
-}
-
-function streamOf({ log }: NotificationTables): string {
-  if (log.tableStreamArn === undefined) throw new Error('NotificationLog has no stream: its schema must have one');
-  return log.tableStreamArn;
 }

@@ -4,7 +4,7 @@ import { type IAccessLogSettings, LogGroupLogDestination } from 'aws-cdk-lib/aws
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { removalPolicyOf } from '../storage/removal-policy.ts';
+import { removalPolicyOf } from '../storage/encryption.ts';
 
 /** The caller, the route and the result of a request. The log has no path parameters, no headers and no bodies. */
 const FORMAT = AccessLogFormat.custom(

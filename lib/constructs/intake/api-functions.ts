@@ -6,30 +6,37 @@ import type {
   ApiNotificationsEnv,
   ApiTokensEnv,
 } from '../../../functions/shared/runtime/env.ts';
-import type { ApiNewslettersEnv, UnsubscribeEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
-import { HISTORY_INDEX, NOTIFICATION_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
+import type {
+  ApiEmailsEnv,
+  ApiNewslettersEnv,
+  UnsubscribeEnv,
+} from '../../../functions/shared/runtime/newsletter-env.ts';
+import { HISTORY_INDEX, NOTIFICATION_INDEX, SHARDS_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
-import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
+import { indexShardsJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import {
   allow,
   countRequests,
   openRecipients,
+  queryIndexes,
+  readKinds,
   readSecrets,
-  readShards,
   sealRecipients,
-  useShards,
+  useKinds,
   useTableKey,
 } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
-import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
-import { recipientEnvironment } from '../newsletter/job-access.ts';
-import { API_TIMEOUT, type IntakeApiProps, type NewsletterApiProps } from './intake-api-props.ts';
+import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
+import { jobEnvironment, recipientEnvironment, sendMessages } from '../newsletter/job-access.ts';
+import { allowBulk, emailRights, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
+import type { NewsletterStage, Stage } from '../stage.ts';
+import type { StageStorage } from '../storage/tables.ts';
+
+/** API Gateway waits 30 s for a function; producers wait for less. */
+export const API_TIMEOUT = Duration.seconds(20);
 
 /** The function behind the routes that accept notifications and reported failures. */
-export function intakeFunction(
-  scope: Construct,
-  { config, tables, encryption, channels }: IntakeApiProps,
-): ServiceFunction {
+export function intakeFunction(scope: Construct, { config, tables, encryption, channels }: Stage): ServiceFunction {
   return new ServiceFunction(scope, 'Intake', {
     config,
     name: 'api-intake',
@@ -58,18 +65,17 @@ export function intakeFunction(
         [tables.retryLog.tableArn],
       ),
       countRequests(tables.pipelineState),
-      useShards(tables.pipelineState),
+      useKinds(tables.pipelineState, SHARDS_KIND),
       useTableKey(encryption.dataKey),
       ...sealRecipients(encryption, tables),
-      readSecrets(encryption),
-      allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+      ...readSecrets(encryption, encryption.recipientHashSecret),
       allow(['sqs:SendMessage'], laneArns(channels)),
     ],
   });
 }
 
 /** The function that checks a request's API key, or the token of a web page. */
-export function authorizerFunction(scope: Construct, { config, tables, encryption }: IntakeApiProps): ServiceFunction {
+export function authorizerFunction(scope: Construct, { config, tables, encryption }: StageStorage): ServiceFunction {
   return new ServiceFunction(scope, 'KeyCheck', {
     config,
     name: 'api-authorizer',
@@ -82,14 +88,13 @@ export function authorizerFunction(scope: Construct, { config, tables, encryptio
     permissions: [
       allow(['dynamodb:GetItem'], [tables.apiKeys.tableArn]),
       allow(['kms:Decrypt', 'kms:DescribeKey'], [encryption.dataKey.keyArn]),
-      allow(['secretsmanager:GetSecretValue'], [encryption.tokenSecret.secretArn]),
-      readSecrets(encryption),
+      ...readSecrets(encryption, encryption.tokenSecret),
     ],
   });
 }
 
 /** The function that signs tokens for web pages. It reads no table of notifications. */
-export function tokensFunction(scope: Construct, { config, tables, encryption }: IntakeApiProps): ServiceFunction {
+export function tokensFunction(scope: Construct, { config, tables, encryption }: StageStorage): ServiceFunction {
   return new ServiceFunction(scope, 'Tokens', {
     config,
     name: 'api-tokens',
@@ -102,14 +107,13 @@ export function tokensFunction(scope: Construct, { config, tables, encryption }:
     permissions: [
       countRequests(tables.pipelineState),
       useTableKey(encryption.dataKey),
-      allow(['secretsmanager:GetSecretValue'], [encryption.tokenSecret.secretArn]),
-      readSecrets(encryption),
+      ...readSecrets(encryption, encryption.tokenSecret),
     ],
   });
 }
 
 /** The function behind the unsubscribe links, which need no API key. */
-export function unsubscribeFunction(scope: Construct, props: NewsletterApiProps): ServiceFunction {
+export function unsubscribeFunction(scope: Construct, props: NewsletterStage): ServiceFunction {
   const { config, tables, newsletterTables, encryption } = props;
   const { emails, batches, recipients, members } = newsletterTables;
   const { recipientHashSecret, unsubscribeSecret } = encryption;
@@ -129,8 +133,7 @@ export function unsubscribeFunction(scope: Construct, props: NewsletterApiProps)
       allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
       useTableKey(encryption.dataKey),
       ...openRecipients(encryption, tables, SEALED.members),
-      readSecrets(encryption),
-      allow(['secretsmanager:GetSecretValue'], [recipientHashSecret.secretArn, unsubscribeSecret.secretArn]),
+      ...readSecrets(encryption, recipientHashSecret, unsubscribeSecret),
     ],
   });
 }
@@ -138,7 +141,7 @@ export function unsubscribeFunction(scope: Construct, props: NewsletterApiProps)
 /** The function behind the routes that show notifications and retry them. */
 export function notificationsFunction(
   scope: Construct,
-  { config, tables, encryption, channels, newsletters }: IntakeApiProps,
+  { config, tables, encryption, channels, newsletters }: Stage,
 ): ServiceFunction {
   return new ServiceFunction(scope, 'Notifications', {
     config,
@@ -156,12 +159,9 @@ export function notificationsFunction(
     permissions: [
       allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
       allow(['dynamodb:Query'], [tables.retryLog.tableArn]),
-      allow(
-        ['dynamodb:Query'],
-        [HISTORY_INDEX, NOTIFICATION_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
-      ),
+      queryIndexes(tables.log, HISTORY_INDEX, NOTIFICATION_INDEX),
       countRequests(tables.pipelineState),
-      readShards(tables.pipelineState),
+      readKinds(tables.pipelineState, SHARDS_KIND),
       useTableKey(encryption.dataKey),
       allow(['sqs:SendMessage'], laneArns(channels)),
     ],
@@ -171,7 +171,7 @@ export function notificationsFunction(
 /** The function behind the routes of newsletters and members. */
 export function newslettersFunction(
   scope: Construct,
-  { config, tables, newsletterTables, encryption }: NewsletterApiProps,
+  { config, tables, newsletterTables, encryption }: NewsletterStage,
 ): ServiceFunction {
   return new ServiceFunction(scope, 'Newsletters', {
     config,
@@ -203,8 +203,47 @@ export function newslettersFunction(
       countRequests(tables.pipelineState),
       useTableKey(encryption.dataKey),
       ...sealRecipients(encryption, tables, SEALED.members),
-      readSecrets(encryption),
-      allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+      ...readSecrets(encryption, encryption.recipientHashSecret),
+    ],
+  });
+}
+
+/** The function behind the routes of emails: publish, status, operators' decisions, test mails. */
+export function emailsApiFunction(scope: Construct, props: NewsletterStage): ServiceFunction {
+  const { config, tables, newsletterTables, encryption, newsletterQueues } = props;
+  const { newsletters } = newsletterTables;
+  const schedules = newsletterQueues.scheduleArns;
+  return new ServiceFunction(scope, 'Emails', {
+    config,
+    name: 'api-emails',
+    description: 'Publishes emails, tells how far they are, and takes decisions about them',
+    timeout: API_TIMEOUT,
+    environment: {
+      ...jobEnvironment(props),
+      ...recipientEnvironment(props),
+      NEWSLETTERS_TABLE: newsletters.tableName,
+      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      PACING: pacingJson(config, config.newsletter.totalConcurrency),
+      SCHEDULE_GROUP: newsletterQueues.scheduleGroupName,
+      SCHEDULE_ROLE_ARN: newsletterQueues.scheduleRole.roleArn,
+      SCHEDULE_TARGET_ARN: newsletterQueues.prepare.queueArn,
+      NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
+      RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+    } satisfies ApiEmailsEnv,
+    permissions: [
+      allow(['dynamodb:GetItem'], [newsletters.tableArn]),
+      ...emailRights(scope, props),
+      useTableKey(encryption.dataKey),
+      sendMessages(newsletterQueues),
+      allow(['iam:PassRole'], [newsletterQueues.scheduleRole.roleArn]),
+    ],
+    wildcards: [
+      ...allowBulk(scope, config),
+      {
+        statement: allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], [schedules]),
+        resource: schedules,
+        reason: 'A schedule is named after its email, whose id is made at run time.',
+      },
     ],
   });
 }

@@ -21,18 +21,18 @@ import { Construct } from 'constructs';
 import { PAGE_CORS } from '../../../src/adapters/api/page-cors.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
+import type { NewsletterStage, Stage } from '../stage.ts';
 import { present } from '../storage/encryption.ts';
 import { accessLog } from './access-log.ts';
 import {
   authorizerFunction,
+  emailsApiFunction,
   intakeFunction,
   newslettersFunction,
   notificationsFunction,
   tokensFunction,
   unsubscribeFunction,
 } from './api-functions.ts';
-import { emailsApiFunction } from './emails-function.ts';
-import type { IntakeApiProps, NewsletterApiProps } from './intake-api-props.ts';
 
 type ApiDomain = NonNullable<Exclude<StageConfig['api'], false>['domain']>;
 
@@ -52,7 +52,7 @@ export class IntakeApi extends Construct {
   readonly domainTarget: string | undefined;
   private readonly keyless: HttpRoute[] = [];
 
-  constructor(scope: Construct, id: string, props: IntakeApiProps) {
+  constructor(scope: Construct, id: string, props: Stage) {
     super(scope, id);
     const { config } = props;
     const { rateLimit, burstLimit, corsOrigins, domain } = present(config.api || undefined, 'api');
@@ -140,7 +140,7 @@ export class IntakeApi extends Construct {
     Validations.of(route).acknowledge({ id: 'AwsSolutions-APIG4', reason });
   }
 
-  private addNewsletterRoutes(props: NewsletterApiProps, authorizer: IHttpRouteAuthorizer): void {
+  private addNewsletterRoutes(props: NewsletterStage, authorizer: IHttpRouteAuthorizer): void {
     const newsletters = new HttpLambdaIntegration('Newsletters', newslettersFunction(this, props));
     const emails = new HttpLambdaIntegration('Emails', emailsApiFunction(this, props));
     const unsubscribe = new HttpLambdaIntegration('Unsubscribe', unsubscribeFunction(this, props));

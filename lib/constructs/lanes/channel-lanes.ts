@@ -1,31 +1,26 @@
 import { Duration, Lazy, Stack } from 'aws-cdk-lib';
 import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
-import { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import { CLAIM_MS, SEND_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
-import { CHANNELS, type Channel, type Lane, type StageLanes } from '../../../src/core/model/channels.ts';
+import { CHANNELS, type Channel, LANES, type Lane, type StageLanes } from '../../../src/core/model/channels.ts';
 import { breakerJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
-import { allow, openRecipients, readSecrets, useBreakersAndBudgets, useTableKey } from '../function/permissions.ts';
-import { senderReservation } from '../function/reserved-concurrency.ts';
+import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
+import { allow, decryptSecrets, openRecipients, useBreakersAndBudgets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
-import type { Encryption } from '../storage/encryption.ts';
-import type { NotificationTables } from '../storage/notification-tables.ts';
-import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
+import type { StageStorage } from '../storage/tables.ts';
+import { deadLetterQueue, workQueue } from './queues.ts';
 
 /** Lambda's rule for queues of functions: it leaves time for throttled tries before SQS delivers the message again. */
 const visibilityTimeout = (windowSeconds: number) => Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + windowSeconds);
 /** Deliveries before SQS moves a message to the DLQ. With fewer than five, throttling alone could move messages. */
 const MAX_RECEIVE_COUNT = 5;
 
-export interface ChannelLanesProps {
-  readonly config: StageConfig;
+interface ChannelLanesProps extends StageStorage {
   readonly channel: Channel;
-  readonly tables: NotificationTables;
-  readonly encryption: Encryption;
   /** Queue URLs of all channels; called once all channels are made. */
   readonly laneUrls: () => StageLanes<string>;
   /** Variables and rights that only this channel's provider needs. */
@@ -47,10 +42,8 @@ export class ChannelLanes extends Construct {
     const { config, channel } = props;
     const nameOf = (queue: string) => `notification-retry-${config.stage}-${channel}-${queue}`;
 
-    this.deadLetters = deadLetterQueue(this, 'DeadLetters', nameOf('dead-letter'), [
-      nameOf('express'),
-      nameOf('standard'),
-    ]);
+    const sources = LANES.map(nameOf);
+    this.deadLetters = deadLetterQueue(this, 'DeadLetters', nameOf('dead-letter'), sources);
     const windows = config.batchWindowSeconds[channel];
     this.express = this.lane('Express', nameOf('express'), windows.express);
     this.standard = this.lane('Standard', nameOf('standard'), windows.standard);
@@ -65,12 +58,9 @@ export class ChannelLanes extends Construct {
   }
 
   private lane(id: string, queueName: string, windowSeconds: number): Queue {
-    return new Queue(this, id, {
-      ...QUEUE_DEFAULTS,
-      queueName,
-      retentionPeriod: Duration.days(4),
+    return workQueue(this, id, {
+      ...{ queueName, deadLetters: this.deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
       visibilityTimeout: visibilityTimeout(windowSeconds),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
   }
 
@@ -95,14 +85,15 @@ export class ChannelLanes extends Construct {
     laneUrls,
     provider,
   }: ChannelLanesProps): ServiceFunction {
-    const wildcards = [...readIntegrationSecrets(this, config, channel), ...(provider?.permissions ?? [])];
-    const sender = new ServiceFunction(this, 'Sender', {
+    /** All batches that its lanes may have at once: as many invocations are kept for it, and no less. */
+    const atOnce = config.concurrency[channel].express + config.concurrency[channel].standard;
+    return new ServiceFunction(this, 'Sender', {
       config,
       name: `send-${channel}`,
       description: `Sends ${channel} notifications and settles them`,
       timeout: SHORT_TIMEOUT,
       allowRecursion: true,
-      reservedConcurrency: senderReservation(config, channel),
+      reservedConcurrency: config.reservedConcurrency && atOnce,
       environment: {
         ...({
           NOTIFICATION_LOG_TABLE: tables.log.tableName,
@@ -111,7 +102,7 @@ export class ChannelLanes extends Construct {
           PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
           DATA_KEYS_TABLE: tables.dataKeys.tableName,
           BREAKER: breakerJson(config),
-          PACING: pacingJson(config, config.concurrency[channel].express + config.concurrency[channel].standard),
+          PACING: pacingJson(config, atOnce),
           // A successor may go to another channel, whose queues may not be made yet.
           LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(laneUrls()) }),
           RETRY_POLICY: retryPolicyJson(config),
@@ -133,17 +124,27 @@ export class ChannelLanes extends Construct {
         useBreakersAndBudgets(tables.pipelineState),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables),
-        readSecrets(encryption),
+        decryptSecrets(encryption),
         // The sender queues a retry that is due within 15 minutes at once, with a delay.
         allow(['sqs:SendMessage'], [this.express.queueArn, this.standard.queueArn]),
-        ...wildcards.map(({ statement }) => statement),
       ],
+      wildcards: [...readIntegrationSecrets(this, config, channel), ...(provider?.permissions ?? [])],
     });
-    for (const { resource, reason } of wildcards) {
-      acknowledgeWildcard(sender.executionRole, resource, reason);
-    }
-    return sender;
   }
+}
+
+/** The channels that the stage has. */
+export type Channels = { readonly [C in Channel]?: ChannelLanes };
+
+/** Queue URLs by channel and lane. */
+export function laneUrls(channels: Channels): StageLanes<string> {
+  const urls = ({ express, standard }: ChannelLanes) => ({ express: express.queueUrl, standard: standard.queueUrl });
+  return Object.fromEntries(Object.entries(channels).map(([channel, lanes]) => [channel, urls(lanes)]));
+}
+
+/** The queue ARNs of all lanes. */
+export function laneArns(channels: Channels): string[] {
+  return Object.values(channels).flatMap(({ express, standard }) => [express.queueArn, standard.queueArn]);
 }
 
 /** The prefix of secrets from before each channel had its own: they may belong to any channel. */

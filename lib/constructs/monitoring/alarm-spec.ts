@@ -1,7 +1,7 @@
 import type { AlarmProps } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { ServiceFunction } from '../function/service-function.ts';
-import type { Channels } from '../lanes/lane-queues.ts';
+import type { Channels } from '../lanes/channel-lanes.ts';
 
 /** `critical`: notifications do not go out, or a failure would stay unnoticed. `warning`: look at it today. */
 type Severity = 'critical' | 'warning';

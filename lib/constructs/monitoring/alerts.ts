@@ -6,7 +6,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { monitoringOf } from '../../config/parts.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { removalPolicyOf } from '../storage/removal-policy.ts';
+import { removalPolicyOf } from '../storage/encryption.ts';
 
 /** The topic of alarms and notices, to which the operators of the stage subscribe. */
 export class Alerts extends Construct {

@@ -1,20 +1,14 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
-import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Construct } from 'constructs';
 import type { MonitorEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
-import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
-import type { Encryption } from '../storage/encryption.ts';
-import type { NotificationTables } from '../storage/notification-tables.ts';
+import { runOnSchedule } from '../function/triggers.ts';
+import type { StageStorage } from '../storage/tables.ts';
 import type { Alerts } from './alerts.ts';
 
-export interface MonitorProps {
-  readonly config: StageConfig;
-  readonly tables: NotificationTables;
-  readonly encryption: Encryption;
+interface MonitorProps extends StageStorage {
   readonly alerts: Alerts;
 }
 
@@ -45,10 +39,9 @@ export class Monitor extends Construct {
         ...(alerts.key ? [allow(['kms:Decrypt', 'kms:GenerateDataKey'], [alerts.key.keyArn])] : []),
       ],
     });
-    new Rule(this, 'Schedule', {
-      description: `notification-retry ${config.stage}: look at what is due and dead`,
-      schedule: Schedule.expression(config.monitorSchedule),
-      targets: [new LambdaFunction(this.function, { retryAttempts: 0, maxEventAge: Duration.minutes(5) })],
+    runOnSchedule(this, 'Schedule', this.function, {
+      ...{ config, what: 'look at what is due and dead', schedule: config.monitorSchedule },
+      ...{ retryAttempts: 0, within: Duration.minutes(5) },
     });
   }
 }

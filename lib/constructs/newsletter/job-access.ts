@@ -2,14 +2,18 @@ import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { NewsletterClockEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { jobRetriesJson } from '../../config/settings-json.ts';
 import { allow } from '../function/permissions.ts';
-import type { NewsletterProps } from './newsletter-props.ts';
+import type { NewsletterStage } from '../stage.ts';
+import type { NewsletterTables } from '../storage/tables.ts';
+
+/** The newsletters' storage, before there are queues. */
+export type NewsletterRecipients = Omit<NewsletterStage, 'newsletterQueues'>;
 
 /** What every function needs that moves an email on. */
 export function jobEnvironment({
   config,
   newsletterTables,
-  queues,
-}: Pick<NewsletterProps, 'config' | 'newsletterTables' | 'queues'>) {
+  newsletterQueues: queues,
+}: Pick<NewsletterStage, 'config' | 'newsletterTables' | 'newsletterQueues'>) {
   return {
     EMAILS_TABLE: newsletterTables.emails.tableName,
     EMAIL_BATCHES_TABLE: newsletterTables.batches.tableName,
@@ -21,23 +25,30 @@ export function jobEnvironment({
   } satisfies NewsletterClockEnv;
 }
 
-/** What every function needs that reads or writes recipients: the tables, and the keys that seal them. */
-export function recipientEnvironment({
-  tables,
-  newsletterTables: { emails, batches, recipients, members },
-  encryption,
-}: Pick<NewsletterProps, 'tables' | 'newsletterTables' | 'encryption'>) {
+/** The tables of recipients. */
+export function recipientTables({ emails, batches, recipients, members }: NewsletterTables) {
   return {
     EMAILS_TABLE: emails.tableName,
     EMAIL_BATCHES_TABLE: batches.tableName,
     EMAIL_RECIPIENTS_TABLE: recipients.tableName,
     MEMBERS_TABLE: members.tableName,
+  };
+}
+
+/** What every function needs that reads or writes recipients: the tables, and the keys that seal them. */
+export function recipientEnvironment({
+  tables,
+  newsletterTables,
+  encryption,
+}: Pick<NewsletterStage, 'tables' | 'newsletterTables' | 'encryption'>) {
+  return {
+    ...recipientTables(newsletterTables),
     DATA_KEYS_TABLE: tables.dataKeys.tableName,
     RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
   };
 }
 
 /** Every part of the job may start the next one. */
-export function sendMessages({ prepare, send }: NewsletterProps['queues']): PolicyStatement[] {
-  return [allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn])];
+export function sendMessages({ prepare, send }: NewsletterStage['newsletterQueues']): PolicyStatement {
+  return allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]);
 }

@@ -1,30 +1,19 @@
 import { Duration } from 'aws-cdk-lib';
-import { EventBus, EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events';
-import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
-import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
-import {
-  ConfigurationSet,
-  ConfigurationSetEventDestination,
-  EmailSendingEvent,
-  EventDestination,
-} from 'aws-cdk-lib/aws-ses';
-import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { Construct } from 'constructs';
+import { ConfigurationSet, EmailSendingEvent } from 'aws-cdk-lib/aws-ses';
+import type { Construct } from 'constructs';
 import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
+import { WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
-import { allow, openRecipients, readSecrets, useTableKey, useWarming } from '../function/permissions.ts';
+import { type MailEventRule, MailEvents } from '../delivery-events/mail-events.ts';
+import { allow, openRecipients, readSecrets, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
-import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
-import { recipientEnvironment } from './job-access.ts';
-import type { NewsletterProps } from './newsletter-props.ts';
+import { type NewsletterRecipients, recipientEnvironment } from './job-access.ts';
 import { newsletterConfigurationSet } from './newsletter-sending.ts';
 
-/** Events of a batch are applied by one write, so large batches cost little. Nobody waits for an event. */
+/** Events of a batch are applied by one write, so large batches cost little. */
 const BATCH_SIZE = 1_000;
 const BATCH_WINDOW = Duration.seconds(5);
-const MAX_CONCURRENCY = 5;
-const MAX_RECEIVE_COUNT = 8;
 
 /** The events of SES that are counted. Send says that a call was accepted whose answer got lost. */
 const EVENTS = [
@@ -38,67 +27,34 @@ const EVENTS = [
   EmailSendingEvent.RENDERING_FAILURE,
 ];
 
-/** The events of newsletters: from their configuration set by EventBridge and a queue to a function. */
-export class NewsletterEvents extends Construct {
-  readonly queue: Queue;
-  readonly failures: Queue;
+const RULES: readonly MailEventRule[] = [
+  { id: 'Progress', types: ['Send', 'Delivery', 'Open', 'Click', 'Complaint', 'Reject', 'Rendering Failure'] },
+  { id: 'Bounce', types: ['Bounce'], bounce: { status: false } },
+  { id: 'BounceWithStatus', types: ['Bounce'], bounce: { status: true } },
+];
+
+/** The events of newsletters. */
+export class NewsletterEvents extends MailEvents {
   readonly handler: ServiceFunction;
 
-  constructor(scope: Construct, id: string, props: Omit<NewsletterProps, 'queues'>) {
-    super(scope, id);
+  constructor(scope: Construct, id: string, props: NewsletterRecipients) {
     const { config } = props;
-    const name = `notification-retry-${config.stage}-newsletter-events`;
-    this.failures = deadLetterQueue(this, 'Failures', `${name}-dead-letter`, [name]);
-    this.queue = new Queue(this, 'Queue', {
-      ...QUEUE_DEFAULTS,
-      queueName: name,
-      retentionPeriod: Duration.days(4),
-      visibilityTimeout: Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds()),
-      deadLetterQueue: { queue: this.failures, maxReceiveCount: MAX_RECEIVE_COUNT },
-    });
+    super(scope, id, config, 'newsletter-events', BATCH_WINDOW);
     this.handler = this.eventsFunction(props);
-    this.handler.addEventSource(
-      new SqsEventSource(this.queue, {
-        batchSize: BATCH_SIZE,
-        maxBatchingWindow: BATCH_WINDOW,
-        maxConcurrency: MAX_CONCURRENCY,
-        reportBatchItemFailures: true,
-      }),
-    );
-    const set = newsletterConfigurationSet(config);
-    // SES publishes to the default bus only.
-    const destination = EventDestination.eventBus(EventBus.fromEventBusName(this, 'Bus', 'default'));
-    for (const { suffix, opens, clicks } of CONFIGURATION_SETS) {
-      new ConfigurationSetEventDestination(this, `Destination${suffix}`, {
-        configurationSet: new ConfigurationSet(this, `ConfigurationSet${suffix}`, {
-          configurationSetName: `${set}${suffix}`,
-        }),
-        configurationSetEventDestinationName: `notification-retry-${config.stage}`,
-        destination,
-        events: EVENTS.filter(
-          (event) => (opens || event !== EmailSendingEvent.OPEN) && (clicks || event !== EmailSendingEvent.CLICK),
-        ),
-      });
-    }
-    const sets = CONFIGURATION_SETS.map(({ suffix }) => `${set}${suffix}`);
-    for (const rule of RULES) this.addRule(rule, sets, config.stage);
-  }
-
-  private addRule({ id, types, bounce }: NewsletterRule, sets: readonly string[], stage: string): void {
-    const rule = new Rule(this, id, { description: `notification-retry ${stage}: ${id} of a newsletter` });
-    const present = [{ exists: true }];
-    rule.addEventPattern({
-      source: ['aws.ses'],
-      detail: {
-        eventType: [...types],
-        mail: { tags: { 'ses:configuration-set': [...sets], email_id: present, chunk: present, n: present } },
-        ...(bounce && { bounce: { bouncedRecipients: { status: [{ exists: bounce.status }] } } }),
-      },
+    this.feed(this.handler, BATCH_SIZE);
+    const sets = CONFIGURATION_SETS.map(({ suffix, opens, clicks }) => {
+      const configurationSetName = `${newsletterConfigurationSet(config)}${suffix}`;
+      const set = new ConfigurationSet(this, `ConfigurationSet${suffix}`, { configurationSetName });
+      const events = EVENTS.filter(
+        (event) => (opens || event !== EmailSendingEvent.OPEN) && (clicks || event !== EmailSendingEvent.CLICK),
+      );
+      this.publish(`Destination${suffix}`, set, events);
+      return configurationSetName;
     });
-    rule.addTarget(new SqsQueue(this.queue, { message: messageOf(bounce) }));
+    this.addRules(RULES, { of: 'a newsletter', sets, tags: ['email_id', 'chunk', 'n'] });
   }
 
-  private eventsFunction(props: Omit<NewsletterProps, 'queues'>): ServiceFunction {
+  private eventsFunction(props: NewsletterRecipients): ServiceFunction {
     const { config, tables, newsletterTables, encryption } = props;
     const { emails, batches, recipients, members } = newsletterTables;
     return new ServiceFunction(this, 'Handler', {
@@ -116,47 +72,11 @@ export class NewsletterEvents extends Construct {
         allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
         allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
-        useWarming(tables.pipelineState),
+        useKinds(tables.pipelineState, WARMING_KIND),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables, SEALED.members),
-        readSecrets(encryption),
-        allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+        ...readSecrets(encryption, encryption.recipientHashSecret),
       ],
     });
   }
-}
-
-interface NewsletterRule {
-  readonly id: string;
-  readonly types: readonly string[];
-  readonly bounce?: { readonly status: boolean };
-}
-
-/** An input transformer cannot pick a field only if it exists, so each complete set of fields has a rule. */
-const RULES: readonly NewsletterRule[] = [
-  { id: 'Progress', types: ['Send', 'Delivery', 'Open', 'Click', 'Complaint', 'Reject', 'Rendering Failure'] },
-  { id: 'Bounce', types: ['Bounce'], bounce: { status: false } },
-  { id: 'BounceWithStatus', types: ['Bounce'], bounce: { status: true } },
-];
-
-/**
- * SES's events contain the recipient and the subject, which no queue may contain (docs/architecture.md, invariant 9).
- */
-function messageOf(bounce: NewsletterRule['bounce']): RuleTargetInput {
-  const field = (path: string) => EventField.fromPath(`$.detail.${path}`);
-  return RuleTargetInput.fromObject({
-    version: 1,
-    event: field('eventType'),
-    at: EventField.fromPath('$.time'),
-    email_id: field('mail.tags.email_id[0]'),
-    chunk: field('mail.tags.chunk[0]'),
-    n: field('mail.tags.n[0]'),
-    ...(bounce && {
-      bounce: {
-        type: field('bounce.bounceType'),
-        sub_type: field('bounce.bounceSubType'),
-        ...(bounce.status && { status: field('bounce.bouncedRecipients[0].status') }),
-      },
-    }),
-  });
 }

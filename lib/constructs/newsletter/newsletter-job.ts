@@ -1,34 +1,32 @@
 import { Duration } from 'aws-cdk-lib';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
-import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
-import { ACTIVE_EMAILS_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
+import { ACTIVE_EMAILS_INDEX, BUDGET_KIND, WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { pacingJson } from '../../config/settings-json.ts';
-import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import {
   allow,
   openRecipients,
+  queryIndexes,
   readSecrets,
   sealRecipients,
-  useBudgets,
+  useKinds,
   useTableKey,
-  useWarming,
 } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import { runOnSchedule } from '../function/triggers.ts';
 import { accountPermission } from '../lanes/email-provider.ts';
+import type { NewsletterStage } from '../stage.ts';
 import { jobEnvironment, recipientEnvironment, sendMessages } from './job-access.ts';
-import type { NewsletterProps } from './newsletter-props.ts';
 import { JOB_TIMEOUT } from './newsletter-queues.ts';
 import { allowBulk, newsletterConfigurationSet } from './newsletter-sending.ts';
 
 /** Emails that are prepared at once; each takes a million members in minutes. */
 const PREPARE_CONCURRENCY = 2;
 
-export interface NewsletterJobProps extends NewsletterProps {
+interface NewsletterJobProps extends NewsletterStage {
   /** Base URL of the API, for the unsubscribe links. */
   readonly apiUrl: string;
 }
@@ -41,16 +39,15 @@ export class NewsletterJob extends Construct {
 
   constructor(scope: Construct, id: string, props: NewsletterJobProps) {
     super(scope, id);
-    const { config, queues } = props;
+    const { config, newsletterQueues: queues } = props;
     this.prepare = this.prepareFunction(props);
     consume(this.prepare, queues.prepare, PREPARE_CONCURRENCY);
     this.send = this.sendFunction(props);
     consume(this.send, queues.send, config.newsletter.totalConcurrency);
     this.clock = this.clockFunction(props);
-    new Rule(this, 'Schedule', {
-      description: `notification-retry ${config.stage}: move newsletters on`,
-      schedule: Schedule.expression(config.newsletter.clockSchedule),
-      targets: [new LambdaFunction(this.clock, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
+    runOnSchedule(this, 'Schedule', this.clock, {
+      ...{ config, what: 'move newsletters on', schedule: config.newsletter.clockSchedule },
+      ...{ retryAttempts: 0, within: Duration.minutes(1) },
     });
   }
 
@@ -78,10 +75,10 @@ export class NewsletterJob extends Construct {
         ),
         allow(['dynamodb:BatchWriteItem'], [recipients.tableArn]),
         allow(['dynamodb:Query'], [members.tableArn]),
-        useWarming(tables.pipelineState),
+        useKinds(tables.pipelineState, WARMING_KIND),
         useTableKey(encryption.dataKey),
         ...sealRecipients(encryption, tables, SEALED.members),
-        ...sendMessages(props.queues),
+        sendMessages(props.newsletterQueues),
       ],
     });
   }
@@ -89,9 +86,7 @@ export class NewsletterJob extends Construct {
   private sendFunction(props: NewsletterJobProps): ServiceFunction {
     const { config, tables, newsletterTables, encryption, apiUrl } = props;
     const { emails, batches, recipients, members } = newsletterTables;
-    const bulk = allowBulk(this, config);
-    const account = accountPermission();
-    const send = new ServiceFunction(this, 'SendFunction', {
+    return new ServiceFunction(this, 'SendFunction', {
       config,
       name: 'newsletter-send',
       description: 'Sends the batches of emails',
@@ -113,21 +108,14 @@ export class NewsletterJob extends Construct {
         allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [recipients.tableArn]),
         allow(['dynamodb:BatchGetItem'], [members.tableArn]),
-        useBudgets(tables.pipelineState),
+        useKinds(tables.pipelineState, BUDGET_KIND),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables, SEALED.members),
-        readSecrets(encryption),
-        allow(
-          ['secretsmanager:GetSecretValue'],
-          [encryption.recipientHashSecret.secretArn, encryption.unsubscribeSecret.secretArn],
-        ),
-        ...sendMessages(props.queues),
-        ...bulk.map(({ statement }) => statement),
-        account.statement,
+        ...readSecrets(encryption, encryption.recipientHashSecret, encryption.unsubscribeSecret),
+        sendMessages(props.newsletterQueues),
       ],
+      wildcards: [...allowBulk(this, config), accountPermission()],
     });
-    for (const { resource, reason } of [...bulk, account]) acknowledgeWildcard(send.executionRole, resource, reason);
-    return send;
   }
 
   private clockFunction(props: NewsletterJobProps): ServiceFunction {
@@ -141,10 +129,10 @@ export class NewsletterJob extends Construct {
       environment: jobEnvironment(props),
       permissions: [
         allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
-        allow(['dynamodb:Query'], [`${emails.tableArn}/index/${ACTIVE_EMAILS_INDEX}`]),
+        queryIndexes(emails, ACTIVE_EMAILS_INDEX),
         allow(['dynamodb:GetItem', 'dynamodb:Query'], [batches.tableArn]),
         useTableKey(encryption.dataKey),
-        ...sendMessages(props.queues),
+        sendMessages(props.newsletterQueues),
       ],
     });
   }

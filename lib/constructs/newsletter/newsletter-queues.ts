@@ -1,11 +1,11 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
-import { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow } from '../function/permissions.ts';
-import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
+import { deadLetterQueue, workQueue } from '../lanes/queues.ts';
 
 /** Lambda's longest: what is not done by then goes on in the next invocation. */
 export const JOB_TIMEOUT = Duration.minutes(15);
@@ -29,12 +29,9 @@ export class NewsletterQueues extends Construct {
     const name = (queue: string) => `notification-retry-${stage}-newsletter-${queue}`;
     this.failures = deadLetterQueue(this, 'Failures', name('dead-letter'), [name('prepare'), name('send')]);
     const queue = (queueId: string, queueName: string) =>
-      new Queue(this, queueId, {
-        ...QUEUE_DEFAULTS,
-        queueName,
-        retentionPeriod: Duration.days(4),
+      workQueue(this, queueId, {
+        ...{ queueName, deadLetters: this.failures, maxReceiveCount: MAX_RECEIVE_COUNT },
         visibilityTimeout: VISIBILITY_TIMEOUT,
-        deadLetterQueue: { queue: this.failures, maxReceiveCount: MAX_RECEIVE_COUNT },
       });
     this.prepare = queue('Prepare', name('prepare'));
     this.send = queue('Send', name('send'));

@@ -1,11 +1,14 @@
 import { Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
+import { BUDGET_KIND, TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
+import { SEALED } from '../../../src/core/model/notification.ts';
 import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
-import { allow } from '../function/permissions.ts';
+import { allow, countRequests, openRecipients, queryIndexes, readSecrets, useKinds } from '../function/permissions.ts';
 import { senderAddressOf } from '../lanes/email-provider.ts';
+import type { NewsletterRecipients } from './job-access.ts';
 
 /**
  * The configuration set of newsletters that tracks opens and clicks, after which the others are named
@@ -51,5 +54,29 @@ export function allowBulk(scope: Construct, config: StageConfig): readonly Wildc
       resource: templates,
       reason: 'SES requires a right to a template, and the template of a newsletter is inline: it has no name.',
     },
+  ];
+}
+
+/**
+ * What a function needs that publishes emails, says who would get one, sends tests and decides about recipients, whoever
+ * asks for it. Beside it: which newsletters it reads, the key of the tables, the queues, and `allowBulk`.
+ */
+export function emailRights(
+  scope: Construct,
+  { encryption, tables, newsletterTables: { emails, batches, recipients, members } }: NewsletterRecipients,
+) {
+  const identities = Stack.of(scope).formatArn({ service: 'ses', resource: 'identity', resourceName: '*' });
+  return [
+    allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+    queryIndexes(emails, TENANT_EMAILS_INDEX),
+    allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
+    // Who would get a draft, and whether an address of a test is suppressed.
+    allow(['dynamodb:Query', 'dynamodb:BatchGetItem'], [members.tableArn]),
+    // Test mails are counted, and take from the rate.
+    countRequests(tables.pipelineState),
+    useKinds(tables.pipelineState, BUDGET_KIND),
+    ...openRecipients(encryption, tables, SEALED.members),
+    ...readSecrets(encryption, encryption.recipientHashSecret),
+    allow(['ses:GetEmailIdentity'], [identities]),
   ];
 }

@@ -1,9 +1,24 @@
-import { Validations } from 'aws-cdk-lib';
+import { RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { retains } from '../../config/parts.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { removalPolicyOf } from './removal-policy.ts';
+
+type Kept = Pick<StageConfig, 'stage' | 'retain'>;
+
+/**
+ * A stack that is deleted removes its keys, secrets and logs, except where the stage retains. What a failed first
+ * deployment has made goes in any case: it would be paid for, and holds nothing.
+ */
+export function removalPolicyOf(config: Kept): RemovalPolicy {
+  return retains(config) ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
+}
+
+/** Tables refuse to be deleted where the stage retains, also in a failed first deployment. */
+export function tableRemovalPolicyOf(config: Kept): RemovalPolicy {
+  return retains(config) ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+}
 
 /** What belongs to a part. Only constructs of the part ask for it, and these are made only with it. */
 export function present<T>(one: T | undefined, part: string): T {

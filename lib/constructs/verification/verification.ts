@@ -1,24 +1,21 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
-import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
-import { Policy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { VerifyEnv } from '../../../functions/shared/runtime/console-env.ts';
-import { TENANT_EMAILS_INDEX, VERIFICATION_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
-import type { StageConfig } from '../../config/stage-config.ts';
-import { allow, readShards, useKind, useTableKey } from '../function/permissions.ts';
+import {
+  SHARDS_KIND,
+  TENANT_EMAILS_INDEX,
+  VERIFICATION_KIND,
+  WORK_INDEX,
+} from '../../../src/adapters/dynamodb/schema.ts';
+import { allow, readKinds, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
-import { type Channels, laneArns, laneUrls } from '../lanes/lane-queues.ts';
-import type { Encryption } from '../storage/encryption.ts';
-import type { NewsletterTables } from '../storage/newsletter-tables.ts';
-import type { NotificationTables } from '../storage/notification-tables.ts';
+import { continueItself, runOnSchedule } from '../function/triggers.ts';
+import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
+import type { Stage } from '../stage.ts';
+import type { NewsletterTables } from '../storage/tables.ts';
 
-export interface VerificationProps {
-  readonly config: StageConfig;
-  readonly tables: NotificationTables;
+interface VerificationProps extends Stage {
   readonly newsletterTables?: NewsletterTables | undefined;
-  readonly encryption: Encryption;
-  readonly channels: Channels;
 }
 
 /** Proves on the tables that nothing is lost, by schedule or when the console asks for it. It reads only. */
@@ -54,33 +51,25 @@ export class VerificationJob extends Construct {
         allow(['dynamodb:Scan', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.retryLog.tableArn]),
         allow(['dynamodb:Scan'], [tables.content.tableArn]),
-        useKind(tables.pipelineState, VERIFICATION_KIND),
-        readShards(tables.pipelineState),
-        ...(newsletterTables
-          ? [
-              allow(['dynamodb:Scan'], [`${newsletterTables.emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
-              allow(
-                ['dynamodb:Query'],
-                [newsletterTables.emails, newsletterTables.batches, newsletterTables.recipients].map(
-                  ({ tableArn }) => tableArn,
-                ),
-              ),
-            ]
-          : []),
+        useKinds(tables.pipelineState, VERIFICATION_KIND),
+        readKinds(tables.pipelineState, SHARDS_KIND),
+        ...(newsletterTables ? readNewsletters(newsletterTables) : []),
         useTableKey(encryption.dataKey),
         allow(['sqs:GetQueueAttributes'], [...laneArns(channels), ...letters.map(([, { queueArn }]) => queueArn)]),
       ],
     });
-    // In a separate policy, as for the dispatcher (sweep.ts).
-    new Policy(this, 'Continuation', {
-      statements: [allow(['lambda:InvokeFunction'], [this.function.functionArn])],
-      roles: [this.function.executionRole],
-    });
+    continueItself(this, this.function);
     if (config.verifySchedule === 'off') return;
-    new Rule(this, 'Schedule', {
-      description: `notification-retry ${config.stage}: verify that nothing is lost`,
-      schedule: Schedule.expression(config.verifySchedule),
-      targets: [new LambdaFunction(this.function, { retryAttempts: 2, maxEventAge: Duration.hours(1) })],
+    runOnSchedule(this, 'Schedule', this.function, {
+      ...{ config, what: 'verify that nothing is lost', schedule: config.verifySchedule },
+      ...{ retryAttempts: 2, within: Duration.hours(1) },
     });
   }
+}
+
+function readNewsletters({ emails, batches, recipients }: NewsletterTables) {
+  return [
+    allow(['dynamodb:Scan'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
+    allow(['dynamodb:Query'], [emails.tableArn, batches.tableArn, recipients.tableArn]),
+  ];
 }

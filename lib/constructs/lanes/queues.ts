@@ -6,10 +6,31 @@ import type { Construct } from 'constructs';
  * The settings that all queues share. They are encrypted with SQS's own key: messages carry ids only
  * (docs/architecture.md, invariant 9), and with a key of ours, operators would need a right on that key to redrive.
  */
-export const QUEUE_DEFAULTS = {
+const QUEUE_DEFAULTS = {
   encryption: QueueEncryption.SQS_MANAGED,
   enforceSSL: true,
 } as const satisfies QueueProps;
+
+interface WorkQueue {
+  readonly queueName: string;
+  /** Longer than a function may work on a message. */
+  readonly visibilityTimeout: Duration;
+  /** Where SQS moves what was delivered so often. */
+  readonly deadLetters: Queue;
+  readonly maxReceiveCount: number;
+}
+
+/** A queue that feeds a function. */
+export function workQueue(
+  scope: Construct,
+  id: string,
+  { queueName, visibilityTimeout, deadLetters, maxReceiveCount }: WorkQueue,
+): Queue {
+  return new Queue(scope, id, {
+    ...{ ...QUEUE_DEFAULTS, queueName, retentionPeriod: Duration.days(4), visibilityTimeout },
+    deadLetterQueue: { queue: deadLetters, maxReceiveCount },
+  });
+}
 
 /** The longest time that SQS keeps a message. A dead letter keeps the age it had in its lane. */
 const DEAD_LETTER_RETENTION = Duration.days(14);
