@@ -1,10 +1,9 @@
 import { CHANGE_TRIES, queueIfNear, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
 import { CANCELLATION } from '../delivery/transitions/without-attempt.ts';
-import type { Random } from '../delivery/verdict.ts';
+import type { RetryRules } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { followUp } from '../model/queue-message.ts';
-import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import { type Clock, epochMs } from '../model/time.ts';
@@ -19,13 +18,11 @@ export interface EventRows {
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
 }
 
-export interface DeliveryEventDeps {
+export interface DeliveryEventDeps extends RetryRules {
   readonly rows: EventRows;
   readonly records: RecordStore;
   readonly retries: RetryQueue;
-  readonly policy: RetryPolicy;
   readonly clock: Clock;
-  readonly random: Random;
 }
 
 /** What became of an event; carries no address. */

@@ -13,11 +13,7 @@ import { crashedAfterArrival, owedRecord, recordedAttempt, recordOfCrash } from 
 import { CRASHED, RECORD_WRITTEN, returnedToDead } from './transitions/settlements.ts';
 import { removalOfMisindexed, shownDelivered } from './transitions/without-attempt.ts';
 
-export interface TakeOverDeps extends SettleDeps {
-  readonly records: RecordStore;
-  /** Milliseconds that a claim lasts. */
-  readonly claim_ms: number;
-}
+type TakeOverDeps = SettleDeps & LeaveDeps;
 
 /** `changed`: the attempt is recorded as crashed and the next one is due now, or others were faster. */
 type Takeover = DeliveryOutcome | 'changed';

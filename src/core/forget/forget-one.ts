@@ -1,14 +1,13 @@
 import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
-import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
+import { CHANGE_TRIES } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
 import { heldMs, leaveIndex } from '../delivery/take-over.ts';
 import { RECORD_WRITTEN } from '../delivery/transitions/settlements.ts';
 import { erasure } from '../delivery/transitions/without-attempt.ts';
 import { arrived, type NotificationRow } from '../model/notification.ts';
 import { stateOf } from '../model/row-state.ts';
-import type { Clock } from '../model/time.ts';
 import { workFaults } from '../model/work-rules.ts';
-import { cancel } from '../operator/cancel.ts';
+import { type CancelDeps, cancel } from '../operator/cancel.ts';
 
 /** What is erased of a notification beside its row. Each may be called again. */
 export interface Erasable {
@@ -21,15 +20,12 @@ export interface Erasable {
   eraseRecords(log_id: string): Promise<number>;
 }
 
-export interface ForgetDeps {
-  /** Changes a row while its state and what its writer has put into it are as they were read. */
-  readonly rows: RowStore;
-  readonly records: RecordStore;
+/** `rows` change while their state and what their writer has put into them are as they were read. */
+export interface ForgetDeps extends CancelDeps {
   readonly erasable: Erasable;
-  readonly clock: Clock;
 }
 
-export interface Forgotten {
+interface Forgotten {
   readonly log_id: string;
   /**
    * `cancelled`: it was still to be sent. `claimed`: an attempt is under way, which is its last one; the rest follows

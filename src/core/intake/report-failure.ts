@@ -3,15 +3,13 @@ import { recordOnce } from '../delivery/retry-record.ts';
 import { claimForSend, claimOf } from '../delivery/transitions/claims.ts';
 import { planIndex } from '../indexing/index-plan.ts';
 import type { IndexStore } from '../indexing/index-row.ts';
-import type { IndexShards } from '../model/index-shards.ts';
 import { asNotification, type ForeignRow, type NotificationRow, type RetryRecord } from '../model/notification.ts';
 import { Problem, unavailable } from '../model/problem.ts';
-import type { RetryPolicy } from '../model/retry-policy.ts';
 import { stateOf } from '../model/row-state.ts';
-import type { Clock } from '../model/time.ts';
 import { type Acceptance, laneMessage } from './accept.ts';
 import { attemptedAt, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
 import type { FailedAttempt } from './notification-request.ts';
+import type { IntakeDeps } from './ports.ts';
 import { requireOwnRow } from './public-state.ts';
 
 /** The tables, as the report of a failure needs them. */
@@ -20,17 +18,11 @@ export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, Inde
   readRow(log_id: string): Promise<ForeignRow | undefined>;
 }
 
-export interface ReportDeps {
+export interface ReportDeps extends Pick<IntakeDeps, 'policy' | 'shards' | 'clock' | 'newId'> {
   readonly reports: ReportStore;
   readonly records: RecordStore;
   /** All records of a notification. */
   readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
-  readonly policy: RetryPolicy;
-  /** Over how many partitions new rows are spread. */
-  readonly shards: () => Promise<IndexShards>;
-  readonly clock: Clock;
-  /** Makes a new id for the run of each message. */
-  readonly newId: () => string;
 }
 
 /**

@@ -24,7 +24,7 @@ const CANCELLED = {
 
 const DELIVERED = { result: 'ended', because: 'it is delivered already' } as const;
 
-interface CancelDeps {
+export interface CancelDeps {
   readonly rows: RowStore;
   readonly records: RecordStore;
   readonly clock: Clock;

@@ -157,22 +157,23 @@ export function previewed(
 }
 
 const CLAIM = ['claim_id', 'claim_until'] as const;
+/** What only an operation has that a process works on. */
+const AT_WORK = ['wanted', 'rate_now', ...CLAIM] as const;
 
 /** What an operator asked for, now that no page is in work. */
 export function applyRequestedStop({ wanted, progress }: Operation, now: Date): OperationChange {
-  const remove = ['wanted', 'claim_id', 'claim_until', 'rate_now'] as const;
-  return wanted === 'cancel' ? cancelled(progress, now) : { set: { status: 'paused' }, remove };
+  return wanted === 'cancel' ? cancelled(progress, now) : { set: { status: 'paused' }, remove: AT_WORK };
 }
 
 /** Nobody works on it: an operator can resume it. */
 export function failed(error: string): OperationChange {
-  return { set: { status: 'failed', error }, remove: ['wanted', 'claim_id', 'claim_until', 'rate_now'] };
+  return { set: { status: 'failed', error }, remove: AT_WORK };
 }
 
 export function cancelled(progress: Counts, now: Date, error?: string): OperationChange {
   return {
     set: { status: 'cancelled', progress, ended_at: now.toISOString(), ...(error !== undefined && { error }) },
-    remove: ['page', 'wanted', 'claim_id', 'claim_until', 'rate_now'],
+    remove: ['page', ...AT_WORK],
   };
 }
 
@@ -182,13 +183,7 @@ export function counted(
   { progress, rate_now }: { readonly progress: Counts; readonly rate_now?: number },
   now: Date,
 ): OperationChange {
-  if (next === undefined) return ended(progress, now);
-  return { set: { progress, checkpoint: next, ...(rate_now !== undefined && { rate_now }) }, remove: ['page'] };
-}
-
-function ended(progress: Counts, now: Date): OperationChange {
-  return {
-    set: { progress, status: 'done', ended_at: now.toISOString() },
-    remove: ['page', 'claim_id', 'claim_until', 'rate_now', 'wanted'],
-  };
+  if (next !== undefined)
+    return { set: { progress, checkpoint: next, ...(rate_now !== undefined && { rate_now }) }, remove: ['page'] };
+  return { set: { progress, status: 'done', ended_at: now.toISOString() }, remove: ['page', ...AT_WORK] };
 }

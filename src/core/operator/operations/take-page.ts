@@ -1,21 +1,14 @@
-import type { RowStore } from '../../delivery/ports.ts';
-import type { ForeignRow, NotificationRow } from '../../model/notification.ts';
+import type { NotificationRow } from '../../model/notification.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import { messageFor, type QueuedMessage, withToken } from '../../model/queue-message.ts';
-import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { stateOf } from '../../model/row-state.ts';
-import { type Clock, epochMs } from '../../model/time.ts';
+import { epochMs } from '../../model/time.ts';
+import type { RetryDeps } from '../retry-now.ts';
 import { choose } from './choose.ts';
 import type { Exclusion } from './exclusions.ts';
 import { type Counts, NOTHING, type Operation } from './operation.ts';
 
-export interface TakeDeps {
-  readonly rows: RowStore;
-  /** Returns the messages that could not be sent. */
-  readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
-  readonly policy: RetryPolicy;
-  readonly clock: Clock;
-}
+export type TakeDeps = Pick<RetryDeps, 'rows' | 'send' | 'policy' | 'clock'>;
 
 interface Taken {
   readonly message?: QueuedMessage;
@@ -81,7 +74,7 @@ async function takeOne(
     if (repeatedOnly) return undefined;
     // It expired, or its writer deleted the row itself.
     if (row === undefined) return 'deleted';
-    const choice = choose(asForeign(row), operation, now, deps.policy);
+    const choice = choose({ ...row }, operation, now, deps.policy);
     if ('exclude' in choice) return choice.exclude;
     if (isLate(operation, now)) throw new ClaimEndedError('Storage took longer than the claim lasts.');
     if (!(await deps.rows.change(row, choice.take))) continue;
@@ -105,8 +98,4 @@ function repeatedMessage(row: NotificationRow, operation: Operation, now: Date):
 
 function runIdOf({ operation_id }: Operation): string {
   return `manual-${operation_id}`;
-}
-
-function asForeign(row: NotificationRow): ForeignRow {
-  return { ...row };
 }

@@ -3,7 +3,7 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ApiEvent, createApi, route } from '../../../../functions/shared/api/api-function.ts';
-import { createApiLanes } from '../../../../functions/shared/api/api-lanes.ts';
+import { bindApi } from '../../../../functions/shared/api/bind-api.ts';
 import { createApiDynamoDb, createDynamoDb } from '../../../../functions/shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../../../../functions/shared/runtime/clients/sqs.ts';
 import { ANSWER_MS } from '../../../../src/http/kernel.ts';
@@ -67,13 +67,14 @@ describe('an API request', () => {
   it('whose messages SQS keeps waiting gives them back within two seconds, to be answered without them', async () => {
     server.answer = () => {};
     const lane = { express: `${server.url}/q`, standard: `${server.url}/q` };
-    const lanes = createApiLanes({ email: lane, slack: lane, teams: lane, webhook: lane });
+    const tables = { NOTIFICATION_RETRY_LOG_TABLE: 'records', PIPELINE_STATE_TABLE: 'state' };
+    const { send } = bindApi({ ...tables, LANE_QUEUES: { email: lane, slack: lane, teams: lane, webhook: lane } });
     const outgoing = Array.from({ length: 11 }, (_, i) => ({
       message: messageFor(dueRow({ log_id: `log-${i}` })),
       delay_seconds: 0,
     }));
     const started = performance.now();
-    expect(new Set(await lanes.send(outgoing))).toEqual(new Set(outgoing));
+    expect(new Set(await send(outgoing))).toEqual(new Set(outgoing));
     expect(performance.now() - started).toBeLessThan(3_500);
     expect(server.received.length).toBeGreaterThan(2);
   });
