@@ -33,7 +33,6 @@ import { createHandler } from './channel-function.ts';
 
 type SenderEnv = v.InferOutput<typeof senderEnv>;
 
-/** By what a channel sends, and what limits its rate. */
 interface Provider {
   readonly sender: Sender;
   readonly receiver: PacedGateDeps['receiver'];

@@ -4,7 +4,6 @@ import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import type { StageLanes } from '../../../src/core/model/channels.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
 
-/** The access of a channel function to SQS. */
 export interface LaneAccess {
   readonly retries: RetryQueue;
   /** @returns how many messages will be received later than they should */

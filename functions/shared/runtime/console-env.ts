@@ -10,6 +10,7 @@ import {
   name,
   optionalName,
   queueUrl,
+  sealingAndSearch,
 } from './env-values.ts';
 
 const words = v.pipe(
@@ -19,14 +20,13 @@ const words = v.pipe(
 
 /** The environment of the functions of the deployed console, as env.ts declares those of the others. */
 
-export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, {
+export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, sealingAndSearch, {
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   /** Those of the API and of newsletters are absent in a stage without them. */
   API_KEYS_TABLE: optionalName,
-  DATA_KEYS_TABLE: name,
   AUDIT_TABLE: name,
   NEWSLETTERS_TABLE: optionalName,
   MEMBERS_TABLE: optionalName,
@@ -50,8 +50,6 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, {
   POWERTOOLS_METRICS_NAMESPACE: name,
   /** Set in a stage without monitoring. */
   POWERTOOLS_METRICS_DISABLED: optionalName,
-  RECIPIENT_KEY_ARN: optionalName,
-  RECIPIENT_HASH_SECRET: optionalName,
   /** The claim of the access token that names groups or roles, and its values, separated by spaces. */
   ROLE_CLAIM: name,
   OPERATOR_VALUES: words,

@@ -58,6 +58,21 @@ const flag = v.pipe(
 );
 export const optionalFlag = v.optional(flag, 'false');
 
+/** What opens and seals recipients. */
+export const sealing = {
+  /** The tenants' data keys, by which they are encrypted. */
+  DATA_KEYS_TABLE: name,
+  /** KMS key that wraps the data keys. */
+  RECIPIENT_KEY_ARN: optionalName,
+};
+/** What finds them, too. */
+export const sealingAndSearch = {
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: optionalName,
+  /** Secret with the key of the hash by which recipients are searched. */
+  RECIPIENT_HASH_SECRET: optionalName,
+};
+
 /** Variables that only the local runtime sets. */
 export const localOnly = {
   /** File with credentials by integration_config_id and with the local keys, instead of Secrets Manager and KMS. */

@@ -15,6 +15,8 @@ import {
   optionalName,
   ports,
   queueUrl,
+  sealing,
+  sealingAndSearch,
   seconds,
   timeZone,
   wholeNumber,
@@ -46,21 +48,15 @@ const dueIndexer = {
   PIPELINE_STATE_TABLE: name,
   /** Over how many partitions new entries of the indexes are spread. */
   INDEX_SHARDS: indexShardsFromJson,
-  /** The tenants' data keys, by which recipients are encrypted. */
-  DATA_KEYS_TABLE: name,
   RETRY_POLICY: retryPolicyFromJson,
   /** Rows of other channels are set aside. */
   CHANNELS: channels,
   /** Zone of the times that writers write without one. */
   TIME_ZONE: timeZone,
-  /** KMS key that wraps the data keys. */
-  RECIPIENT_KEY_ARN: optionalName,
-  /** Secret with the key of the hash by which recipients are searched. */
-  RECIPIENT_HASH_SECRET: optionalName,
 };
-export const dueIndexerEnv = /* @__PURE__ */ environment(localOnly, dueIndexer);
+export const dueIndexerEnv = /* @__PURE__ */ environment(localOnly, sealingAndSearch, dueIndexer);
 
-export const reconcilerEnv = /* @__PURE__ */ environment(localOnly, dueIndexer, {
+export const reconcilerEnv = /* @__PURE__ */ environment(localOnly, sealingAndSearch, dueIndexer, {
   /** Read units that the scan of NotificationLog may use per second. */
   READ_UNITS_PER_SECOND: wholeNumber,
 });
@@ -80,7 +76,6 @@ const sender = {
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
-  DATA_KEYS_TABLE: name,
   BREAKER: breakerPolicyFromJson,
   PACING: pacingFromJson,
   LANE_QUEUES: allQueueUrls,
@@ -89,21 +84,20 @@ const sender = {
   CLAIM_SECONDS: seconds,
   /** Longest wait for the answer of the provider. */
   SEND_TIMEOUT_SECONDS: seconds,
-  RECIPIENT_KEY_ARN: optionalName,
   /** The names of the secrets with credentials are `<prefix><integration_config_id>`. */
   INTEGRATION_SECRET_PREFIX: optionalName,
   /** Prefix of secrets from before each channel had its own. */
   INTEGRATION_SECRET_OLD_PREFIX: optionalName,
 };
-export const senderEnv = /* @__PURE__ */ environment(localOnly, sender);
+export const senderEnv = /* @__PURE__ */ environment(localOnly, sealing, sender);
 
 /** Senders that post to URLs which tenants choose. */
-export const postingEnv = /* @__PURE__ */ environment(localOnly, sender, {
+export const postingEnv = /* @__PURE__ */ environment(localOnly, sealing, sender, {
   /** Ports to which they post. */
   WEBHOOK_PORTS: ports,
 });
 
-export const emailEnv = /* @__PURE__ */ environment(localOnly, sender, {
+export const emailEnv = /* @__PURE__ */ environment(localOnly, sealing, sender, {
   /** Verified sender address of this stage. */
   EMAIL_SENDER: name,
   /** Used when an integration names no configuration set of its own. */
@@ -119,17 +113,14 @@ export const deliveryEventsEnv = /* @__PURE__ */ environment({
   RETRY_POLICY: retryPolicyFromJson,
 });
 
-export const apiIntakeEnv = /* @__PURE__ */ environment(localOnly, {
+export const apiIntakeEnv = /* @__PURE__ */ environment(localOnly, sealingAndSearch, {
   INDEX_SHARDS: indexShardsFromJson,
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
-  DATA_KEYS_TABLE: name,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,
-  RECIPIENT_KEY_ARN: optionalName,
-  RECIPIENT_HASH_SECRET: optionalName,
 });
 
 export const apiNotificationsEnv = /* @__PURE__ */ environment({

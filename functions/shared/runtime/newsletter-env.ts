@@ -8,6 +8,8 @@ import {
   name,
   optionalName,
   queueUrl,
+  sealing,
+  sealingAndSearch,
   wholeNumber,
 } from './env-values.ts';
 
@@ -15,13 +17,10 @@ import {
 
 export const retriesFromJson = settingsFromJson(JOB_RETRY_SETTINGS);
 
-export const apiNewslettersEnv = /* @__PURE__ */ environment(localOnly, {
+export const apiNewslettersEnv = /* @__PURE__ */ environment(localOnly, sealingAndSearch, {
   NEWSLETTERS_TABLE: name,
   MEMBERS_TABLE: name,
   PIPELINE_STATE_TABLE: name,
-  DATA_KEYS_TABLE: name,
-  RECIPIENT_KEY_ARN: optionalName,
-  RECIPIENT_HASH_SECRET: optionalName,
 });
 
 const newsletterTables = {
@@ -43,7 +42,7 @@ const newsletterJob = {
   UNCERTAIN_MINUTES: minutes,
 };
 
-export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, {
+export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, sealing, {
   EMAIL_RECIPIENTS_TABLE: name,
   /** Read by dry runs. */
   MEMBERS_TABLE: name,
@@ -51,61 +50,48 @@ export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob
   /** Holds the budget of e-mail, and how many test mails a tenant sent. */
   PIPELINE_STATE_TABLE: name,
   PACING: pacingFromJson,
-  DATA_KEYS_TABLE: name,
   /** Group of the one-time schedules, the role that they take, and the ARN of the queue that they send to. */
   SCHEDULE_GROUP: name,
   SCHEDULE_ROLE_ARN: name,
   SCHEDULE_TARGET_ARN: name,
   /** Test mails are sent with it, too. Their tags name no batch, so their events count for nobody. */
   NEWSLETTER_CONFIGURATION_SET: name,
-  RECIPIENT_KEY_ARN: optionalName,
   /** Finds whether an address of a test is suppressed. */
   RECIPIENT_HASH_SECRET: optionalName,
 });
 
 export const newsletterClockEnv = /* @__PURE__ */ environment(localOnly, newsletterJob);
 
-export const newsletterPrepareEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, {
+export const newsletterPrepareEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, sealing, {
   EMAIL_RECIPIENTS_TABLE: name,
   MEMBERS_TABLE: name,
   /** Holds the warming allowances of sending domains. */
   PIPELINE_STATE_TABLE: name,
-  DATA_KEYS_TABLE: name,
-  RECIPIENT_KEY_ARN: optionalName,
   /** Days for which addresses of recipients are kept. */
   RECIPIENT_DAYS: wholeNumber,
 });
 
-export const newsletterSendEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, {
+export const newsletterSendEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, sealingAndSearch, {
   EMAIL_RECIPIENTS_TABLE: name,
   /** Read again when a chunk goes out: who unsubscribed meanwhile gets no mail. */
   MEMBERS_TABLE: name,
   /** Holds the budget of e-mail. */
   PIPELINE_STATE_TABLE: name,
   PACING: pacingFromJson,
-  DATA_KEYS_TABLE: name,
   NEWSLETTER_CONFIGURATION_SET: name,
   /** Base URL of the unsubscribe links, without a slash at the end. */
   API_URL: queueUrl,
-  RECIPIENT_KEY_ARN: optionalName,
-  RECIPIENT_HASH_SECRET: optionalName,
   UNSUBSCRIBE_SECRET: optionalName,
 });
 
-export const newsletterEventsEnv = /* @__PURE__ */ environment(localOnly, newsletterTables, {
+export const newsletterEventsEnv = /* @__PURE__ */ environment(localOnly, newsletterTables, sealingAndSearch, {
   MEMBERS_TABLE: name,
   /** Holds the warming allowances of sending domains: bounces and complaints count for their day. */
   PIPELINE_STATE_TABLE: name,
-  DATA_KEYS_TABLE: name,
-  RECIPIENT_KEY_ARN: optionalName,
-  RECIPIENT_HASH_SECRET: optionalName,
 });
 
-export const unsubscribeEnv = /* @__PURE__ */ environment(localOnly, newsletterTables, {
+export const unsubscribeEnv = /* @__PURE__ */ environment(localOnly, newsletterTables, sealingAndSearch, {
   MEMBERS_TABLE: name,
-  DATA_KEYS_TABLE: name,
-  RECIPIENT_KEY_ARN: optionalName,
-  RECIPIENT_HASH_SECRET: optionalName,
   /** Secret with the keys that sign the links: `{"current":"k1","keys":{"k1":"…"}}`, or the text of one key. */
   UNSUBSCRIBE_SECRET: optionalName,
 });

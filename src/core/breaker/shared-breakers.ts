@@ -21,7 +21,6 @@ export interface BreakerStore {
   takeSlot(id: string, lane: Lane): Promise<{ readonly slot: number; readonly breaker: Breaker } | undefined>;
 }
 
-/** What one worker's view of the breakers is made of. */
 export interface BreakerDeps {
   readonly store: BreakerStore;
   readonly policy: BreakerPolicy;

@@ -55,7 +55,6 @@ export function deliveredRecord(event: DeliveryEvent, { row, record, evidence }:
   return delivered;
 }
 
-/** The record of an attempt that came back. */
 export function failedRecord(
   event: DeliveryEvent,
   { error_type, message, response_code, details }: Omit<Refused, 'ok'>,

@@ -12,7 +12,6 @@ import { type ClaimTerms, claimedByForce, claimedByRedrive, claimedWhenDue } fro
 import { letterOf } from './transitions/settlements.ts';
 import { limitOf, reasonNotToForce, reasonNotToSend } from './verdict.ts';
 
-/** The claim to make for an attempt. */
 interface ClaimStep extends Claim {
   readonly do: 'claim';
   readonly change: RowChange;

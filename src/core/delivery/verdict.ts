@@ -5,7 +5,6 @@ import { epochMs, isoAfter } from '../model/time.ts';
 import type { Held } from './ports.ts';
 import type { Refused, RetryTerms, SendResult } from './sender.ts';
 
-/** What becomes of a notification after an attempt. */
 export type Verdict =
   | { readonly status: 'SUCCESS' }
   | {
@@ -43,7 +42,6 @@ export function reasonNotToForce({ is_deleted, give_up }: NotificationRow): Erro
   return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;
 }
 
-/** What an attempt is judged by. */
 export interface Judging {
   /** The row as claimed for this attempt. */
   readonly row: NotificationRow;
@@ -147,7 +145,6 @@ export type Random = () => number;
 /** Doubling stops here: a longer delay exceeds every retention window by far, and a date would overflow. */
 const MAX_DOUBLINGS = 20;
 
-/** The retry policy, and the draws that spread its delays. */
 export interface RetryRules {
   readonly policy: RetryPolicy;
   readonly random: Random;

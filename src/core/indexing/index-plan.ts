@@ -27,7 +27,6 @@ export interface IndexTerms {
   readonly stored?: boolean | undefined;
 }
 
-/** What the indexer does with a row. */
 export type IndexPlan =
   | {
       /**

@@ -24,7 +24,6 @@ export function inUtc(row: ForeignRow, time_zone: string | undefined): ForeignRo
   return Object.fromEntries(read(time_zone).filter(([column, time]) => time !== asUtc.get(column)));
 }
 
-/** When a row is taken in, and by which rules. */
 export interface Taking {
   readonly now: Date;
   readonly policy: RetryPolicy;

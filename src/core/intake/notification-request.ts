@@ -36,7 +36,6 @@ interface Fallback {
   readonly integration_config_id?: string;
 }
 
-/** A failed send that the producer made itself. */
 export interface FailedAttempt {
   readonly error_type: ProviderErrorType;
   readonly response_code?: string;

@@ -8,7 +8,6 @@ export type Channel = (typeof CHANNELS)[number];
 export const LANES = ['express', 'standard'] as const;
 export type Lane = (typeof LANES)[number];
 
-/** One value per lane of each channel. */
 export type PerLane<T> = Record<Channel, Record<Lane, T>>;
 /** The queues of a stage, which may have fewer channels. */
 export type StageLanes<T> = { readonly [C in Channel]?: Readonly<Record<Lane, T>> | undefined };

@@ -37,7 +37,6 @@ export interface QueueMessage {
   readonly enqueued_at?: string;
 }
 
-/** A queue message as a channel function receives it. */
 export interface ReceivedMessage {
   readonly message: QueueMessage;
   readonly message_id: string;
@@ -136,7 +135,6 @@ export function runOf(run_id: string): string {
   return end < 0 ? run_id : run_id.slice(0, end);
 }
 
-/** What starts an attempt, and who asked for it. */
 export interface Origin {
   readonly trigger: Trigger;
   readonly requested_by: RequestedBy;
@@ -152,10 +150,8 @@ export function isManual(run_id: string): boolean {
   return run_id.startsWith('manual-');
 }
 
-/** The attributes of a row that its message needs. */
 export type Routing = Pick<NotificationRow, 'log_id' | 'tenant_id' | 'channel' | 'priority'>;
 
-/** The lane's message for a row whose attempt is due at `due`. */
 export function messageFor(
   { log_id, tenant_id, channel, priority }: Routing,
   due: string,

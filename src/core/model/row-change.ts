@@ -1,6 +1,5 @@
 import { type NotificationRow, TOLD_COLUMNS } from './notification.ts';
 
-/** Changes to a row: attributes to set, attributes to remove. */
 export interface RowChange {
   readonly set: Partial<NotificationRow>;
   readonly remove?: readonly (keyof NotificationRow)[];

@@ -29,7 +29,6 @@ import { type DueItem, type MalformedEntry, parseWorkQueue } from './work-index.
 
 /** The kind of rule for columns that only the pipeline writes. */
 const OURS = 'column of the pipeline';
-/** Longest id in a queue message. */
 const MESSAGE_ID_LENGTH = 100;
 /** Most characters of a text that the pipeline keeps in a row. */
 const OWN_TEXT_LENGTH = 256;
@@ -133,7 +132,6 @@ export function keptFaults(row: ForeignRow): RowFault[] {
   return brokenRules(WORK_RULES, row).filter(({ column }) => !(lost && column === 'work_at' && isAbsent(row[column])));
 }
 
-/** The rules that an entry of the work index breaks. */
 export function entryFaults(work_queue: string, entry: ForeignRow): RowFault[] {
   const elsewhere = parseWorkQueue(work_queue)?.priority !== entry['priority'];
   return [...brokenRules(ENTRY_RULES, entry), ...(elsewhere ? [WRONG_QUEUE] : [])];

@@ -19,7 +19,6 @@ export interface AuditRecord {
   readonly details?: string;
 }
 
-/** What is known of a request that came before. */
 export interface KnownRequest {
   readonly begun_at: string;
   /** Tells a repetition from another request with the same id. */
@@ -86,7 +85,6 @@ export interface AuditDeps {
   readonly onUnwritten: (error: unknown) => void;
 }
 
-/** What somebody does. */
 export type Action = Pick<AuditRecord, 'who' | 'role' | 'what' | 'on' | 'details' | 'request_id'>;
 
 /** Its request_id is made by the client, once per decision of a person. */

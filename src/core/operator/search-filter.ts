@@ -14,7 +14,6 @@ export interface Period {
   readonly to: string;
 }
 
-/** A period without limits. */
 export const ALWAYS: Period = { from: '0000', to: '9999-12-31T23:59:59.999Z' };
 
 /** An operator's search. All given conditions must hold. */

@@ -9,7 +9,6 @@ export interface OutcomeBus {
 /** EventBridge takes at most this many in a request. */
 export const MAX_ENTRIES = 10;
 
-/** What a committed change has to tell. */
 export interface ToTell {
   /** Place of the change in its stream. */
   readonly sequence: string;

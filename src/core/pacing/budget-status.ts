@@ -3,7 +3,6 @@ import { accountIn, dailyQuota, plannedRate, policyIn, roomFor } from './account
 import { USES, type Use } from './pacing-policy.ts';
 import { type BudgetReader, numberIn, type Registers } from './registers.ts';
 
-/** An operator's view of a channel's budget. */
 export interface BudgetStatus {
   readonly channel: Channel;
   /** Sends a second that are planned now; null where each receiver has a rate of its own. */

@@ -5,7 +5,6 @@ import type { Allowance } from './plan-reservation.ts';
 import { isTaken, planSlots, type Slot } from './receiver-slots.ts';
 import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock, type Step } from './registers.ts';
 
-/** A wish for one post to a receiver. */
 export interface ReceiverAsk {
   readonly key: string;
   readonly per_second: number;
@@ -26,7 +25,6 @@ export interface ReceiverPacerDeps {
   readonly onFault?: (error: unknown) => void;
 }
 
-/** What a worker knows of a receiver. */
 interface Known {
   /** Until when each message is reserved. */
   busy_until: number;

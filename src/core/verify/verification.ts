@@ -4,7 +4,6 @@ import type { PageCursor } from '../model/work-index.ts';
 import { NO_SUMS, type Sums } from './rules/newsletter-sums.ts';
 import { ACCOUNTS, type Account, type RowTerms, type Stored, textOf } from './rules/row-rules.ts';
 
-/** What is verified. */
 export interface Asked {
   readonly tenant?: string;
   /** Created in this period, both included; what does not say when it was created belongs to it. */
@@ -16,7 +15,6 @@ export interface Asked {
   readonly letters: boolean;
 }
 
-/** What breaks a rule, and whose it is. */
 export interface Violation {
   /** The invariant's number, or N1 to N4 for newsletters. */
   readonly rule: string;
@@ -102,7 +100,6 @@ export interface Page<T = Stored> {
 /** Parts of a table that are scanned side by side. */
 export const SEGMENTS = 4;
 
-/** A message in a dead-letter queue. */
 export interface Letter {
   readonly message_id: string;
   readonly log_id: string;

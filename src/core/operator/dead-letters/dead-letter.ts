@@ -8,7 +8,6 @@ import { failedAt } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
 import { workFaults } from '../../model/work-rules.ts';
 
-/** A message in a dead-letter queue. */
 export interface DeadLetter {
   readonly message_id: string;
   readonly sent_at: Date;

@@ -158,7 +158,6 @@ export function auditDetails(operation: Bounds & Pick<Operation, 'asked' | 'rate
   return { kind, ...asked, rate, ...(limit !== undefined && { limit }), ...age, include_stopped };
 }
 
-/** Names of the bounds in which the two differ. */
 export function differences(a: Bounds, b: Bounds): string[] {
   const [one, other] = [boundsOf(a), boundsOf(b)];
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => one[name] !== other[name]);
