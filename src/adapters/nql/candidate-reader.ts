@@ -17,10 +17,7 @@ export function createCandidateReader(
         yield { position: page.email_hash, members: page.members, candidates: opened };
       }
     },
-    async count(email) {
-      const { recipients, excluded } = await countAudience(members, await audienceOf(email));
-      return recipients + excluded;
-    },
+    count: async (email) => countAudience(members, await audienceOf(email)),
   };
 }
 

@@ -1,6 +1,7 @@
-import { hasUnsubscribed, type MemberIdentity, type SegmentSubject, type StoredMember } from '../model/member.ts';
+import { hasUnsubscribed, type SegmentSubject, type StoredMember } from '../model/member.ts';
 import type { AddressEntry, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
+import type { PreparedCandidate } from '../preparation/ports.ts';
 
 /** Whom an email is for. */
 export interface Audience {
@@ -62,33 +63,13 @@ function candidatesOf<M extends SegmentSubject>(
     });
 }
 
-export interface AudienceCount {
-  readonly recipients: number;
-  readonly excluded: number;
-  readonly excluded_by_reason: Readonly<Record<string, number>>;
-}
-
-/** Counts an audience. The preparation may find malformed addresses among the recipients, because it decrypts them. */
-export async function countAudience(
-  members: Pick<MemberStore, 'audience'>,
-  audience: Audience,
-): Promise<AudienceCount> {
-  let recipients = 0;
-  const excluded_by_reason: Record<string, number> = {};
+/** The number of candidates, the excluded ones included, without decrypting any. */
+export async function countAudience(members: Pick<MemberStore, 'audience'>, audience: Audience): Promise<number> {
+  let count = 0;
   for await (const page of members.audience(audience.tenant_id, audience.newsletter_id)) {
-    for (const { excluded } of page.flatMap((entry) => candidatesOf(entry, audience))) {
-      if (excluded === undefined) recipients += 1;
-      else excluded_by_reason[excluded] = (excluded_by_reason[excluded] ?? 0) + 1;
-    }
+    for (const entry of page) count += candidatesOf(entry, audience).length;
   }
-  const excluded = Object.values(excluded_by_reason).reduce((sum, count) => sum + count, 0);
-  return { recipients, excluded, excluded_by_reason };
-}
-
-/** A candidate with its address and name. */
-export interface OpenedCandidate extends Omit<Candidate, 'excluded'> {
-  readonly identity: MemberIdentity;
-  readonly excluded?: ExclusionReason;
+  return count;
 }
 
 /**
@@ -98,7 +79,7 @@ export interface OpenedCandidate extends Omit<Candidate, 'excluded'> {
 export async function openCandidate(
   { member, excluded }: Candidate,
   sealing: Pick<Sealing, 'openMember' | 'mailbox'>,
-): Promise<OpenedCandidate> {
+): Promise<PreparedCandidate> {
   const identity = await sealing.openMember(member);
   const reason = excluded ?? (sealing.mailbox(identity.email) === undefined ? 'malformed_address' : undefined);
   return { member, identity, ...(reason && { excluded: reason }) };

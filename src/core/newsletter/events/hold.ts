@@ -16,6 +16,7 @@ export interface HoldDeps {
  * Yahoo never want more than 0.3 % of complaints.
  */
 const LIMITS = { bounced: 0.05, complained: 0.003 } as const;
+const REASONS = ['bounced', 'complained'] as const;
 /** Fewer say too little about a list. */
 const LEAST_SENT = 500;
 
@@ -25,7 +26,8 @@ const LEAST_SENT = 500;
  * a limit itself, so that healthy emails pay for one look at their row now and then.
  */
 export async function holdIfBad(batch: Batch, bits: BatchEvents['bits'], at: string, deps: HoldDeps): Promise<void> {
-  if (reasonIn(batch.counts.submitted, bits, { share: 0.5, least: 0 }) === undefined) return;
+  const here = { bounced: countBits(bits.bounced), complained: countBits(bits.complained) };
+  if (passed(batch.counts.submitted, here, 0.5, 0) === undefined) return;
   const { email_id } = batch;
   const email = await deps.emails.read(email_id);
   if (email === undefined || !mayHold(email)) return;
@@ -36,7 +38,7 @@ export async function holdIfBad(batch: Batch, bits: BatchEvents['bits'], at: str
     all.bounced += countBits(some.bounced);
     all.complained += countBits(some.complained);
   }
-  const reason = passed(sent, all, { share: 1, least: LEAST_SENT });
+  const reason = passed(sent, all, 1, LEAST_SENT);
   if (reason === undefined) return;
   const held: Held = { reason, count: all[reason], sent, limit: LIMITS[reason], at };
   for (let found: Email | undefined = email; found !== undefined && mayHold(found); ) {
@@ -53,20 +55,8 @@ function mayHold({ status, paused, held, cancelled_at }: Email): boolean {
   return status === 'submitting' && !paused && held === undefined && cancelled_at === undefined;
 }
 
-type Counts = Readonly<Record<Held['reason'], number>>;
-interface Measure {
-  readonly share: number;
-  readonly least: number;
-}
-
-function reasonIn(sent: number, bits: BatchEvents['bits'], measure: Measure): Held['reason'] | undefined {
-  return passed(sent, { bounced: countBits(bits.bounced), complained: countBits(bits.complained) }, measure);
-}
-
-function passed(sent: number, counts: Counts, { share, least }: Measure): Held['reason'] | undefined {
-  if (sent < least) return undefined;
+/** What is above a share of its limit, of at least so many mails. */
+function passed(sent: number, counts: Readonly<Record<Held['reason'], number>>, share: number, least: number) {
   // A sender's counts may be older than the first events of its mails.
-  const passes = (reason: Held['reason']) => counts[reason] > share * LIMITS[reason] * sent;
-  if (passes('bounced')) return 'bounced';
-  return passes('complained') ? 'complained' : undefined;
+  return REASONS.find((reason) => sent >= least && counts[reason] > share * LIMITS[reason] * sent);
 }

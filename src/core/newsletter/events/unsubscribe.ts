@@ -70,11 +70,6 @@ export async function readRecipients(
   });
 }
 
-export interface PersonDeps {
-  readonly members: Pick<MemberStore, 'read'>;
-  readonly sealing: Pick<Sealing, 'emailHash'>;
-}
-
 /**
  * Writes what a person decided to the address that got the mail and, if the member has another one since, to the present
  * address, too. The old one is written before the member is read, and a member that moves carries the facts once more
@@ -83,7 +78,7 @@ export interface PersonDeps {
 export async function writeForPerson(
   { tenant_id, recipient }: { readonly tenant_id: string; readonly recipient: Recipient },
   write: (email_hash: string) => Promise<void>,
-  { members, sealing }: PersonDeps,
+  { members, sealing }: { readonly members: Pick<MemberStore, 'read'> } & Pick<UnsubscribeDeps, 'sealing'>,
 ): Promise<void> {
   const mailed = await sealing.emailHash(tenant_id, recipient.member_email);
   await write(mailed);

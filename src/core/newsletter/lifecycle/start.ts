@@ -1,9 +1,8 @@
-import type { Clock } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
 import { retryStorage } from '../model/job-limits.ts';
 import type { BatchStore, EmailStore } from '../model/ports.ts';
 import { LeaseLostError } from '../preparation/lease.ts';
-import type { CandidateReader, PrepareDeps } from '../preparation/ports.ts';
+import type { PrepareDeps } from '../preparation/ports.ts';
 import { prepare } from '../preparation/prepare.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
 import { lockEmail, withNextAt } from './lock.ts';
@@ -111,11 +110,7 @@ export async function countEmail(
     emails,
     candidates,
     clock,
-  }: {
-    readonly emails: Pick<EmailStore, 'read' | 'change'>;
-    readonly candidates: CandidateReader;
-    readonly clock: Clock;
-  },
+  }: Pick<StartDeps, 'candidates' | 'clock'> & { readonly emails: Pick<EmailStore, 'read' | 'change'> },
 ): Promise<number | undefined> {
   const counted = await emails.read(email_id);
   if (counted === undefined || counted.email_count !== undefined || counted.status === 'cancelled') return undefined;

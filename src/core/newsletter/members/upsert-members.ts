@@ -19,8 +19,11 @@ export interface GivenMember {
   readonly suppressed?: Suppression;
 }
 
+/** What carries the facts of an address to the next one of a member. */
+type Carrying = 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove';
+
 export interface UpsertDeps {
-  readonly members: Pick<MemberStore, 'upsert' | 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove'>;
+  readonly members: Pick<MemberStore, Carrying | 'upsert'>;
   readonly sealing: Pick<Sealing, 'sealMember' | 'openMember' | 'emailHash'>;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -79,17 +82,15 @@ async function storeFacts(
     await Promise.all(
       group.map(async ({ email, unsubscribed = {}, suppressed }) => {
         const hash = await sealing.emailHash(tenant_id, email);
-        if (suppressed !== undefined) await members.suppress(tenant_id, hash, inUtc(suppressed));
+        if (suppressed !== undefined) {
+          await members.suppress(tenant_id, hash, { ...suppressed, at: new Date(suppressed.at).toISOString() });
+        }
         for (const [newsletter_id, at] of Object.entries(unsubscribed)) {
           await members.unsubscribe(tenant_id, hash, newsletter_id, new Date(at).toISOString());
         }
       }),
     );
   }
-}
-
-function inUtc({ reason, at }: Suppression): Suppression {
-  return { reason, at: new Date(at).toISOString() };
 }
 
 async function storedOf(
@@ -151,7 +152,7 @@ async function carryFacts(
 async function completeMoves(
   tenant_id: string,
   member_ids: readonly string[],
-  members: Pick<MemberStore, 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove'>,
+  members: Pick<MemberStore, Carrying>,
 ): Promise<void> {
   if (member_ids.length === 0) return;
   const { places } = await members.find(tenant_id, member_ids);
@@ -167,10 +168,7 @@ async function completeMoves(
 }
 
 export interface ResubscribeDeps {
-  readonly members: Pick<
-    MemberStore,
-    'upsert' | 'resubscribe' | 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove'
-  >;
+  readonly members: Pick<MemberStore, Carrying | 'upsert' | 'resubscribe'>;
   readonly clock: Clock;
 }
 

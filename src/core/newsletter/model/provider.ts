@@ -78,19 +78,18 @@ export type EntryAnswer =
  * - unverified: the sender, or in SES's sandbox a recipient, is not verified
  * - settings: an operator has to mend something (sender not verified, sending paused, rights): the email fails
  */
-const REFUSAL_CLASSES = [
-  'recipient',
-  'content',
-  'transient',
-  'overloaded',
-  'throttled',
-  'quota',
-  'unverified',
-  'settings',
-] as const;
+type RefusalClass =
+  | 'recipient'
+  | 'content'
+  | 'transient'
+  | 'overloaded'
+  | 'throttled'
+  | 'quota'
+  | 'unverified'
+  | 'settings';
 
 export interface Refusal {
-  readonly class: (typeof REFUSAL_CLASSES)[number];
+  readonly class: RefusalClass;
   /** The provider's status or error code in snake case, for counts: `message_rejected`. */
   readonly reason: string;
   /** The provider's words, without addresses, at most 200 characters. */

@@ -24,8 +24,7 @@ export type ShownState = (typeof SHOWN_STATES)[number];
 export type StateCounts = Readonly<Record<ShownState, number>>;
 
 /** Why a recipient gets no mail, frozen by the preparation or found when the chunk goes out. */
-const EXCLUSION_REASONS = ['suppressed', 'unsubscribed', 'malformed_address', 'repeated_address', 'cancelled'] as const;
-export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
+export type ExclusionReason = 'suppressed' | 'unsubscribed' | 'malformed_address' | 'repeated_address' | 'cancelled';
 
 export const NO_RECIPIENTS: StateCounts = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
 
@@ -35,18 +34,16 @@ export const LEFT = 'left';
 /** Reason of a failed recipient who was not sent to until the address expired (newsletter.recipientDays). */
 export const EXPIRED = 'expired';
 
-const SHOWN_BY_CODE: Readonly<Record<string, ShownState>> = {
-  '.': 'pending',
-  '>': 'pending',
-  s: 'submitted',
-  x: 'excluded',
-  f: 'failed',
-  u: 'uncertain',
-};
+const SHOWN_BY_CODE: ReadonlyMap<string, ShownState> = new Map(
+  Object.entries(RECIPIENT_STATES).map(([state, code]) => [
+    code,
+    SHOWN_STATES.find((one) => one === state) ?? 'pending',
+  ]),
+);
 
 /** @throws Error for a character that is no state */
 export function shownState(code: string): ShownState {
-  const shown = SHOWN_BY_CODE[code];
+  const shown = SHOWN_BY_CODE.get(code);
   if (shown === undefined)
     throw new Error(`A chunk holds the recipient state ${JSON.stringify(code)}, which is unknown.`);
   return shown;

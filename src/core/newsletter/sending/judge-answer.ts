@@ -37,7 +37,7 @@ export interface Judged {
   readonly now: Date;
 }
 
-/** Judges by the class of each refusal (REFUSAL_CLASSES); the adapter decided the class. */
+/** Judges by the class of each refusal (RefusalClass); the adapter decided the class. */
 export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
   switch (answer.kind) {
     case 'answered':
