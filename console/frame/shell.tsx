@@ -129,7 +129,7 @@ function Brand() {
       </span>
       <div class="truncate">
         <div class="brand-name">notification-retry</div>
-        <div class="brand-place truncate" title={`${stage} · ${region}`}>
+        <div class="faint small truncate" title={`${stage} · ${region}`}>
           {stage === 'local' ? 'local runtime' : `${stage} · ${region}`}
         </div>
       </div>
@@ -152,7 +152,7 @@ function Who() {
 function Help({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
-      <dl class="shortcuts">
+      <dl class="pairs">
         {SHORTCUTS.map(({ keys, does }) => (
           <div key={keys}>
             <dt>

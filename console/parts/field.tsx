@@ -43,7 +43,7 @@ export function Field({
   const told = ({ currentTarget }: { currentTarget: HTMLInputElement }) => onInput?.(currentTarget.value);
   const typed = { ...texts, ...(onInput && { onInput: told }) };
   return (
-    <div class="field">
+    <div class="field rows tight">
       <label for={id}>{label}</label>
       {options !== undefined ? (
         <select id={id} name={name}>

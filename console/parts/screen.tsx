@@ -14,11 +14,11 @@ export function ScreenFrame({ title, lead, actions, children }: ScreenProps) {
   return (
     <div class="screen">
       <header class="screen-head">
-        <div class="screen-words">
+        <div class="screen-words rows tight">
           <h1>{title}</h1>
           {lead !== undefined && <p class="soft">{lead}</p>}
         </div>
-        {actions !== undefined && <div class="screen-actions">{actions}</div>}
+        {actions !== undefined && <div class="line">{actions}</div>}
       </header>
       {children}
     </div>
@@ -37,7 +37,7 @@ export function Panel({ title, aside, children }: PanelProps) {
   const heading = useId();
   return (
     <section class="panel" aria-labelledby={heading}>
-      <header class="panel-head">
+      <header class="panel-head line apart">
         <h2 id={heading}>{title}</h2>
         {aside}
       </header>

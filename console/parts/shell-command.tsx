@@ -12,8 +12,8 @@ export function Shell({ label, command }: ShellCommand) {
     setTimeout(setCopied, 2_000, false);
   };
   return (
-    <div class="shell">
-      {label !== '' && <span class="shell-label">{label}</span>}
+    <div class="shell rows tight">
+      {label !== '' && <span class="faint small">{label}</span>}
       <div class="shell-line">
         <code>{command}</code>
         <Button

@@ -28,7 +28,7 @@ export function Empty({ icon = 'check', title, children }: EmptyProps) {
 /** Grey lines in the place of what is loading, so that nothing jumps when it comes. */
 export function Loading({ lines = 6, what }: { readonly lines?: number; readonly what: string }) {
   return (
-    <div class="loading" role="status">
+    <div class="rows" role="status">
       <span class="visually-hidden">Loading {what}</span>
       {Array.from({ length: lines }, (_, line) => (
         <div key={line} class="skeleton" />

@@ -49,7 +49,7 @@ export function Toasts() {
       .map(({ id, text, command }) => (
         <div key={id} class={`toast toast-${kind}`}>
           <Icon name={kind === 'done' ? 'check' : 'alert'} />
-          <div class="toast-text">
+          <div class="toast-text rows">
             <p>{text}</p>
             {command !== undefined && <Shell label="In the shell" command={command || opsCommand('status', session)} />}
           </div>

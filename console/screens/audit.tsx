@@ -117,7 +117,7 @@ export function AuditScreen() {
       title="Audit log"
       lead="Every change and every look at a recipient. Entries can be read, never changed."
     >
-      <div class="filters">
+      <div class="line">
         <Select
           label="Period"
           value={days}

@@ -29,7 +29,7 @@ export function DeadLettersScreen() {
       title="Dead letters"
       lead={data && data.total > 0 && lead(data.total, data.groups.length, data.complete)}
     >
-      <div class="filters">
+      <div class="line">
         <ConditionSelects of={['channel']} values={{ channel }} onChange={set} />
         {tenant !== undefined && (
           <a class="clear" href={hrefOf('/dead-letters', { channel })}>
@@ -45,7 +45,7 @@ export function DeadLettersScreen() {
               <Shell label="The same in the shell" command={opsCommand('dlq list', session)} />
             </Empty>
           ) : (
-            <div class="groups">
+            <div class="rows">
               {groups.map((group) => (
                 <Group key={group.group_id} group={group} onAct={(kind) => setAsked({ group, kind })} />
               ))}
@@ -85,7 +85,7 @@ function Group({ group, onAct }: GroupProps) {
   const heading = `group-${group.group_id}`;
   const answer = answerWords(response_code, error_message);
   return (
-    <section class="panel group" aria-labelledby={heading}>
+    <section class="panel group rows" aria-labelledby={heading}>
       <header class="group-head">
         <div class="group-count" aria-hidden="true">
           {count(group.count)}
@@ -106,7 +106,7 @@ function Group({ group, onAct }: GroupProps) {
             />
           </p>
         </div>
-        <div class="group-actions">
+        <div class="group-actions line">
           <Button
             name={`Redrive ${count(group.count)}`}
             more={`of ${channelName(channel)}, ${type}`}
@@ -130,7 +130,7 @@ function Group({ group, onAct }: GroupProps) {
       )}
       <div class="group-line">
         <span class="group-label">What to do</span>
-        <div class="repair">
+        <div class="rows tight">
           <p>{remedy}</p>
           {repair !== null && <Shell {...repair} />}
         </div>
@@ -138,7 +138,7 @@ function Group({ group, onAct }: GroupProps) {
       {role === 'viewer' && <p class="faint group-line">Your role is viewer: only operators redrive.</p>}
       <div class="group-line">
         <span class="group-label">Notifications</span>
-        <div class="samples">
+        <div class="line">
           <LogIds of={group.sample} within={{ in: 'list', status: 'dead', ...group.filter }} />
           <a href={listOf(group)}>{group.count > group.sample.length ? `All ${count(group.count)}` : 'As a list'}</a>
         </div>

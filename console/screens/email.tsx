@@ -26,7 +26,7 @@ export function EmailScreen({ id }: { readonly id: string }) {
   return (
     <ScreenFrame
       title={
-        <span class="title-line">
+        <span class="line">
           {data?.subject ?? <span class="mono title-id">{id}</span>}
           {word && <WordBadge word={word} />}
         </span>
@@ -55,7 +55,7 @@ function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail 
   const { email_id, error, held } = email;
   if (held !== undefined) {
     return (
-      <section class="remedy tone-bad" aria-labelledby="held">
+      <section class="remedy rows tight tone-bad" aria-labelledby="held">
         <h2 id="held">It holds by itself</h2>
         <p>{held.message}</p>
       </section>
@@ -64,7 +64,7 @@ function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail 
   if (error === undefined) return null;
   const isOpen = actions.includes('retry');
   return (
-    <section class="remedy tone-bad" aria-labelledby="failure">
+    <section class="remedy rows tight tone-bad" aria-labelledby="failure">
       <h2 id="failure">{error}</h2>
       <p>
         <strong>What to do:</strong>{' '}
@@ -116,7 +116,7 @@ function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
   return (
     <Panel title={plural(counts.recipients, 'recipient')} aside={<span class="faint">{done}</span>}>
       <div
-        class="stack"
+        class="bar email-bar"
         role="img"
         aria-label={RECIPIENT_ORDER.map((state) => `${RECIPIENT_WORDS[state].name}: ${counts[state]}`).join(', ')}
       >
@@ -124,7 +124,7 @@ function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
           counts[state] === 0 ? null : (
             <span
               key={state}
-              class={`stack-${RECIPIENT_WORDS[state].tone}`}
+              class={`tone-${RECIPIENT_WORDS[state].tone}`}
               style={{ width: `${(100 * counts[state]) / most}%` }}
             />
           ),
@@ -164,7 +164,7 @@ function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
   if (reasons.length === 0) return null;
   return (
     <Panel title="Who does not get it, and why">
-      <ul class="reason-list">
+      <ul class="reasons rows tight inset">
         {reasons.map(({ what, reason, number }) => (
           <li key={what + reason}>
             <strong>{count(number)}</strong> {what}: <code>{reason}</code>
@@ -210,8 +210,8 @@ function Recipients({ email_id, tenant }: { readonly email_id: string; readonly 
     keyOf: ({ recipient_id }: RecipientView) => recipient_id,
   });
   return (
-    <section class="part" aria-labelledby="recipients">
-      <header class="part-head">
+    <section class="rows" aria-labelledby="recipients">
+      <header class="line apart">
         <h2 id="recipients">Recipients</h2>
         <Select
           label="State"

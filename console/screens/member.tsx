@@ -100,7 +100,7 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
         {({ suppressed, unsubscribed }) => (
           <>
             {suppressed !== undefined && (
-              <section class="remedy tone-bad" aria-labelledby="suppressed">
+              <section class="remedy rows tight tone-bad" aria-labelledby="suppressed">
                 <h2 id="suppressed">
                   The address gets no newsletter: <code>{suppressed.reason}</code>
                 </h2>
@@ -185,7 +185,7 @@ export function FindMember({ tenant, onClose }: FindMemberProps) {
     >
       <form
         id="find-member"
-        class="form"
+        class="form rows"
         onSubmit={(event) => {
           event.preventDefault();
           void decide(new FormData(event.currentTarget));
@@ -195,7 +195,7 @@ export function FindMember({ tenant, onClose }: FindMemberProps) {
         <Field label="Member" name="who" required hint="The member_id, or the address: your look at it is audited." />
       </form>
       {found !== undefined && (
-        <ul class="samples" aria-label="Members of the address">
+        <ul class="line" aria-label="Members of the address">
           {found.members.map(({ member_id }) => (
             <li key={member_id}>
               <a class="mono" href={memberPage(found.tenant, member_id)} onClick={onClose}>

@@ -135,7 +135,7 @@ export function NewslettersScreen() {
         />
       )}
       {tenants.length > 1 && (
-        <div class="filters">
+        <div class="line">
           <Select
             label="Tenant"
             value={tenant}

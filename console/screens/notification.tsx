@@ -64,7 +64,7 @@ function InList({ id }: { readonly id: string }) {
   useKeys(useMemo(() => ({ j: () => go(next), k: () => go(before) }), [before, next]));
   if (!when) return null;
   return (
-    <nav class="in-list" aria-label="In the list">
+    <nav class="line" aria-label="In the list">
       {at >= 0 && (
         <>
           <Button name="Previous" icon="left" disabled={before === undefined} onClick={() => go(before)} />
@@ -83,7 +83,7 @@ function InList({ id }: { readonly id: string }) {
 function Title({ id, detail }: { readonly id: string; readonly detail: NotificationDetail | undefined }) {
   const word = detail && stateWord(detail.notification.state);
   return (
-    <span class="title-line">
+    <span class="line">
       <span class="mono title-id">{id}</span>
       {word && <WordBadge word={word} />}
     </span>
@@ -97,7 +97,7 @@ function Remedy({ detail: { notification, remedy } }: { readonly detail: Notific
   const answer = notification['error_message'];
   return (
     <section
-      class={`remedy tone-${state === 'dead' || state === 'set_aside' ? 'bad' : 'wait'}`}
+      class={`remedy rows tight tone-${state === 'dead' || state === 'set_aside' ? 'bad' : 'wait'}`}
       aria-labelledby="remedy"
     >
       <h2 id="remedy">
@@ -145,7 +145,7 @@ function Facts({ log_id, detail: { notification } }: { readonly log_id: string; 
   const tenant = String(notification['tenant_id'] ?? '');
   return (
     <Panel title="Details">
-      <dl class="pairs">
+      <dl class="pairs inset">
         <Pair name="Recipient">
           <Recipient log_id={log_id} />
         </Pair>
@@ -200,7 +200,7 @@ function Recipient({ log_id }: { readonly log_id: string }) {
   const [shown, reveal] = useReveal('POST /api/notifications/{log_id}/reveal', log_id);
   if (shown !== undefined) return <span class="mono">{shown.recipient}</span>;
   return (
-    <span class="masked">
+    <span class="line">
       <span aria-hidden="true">••••••</span>
       {role === 'operator' ? (
         <Button name="Show recipient" icon="eye" kind="link" title={AUDITED} onClick={reveal} />

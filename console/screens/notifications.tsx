@@ -138,7 +138,7 @@ export function NotificationsScreen() {
         )
       }
     >
-      <search class="filters" aria-label="Filter notifications">
+      <search class="line" aria-label="Filter notifications">
         <SearchField value={filters.api.q} onSearch={search} />
         <Select
           label="State"

@@ -51,7 +51,7 @@ export function OperationsScreen() {
           </Empty>
         }
       >
-        <div class="groups">
+        <div class="rows">
           {list.rows.map((one, i) => (
             <Operation key={one.operation_id} operation={one} isNewest={i < OPENED} onChanged={list.refresh} />
           ))}
@@ -109,10 +109,10 @@ function Operation({ operation, isNewest, onChanged }: OperationProps) {
     onChanged();
   };
   return (
-    <section class="panel group" aria-labelledby={heading}>
+    <section class="panel group rows" aria-labelledby={heading}>
       <header class="group-head">
         <div class="group-what">
-          <h2 id={heading} class="title-line">
+          <h2 id={heading} class="line">
             {KIND_WORDS[kind].name}
             {preview !== null && ` ${plural(preview.taken, 'notification')}`}
             <WordBadge
@@ -130,7 +130,7 @@ function Operation({ operation, isNewest, onChanged }: OperationProps) {
             />
           </p>
         </div>
-        <div class="group-actions">
+        <div class="group-actions line">
           {session.role === 'operator' &&
             operation.actions.map((action) => (
               <Button
@@ -169,9 +169,9 @@ function Progress({
   const total = preview?.taken ?? progress.matched;
   const share = total === 0 ? 100 : Math.min(100, (100 * progress.taken) / total);
   return (
-    <div class="group-line progress-line">
+    <div class="rows tight">
       <div
-        class="progress"
+        class="bar"
         role="progressbar"
         aria-label="Progress"
         aria-valuemin={0}
@@ -179,7 +179,7 @@ function Progress({
         aria-valuenow={Math.min(total, progress.taken)}
         aria-valuetext={`${progress.taken} of ${total}`}
       >
-        <span class={`progress-${status}`} style={{ width: `${share}%` }} />
+        <span class={`tone-${OPERATION_WORDS[status].tone}`} style={{ width: `${share}%` }} />
       </div>
       <p class="soft">
         <Dotted

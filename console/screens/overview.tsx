@@ -114,7 +114,7 @@ function Figure({ label, value, hint, estimated = false, tone = 'none', href }: 
     <a class={`figure ${value > 0 ? `tone-${tone}` : 'tone-none'}`} href={href}>
       <span class="figure-label">{label}</span>
       <span class="figure-value">{estimated ? about(value) : count(value)}</span>
-      <span class="figure-hint">{hint}</span>
+      <span class="faint small">{hint}</span>
     </a>
   );
 }

@@ -79,7 +79,7 @@ function Ask({ tenant, recipient: typed, onClose, onFound }: AskProps) {
     >
       <form
         id="recipient-search"
-        class="form"
+        class="form rows"
         onSubmit={(event) => {
           event.preventDefault();
           void decide(new FormData(event.currentTarget));

@@ -131,7 +131,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
     >
       <form
         id="draft"
-        class="form"
+        class="form rows"
         ref={form}
         onSubmit={(event) => {
           event.preventDefault();
@@ -213,7 +213,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
 function Found({ run }: { readonly run: DryRun }) {
   const { recipients = 0, excluded = 0, excluded_by_reason = {}, renderings = [], missing_fields = {}, error } = run;
   return (
-    <div class="preview" role="status">
+    <div class="rows" role="status">
       <dl class="preview-figures is-two">
         <div class="is-main">
           <dt>Would get it</dt>

@@ -68,7 +68,7 @@ export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
     >
       <form
         id="newsletter"
-        class="form"
+        class="form rows"
         onSubmit={(event) => {
           event.preventDefault();
           void decide(newsletterIn(new FormData(event.currentTarget), was));

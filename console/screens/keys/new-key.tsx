@@ -66,7 +66,7 @@ function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly on
     >
       <form
         id="new-key"
-        class="form"
+        class="form rows"
         onSubmit={(event) => {
           event.preventDefault();
           void decide(keyIn(new FormData(event.currentTarget)));

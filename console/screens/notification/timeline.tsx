@@ -54,14 +54,14 @@ export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
   ));
   return (
     <Panel title="Timeline">
-      <ol class="timeline">
+      <ol class="timeline inset">
         {events.map(({ key, at, tone, icon, title, more }) => (
           <li key={key} class={`tone-${tone}`}>
             <span class="timeline-mark">
               <Icon name={icon} />
             </span>
             <div class="timeline-text">
-              <div class="timeline-head">
+              <div class="line apart">
                 <h3>{title}</h3>
                 <span class="faint">
                   <Time at={at} />

@@ -25,8 +25,8 @@ export function ChooseFilter({ onChosen, onClose }: ChooseFilterProps) {
       disabled={!isChosen}
       onAct={() => onChosen(filter)}
     >
-      <div class="form">
-        <div class="filters">
+      <div class="form rows">
+        <div class="line">
           <ConditionSelects values={filter} onChange={set} />
         </div>
         <Field label="Tenant" name="tenant" onInput={(tenant) => set({ tenant: tenant.trim() || undefined })} />

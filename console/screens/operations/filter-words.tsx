@@ -18,9 +18,9 @@ const NAMES: Readonly<Record<keyof OperationFilter, string>> = {
 /** The conditions of a filter as chips. */
 export function FilterWords({ filter }: { readonly filter: OperationFilter }) {
   const conditions = (Object.keys(NAMES) as (keyof OperationFilter)[]).filter((name) => filter[name] !== undefined);
-  if (conditions.length === 0) return <p class="chips">Everything</p>;
+  if (conditions.length === 0) return <p class="line">Everything</p>;
   return (
-    <ul class="chips" aria-label="Filter">
+    <ul class="line" aria-label="Filter">
       {conditions.map((name) => (
         <li key={name} class="chip-label">
           <span class="faint">{NAMES[name]}</span> {wordOf(name, String(filter[name]))}

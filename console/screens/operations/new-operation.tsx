@@ -54,7 +54,7 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
     >
       <form
         id="new-operation"
-        class="form"
+        class="form rows"
         onSubmit={(event) => {
           event.preventDefault();
           void decide(new FormData(event.currentTarget));
@@ -150,7 +150,7 @@ interface PreviewProps {
 function Preview({ operation: { kind, cut_off, sample }, counts: { matched, taken, excluded } }: PreviewProps) {
   const reasons = Object.entries(excluded).filter(([, number]) => number > 0);
   return (
-    <div class="preview">
+    <div class="rows">
       <dl class="preview-figures">
         {Object.entries({ Match: matched, 'Left out': matched - taken, [KIND_WORDS[kind].name]: taken }).map(
           ([name, number], i) => (
@@ -174,7 +174,7 @@ function Preview({ operation: { kind, cut_off, sample }, counts: { matched, take
       {sample.length > 0 && (
         <details>
           <summary>The first {sample.length}</summary>
-          <ul class="samples-list">
+          <ul class="rows tight">
             {sample.map((view) => (
               <li key={String(view['log_id'])}>
                 <LogIds of={[columnText(view, 'log_id')]} beside />

@@ -47,13 +47,13 @@ export function Outcomes({ operation, open }: { readonly operation: OperationVie
   return (
     <div class="group-line">
       <span class="group-label">What became of them</span>
-      <ul class="outcomes" aria-label="What became of them">
+      <ul class="rows tight" aria-label="What became of them">
         {OUTCOMES.filter(({ name }) => outcomes[name].length > 0).map(({ name, tone, ...words }) => (
-          <li key={name}>
+          <li key={name} class="line">
             <Badge tone={tone}>
               {`${count(outcomes[name].length)}${part} ${wordFor(words, outcomes[name].length, kind)}`}
             </Badge>
-            <span class="samples">
+            <span class="line">
               <LogIds of={outcomes[name].slice(0, LINKS)} />
               {outcomes[name].length > LINKS && (
                 <span class="faint">and {count(outcomes[name].length - LINKS)} more</span>

@@ -44,10 +44,10 @@ export function Verification() {
   const broken = latest?.result?.holds === false;
   const [tone, word] = broken ? (['bad', 'Rules are broken'] as const) : WORDS[latest?.status ?? 'stopped'];
   return (
-    <section class="panel group" aria-labelledby="verification">
+    <section class="panel group rows" aria-labelledby="verification">
       <header class="group-head">
         <div class="group-what">
-          <h2 id="verification" class="title-line">
+          <h2 id="verification" class="line">
             Verification
             {latest && <Badge tone={tone}>{word}</Badge>}
           </h2>
@@ -62,7 +62,7 @@ export function Verification() {
           </p>
         </div>
         {session.role === 'operator' && (
-          <div class="group-actions">
+          <div class="group-actions line">
             <button type="button" class="button" disabled={busy} onClick={() => act(running ? 'stop' : 'start')}>
               {running ? 'Stop verifying' : latest?.status === 'interrupted' ? 'Go on verifying' : 'Verify'}
             </button>
@@ -114,7 +114,7 @@ function Result({ result }: { readonly result: NonNullable<VerificationView['res
             {plural(violated, 'violation')}
             {violations.length < violated && `, of which ${count(violations.length)} are named`}
           </p>
-          <ul class="samples-list" aria-label="Violations">
+          <ul class="rows tight" aria-label="Violations">
             {violations.map(({ rule, says, log_id, email_id, channel }) => (
               <li key={[rule, says, log_id, email_id, channel].join()}>
                 <span class="mono">{rule}</span> {whose(log_id, email_id, channel)} <span class="soft">{says}</span>

@@ -41,7 +41,7 @@ export function Causes({ causes, complete }: CausesProps) {
         ))}
       </ul>
       {(more > 0 || !complete) && (
-        <p class="panel-foot faint">
+        <p class="inset faint">
           {complete
             ? `${plural(more, 'more cause')} under dead letters.`
             : 'Only the newest dead notifications were read: the counts are lower bounds.'}
@@ -65,11 +65,11 @@ function Cause({ cause, onRedrive }: CauseProps) {
   return (
     <li class="cause">
       <span class="cause-count">{count(cause.count)}</span>
-      <span class="cause-what">
+      <div class="cause-what">
         <a href={hrefOf('/dead-letters', { channel })}>{causeWord(error)}</a> <code class="faint">{error}</code>
         {integration !== null && <code class="faint">{integration}</code>}
-        <span class="cause-remedy soft">{cause.remedy}</span>
-      </span>
+        <p class="soft small">{cause.remedy}</p>
+      </div>
       {onRedrive !== undefined && (
         <Button
           name="Redrive"

@@ -162,7 +162,7 @@ function Chart({ title, summary, times, lines, format = count }: ChartProps) {
     <figure class="chart panel" aria-labelledby={heading} aria-describedby={text}>
       <header>
         <h3 id={heading}>{title}</h3>
-        <ul class="legend">
+        <ul class="soft small line">
           {lines.map(({ name, color }) => (
             <li key={name}>
               <span class="legend-mark" style={{ background: `var(${color})` }} aria-hidden="true" />
@@ -172,7 +172,7 @@ function Chart({ title, summary, times, lines, format = count }: ChartProps) {
         </ul>
       </header>
       <div ref={box} class="plot" aria-hidden="true" />
-      <figcaption id={text}>{summary}</figcaption>
+      <figcaption id={text} class="faint small">{summary}</figcaption>
     </figure>
   );
 }

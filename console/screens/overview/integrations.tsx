@@ -25,7 +25,7 @@ export function Integrations() {
         ))}
       </ul>
       {integrations.length > SHOWN && (
-        <p class="panel-foot faint">{plural(integrations.length - SHOWN, 'more integration')} with fewer failures.</p>
+        <p class="inset faint">{plural(integrations.length - SHOWN, 'more integration')} with fewer failures.</p>
       )}
     </Panel>
   );
@@ -40,16 +40,16 @@ function Line({ of, since }: { readonly of: Integration; readonly since: string 
       <a href={list} class="truncate">
         {channelName(channel)} {integration === null ? 'without integration' : <code>{integration}</code>}
       </a>
-      <span class="hours" role="img" aria-label={sentence(hours)}>
+      <span class="bar hours" role="img" aria-label={sentence(hours)}>
         {hours.map((hour, i) => (
-          <span key={i} class={`hour-${toneOf(hour)}`} title={titleOf(hour, since, i)} />
+          <span key={i} class={`tone-${toneOf(hour)}`} title={titleOf(hour, since, i)} />
         ))}
       </span>
       <span class="number">
         <strong>{judged === 0 ? '–' : `${Math.floor((100 * delivered) / judged)} %`}</strong>{' '}
         <span class="faint">of {count(judged)} delivered</span>
       </span>
-      <span class="integration-why soft">
+      <span class="integration-why soft small">
         {failing === 0 ? (
           'nothing fails'
         ) : (

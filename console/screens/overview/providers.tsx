@@ -20,12 +20,12 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
     <div class="columns">
       <Panel title="Providers that are down">
         {breakers.length === 0 ? (
-          <p class="panel-note soft">None: every provider answers.</p>
+          <p class="inset soft">None: every provider answers.</p>
         ) : (
-          <ul class="facts">
+          <ul class="facts inset">
             {breakers.map((breaker) => (
               <li key={`${breaker.channel} ${breaker.integration}`}>
-                <div class="fact-head">
+                <div class="line">
                   <strong>{channelName(breaker.channel)}</strong> <code>{breaker.integration}</code>
                   <Badge tone={breaker.state === 'open' ? 'bad' : 'wait'}>
                     {breaker.state === 'open' ? 'Down' : 'Recovering'}
@@ -46,7 +46,7 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
           </ul>
         )}
         {breakers.length > 0 && (
-          <div class="panel-foot">
+          <div class="inset">
             <p>
               <strong>What to do:</strong> Nothing, if the provider comes back: a probe finds out, and what is held is
               sent. If it stays down, ask the provider.
@@ -57,12 +57,12 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
       </Panel>
       <Panel title="Budgets">
         {telling.length === 0 ? (
-          <p class="panel-note soft">No provider limits anything now.</p>
+          <p class="inset soft">No provider limits anything now.</p>
         ) : (
-          <ul class="facts">
+          <ul class="facts inset">
             {telling.map((budget) => (
               <li key={budget.channel}>
-                <div class="fact-head">
+                <div class="line">
                   <strong>{channelName(budget.channel)}</strong>
                   {budget.sending === false && <Badge tone="bad">Sending is disabled</Badge>}
                   {budget.production === false && <Badge tone="wait">SES sandbox</Badge>}
@@ -90,7 +90,7 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
 function Quota({ sent, max }: { readonly sent: number | null; readonly max: number | null }) {
   if (sent === null || max === null || max <= 0) return null;
   return (
-    <div class="quota">
+    <div class="rows tight">
       <meter min={0} max={max} value={sent} aria-label="Quota of 24 hours" />
       <span class="soft">
         {count(sent)} of {count(max)} in the last 24 h, with what is reserved

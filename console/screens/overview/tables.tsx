@@ -88,7 +88,7 @@ export function Sweeps({ sweeps }: { readonly sweeps: Overview['sweeps'] }) {
   return (
     <Panel title="Last sweeps">
       {sweeps.length === 0 ? (
-        <p class="panel-note soft">
+        <p class="inset soft">
           The schedule has run none in the last 30 days. Runs of the job on somebody’s machine are not listed.
         </p>
       ) : (
