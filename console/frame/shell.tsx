@@ -108,7 +108,7 @@ export function AppShell() {
           </Guarded>
         )}
       </main>
-      {help && <Help onClose={() => setHelp(false)} />}
+      {help && <Help screens={screens} onClose={() => setHelp(false)} />}
       <Toasts />
     </div>
   );
@@ -149,11 +149,12 @@ function Who() {
   );
 }
 
-function Help({ onClose }: { readonly onClose: () => void }) {
+function Help({ screens, onClose }: { readonly screens: ReturnType<typeof offered>; readonly onClose: () => void }) {
+  const going = screens.flatMap(({ key, title }) => (key ? [{ keys: `g ${key}`, does: `Go to ${title}` }] : []));
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="pairs">
-        {SHORTCUTS.map(({ keys, does }) => (
+        {[...SHORTCUTS, ...going].map(({ keys, does }) => (
           <div key={keys}>
             <dt>
               {keys.split(' ').map((key) => (

@@ -37,6 +37,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
 }
 
+/** Beside them, each screen of the navigation has its own. */
 export const SHORTCUTS: readonly Shortcut[] = [
   { keys: '/', does: 'Search notifications' },
   { keys: 'j', does: 'Next row, or next notification of the list' },
@@ -44,13 +45,6 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: 'Enter', does: 'Open the row' },
   { keys: 'x', does: 'Select the row' },
   { keys: 'p', does: 'Pause the list of notifications, or follow it' },
-  { keys: 'g o', does: 'Go to the overview' },
-  { keys: 'g n', does: 'Go to notifications' },
-  { keys: 'g d', does: 'Go to dead letters' },
-  { keys: 'g b', does: 'Go to operations' },
-  { keys: 'g e', does: 'Go to newsletters' },
-  { keys: 'g k', does: 'Go to keys' },
-  { keys: 'g a', does: 'Go to the audit log' },
   { keys: 't', does: 'Change the theme' },
   { keys: '?', does: 'Show this list' },
 ];

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import { useDecision } from '../data/decision.ts';
 import { Button } from './button.tsx';
-import { Shell } from './shell-command.tsx';
+import { Ops, Shell } from './shell-command.tsx';
 import { Problem } from './states.tsx';
 
 interface DialogProps {
@@ -34,6 +35,44 @@ export function Dialog({ title, onClose, children, stays = false, actions }: Dia
   );
 }
 
+interface DecisionProps extends Omit<ConfirmProps, 'onAct'> {
+  /** Done once, however often the button is clicked or the request repeated. */
+  readonly run: (request_id: string) => Promise<void>;
+}
+
+/** Asks for a decision of a person, and carries it out. */
+export function Decision({ run, disabled = false, problem, ...dialog }: DecisionProps) {
+  const { busy, problem: refused, decide } = useDecision(run);
+  return <Confirm {...dialog} onAct={() => decide()} disabled={busy || disabled} problem={problem ?? refused} />;
+}
+
+interface FormDialogProps extends Omit<ConfirmProps, 'onAct' | 'disabled' | 'problem'> {
+  /** Sends what the form says, once, however often the button is clicked. */
+  readonly send: (request_id: string, form: FormData) => Promise<void>;
+  readonly onInput?: (form: FormData) => void;
+}
+
+/** A form with what it needs to be sent. */
+export function FormDialog({ send, onInput, children, ...dialog }: FormDialogProps) {
+  const id = useId();
+  const { busy, problem, decide } = useDecision(send);
+  return (
+    <Confirm {...dialog} onAct={id} disabled={busy} problem={problem}>
+      <form
+        id={id}
+        class="form rows"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void decide(new FormData(event.currentTarget));
+        }}
+        onInput={({ currentTarget }) => onInput?.(new FormData(currentTarget))}
+      >
+        {children}
+      </form>
+    </Confirm>
+  );
+}
+
 interface ConfirmProps extends Omit<DialogProps, 'actions'> {
   /** What the button that acts says. */
   readonly act: string;
@@ -46,11 +85,13 @@ interface ConfirmProps extends Omit<DialogProps, 'actions'> {
   readonly problem?: ProblemBody | undefined;
   /** The line for the shell that does the same. */
   readonly command?: string | undefined;
+  /** The same, without what this console's session needs. */
+  readonly ops?: string | undefined;
 }
 
 /** Asks for one decision: what it does, how the shell does it, why it was refused, and two buttons. */
 export function Confirm({ act, onAct, children, problem, command, ...props }: ConfirmProps) {
-  const { keep = 'Leave it', danger = false, disabled = false, ...dialog } = props;
+  const { keep = 'Leave it', danger = false, disabled = false, ops, ...dialog } = props;
   const sends = typeof onAct === 'string' ? { type: 'submit', form: onAct } : { type: 'button', onClick: onAct };
   return (
     <Dialog
@@ -66,6 +107,7 @@ export function Confirm({ act, onAct, children, problem, command, ...props }: Co
     >
       {children}
       {command !== undefined && <Shell label="The same in the shell" command={command} />}
+      {ops !== undefined && <Ops label="The same in the shell" command={ops} />}
       {problem !== undefined && <Problem problem={problem} />}
     </Dialog>
   );

@@ -1,6 +1,8 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useId } from 'preact/hooks';
 import { hrefOf } from '../navigation/router.ts';
+import type { Tone } from './badge.tsx';
+import { Ops } from './shell-command.tsx';
 
 interface ScreenProps {
   readonly title: ComponentChildren;
@@ -42,6 +44,76 @@ export function Panel({ title, aside, children }: PanelProps) {
         {aside}
       </header>
       {children}
+    </section>
+  );
+}
+
+interface GroupProps {
+  /** Of its heading, for links. */
+  readonly id: string;
+  readonly title: ComponentChildren;
+  readonly facts: ComponentChildren;
+  readonly count?: string;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** Something of a list that has more to say than a row: what it is, what can be done, and its lines. */
+export function Group({ id, title, facts, count, actions, children }: GroupProps) {
+  return (
+    <section class="panel group rows" aria-labelledby={id}>
+      <header class="group-head">
+        {count !== undefined && (
+          <div class="group-count" aria-hidden="true">
+            {count}
+          </div>
+        )}
+        <div class="group-what">
+          <h2 id={id} class="line">
+            {title}
+          </h2>
+          <p class="soft">{facts}</p>
+        </div>
+        <div class="group-actions line">{actions}</div>
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** A line of a group with its name in front. */
+export function GroupLine({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="group-line">
+      <span class="group-label">{name}</span>
+      {children}
+    </div>
+  );
+}
+
+interface RemedyProps {
+  readonly title: ComponentChildren;
+  readonly tone?: Tone;
+  /** What a person does about it. */
+  readonly todo?: string;
+  /** The command that does it. */
+  readonly ops?: string;
+  readonly children?: ComponentChildren;
+}
+
+/** What is wrong with what the screen shows, and what to do. */
+export function Remedy({ title, tone = 'bad', todo, ops, children }: RemedyProps) {
+  const id = useId();
+  return (
+    <section class={`remedy rows tight tone-${tone}`} aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+      {todo !== undefined && (
+        <p>
+          <strong>What to do:</strong> {todo}
+        </p>
+      )}
+      {ops !== undefined && <Ops command={ops} />}
     </section>
   );
 }

@@ -27,6 +27,11 @@ export function Shell({ label, command }: ShellCommand) {
   );
 }
 
+/** A command of `ops`, with what this console's session needs. */
+export function Ops({ label = 'In the shell', command }: { readonly label?: string; readonly command: string }) {
+  return <Shell label={label} command={opsCommand(command, useContext(SessionContext))} />;
+}
+
 interface OpsCommandsProps {
   /** Commands of `ops`, by what they do. */
   readonly of: Readonly<Record<string, string>>;

@@ -1,11 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useContext } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
 import type { Reading } from '../data/use-read.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
-import { Shell } from './shell-command.tsx';
+import { Ops, Shell } from './shell-command.tsx';
 
 interface EmptyProps {
   readonly icon?: IconName;
@@ -57,7 +55,6 @@ export function Await<T>({ reading: { data, problem, refresh }, what, lines, chi
 
 /** What is wrong, what a person does about it, and the line for the shell. */
 export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; readonly onRetry?: () => void }) {
-  const session = useContext(SessionContext);
   const denied = problem.status === 403;
   return (
     <div class="problem" role="alert">
@@ -73,7 +70,11 @@ export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; r
         <p>
           <strong>What to do:</strong> {problem.remedy}
         </p>
-        <Shell label="In the shell" command={problem.command ?? opsCommand('status', session)} />
+        {problem.command === undefined ? (
+          <Ops command="status" />
+        ) : (
+          <Shell label="In the shell" command={problem.command} />
+        )}
         {onRetry !== undefined && problem.status !== 404 && <Button name="Try again" onClick={onRetry} />}
       </div>
     </div>

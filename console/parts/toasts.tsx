@@ -1,5 +1,7 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import { problemOf } from '../data/api.ts';
+import { newRequestId } from '../data/decision.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
@@ -26,6 +28,23 @@ export function showToast(kind: Toast['kind'], text: string, command?: string): 
 /** A refusal where no dialog is open that could show it. */
 export function showProblem({ detail, remedy, command = '' }: ProblemBody): void {
   showToast('failed', `${detail} ${remedy}`, command);
+}
+
+/** Acts at a click, where no dialog asks before, and says what came of it. */
+export function useAct(onDone: () => void) {
+  const [busy, setBusy] = useState(false);
+  const act = async (change: (request_id: string) => Promise<unknown>, done?: string) => {
+    setBusy(true);
+    try {
+      await change(newRequestId());
+      if (done !== undefined) showToast('done', done);
+    } catch (error) {
+      showProblem(problemOf(error));
+    }
+    setBusy(false);
+    onDone();
+  };
+  return [busy, act] as const;
 }
 
 /** Two live regions that always exist, because a screen reader announces only what is put into one that it knows. */

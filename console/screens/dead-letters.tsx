@@ -2,13 +2,13 @@ import { useContext, useState } from 'preact/hooks';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { OperationKind } from '../../src/operator-service/contract/choices.ts';
 import type { DeadLetterGroup } from '../../src/operator-service/contract/overview.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
+import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
-import { Dotted, LogIds, ScreenFrame } from '../parts/screen.tsx';
+import { Dotted, Group, GroupLine, LogIds, ScreenFrame } from '../parts/screen.tsx';
 import { ConditionSelects } from '../parts/select.tsx';
-import { Shell } from '../parts/shell-command.tsx';
+import { Ops, Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { answerWords, causeWord, channelName, lowerFirst, plural } from '../parts/words.ts';
@@ -17,7 +17,6 @@ import { NewOperation } from './operations/new-operation.tsx';
 /** Dead notifications by cause: one repair and one action per group. */
 export function DeadLettersScreen() {
   const { query, set } = usePlace();
-  const session = useContext(SessionContext);
   const channel = CHANNELS.find((name) => name === query.get('channel'));
   const tenant = query.get('tenant') || undefined;
   const [asked, setAsked] = useState<{ readonly group: DeadLetterGroup; readonly kind: OperationKind }>();
@@ -42,12 +41,12 @@ export function DeadLettersScreen() {
           groups.length === 0 ? (
             <Empty title="No dead letters">
               <p>Nothing waits for a decision. What is given up will stand here, grouped by its cause.</p>
-              <Shell label="The same in the shell" command={opsCommand('dlq list', session)} />
+              <Ops label="The same in the shell" command="dlq list" />
             </Empty>
           ) : (
             <div class="rows">
               {groups.map((group) => (
-                <Group key={group.group_id} group={group} onAct={(kind) => setAsked({ group, kind })} />
+                <Cause key={group.group_id} group={group} onAct={(kind) => setAsked({ group, kind })} />
               ))}
             </div>
           )
@@ -72,89 +71,71 @@ function lead(total: number, groups: number, complete: boolean): string {
   return `${count} by ${plural(groups, 'cause')}. Remove the cause, then redrive the group: each notification starts again with a full budget of retries.`;
 }
 
-interface GroupProps {
+interface CauseProps {
   readonly group: DeadLetterGroup;
   readonly onAct: (kind: OperationKind) => void;
 }
 
-function Group({ group, onAct }: GroupProps) {
+function Cause({ group, onAct }: CauseProps) {
   const { role } = useContext(SessionContext);
   const { channel, failure_reason, error_type, integration, error_message, response_code, remedy, repair, commands } =
     group;
   const type = error_type ?? failure_reason;
-  const heading = `group-${group.group_id}`;
   const answer = answerWords(response_code, error_message);
+  const actions = [
+    { kind: 'redrive', name: `Redrive ${count(group.count)}`, more: 'of' },
+    { kind: 'give_up', name: 'Take off the list', more: 'the dead letters of' },
+  ] as const;
   return (
-    <section class="panel group rows" aria-labelledby={heading}>
-      <header class="group-head">
-        <div class="group-count" aria-hidden="true">
-          {count(group.count)}
-        </div>
-        <div class="group-what">
-          <h2 id={heading}>
-            {channelName(channel)}: {lowerFirst(causeWord(type))}
-          </h2>
-          <p class="soft">
-            <span class="visually-hidden">{plural(group.count, 'notification')}. </span>
-            <Dotted
-              of={[
-                integration !== null && ['Integration ', <code>{integration}</code>],
-                plural(group.tenants, 'tenant'),
-                [<code>{type}</code>, failure_reason !== type && [' → ', <code>{failure_reason}</code>]],
-                ['last ', <Time at={group.newest_at} />],
-              ]}
-            />
-          </p>
-        </div>
-        <div class="group-actions line">
-          <Button
-            name={`Redrive ${count(group.count)}`}
-            more={`of ${channelName(channel)}, ${type}`}
-            kind="primary"
-            disabled={role === 'viewer'}
-            onClick={() => onAct('redrive')}
+    <Group
+      id={`group-${group.group_id}`}
+      count={count(group.count)}
+      title={`${channelName(channel)}: ${lowerFirst(causeWord(type))}`}
+      facts={
+        <>
+          <span class="visually-hidden">{plural(group.count, 'notification')}. </span>
+          <Dotted
+            of={[
+              integration !== null && ['Integration ', <code>{integration}</code>],
+              plural(group.tenants, 'tenant'),
+              [<code>{type}</code>, failure_reason !== type && [' → ', <code>{failure_reason}</code>]],
+              ['last ', <Time at={group.newest_at} />],
+            ]}
           />
-          <Button
-            name="Take off the list"
-            more={`the dead letters of ${channelName(channel)}, ${type}`}
-            disabled={role === 'viewer'}
-            onClick={() => onAct('give_up')}
-          />
-        </div>
-      </header>
+        </>
+      }
+      actions={actions.map(({ kind, name, more }) => (
+        <Button
+          key={kind}
+          name={name}
+          more={`${more} ${channelName(channel)}, ${type}`}
+          kind={kind === 'redrive' ? 'primary' : 'plain'}
+          disabled={role === 'viewer'}
+          onClick={() => onAct(kind)}
+        />
+      ))}
+    >
       {answer !== '' && (
-        <div class="group-line">
-          <span class="group-label">Last answer</span>
+        <GroupLine name="Last answer">
           <code class="answer-text">{answer}</code>
-        </div>
+        </GroupLine>
       )}
-      <div class="group-line">
-        <span class="group-label">What to do</span>
+      <GroupLine name="What to do">
         <div class="rows tight">
           <p>{remedy}</p>
           {repair !== null && <Shell {...repair} />}
         </div>
-      </div>
+      </GroupLine>
       {role === 'viewer' && <p class="faint group-line">Your role is viewer: only operators redrive.</p>}
-      <div class="group-line">
-        <span class="group-label">Notifications</span>
+      <GroupLine name="Notifications">
         <div class="line">
           <LogIds of={group.sample} within={{ in: 'list', status: 'dead', ...group.filter }} />
-          <a href={listOf(group)}>{group.count > group.sample.length ? `All ${count(group.count)}` : 'As a list'}</a>
+          <a href={hrefOf('/notifications', { status: 'dead', ...group.filter })}>
+            {group.count > group.sample.length ? `All ${count(group.count)}` : 'As a list'}
+          </a>
         </div>
-      </div>
-      {commands.length > 0 && (
-        <details class="shell-commands">
-          <summary>In the shell</summary>
-          {commands.map((command) => (
-            <Shell key={command.command} {...command} />
-          ))}
-        </details>
-      )}
-    </section>
+      </GroupLine>
+      <ShellCommands commands={commands} />
+    </Group>
   );
-}
-
-function listOf({ filter }: DeadLetterGroup): string {
-  return hrefOf('/notifications', { status: 'dead', ...filter });
 }

@@ -1,15 +1,13 @@
-import { useContext } from 'preact/hooks';
 import { SHOWN_STATES } from '../../src/core/newsletter/model/recipient-state.ts';
 import type { RecipientView } from '../../src/core/newsletter/views/list-recipients.ts';
 import type { EmailDetail } from '../../src/operator-service/contract/newsletters.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
 import { usePlace } from '../navigation/router.ts';
 import { Badge, type Tone, WordBadge } from '../parts/badge.tsx';
-import { Dotted, Panel, ScreenFrame } from '../parts/screen.tsx';
+import { Dotted, Panel, Remedy, ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
-import { Shell, ShellCommands } from '../parts/shell-command.tsx';
+import { ShellCommands } from '../parts/shell-command.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
@@ -51,32 +49,25 @@ export function EmailScreen({ id }: { readonly id: string }) {
 
 /** Why it stopped, and what goes on with it. */
 function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail }) {
-  const session = useContext(SessionContext);
   const { email_id, error, held } = email;
-  if (held !== undefined) {
+  if (held !== undefined)
     return (
-      <section class="remedy rows tight tone-bad" aria-labelledby="held">
-        <h2 id="held">It holds by itself</h2>
+      <Remedy title="It holds by itself">
         <p>{held.message}</p>
-      </section>
+      </Remedy>
     );
-  }
   if (error === undefined) return null;
   const isOpen = actions.includes('retry');
   return (
-    <section class="remedy rows tight tone-bad" aria-labelledby="failure">
-      <h2 id="failure">{error}</h2>
-      <p>
-        <strong>What to do:</strong>{' '}
-        {isOpen
+    <Remedy
+      title={error}
+      todo={
+        isOpen
           ? 'Remove the cause, then choose “Send the rest”. Nobody gets it twice.'
-          : 'Look below at who did not get it, and why.'}
-      </p>
-      <Shell
-        label="In the shell"
-        command={opsCommand(isOpen ? `emails retry ${email_id}` : `emails status ${email_id}`, session)}
-      />
-    </section>
+          : 'Look below at who did not get it, and why.'
+      }
+      ops={`emails ${isOpen ? 'retry' : 'status'} ${email_id}`}
+    />
   );
 }
 

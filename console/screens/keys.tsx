@@ -1,12 +1,11 @@
 import { useContext, useState } from 'preact/hooks';
 import type { KeyView } from '../../src/operator-service/contract/keys.ts';
 import { write } from '../data/api.ts';
-import { useDecision } from '../data/decision.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
+import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { Confirm } from '../parts/dialog.tsx';
+import { Decision } from '../parts/dialog.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { Empty } from '../parts/states.tsx';
@@ -116,28 +115,25 @@ function RevokeKey({
   readonly apiKey: KeyView;
   readonly onClose: () => void;
 }) {
-  const session = useContext(SessionContext);
-  const { busy, problem, decide } = useDecision(async (request_id) => {
+  const revoke = async (request_id: string) => {
     await write('POST /api/keys/{key_id}/revoke', { key_id }, { request_id });
     showToast('done', `${key_id} is revoked.`);
     onClose();
-  });
+  };
   return (
-    <Confirm
+    <Decision
       title="Revoke the key?"
       onClose={onClose}
       keep="Keep it"
       act="Revoke key"
       danger
-      disabled={busy}
-      onAct={decide}
-      problem={problem}
-      command={opsCommand(`keys revoke ${key_id}`, session)}
+      run={revoke}
+      ops={`keys revoke ${key_id}`}
     >
       <p>
         Requests of {tenant_id} with <code>{key_id}</code> are refused from then on, within a minute everywhere. This
         cannot be taken back.
       </p>
-    </Confirm>
+    </Decision>
   );
 }

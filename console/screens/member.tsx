@@ -1,25 +1,21 @@
 import { useContext, useState } from 'preact/hooks';
 import type { MemberEmail } from '../../src/operator-service/contract/newsletters.ts';
-import { type Answer, problemOf, read, write } from '../data/api.ts';
-import { newRequestId, useDecision } from '../data/decision.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
+import { read, write } from '../data/api.ts';
+import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { Confirm } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
-import { Dotted, ScreenFrame } from '../parts/screen.tsx';
-import { OpsCommands, Shell } from '../parts/shell-command.tsx';
+import { Dotted, Remedy, ScreenFrame } from '../parts/screen.tsx';
+import { OpsCommands } from '../parts/shell-command.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { type Column, ListTable } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { showProblem } from '../parts/toasts.tsx';
 import { RECIPIENT_WORDS } from './email/phase-words.ts';
-import { AUDITED } from './notification/timeline.tsx';
-
-type Shown = Answer<'POST /api/members/show'>['members'];
+import { AUDITED, useReveal } from './notification/timeline.tsx';
 
 export function memberPage(tenant: string, member_id: string): string {
   return hrefOf(`/newsletters/members/${encodeURIComponent(member_id)}`, { tenant });
@@ -67,7 +63,6 @@ const COLUMNS: readonly Column<MemberEmail>[] = [
 export function MemberScreen({ id: member_id }: { readonly id: string }) {
   const tenant = usePlace().query.get('tenant') ?? '';
   const reading = useRead('GET /api/members/{member_id}', { member_id }, { tenant });
-  const session = useContext(SessionContext);
   // To find a member among the recipients of an e-mail takes many reads.
   const list = useList({
     route: 'GET /api/members/{member_id}/emails',
@@ -100,19 +95,19 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
         {({ suppressed, unsubscribed }) => (
           <>
             {suppressed !== undefined && (
-              <section class="remedy rows tight tone-bad" aria-labelledby="suppressed">
-                <h2 id="suppressed">
-                  The address gets no newsletter: <code>{suppressed.reason}</code>
-                </h2>
+              <Remedy
+                title={
+                  <>
+                    The address gets no newsletter: <code>{suppressed.reason}</code>
+                  </>
+                }
+                todo="Lift it only if the address works again, and its owner wants mail."
+                ops={`members unsuppress ${member_id} --tenant ${tenant}`}
+              >
                 <p>
-                  Since <Time at={suppressed.at} />. <strong>What to do:</strong> Lift it only if the address works
-                  again, and its owner wants mail.
+                  Since <Time at={suppressed.at} />.
                 </p>
-                <Shell
-                  label="In the shell"
-                  command={opsCommand(`members unsuppress ${member_id} --tenant ${tenant}`, session)}
-                />
-              </section>
+              </Remedy>
             )}
             {Object.entries(unsubscribed).map(([newsletter, at]) => (
               <p key={newsletter} class="note tone-wait">
@@ -141,15 +136,12 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
 /** Masked until an operator asks; each look is in the audit log. */
 function Identity({ tenant, member_id }: { readonly tenant: string; readonly member_id: string }) {
   const { role } = useContext(SessionContext);
-  const [shown, setShown] = useState<Shown[number]>();
-  const look = () =>
-    void write('POST /api/members/show', {}, { request_id: newRequestId(), tenant, member_id }).then(
-      ({ members }) => setShown(members[0]),
-      (error) => showProblem(problemOf(error)),
-    );
+  const [shown, reveal] = useReveal((request_id) =>
+    write('POST /api/members/show', {}, { request_id, tenant, member_id }).then(({ members }) => members[0]),
+  );
   if (shown !== undefined) return <span class="mono">{[shown.name, shown.email].filter(Boolean).join(' ')}</span>;
   if (role !== 'operator') return <span class="faint">operators can see the address</span>;
-  return <Button name="Show address" icon="eye" kind="link" title={AUDITED} onClick={look} />;
+  return <Button name="Show address" icon="eye" kind="link" title={AUDITED} onClick={reveal} />;
 }
 
 interface FindMemberProps {
@@ -159,52 +151,33 @@ interface FindMemberProps {
 
 /** Finds a member by its id or its address; the address comes into no URL. */
 export function FindMember({ tenant, onClose }: FindMemberProps) {
-  const [found, setFound] = useState<{
-    readonly tenant: string;
-    readonly members: readonly { readonly member_id: string }[];
-  }>();
-  const { busy, problem, decide } = useDecision(async (request_id, form: FormData) => {
+  const [found, setFound] = useState<readonly { readonly member_id: string; readonly page: string }[]>([]);
+  const find = async (request_id: string, form: FormData) => {
     const [of, who] = ['tenant', 'who'].map((name) => String(form.get(name)).trim()) as [string, string];
     const { members } = who.includes('@')
       ? await write('POST /api/members/show', {}, { request_id, tenant: of, address: who })
       : { members: [await read('GET /api/members/{member_id}', { member_id: who }, { tenant: of })] };
-    const [one, ...others] = members;
-    if (one === undefined || others.length > 0) return setFound({ tenant: of, members });
+    const pages = members.map(({ member_id }) => ({ member_id, page: memberPage(of, member_id) }));
+    const [only, ...others] = pages;
+    if (only === undefined || others.length > 0) return setFound(pages);
     onClose();
-    navigate(memberPage(of, one.member_id));
-  });
+    navigate(only.page);
+  };
   return (
-    <Confirm
-      title="Find a member"
-      onClose={onClose}
-      keep={null}
-      act="Find"
-      onAct="find-member"
-      disabled={busy}
-      problem={problem}
-    >
-      <form
-        id="find-member"
-        class="form rows"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void decide(new FormData(event.currentTarget));
-        }}
-      >
-        <Field label="Tenant" name="tenant" value={tenant} required />
-        <Field label="Member" name="who" required hint="The member_id, or the address: your look at it is audited." />
-      </form>
-      {found !== undefined && (
+    <FormDialog title="Find a member" onClose={onClose} keep={null} act="Find" send={find}>
+      <Field label="Tenant" name="tenant" value={tenant} required />
+      <Field label="Member" name="who" required hint="The member_id, or the address: your look at it is audited." />
+      {found.length > 0 && (
         <ul class="line" aria-label="Members of the address">
-          {found.members.map(({ member_id }) => (
-            <li key={member_id}>
-              <a class="mono" href={memberPage(found.tenant, member_id)} onClick={onClose}>
+          {found.map(({ member_id, page }) => (
+            <li key={page}>
+              <a class="mono" href={page}>
                 {member_id}
               </a>
             </li>
           ))}
         </ul>
       )}
-    </Confirm>
+    </FormDialog>
   );
 }

@@ -1,13 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useMemo } from 'preact/hooks';
 import type { NotificationDetail } from '../../src/operator-service/contract/notifications.ts';
+import { write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
 import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { LogIds, Panel, ScreenFrame } from '../parts/screen.tsx';
+import { LogIds, Panel, Remedy, ScreenFrame } from '../parts/screen.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
@@ -30,7 +31,7 @@ export function NotificationScreen({ id }: { readonly id: string }) {
       <Await reading={reading} what="the notification">
         {(detail) => (
           <>
-            <Remedy detail={detail} />
+            <WhatToDo detail={detail} />
             <div class="columns main-and-side">
               <Timeline detail={detail} />
               <Facts log_id={id} detail={detail} />
@@ -90,28 +91,27 @@ function Title({ id, detail }: { readonly id: string; readonly detail: Notificat
   );
 }
 
-function Remedy({ detail: { notification, remedy } }: { readonly detail: NotificationDetail }) {
+function WhatToDo({ detail: { notification, remedy } }: { readonly detail: NotificationDetail }) {
   if (remedy === null) return null;
   const { state } = notification;
   const type = String(notification['error_type'] ?? notification['failure_reason'] ?? '');
   const answer = notification['error_message'];
   return (
-    <section
-      class={`remedy rows tight tone-${state === 'dead' || state === 'set_aside' ? 'bad' : 'wait'}`}
-      aria-labelledby="remedy"
+    <Remedy
+      tone={state === 'dead' || state === 'set_aside' ? 'bad' : 'wait'}
+      title={
+        <>
+          {causeWord(type)} <code>{type}</code>
+        </>
+      }
+      todo={remedy}
     >
-      <h2 id="remedy">
-        {causeWord(type)} <code>{type}</code>
-      </h2>
       {answer !== undefined && (
         <p>
           Last answer: <q>{String(answer)}</q>
         </p>
       )}
-      <p>
-        <strong>What to do:</strong> {remedy}
-      </p>
-    </section>
+    </Remedy>
   );
 }
 
@@ -197,7 +197,9 @@ function Related({ name, view, column }: { readonly name: string; readonly view:
 /** Masked until an operator asks; each look is in the audit log. */
 function Recipient({ log_id }: { readonly log_id: string }) {
   const { role } = useContext(SessionContext);
-  const [shown, reveal] = useReveal('POST /api/notifications/{log_id}/reveal', log_id);
+  const [shown, reveal] = useReveal((request_id) =>
+    write('POST /api/notifications/{log_id}/reveal', { log_id }, { request_id }),
+  );
   if (shown !== undefined) return <span class="mono">{shown.recipient}</span>;
   return (
     <span class="line">

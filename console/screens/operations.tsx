@@ -1,20 +1,19 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { OperationAction } from '../../src/operator-service/contract/choices.ts';
 import type { OperationView } from '../../src/operator-service/contract/operations.ts';
-import { problemOf, write } from '../data/api.ts';
-import { newRequestId } from '../data/decision.ts';
+import { write } from '../data/api.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { Dotted, ScreenFrame } from '../parts/screen.tsx';
+import { Dotted, Group, GroupLine, ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands, ShellCommands } from '../parts/shell-command.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Listed } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
-import { showProblem, showToast } from '../parts/toasts.tsx';
+import { useAct } from '../parts/toasts.tsx';
 import { exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../parts/words.ts';
-import { FilterWords } from './operations/filter-words.tsx';
+import { FilterWords } from './operations/filter.tsx';
 import { NewOperation } from './operations/new-operation.tsx';
 import { Outcomes } from './operations/outcomes.tsx';
 import { Verification } from './operations/verification.tsx';
@@ -74,17 +73,11 @@ export function OperationsScreen() {
 /** Operations whose outcome is read without being asked for: up to a hundred rows each. */
 const OPENED = 2;
 
-const ACTION_NAMES: Readonly<Record<OperationAction, string>> = {
-  start: 'Start',
-  pause: 'Pause',
-  resume: 'Resume',
-  cancel: 'Cancel',
-};
-const ANSWERS: Readonly<Record<OperationAction, string>> = {
-  start: 'The operation has begun.',
-  pause: 'It pauses after the page in progress.',
-  resume: 'It goes on where it stopped.',
-  cancel: 'It ends after the page in progress; what was done stays done.',
+const ACTIONS: Readonly<Record<OperationAction, { readonly name: string; readonly answer: string }>> = {
+  start: { name: 'Start', answer: 'The operation has begun.' },
+  pause: { name: 'Pause', answer: 'It pauses after the page in progress.' },
+  resume: { name: 'Resume', answer: 'It goes on where it stopped.' },
+  cancel: { name: 'Cancel', answer: 'It ends after the page in progress; what was done stays done.' },
 };
 
 interface OperationProps {
@@ -98,51 +91,47 @@ function Operation({ operation, isNewest, onChanged }: OperationProps) {
   const session = useContext(SessionContext);
   const { operation_id, kind, status, preview, progress, wanted } = operation;
   const word = OPERATION_WORDS[status];
-  const heading = `operation-${operation_id}`;
-  const act = async (action: OperationAction) => {
-    try {
-      await write(`POST /api/operations/{operation_id}/${action}`, { operation_id }, { request_id: newRequestId() });
-      showToast('done', ANSWERS[action]);
-    } catch (error) {
-      showProblem(problemOf(error));
-    }
-    onChanged();
-  };
+  const [busy, act] = useAct(onChanged);
   return (
-    <section class="panel group rows" aria-labelledby={heading}>
-      <header class="group-head">
-        <div class="group-what">
-          <h2 id={heading} class="line">
-            {KIND_WORDS[kind].name}
-            {preview !== null && ` ${plural(preview.taken, 'notification')}`}
-            <WordBadge
-              word={wanted === null ? word : { ...word, name: wanted === 'pause' ? 'Pausing' : 'Cancelling' }}
-            />
-          </h2>
-          <p class="soft">
-            <Dotted
-              of={[
-                `by ${operation.created_by}`,
-                <Time at={operation.created_at} />,
-                operation.ended_at !== null && ['ended ', <Time at={operation.ended_at} />],
-                <code class="faint">{operation_id}</code>,
-              ]}
-            />
-          </p>
-        </div>
-        <div class="group-actions line">
-          {session.role === 'operator' &&
-            operation.actions.map((action) => (
-              <Button
-                key={action}
-                name={ACTION_NAMES[action]}
-                more={KIND_WORDS[kind].name}
-                kind={action === 'start' || action === 'resume' ? 'primary' : 'plain'}
-                onClick={() => act(action)}
-              />
-            ))}
-        </div>
-      </header>
+    <Group
+      id={`operation-${operation_id}`}
+      title={
+        <>
+          {KIND_WORDS[kind].name}
+          {preview !== null && ` ${plural(preview.taken, 'notification')}`}
+          <WordBadge word={wanted === null ? word : { ...word, name: wanted === 'pause' ? 'Pausing' : 'Cancelling' }} />
+        </>
+      }
+      facts={
+        <Dotted
+          of={[
+            `by ${operation.created_by}`,
+            <Time at={operation.created_at} />,
+            operation.ended_at !== null && ['ended ', <Time at={operation.ended_at} />],
+            <code class="faint">{operation_id}</code>,
+          ]}
+        />
+      }
+      actions={
+        session.role === 'operator' &&
+        operation.actions.map((action) => (
+          <Button
+            key={action}
+            name={ACTIONS[action].name}
+            more={KIND_WORDS[kind].name}
+            kind={action === 'start' || action === 'resume' ? 'primary' : 'plain'}
+            disabled={busy}
+            onClick={() =>
+              act(
+                (request_id) =>
+                  write(`POST /api/operations/{operation_id}/${action}`, { operation_id }, { request_id }),
+                ACTIONS[action].answer,
+              )
+            }
+          />
+        ))
+      }
+    >
       <div class="group-line">
         <FilterWords filter={operation.filter} />
       </div>
@@ -157,7 +146,7 @@ function Operation({ operation, isNewest, onChanged }: OperationProps) {
           { label: 'Who did what with it', command: opsCommand(`audit --target ${operation_id}`, session) },
         ]}
       />
-    </section>
+    </Group>
   );
 }
 
@@ -199,9 +188,8 @@ function Reasons({ excluded }: { readonly excluded: OperationView['progress']['e
   const reasons = Object.entries(excluded).filter(([, number]) => number > 0);
   if (reasons.length === 0) return null;
   return (
-    <div class="group-line">
-      <span class="group-label">Left out</span>
+    <GroupLine name="Left out">
       <p class="soft">{reasons.map(([reason, number]) => `${count(number)} ${exclusionWord(reason)}`).join(' · ')}</p>
-    </div>
+    </GroupLine>
   );
 }

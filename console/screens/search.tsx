@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { write } from '../data/api.ts';
-import { useDecision } from '../data/decision.ts';
 import { Button } from '../parts/button.tsx';
-import { Confirm } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Icon } from '../parts/icon.tsx';
 import type { ListFilters } from './notification-filters.ts';
@@ -62,44 +61,22 @@ interface AskProps {
 }
 
 function Ask({ tenant, recipient: typed, onClose, onFound }: AskProps) {
-  const { problem, decide } = useDecision(async (_, form: FormData) => {
+  const find = async (_: string, form: FormData) => {
     const chosen = String(form.get('tenant')).trim();
     const recipient = String(form.get('recipient')).trim();
     const found = recipient === '' ? {} : await write('POST /api/recipient-hash', {}, { tenant: chosen, recipient });
     onFound({ tenant: chosen, ...found });
-  });
+  };
   return (
-    <Confirm
-      title="Find by tenant and recipient"
-      onClose={onClose}
-      keep={null}
-      act="Find"
-      onAct="recipient-search"
-      problem={problem}
-    >
-      <form
-        id="recipient-search"
-        class="form rows"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void decide(new FormData(event.currentTarget));
-        }}
-      >
-        <Field
-          label="Tenant"
-          name="tenant"
-          value={tenant}
-          required
-          hint="A recipient is known within one tenant only."
-        />
-        <Field
-          label="Recipient"
-          name="recipient"
-          value={typed}
-          hint="The exact address, channel or URL. Leave it empty for everything of the tenant."
-        />
-      </form>
-    </Confirm>
+    <FormDialog title="Find by tenant and recipient" onClose={onClose} keep={null} act="Find" send={find}>
+      <Field label="Tenant" name="tenant" value={tenant} required hint="A recipient is known within one tenant only." />
+      <Field
+        label="Recipient"
+        name="recipient"
+        value={typed}
+        hint="The exact address, channel or URL. Leave it empty for everything of the tenant."
+      />
+    </FormDialog>
   );
 }
 

@@ -2,16 +2,15 @@ import { useContext, useState } from 'preact/hooks';
 import type { EmailAction } from '../../../src/operator-service/contract/choices.ts';
 import type { EmailDetail, EmailDraft, ResolveAnswer } from '../../../src/operator-service/contract/newsletters.ts';
 import { problemOf, read, write } from '../../data/api.ts';
-import { useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/dialog.tsx';
+import { Decision } from '../../parts/dialog.tsx';
 import { localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
 import { Draft } from './draft.tsx';
 
-type Decision = EmailAction | 'resend' | 'leave';
+type Choice = EmailAction | 'resend' | 'leave';
 
 interface Words {
   readonly name: string;
@@ -20,7 +19,7 @@ interface Words {
   readonly command: string;
 }
 
-const WORDS: Readonly<Record<Decision, Words>> = {
+const WORDS: Readonly<Record<Choice, Words>> = {
   retry: {
     name: 'Send the rest',
     does: 'Sends what has not been submitted. Nobody gets it twice.',
@@ -62,7 +61,7 @@ interface EmailActionsProps {
 
 export function EmailActions({ email_id, detail: { actions, email, tenant_id }, onDone }: EmailActionsProps) {
   const { role } = useContext(SessionContext);
-  const [asked, setAsked] = useState<Decision>();
+  const [asked, setAsked] = useState<Choice>();
   const [written, setWritten] = useState<EmailDraft>();
   const edit = async () => {
     try {
@@ -72,7 +71,7 @@ export function EmailActions({ email_id, detail: { actions, email, tenant_id }, 
     }
   };
   const open = email.counts.uncertain - email.uncertain_left;
-  const offered: readonly Decision[] = [...actions, ...(open > 0 ? (['resend', 'leave'] as const) : [])];
+  const offered: readonly Choice[] = [...actions, ...(open > 0 ? (['resend', 'leave'] as const) : [])];
   if (role === 'viewer') return null;
   return (
     <>
@@ -131,7 +130,7 @@ function tellResolved(decision: 'resend' | 'leave', answer: ResolveAnswer, comma
 
 interface AskProps {
   readonly email_id: string;
-  readonly decision: Decision;
+  readonly decision: Choice;
   readonly uncertain: number;
   readonly onClose: () => void;
   readonly onDone: () => void;
@@ -142,7 +141,7 @@ function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
   const words = WORDS[decision];
   const resolves = decision === 'resend' || decision === 'leave';
   const command = opsCommand(`${words.command} ${email_id}${resolves ? ` --${decision}` : ''}`, session);
-  const { busy, problem, decide } = useDecision(async (request_id) => {
+  const run = async (request_id: string) => {
     if (resolves) {
       const body = { request_id, action: decision };
       tellResolved(decision, await write('POST /api/emails/{email_id}/resolve', { email_id }, body), command);
@@ -152,20 +151,11 @@ function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
     }
     onClose();
     onDone();
-  });
+  };
   return (
-    <Confirm
-      title={`${words.name}?`}
-      onClose={onClose}
-      keep="Not now"
-      act={words.name}
-      disabled={busy}
-      onAct={decide}
-      problem={problem}
-      command={command}
-    >
+    <Decision title={`${words.name}?`} onClose={onClose} keep="Not now" act={words.name} run={run} command={command}>
       <p>{words.does}</p>
       {resolves && <p>{plural(uncertain, 'recipient is', 'recipients are')} concerned.</p>}
-    </Confirm>
+    </Decision>
   );
 }

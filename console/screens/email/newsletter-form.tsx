@@ -1,10 +1,8 @@
-import { useContext, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
 import { quoted } from '../../../src/operator-service/contract/choices.ts';
 import { write } from '../../data/api.ts';
-import { useDecision } from '../../data/decision.ts';
-import { opsCommand, SessionContext } from '../../data/session.ts';
-import { Confirm } from '../../parts/dialog.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 
@@ -44,65 +42,50 @@ interface NewsletterFormProps {
 
 /** Makes a newsletter, or changes how it is sent and tracked. */
 export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
-  const session = useContext(SessionContext);
   const [command, setCommand] = useState<string>();
-  const { busy, problem, decide } = useDecision(async (request_id, given: ReturnType<typeof newsletterIn>) => {
-    const stored = await write(
-      'POST /api/newsletters',
-      {},
-      { request_id, ...given, known_at: was?.updated_at ?? null },
-    );
+  const store = async (request_id: string, form: FormData) => {
+    const body = { request_id, ...newsletterIn(form, was), known_at: was?.updated_at ?? null };
+    const stored = await write('POST /api/newsletters', {}, body);
     showToast('done', `${stored.newsletter_id} is stored.`);
     onClose();
-  });
+  };
   return (
-    <Confirm
+    <FormDialog
       title={was === undefined ? 'New newsletter' : `Change ${was.newsletter_id}`}
       stays
       onClose={onClose}
       act="Store it"
-      onAct="newsletter"
-      disabled={busy}
-      problem={problem}
-      command={command && opsCommand(command, session)}
+      send={store}
+      onInput={(form) => setCommand(commandFor(newsletterIn(form, was)))}
+      ops={command}
     >
-      <form
-        id="newsletter"
-        class="form rows"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void decide(newsletterIn(new FormData(event.currentTarget), was));
-        }}
-        onInput={({ currentTarget }) => setCommand(commandFor(newsletterIn(new FormData(currentTarget), was)))}
-      >
-        {was === undefined && (
-          <div class="form-row">
-            <Field label="Tenant" name="tenant" required />
-            <Field label="Id" name="newsletter_id" required hint="Such as weekly; it stays" />
-          </div>
-        )}
-        <Field label="Name" name="name" value={was?.name} required hint="The page of the unsubscribe link shows it" />
-        <Field label="From" name="from" value={was?.from} required hint="Weekly <news@example.com>; verified in SES" />
-        <Field label="Replies to" name="reply_to" value={was?.reply_to} hint="Empty: to the sender" />
+      {was === undefined && (
         <div class="form-row">
-          <Field label="Sending domain" name="sending_domain" value={was?.sending_domain} hint="Empty: that of From" />
-          <Field
-            label="Fallback domain"
-            name="fallback_domain"
-            value={was?.fallback_domain}
-            hint="For mails beyond the warming of the sending domain; empty: no warming"
-          />
+          <Field label="Tenant" name="tenant" required />
+          <Field label="Id" name="newsletter_id" required hint="Such as weekly; it stays" />
         </div>
-        <fieldset class="choices">
-          <legend>Tracked in its next mails</legend>
-          {(['opens', 'clicks'] as const).map((what) => (
-            <label key={what} class="choice">
-              <input type="checkbox" name={what} defaultChecked={was?.track?.[what] ?? true} />
-              <span>{TRACKED[what]}</span>
-            </label>
-          ))}
-        </fieldset>
-      </form>
-    </Confirm>
+      )}
+      <Field label="Name" name="name" value={was?.name} required hint="The page of the unsubscribe link shows it" />
+      <Field label="From" name="from" value={was?.from} required hint="Weekly <news@example.com>; verified in SES" />
+      <Field label="Replies to" name="reply_to" value={was?.reply_to} hint="Empty: to the sender" />
+      <div class="form-row">
+        <Field label="Sending domain" name="sending_domain" value={was?.sending_domain} hint="Empty: that of From" />
+        <Field
+          label="Fallback domain"
+          name="fallback_domain"
+          value={was?.fallback_domain}
+          hint="For mails beyond the warming of the sending domain; empty: no warming"
+        />
+      </div>
+      <fieldset class="choices">
+        <legend>Tracked in its next mails</legend>
+        {(['opens', 'clicks'] as const).map((what) => (
+          <label key={what} class="choice">
+            <input type="checkbox" name={what} defaultChecked={was?.track?.[what] ?? true} />
+            <span>{TRACKED[what]}</span>
+          </label>
+        ))}
+      </fieldset>
+    </FormDialog>
   );
 }

@@ -1,10 +1,8 @@
-import { useContext, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { KEY_SCOPES, quoted } from '../../../src/operator-service/contract/choices.ts';
 import type { CreatedKey } from '../../../src/operator-service/contract/keys.ts';
 import { write } from '../../data/api.ts';
-import { useDecision } from '../../data/decision.ts';
-import { opsCommand, SessionContext } from '../../data/session.ts';
-import { Confirm } from '../../parts/dialog.tsx';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 
@@ -50,49 +48,35 @@ function commandFor({ tenant, scopes, expires_in_days, rate_limit, description }
 }
 
 function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly onCreated: (key: CreatedKey) => void }) {
-  const session = useContext(SessionContext);
   const [command, setCommand] = useState('keys create --tenant TENANT --scope send');
-  const { problem, decide } = useDecision(async (request_id, wanted: ReturnType<typeof keyIn>) =>
-    onCreated(await write('POST /api/keys', {}, { request_id, ...wanted })),
-  );
   return (
-    <Confirm
+    <FormDialog
       title="New key"
       onClose={onClose}
       act="Create key"
-      onAct="new-key"
-      problem={problem}
-      command={opsCommand(command, session)}
+      send={async (request_id, form) => onCreated(await write('POST /api/keys', {}, { request_id, ...keyIn(form) }))}
+      onInput={(form) => setCommand(commandFor(keyIn(form)))}
+      ops={command}
     >
-      <form
-        id="new-key"
-        class="form rows"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void decide(keyIn(new FormData(event.currentTarget)));
-        }}
-        onInput={({ currentTarget }) => setCommand(commandFor(keyIn(new FormData(currentTarget))))}
-      >
-        <Field label="Tenant" name="tenant" required />
-        <fieldset class="choices">
-          <legend>It may</legend>
-          {KEY_SCOPES.map((scope) => (
-            <label key={scope} class="choice">
-              <input type="checkbox" name="scope" value={scope} defaultChecked={scope === 'send'} />
-              <span>
-                <strong>{scope}</strong>
-                <span class="soft">{MEANING[scope]}</span>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-        <Field label="Description" name="description" hint="Who uses it, such as the service’s name" />
-        <div class="form-row">
-          <Field label="Ends after days" name="days" type="number" min={1} max={3650} hint="Empty: never" />
-          <Field label="Requests per second" name="rate" type="number" min={1} max={10000} hint="Empty: the default" />
-        </div>
-      </form>
-    </Confirm>
+      <Field label="Tenant" name="tenant" required />
+      <fieldset class="choices">
+        <legend>It may</legend>
+        {KEY_SCOPES.map((scope) => (
+          <label key={scope} class="choice">
+            <input type="checkbox" name="scope" value={scope} defaultChecked={scope === 'send'} />
+            <span>
+              <strong>{scope}</strong>
+              <span class="soft">{MEANING[scope]}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <Field label="Description" name="description" hint="Who uses it, such as the service’s name" />
+      <div class="form-row">
+        <Field label="Ends after days" name="days" type="number" min={1} max={3650} hint="Empty: never" />
+        <Field label="Requests per second" name="rate" type="number" min={1} max={10000} hint="Empty: the default" />
+      </div>
+    </FormDialog>
   );
 }
 

@@ -4,7 +4,7 @@ import type { ActionAnswer, NotificationDetail } from '../../../src/operator-ser
 import { write } from '../../data/api.ts';
 import { useDecision } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';
-import { Confirm } from '../../parts/dialog.tsx';
+import { Decision } from '../../parts/dialog.tsx';
 import { Loading } from '../../parts/states.tsx';
 import { count } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
@@ -113,7 +113,7 @@ export function AskAction({ log_ids, shown, action, onClose, onDone }: AskProps)
     setPreview(await write('POST /api/actions', {}, { request_id, ...body, dry_run: true })),
   );
   useEffect(() => void look.decide(), []);
-  const { busy, problem, decide } = useDecision(async (request_id) => {
+  const run = async (request_id: string) => {
     const answer = await write('POST /api/actions', {}, { request_id, ...body });
     const { acted, refusals } = outcomeOf(answer);
     const done = `${plural(acted, 'notification')} ${words.done}.`;
@@ -121,18 +121,18 @@ export function AskAction({ log_ids, shown, action, onClose, onDone }: AskProps)
     else showToast('failed', [...(acted > 0 ? [done] : []), ...refusals].join(' '), answer.command);
     onClose();
     onDone();
-  });
+  };
   const found = preview && outcomeOf(preview);
   return (
-    <Confirm
+    <Decision
       title={log_ids.length === 1 ? words.question : `${words.name}: ${plural(log_ids.length, 'notification')}?`}
       onClose={onClose}
       keep="Keep"
       act={log_ids.length === 1 || found === undefined ? words.name : `${words.name} ${count(found.acted)}`}
       danger={!isSending(action)}
-      disabled={busy || found === undefined || found.acted === 0}
-      onAct={decide}
-      problem={problem ?? look.problem}
+      disabled={found === undefined || found.acted === 0}
+      run={run}
+      problem={look.problem}
       command={preview?.command}
     >
       <p>{words.does}</p>
@@ -143,7 +143,7 @@ export function AskAction({ log_ids, shown, action, onClose, onDone }: AskProps)
           {refusal}
         </p>
       ))}
-    </Confirm>
+    </Decision>
   );
 }
 

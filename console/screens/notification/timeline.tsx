@@ -5,7 +5,7 @@ import type {
   NotificationDetail,
   SentContent,
 } from '../../../src/operator-service/contract/notifications.ts';
-import { type Answer, type Body, problemOf, write } from '../../data/api.ts';
+import { problemOf, write } from '../../data/api.ts';
 import { newRequestId } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';
 import type { Tone } from '../../parts/badge.tsx';
@@ -47,7 +47,9 @@ export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
   const { role } = useContext(SessionContext);
   const log_id = columnText(detail.notification, 'log_id');
   // Once for all attempts, because each sends the same.
-  const [content, reveal] = useReveal('POST /api/notifications/{log_id}/content', log_id);
+  const [content, reveal] = useReveal((request_id) =>
+    write('POST /api/notifications/{log_id}/content', { log_id }, { request_id }),
+  );
   const canReveal = role === 'operator' && content === undefined && detail.notification['erased_at'] === undefined;
   const events = eventsOf(detail, (attempt) => (
     <Exchange attempt={attempt} content={content} {...(canReveal && { onReveal: reveal })} />
@@ -128,16 +130,11 @@ function attemptEvent(attempt: AttemptView, exchange: Exchanges): EventView {
 export const AUDITED = 'Your look is written to the audit log';
 
 /** What only operators see, on their word: each look is in the audit log. */
-export function useReveal<K extends RevealRoute>(route: K, log_id: string) {
-  const [shown, setShown] = useState<Answer<K>>();
-  const reveal = () =>
-    void write(route, { log_id }, { request_id: newRequestId() } as Body<K>).then(setShown, (error) =>
-      showProblem(problemOf(error)),
-    );
+export function useReveal<A>(ask: (request_id: string) => Promise<A>) {
+  const [shown, setShown] = useState<A>();
+  const reveal = () => void ask(newRequestId()).then(setShown, (error) => showProblem(problemOf(error)));
   return [shown, reveal] as const;
 }
-
-type RevealRoute = `POST /api/notifications/{log_id}/${'reveal' | 'content'}`;
 
 interface ExchangeProps {
   readonly attempt: AttemptView;

@@ -6,20 +6,18 @@ import type {
   OperationView,
 } from '../../../src/operator-service/contract/operations.ts';
 import { write } from '../../data/api.ts';
-import { useDecision } from '../../data/decision.ts';
-import { opsCommand, SessionContext } from '../../data/session.ts';
+import { SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
 import { navigate } from '../../navigation/router.ts';
-import { Confirm } from '../../parts/dialog.tsx';
+import { Decision, FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { LogIds } from '../../parts/screen.tsx';
-import { Shell } from '../../parts/shell-command.tsx';
+import { Ops } from '../../parts/shell-command.tsx';
 import { Loading } from '../../parts/states.tsx';
 import { count, localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { columnText, exclusionWord, KIND_WORDS, plural, stateWord } from '../../parts/words.ts';
-import { ChooseFilter } from './choose-filter.tsx';
-import { FilterWords } from './filter-words.tsx';
+import { ChooseFilter, FilterWords } from './filter.tsx';
 
 interface NewOperationProps {
   /** What it takes; absent: the person chooses that first. */
@@ -36,66 +34,56 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
   const [filter, setFilter] = useState(given);
   const [kind, setKind] = useState(kinds[0] ?? 'redrive');
   const [operation, setOperation] = useState<OperationView>();
-  const { problem, decide } = useDecision(async (request_id, form: FormData) => {
+  const preview = async (request_id: string, form: FormData) => {
     const most = Number(form.get('limit') ?? 0);
     const rate = Number(form.get('rate') ?? DEFAULT_RATE);
     const body = { request_id, kind, filter: filter ?? {}, rate, ...(most > 0 && { limit: most }) };
     setOperation(await write('POST /api/operations', {}, body));
-  });
+  };
   if (filter === undefined) return <ChooseFilter onClose={onClose} onChosen={setFilter} />;
   if (operation !== undefined) return <Start first={operation} onClose={onClose} />;
   return (
-    <Confirm
+    <FormDialog
       title={kinds.length === 1 ? `${KIND_WORDS[kind].name}: what matches` : 'Act on all that match'}
       onClose={onClose}
       act="Preview"
-      onAct="new-operation"
-      problem={problem}
+      send={preview}
     >
-      <form
-        id="new-operation"
-        class="form rows"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void decide(new FormData(event.currentTarget));
-        }}
-      >
-        <FilterWords filter={filter} />
-        {kinds.length > 1 && (
-          <fieldset class="choices">
-            <legend>What to do</legend>
-            {kinds.map((option) => (
-              <label key={option} class="choice">
-                <input
-                  type="radio"
-                  name="kind"
-                  value={option}
-                  checked={option === kind}
-                  onChange={() => setKind(option)}
-                />
-                <span>
-                  <strong>{KIND_WORDS[option].name}</strong>
-                  <span class="soft">{KIND_WORDS[option].does}</span>
-                </span>
-              </label>
-            ))}
-          </fieldset>
-        )}
-        {kinds.length === 1 && <p>{KIND_WORDS[kind].does}</p>}
-        <div class="form-row">
-          <Field
-            label="Per second"
-            name="rate"
-            type="number"
-            value={String(DEFAULT_RATE)}
-            min={0.1}
-            max={500}
-            step="any"
-          />
-          <Field label="At most" name="limit" type="number" min={1} step={1} hint="Empty: all of them" />
-        </div>
-      </form>
-    </Confirm>
+      <FilterWords filter={filter} />
+      {kinds.length > 1 && (
+        <fieldset class="choices">
+          <legend>What to do</legend>
+          {kinds.map((option) => (
+            <label key={option} class="choice">
+              <input
+                type="radio"
+                name="kind"
+                value={option}
+                checked={option === kind}
+                onChange={() => setKind(option)}
+              />
+              <span>
+                <strong>{KIND_WORDS[option].name}</strong>
+                <span class="soft">{KIND_WORDS[option].does}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {kinds.length === 1 && <p>{KIND_WORDS[kind].does}</p>}
+      <div class="form-row">
+        <Field
+          label="Per second"
+          name="rate"
+          type="number"
+          value={String(DEFAULT_RATE)}
+          min={0.1}
+          max={500}
+          step="any"
+        />
+        <Field label="At most" name="limit" type="number" min={1} step={1} hint="Empty: all of them" />
+      </div>
+    </FormDialog>
   );
 }
 
@@ -111,20 +99,20 @@ function Start({ first, onClose }: { readonly first: OperationView; readonly onC
   );
   const words = KIND_WORDS[data.kind];
   const taken = data.preview?.taken ?? 0;
-  const { busy, problem, decide } = useDecision(async (request_id) => {
+  const start = async (request_id: string) => {
     await write('POST /api/operations/{operation_id}/start', { operation_id }, { request_id });
     showToast('done', `${words.name}: ${plural(taken, 'notification')} begun. Its progress is under operations.`);
     onClose();
     navigate('/operations');
-  });
+  };
   return (
-    <Confirm
+    <Decision
       title={`${words.name}: preview`}
       onClose={onClose}
       act={data.preview === null ? 'Counting…' : `${words.name} ${plural(taken, 'notification')}`}
-      disabled={busy || data.status !== 'ready' || taken === 0}
-      onAct={decide}
-      problem={read.problem ?? problem}
+      disabled={data.status !== 'ready' || taken === 0}
+      run={start}
+      problem={read.problem}
       command={data.command ?? undefined}
     >
       <FilterWords filter={data.filter} />
@@ -134,10 +122,8 @@ function Start({ first, onClose }: { readonly first: OperationView; readonly onC
         <Preview operation={data} counts={data.preview} />
       )}
       {data.error !== null && <p class="note tone-bad">{data.error}</p>}
-      {data.command === null && data.error !== null && (
-        <Shell label="In the shell" command={opsCommand(`audit --target ${operation_id}`, session)} />
-      )}
-    </Confirm>
+      {data.command === null && data.error !== null && <Ops command={`audit --target ${operation_id}`} />}
+    </Decision>
   );
 }
 

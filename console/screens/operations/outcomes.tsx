@@ -3,7 +3,7 @@ import type { OperationView } from '../../../src/operator-service/contract/opera
 import { useRead } from '../../data/use-read.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { LogIds } from '../../parts/screen.tsx';
+import { GroupLine, LogIds } from '../../parts/screen.tsx';
 import { count } from '../../parts/time.tsx';
 
 const OUTCOMES = [
@@ -45,8 +45,7 @@ export function Outcomes({ operation, open }: { readonly operation: OperationVie
   if (!outcomes) return null;
   const part = outcomes.looked_at < progress.taken ? ` of the first ${count(outcomes.looked_at)}` : '';
   return (
-    <div class="group-line">
-      <span class="group-label">What became of them</span>
+    <GroupLine name="What became of them">
       <ul class="rows tight" aria-label="What became of them">
         {OUTCOMES.filter(({ name }) => outcomes[name].length > 0).map(({ name, tone, ...words }) => (
           <li key={name} class="line">
@@ -62,7 +61,7 @@ export function Outcomes({ operation, open }: { readonly operation: OperationVie
           </li>
         ))}
       </ul>
-    </div>
+    </GroupLine>
   );
 }
 

@@ -1,14 +1,15 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { VerificationView } from '../../../src/operator-service/contract/operations.ts';
-import { problemOf, write } from '../../data/api.ts';
-import { newRequestId } from '../../data/decision.ts';
-import { opsCommand, SessionContext } from '../../data/session.ts';
+import { write } from '../../data/api.ts';
+import { SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
-import { ShellCommands } from '../../parts/shell-command.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Group } from '../../parts/screen.tsx';
+import { OpsCommands } from '../../parts/shell-command.tsx';
 import { Problem } from '../../parts/states.tsx';
 import { count, Time } from '../../parts/time.tsx';
-import { showProblem } from '../../parts/toasts.tsx';
+import { useAct } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
 
 const WORDS: Readonly<Record<VerificationView['status'], readonly [Tone, string]>> = {
@@ -25,59 +26,50 @@ const LOOK_MS = 2_000;
 /** Whether anything is lost: proven on the tables, when somebody asks for it or by schedule. */
 export function Verification() {
   const session = useContext(SessionContext);
-  const [busy, setBusy] = useState(false);
   const [running, setRunning] = useState(false);
   const { data, problem, refresh } = useRead('GET /api/verification', {}, {}, running ? { every: LOOK_MS } : {});
   const latest = data?.verification;
   const runs = latest?.status === 'running';
   useEffect(() => setRunning(runs), [runs]);
-  const act = async (action: 'start' | 'stop') => {
-    setBusy(true);
-    try {
-      await write(`POST /api/verification/${action}`, {}, { request_id: newRequestId() });
-    } catch (error) {
-      showProblem(problemOf(error));
-    }
-    setBusy(false);
-    refresh();
-  };
+  const [busy, act] = useAct(refresh);
   const broken = latest?.result?.holds === false;
   const [tone, word] = broken ? (['bad', 'Rules are broken'] as const) : WORDS[latest?.status ?? 'stopped'];
   return (
-    <section class="panel group rows" aria-labelledby="verification">
-      <header class="group-head">
-        <div class="group-what">
-          <h2 id="verification" class="line">
-            Verification
-            {latest && <Badge tone={tone}>{word}</Badge>}
-          </h2>
-          <p class="soft">
-            {latest ? (
-              <>
-                by {latest.started_by} · <Time at={latest.ended_at ?? latest.started_at} />
-              </>
-            ) : (
-              'Proves on the tables that nothing is lost, and that all sums add up. It reads them whole, and changes nothing.'
-            )}
-          </p>
-        </div>
-        {session.role === 'operator' && (
-          <div class="group-actions line">
-            <button type="button" class="button" disabled={busy} onClick={() => act(running ? 'stop' : 'start')}>
-              {running ? 'Stop verifying' : latest?.status === 'interrupted' ? 'Go on verifying' : 'Verify'}
-            </button>
-          </div>
-        )}
-      </header>
+    <Group
+      id="verification"
+      title={
+        <>
+          Verification
+          {latest && <Badge tone={tone}>{word}</Badge>}
+        </>
+      }
+      facts={
+        latest ? (
+          <>
+            by {latest.started_by} · <Time at={latest.ended_at ?? latest.started_at} />
+          </>
+        ) : (
+          'Proves on the tables that nothing is lost, and that all sums add up. It reads them whole, and changes nothing.'
+        )
+      }
+      actions={
+        session.role === 'operator' && (
+          <Button
+            name={running ? 'Stop verifying' : latest?.status === 'interrupted' ? 'Go on verifying' : 'Verify'}
+            disabled={busy}
+            onClick={() =>
+              act((request_id) => write(`POST /api/verification/${running ? 'stop' : 'start'}`, {}, { request_id }))
+            }
+          />
+        )
+      }
+    >
       {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
       {latest && latest.result === null && <Progress verification={latest} />}
       {latest?.result && <Result result={latest.result} />}
       {latest && latest.error !== null && <p class="group-line note tone-bad">{latest.error}</p>}
-      <ShellCommands
-        open={broken}
-        commands={[{ label: 'With each letter looked at', command: opsCommand('verify --letters', session) }]}
-      />
-    </section>
+      <OpsCommands open={broken} of={{ 'With each letter looked at': 'verify --letters' }} />
+    </Group>
   );
 }
 

@@ -1,9 +1,8 @@
-import { useContext, useEffect, useId, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useId, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Series } from '../../../src/core/operator/views/outcome-series.ts';
 import type { Overview } from '../../../src/operator-service/contract/overview.ts';
-import { opsCommand, SessionContext } from '../../data/session.ts';
-import { Shell } from '../../parts/shell-command.tsx';
+import { Ops } from '../../parts/shell-command.tsx';
 import { count, duration } from '../../parts/time.tsx';
 
 interface Plan {
@@ -60,7 +59,6 @@ function outcomesTold(series: readonly Series[]): string {
 
 /** One chart per question; a chart without any figures is left out. */
 export function Charts({ series, problem }: ChartsProps) {
-  const session = useContext(SessionContext);
   const charts = useMemo(() => PLANS.flatMap((plan) => chartOf(plan, series) ?? []), [series]);
   if (charts.length === 0 && problem === undefined) return null;
   return (
@@ -75,7 +73,7 @@ export function Charts({ series, problem }: ChartsProps) {
           <p>
             <strong>What to do:</strong> {problem.remedy}
           </p>
-          <Shell label="What each sweep found" command={opsCommand('sweeps', session)} />
+          <Ops label="What each sweep found" command="sweeps" />
         </div>
       )}
     </section>
@@ -172,7 +170,9 @@ function Chart({ title, summary, times, lines, format = count }: ChartProps) {
         </ul>
       </header>
       <div ref={box} class="plot" aria-hidden="true" />
-      <figcaption id={text} class="faint small">{summary}</figcaption>
+      <figcaption id={text} class="faint small">
+        {summary}
+      </figcaption>
     </figure>
   );
 }

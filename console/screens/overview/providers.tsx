@@ -1,15 +1,12 @@
-import { useContext } from 'preact/hooks';
 import type { Overview } from '../../../src/operator-service/contract/overview.ts';
-import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Panel } from '../../parts/screen.tsx';
-import { Shell } from '../../parts/shell-command.tsx';
+import { Ops } from '../../parts/shell-command.tsx';
 import { count, Time } from '../../parts/time.tsx';
 import { channelName, plural } from '../../parts/words.ts';
 
 /** Providers that are down, and budgets that say something: a channel without any figure is left out. */
 export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'budgets'>) {
-  const session = useContext(SessionContext);
   const telling = budgets.filter(
     ({ max_24h, allowed_per_second, paused, busy_receivers }) =>
       max_24h !== null || allowed_per_second !== null || paused.length > 0 || busy_receivers > 0,
@@ -51,7 +48,7 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
               <strong>What to do:</strong> Nothing, if the provider comes back: a probe finds out, and what is held is
               sent. If it stays down, ask the provider.
             </p>
-            <Shell label="In the shell" command={opsCommand('status', session)} />
+            <Ops command="status" />
           </div>
         )}
       </Panel>

@@ -98,7 +98,7 @@ export function Sweeps({ sweeps }: { readonly sweeps: Overview['sweeps'] }) {
           columns={[
             { title: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
             { title: 'Due', align: 'right', cell: ({ due }) => count(due) },
-            { title: 'Sent to lanes', align: 'right', cell: ({ dispatched }) => count(dispatched) },
+            { title: 'Sent to lanes', align: 'right', wide: true, cell: ({ dispatched }) => count(dispatched) },
             { title: 'Skipped', align: 'right', wide: true, cell: ({ skipped }) => count(skipped) },
             {
               title: 'State',

@@ -3,7 +3,45 @@ import type { OperationFilter } from '../../../src/operator-service/contract/ope
 import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { ConditionSelects } from '../../parts/select.tsx';
+import { localTime } from '../../parts/time.tsx';
+import { channelName } from '../../parts/words.ts';
 import { given } from '../notification-filters.ts';
+
+const NAMES: Readonly<Record<keyof OperationFilter, string>> = {
+  channel: 'Channel',
+  priority: 'Priority',
+  tenant: 'Tenant',
+  failure_reason: 'Given up because of',
+  error_type: 'Error',
+  last_error: 'Last error',
+  integration: 'Integration',
+  recipient_hash: 'Recipient',
+  from: 'Created since',
+  to: 'Created until',
+};
+
+/** Where it is not the value itself. */
+const WORD_OF: { readonly [K in keyof OperationFilter]?: (value: string) => string } = {
+  channel: channelName,
+  recipient_hash: () => 'one',
+  from: localTime,
+  to: localTime,
+};
+
+/** The conditions of a filter as chips. */
+export function FilterWords({ filter }: { readonly filter: OperationFilter }) {
+  const conditions = (Object.keys(NAMES) as (keyof OperationFilter)[]).filter((name) => filter[name] !== undefined);
+  if (conditions.length === 0) return <p class="line">Everything</p>;
+  return (
+    <ul class="line" aria-label="Filter">
+      {conditions.map((name) => (
+        <li key={name} class="chip-label">
+          <span class="faint">{NAMES[name]}</span> {(WORD_OF[name] ?? String)(String(filter[name]))}
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 interface ChooseFilterProps {
   readonly onChosen: (filter: OperationFilter) => void;
