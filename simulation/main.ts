@@ -7,10 +7,9 @@ import { processTerminal } from '../src/terminal/terminal.ts';
 import { describeNewsletter, type NewsletterFigures, newsletterPlot } from './newsletter/newsletter-figures.ts';
 import { runNewsletter } from './newsletter/run-newsletter.ts';
 import { parseOptions, type SimulateOptions, usage } from './options.ts';
-import { describeFigures } from './report/describe.ts';
+import { describeFigures, summaryTable, timeLeft } from './report/describe.ts';
 import type { Figures } from './report/figures.ts';
 import { backlogPlot, plotOf } from './report/plot.ts';
-import { summaryTable, timeLeft } from './report/summary.ts';
 import { runScenario } from './run-scenario.ts';
 import { type NamedScenario, newsletterOf, scenarioOf } from './scenarios/catalogue.ts';
 

@@ -16,6 +16,14 @@ export interface Cohort {
   readonly priority: Priority;
 }
 
+/** What the receivers saw of a notification, and when it was handed over. */
+interface Seen {
+  readonly at: number;
+  sent: boolean;
+  delivered: boolean;
+  finished: boolean;
+}
+
 const perPriority = <T>(of: () => T) =>
   Object.fromEntries(PRIORITIES.map((priority) => [priority, of()])) as Record<Priority, T>;
 
@@ -23,10 +31,7 @@ const perPriority = <T>(of: () => T) =>
 export class Observer {
   readonly #start: number;
   readonly #cohort: (row: number) => Cohort;
-  readonly #handedOver: Float64Array;
-  readonly #firstSent: Uint8Array;
-  readonly #delivered: Uint8Array;
-  readonly #finished: Uint8Array;
+  readonly #seen: Seen[] = [];
   readonly first = new Map<string, Histogram>();
   readonly delivered = new Map<string, Histogram>();
   /** From the time of a retry to its request. */
@@ -42,36 +47,31 @@ export class Observer {
   /** Acceptances by second since the start. */
   readonly bySecond: number[] = [];
 
-  constructor(start: number, size: number, cohort: (row: number) => Cohort) {
+  constructor(start: number, cohort: (row: number) => Cohort) {
     this.#start = start;
     this.#cohort = cohort;
-    this.#handedOver = new Float64Array(size);
-    this.#firstSent = new Uint8Array(size);
-    this.#delivered = new Uint8Array(size);
-    this.#finished = new Uint8Array(size);
   }
 
   handedOver(row: number, now: number): void {
-    const { priority } = this.#cohort(row);
-    this.#handedOver[row] = now;
-    this.open[priority] += 1;
+    this.#seen[row] = { at: now, sent: false, delivered: false, finished: false };
+    this.open[this.#cohort(row).priority] += 1;
   }
 
   handedOverAt(row: number): number {
-    return this.#handedOver[row] ?? 0;
+    return this.#of(row).at;
   }
 
   isFinished(row: number): boolean {
-    return this.#finished[row] === 1;
+    return this.#of(row).finished;
   }
 
   /** @param due when it had to be sent */
   requested(row: number, now: number, due: number): void {
     this.requests += 1;
-    if (due > this.handedOverAt(row)) this.late.add(now - due);
-    if (this.#firstSent[row]) return;
-    this.#firstSent[row] = 1;
-    this.#add(this.first, row, now);
+    const seen = this.#of(row);
+    if (due > seen.at) this.late.add(now - due);
+    if (!seen.sent) this.#add(this.first, row, now);
+    seen.sent = true;
   }
 
   acceptedBy(row: number, now: number): void {
@@ -79,37 +79,31 @@ export class Observer {
     this.lastAccepted = now;
     const second = Math.floor((now - this.#start) / 1000);
     this.bySecond[second] = (this.bySecond[second] ?? 0) + 1;
-    if (this.#delivered[row]) return;
-    this.#delivered[row] = 1;
-    this.#add(this.delivered, row, now);
+    const seen = this.#of(row);
+    if (!seen.delivered) this.#add(this.delivered, row, now);
+    seen.delivered = true;
   }
 
   changed(row: number, status: string, failure_reason: string | undefined): void {
     const ended = status === 'SUCCESS' || (status === 'FAILED' && failure_reason !== undefined);
     const { priority } = this.#cohort(row);
-    if (!ended) {
-      if (this.#finished[row]) this.#reopen(row, priority);
-      return;
-    }
-    if (this.#finished[row]) return;
-    this.#finished[row] = 1;
-    this.finished += 1;
-    this.open[priority] -= 1;
-    const end = failure_reason ?? 'DELIVERED';
+    const seen = this.#of(row);
+    if (seen.finished === ended) return;
+    seen.finished = ended;
+    this.finished += ended ? 1 : -1;
+    this.open[priority] -= ended ? 1 : -1;
+    // An operator sends it again.
+    const end = ended ? (failure_reason ?? 'DELIVERED') : 'REDRIVEN';
     this.ends[end] = (this.ends[end] ?? 0) + 1;
-    if (failure_reason === 'EXPIRED') this.expired[priority] += 1;
+    if (ended && failure_reason === 'EXPIRED') this.expired[priority] += 1;
   }
 
   sample(now: number): void {
     this.samples.push({ at: (now - this.#start) / 1000, open: { ...this.open }, accepted: this.accepted });
   }
 
-  /** An operator sends it again. */
-  #reopen(row: number, priority: Priority): void {
-    this.#finished[row] = 0;
-    this.finished -= 1;
-    this.open[priority] += 1;
-    this.ends['REDRIVEN'] = (this.ends['REDRIVEN'] ?? 0) + 1;
+  #of(row: number): Seen {
+    return this.#seen[row] as Seen;
   }
 
   #add(waits: Map<string, Histogram>, row: number, now: number): void {
@@ -117,7 +111,7 @@ export class Observer {
     const name = `${group} ${priority}`;
     const histogram = waits.get(name) ?? new Histogram();
     waits.set(name, histogram);
-    histogram.add(now - (this.#handedOver[row] ?? 0));
+    histogram.add(now - this.#of(row).at);
   }
 }
 

@@ -62,13 +62,12 @@ export class World {
     this.scenario = scenario;
     this.seed = seed;
     this.draw = createRandom(seed, 'worker');
-    const size = scenario.notifications;
     const { time } = this;
     const cohort = (row: number) => this.#cohorts[row] ?? UNKNOWN;
     const { clocks = [0] } = scenario;
     const apart = Math.max(...clocks) - Math.min(...clocks);
     this.auditor = new Auditor((row) => cohort(row).priority, apart);
-    this.observer = new Observer(START.getTime(), size, cohort);
+    this.observer = new Observer(START.getTime(), cohort);
     const watcher: TableWatcher = {
       written: (row, before, after) => {
         this.auditor.written(row, before, after, time.now);
