@@ -31,13 +31,12 @@ type ActionDeps = Pick<OperatorDeps, 'rows' | 'lanes' | 'records' | 'clock' | 'n
 export async function act(chosen: ChosenAction, deps: ActionDeps, decide: Decide) {
   const { action, log_ids } = chosen;
   const run_id = newRunId('manual', deps.newId());
-  let messages: readonly QueueMessage[] = [];
-  const { answer, repeated } = await decide({ what: action, on: log_ids, details: { run_id } }, async () => {
-    const acted = await perform(chosen, run_id, deps);
-    messages = acted.messages;
+  let acted: Acted | undefined;
+  const results = await decide({ what: action, on: log_ids, details: { run_id } }, async () => {
+    acted = await perform(chosen, run_id, deps);
     return { answer: acted.results, result: tally(acted.results) };
   });
-  return { results: answer, repeated, messages };
+  return { results, repeated: acted === undefined, messages: acted?.messages ?? [] };
 }
 
 /** What the action would do: the same decisions on the same rows, but nothing is written or sent. */
@@ -92,7 +91,7 @@ export async function revealContent(
   decide: Decide,
 ): Promise<NotificationContent> {
   const contents = createContentStore(dynamodb, deployment.tables.notification_content, deployment.sealer(dynamodb));
-  const { answer } = await decide({ what, on: [log_id], shows: true }, async () => {
+  return decide({ what, on: [log_id], shows: true }, async () => {
     try {
       return { answer: await contents.read({ tenant_id, log_id }), result: { revealed: 1 } };
     } catch (error) {
@@ -100,5 +99,4 @@ export async function revealContent(
       throw new Problem('conflict', `The recipient cannot be shown: ${error.message}`);
     }
   });
-  return answer;
 }

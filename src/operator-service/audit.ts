@@ -21,11 +21,8 @@ interface Decision {
   readonly shows?: true;
 }
 
-/** Runs a decision of a person, written to the audit log before it begins and with its result afterwards. */
-export type Decide = <A>(
-  decision: Decision,
-  run: () => Promise<Outcome<A>>,
-) => Promise<{ readonly answer: A; readonly repeated: boolean }>;
+/** Runs a decision of a person, or answers what it was answered before. It is written to the audit log before it begins and with its result afterwards. */
+export type Decide = <A>(decision: Decision, run: () => Promise<Outcome<A>>) => Promise<A>;
 
 interface Decider {
   readonly who: string;
@@ -47,8 +44,8 @@ export function decideOnce(route: string, request: RepeatableRequest, deps: Audi
   const fingerprint = createHash('sha256').update(asked).digest('base64url');
   return async (decision, run) => {
     const action = { who, role, ...stored(decision), request_id };
-    if (!decision.shows) return audited({ ...action, fingerprint }, deps, run);
-    return { answer: (await recorded(action, deps, run)).answer, repeated: false };
+    const decided = decision.shows ? recorded(action, deps, run) : audited({ ...action, fingerprint }, deps, run);
+    return (await decided).answer;
   };
 }
 
@@ -56,8 +53,7 @@ export function decideOnce(route: string, request: RepeatableRequest, deps: Audi
 export function decideNow(decider: () => Promise<Decider>, deps: AuditDeps): Decide {
   return async (decision, run) => {
     const { who, role } = await decider();
-    const { answer } = await recorded({ who, role, ...stored(decision), request_id: deps.newId() }, deps, run);
-    return { answer, repeated: false };
+    return (await recorded({ who, role, ...stored(decision), request_id: deps.newId() }, deps, run)).answer;
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Channel } from '../core/model/channels.ts';
-import { type ErrorType, remedyOf } from '../core/model/error-types.ts';
+import { remedyOf } from '../core/model/error-types.ts';
 import type { NotificationRow } from '../core/model/notification.ts';
 import { failedAt } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
@@ -135,23 +135,7 @@ function isWanted({ channel, tenant_id }: WorkEntry, wanted: DeadRequest): boole
 }
 
 /** Dead notifications that one repair brings back: same channel, integration, reason and last error. */
-export interface DeadGroup {
-  readonly channel: Channel;
-  readonly failure_reason: ErrorType;
-  readonly error_type: ErrorType | null;
-  /** integration_config_id; null: none. */
-  readonly integration: string | null;
-  readonly count: number;
-  readonly tenants: number;
-  readonly oldest_at: string;
-  readonly newest_at: string;
-  /** Of the newest one, without addresses. */
-  readonly error_message: string | null;
-  readonly response_code: string | null;
-  /** The newest few log_ids. */
-  readonly sample: readonly string[];
-  readonly remedy: string;
-}
+export type DeadGroup = Omit<DeadLetterGroup, 'group_id' | 'repair' | 'filter' | 'commands'>;
 
 const SAMPLE = 5;
 

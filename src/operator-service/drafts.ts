@@ -120,11 +120,10 @@ export async function publish(
 ): Promise<Email> {
   const { email_id, tenant_id: tenant, content } = publication;
   const details = { tenant, newsletter: content.newsletter.newsletter_id };
-  const { answer } = await decide({ what: 'email.send', on: [email_id], details }, async () => ({
+  return decide({ what: 'email.send', on: [email_id], details }, async () => ({
     answer: await publishEmail(publication, access),
     result: { [repeat ? 'repeated' : 'published']: 1 },
   }));
-  return answer;
 }
 
 /** A stored email, as it may be tested or written anew. @throws Problem not-found */
@@ -148,11 +147,10 @@ export async function sendTest(
   decide: Decide,
 ) {
   check(testSchema, { to: tested.to });
-  const { answer } = await decide({ what: 'email.test', on: [tested.email.email_id] }, async () => {
+  return decide({ what: 'email.test', on: [tested.email.email_id] }, async () => {
     const results = await sendTestMail(tested, access);
     return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
   });
-  return answer;
 }
 
 /** Replaces an email that has not started. @throws Problem */
@@ -162,9 +160,8 @@ export async function replaceBy(email: Email, asked: object, access: DraftAccess
   // An id that no email has: the time must be to come, whatever the email had before.
   const { publication } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
   const details = { tenant: tenant_id, request: publication.request_hash };
-  const { answer } = await decide({ what: 'email.replace', on: [email_id], details }, async () => ({
+  return decide({ what: 'email.replace', on: [email_id], details }, async () => ({
     answer: await replaceEmail(email, publication, access),
     result: { replaced: 1 },
   }));
-  return answer;
 }

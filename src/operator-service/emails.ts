@@ -17,7 +17,6 @@ import { DEFAULT_JOB_LIMITS } from '../core/newsletter/model/job-limits.ts';
 import type { ShownState } from '../core/newsletter/model/recipient-state.ts';
 import {
   type EmailPhase,
-  type EmailView,
   emailSummary,
   emailView,
   type ListedEmail,
@@ -80,13 +79,8 @@ export async function requireEmail(
   );
 }
 
-export interface ShownEmail {
-  readonly email: Email;
-  readonly view: EmailView;
-}
-
 /** An email as it stands now. @throws Problem not-found */
-export async function showEmail(email_id: string, access: EmailAccess): Promise<ShownEmail> {
+export async function showEmail(email_id: string, access: EmailAccess) {
   const email = await requireEmail(email_id, access);
   const [batches, events, registers] = await Promise.all([
     access.batches.list(email_id),
@@ -144,11 +138,10 @@ export async function decideEmail(
   decide: Decide,
 ): Promise<Pick<Email, 'email_id' | 'status' | 'paused'>> {
   await requireEmail(email_id, access);
-  const { answer } = await decide({ what: `email.${action}`, on: [email_id] }, async () => {
+  return decide({ what: `email.${action}`, on: [email_id] }, async () => {
     const { status, paused } = await ACTIONS[action](email_id, access);
     return { answer: { email_id, status, paused }, result: { accepted: 1 } };
   });
-  return answer;
 }
 
 /** Decides about the recipients of whom nobody knows whether they got the mail. @throws Problem */
@@ -159,12 +152,11 @@ export async function resolveUncertain(
   decide: Decide,
 ): Promise<Omit<Resolved, 'email'> & Pick<Email, 'email_id' | 'status'>> {
   await requireEmail(email_id, access);
-  const { answer } = await decide({ what: `email.resolve.${action}`, on: [email_id] }, async () => {
+  return decide({ what: `email.resolve.${action}`, on: [email_id] }, async () => {
     const { email, ...reached } = await resolveEmail(email_id, action, access);
     const { continued: _, waiting_until: __, ...result } = shownResolved(reached);
     return { answer: { email_id, status: email.status, ...reached }, result };
   });
-  return answer;
 }
 
 /** What the use cases accept in a phase; they refuse the rest themselves. */
@@ -172,7 +164,6 @@ function actionsIn(phase: EmailPhase): EmailAction[] {
   switch (phase) {
     case 'scheduled':
     case 'queued':
-      return ['pause', 'cancel'];
     case 'preparing':
     case 'sending':
     case 'waiting':
@@ -214,9 +205,8 @@ export async function recipientsOf(
     return found.slice(0, limit);
   };
   if (!identities) return read();
-  const { answer } = await decide({ what: 'email.recipients', on: [email_id], shows: true }, async () => {
+  return decide({ what: 'email.recipients', on: [email_id], shows: true }, async () => {
     const answer = await read();
     return { answer, result: { shown: answer.length } };
   });
-  return answer;
 }

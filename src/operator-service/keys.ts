@@ -2,6 +2,7 @@ import { type ApiKey, createApiKeyStore, newApiKey, type Scope } from '../adapte
 import { Problem } from '../core/model/problem.ts';
 import type { Decide } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
+import type { CreatedKey } from './contract/keys.ts';
 import type { OperatorDeps } from './deps.ts';
 
 type StoreDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>;
@@ -28,19 +29,13 @@ export interface NewKey {
   readonly description?: string | undefined;
 }
 
-/** A key that was made: it is shown once, and only its hash is stored. Null for a repeated request. */
-export interface MadeKey {
-  readonly key_id: string;
-  readonly key: string | null;
-}
-
-export async function createKey(request: NewKey, deps: KeyDeps, decide: Decide): Promise<MadeKey> {
+export async function createKey(request: NewKey, deps: KeyDeps, decide: Decide): Promise<CreatedKey> {
   const { tenant, lifetime_ms, rate_limit, description } = request;
   const scopes = [...new Set(request.scopes)];
   // Its id is in the audit log before the key works.
   const made = newApiKey();
   const decision = { what: 'key.create', on: [made.key_id, tenant], details: { scopes } };
-  const { answer } = await decide(decision, async () => {
+  return decide(decision, async () => {
     const now = deps.clock();
     const answer = await issue(made, deps, {
       tenant_id: tenant,
@@ -52,23 +47,15 @@ export async function createKey(request: NewKey, deps: KeyDeps, decide: Decide):
     });
     return { answer, stored: { ...answer, key: null }, result: { created: 1 } };
   });
-  return answer;
 }
 
 /** @throws Problem not-found */
 export async function revokeKey(key_id: string, deps: KeyDeps, decide: Decide) {
-  const { answer } = await decide({ what: 'key.revoke', on: [key_id] }, async () => {
+  return decide({ what: 'key.revoke', on: [key_id] }, async () => {
     const revoked_at = deps.clock().toISOString();
     if (!(await storeOf(deps).end(key_id, { revoked_at }))) throw keyNotFound(key_id, deps);
     return { answer: { key_id, revoked_at }, result: { revoked: 1 } };
   });
-  return answer;
-}
-
-export interface RotatedKey extends MadeKey {
-  readonly tenant_id: string;
-  /** When the old key ends; undefined: another operator has revoked it meanwhile. */
-  readonly old_ends_at: string | undefined;
 }
 
 /**
@@ -76,21 +63,15 @@ export interface RotatedKey extends MadeKey {
  * @param keep_old_ms how long the old key still works, at most: rotation does not extend its life
  * @throws Problem not-found
  */
-export async function rotateKey(
-  key_id: string,
-  keep_old_ms: number,
-  deps: KeyDeps,
-  decide: Decide,
-): Promise<RotatedKey> {
+export async function rotateKey(key_id: string, keep_old_ms: number, deps: KeyDeps, decide: Decide) {
   const successor = newApiKey();
-  const { answer } = await decide({ what: 'key.rotate', on: [key_id, successor.key_id] }, async () => {
+  return decide({ what: 'key.rotate', on: [key_id, successor.key_id] }, async () => {
     const rotated = await rotate(key_id, successor, keep_old_ms, deps);
     return { answer: rotated, stored: { ...rotated, key: null }, result: { rotated: 1 } };
   });
-  return answer;
 }
 
-async function rotate(key_id: string, successor: FreshKey, keep_old_ms: number, deps: KeyDeps): Promise<RotatedKey> {
+async function rotate(key_id: string, successor: FreshKey, keep_old_ms: number, deps: KeyDeps) {
   const store = storeOf(deps);
   const old = await store.get(key_id);
   if (old === undefined || old.revoked_at !== undefined) throw keyNotFound(key_id, deps);
@@ -108,6 +89,7 @@ async function rotate(key_id: string, successor: FreshKey, keep_old_ms: number, 
   const was = { rotated_at: new Date(now).toISOString(), ...(lifetime !== undefined && { lifetime_ms: lifetime }) };
   const ends = await store.end(key_id, { expires_at: end, ...was });
   const sooner = ends ? undefined : await store.get(key_id);
+  // Another operator has revoked it meanwhile: it has no end to tell.
   const old_ends_at = ends ? end : sooner?.revoked_at === undefined ? sooner?.expires_at : undefined;
   return { ...made, tenant_id: old.tenant_id, old_ends_at };
 }
@@ -118,7 +100,7 @@ async function issue(
   { key_id, key, secret_hash }: FreshKey,
   deps: KeyDeps,
   rest: Omit<ApiKey, 'key_id' | 'secret_hash'>,
-): Promise<MadeKey> {
+): Promise<CreatedKey> {
   await storeOf(deps).create({ ...rest, key_id, secret_hash });
   return { key_id, key };
 }

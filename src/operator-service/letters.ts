@@ -89,7 +89,7 @@ export async function dropLetters(
 ): Promise<{ readonly dropped: number; readonly missing: readonly string[] }> {
   const { channels, log_ids, stale } = choice;
   const on = log_ids.length > 0 ? log_ids : channels;
-  const { answer } = await decide({ what: 'dlq.drop', on, details: { channels, stale } }, async () => {
+  return decide({ what: 'dlq.drop', on, details: { channels, stale } }, async () => {
     let dropped = 0;
     const found = new Set<string>();
     for (const channel of channels) {
@@ -109,7 +109,6 @@ export async function dropLetters(
     const missing = log_ids.filter((log_id) => !found.has(log_id));
     return { answer: { dropped, missing }, result: { dropped } };
   });
-  return answer;
 }
 
 async function chosenOf(
@@ -143,13 +142,12 @@ export async function redriveLetters(
   const { sqs, deployment, local } = deps;
   const url = deployment.dead_letter_queues[channel];
   const details = options.rate !== undefined && { details: { rate: options.rate } };
-  const { answer } = await decide({ what: 'dlq.redrive', on: [channel], ...details }, async () => {
+  return decide({ what: 'dlq.redrive', on: [channel], ...details }, async () => {
     const moved = local
       ? await underLock(lock, () => redriveByCopy(sqs, url, deployment.lane_queues, options))
       : await redriveByTask(sqs, url, options);
     return { answer: moved, result: { moved: moved.moved } };
   });
-  return answer;
 }
 
 async function underLock<A>(lock: () => () => void, run: () => Promise<A>): Promise<A> {

@@ -54,11 +54,10 @@ export async function showMembers(named: NamedAddress, access: MemberAccess, dec
   const { tenant } = named;
   const hash = await hashOf(named, access);
   const decision = { what: 'member.show', on: [nameOf(named, hash)], details: { tenant }, shows: true } as const;
-  const { answer } = await decide(decision, async () => {
+  return decide(decision, async () => {
     const answer = await membersOf(named, hash, access);
     return { answer, result: { shown: answer.members.length } };
   });
-  return answer;
 }
 
 /** A member, whose identity stays sealed. @throws Problem not-found */
@@ -138,14 +137,13 @@ export async function suppressAddress(
   const { tenant } = named;
   const hash = await hashOf(named, access);
   const on = [nameOf(named, hash)];
-  const { answer } = await decide({ what: `member.${action}`, on, details: { tenant } }, async () => {
+  return decide({ what: `member.${action}`, on, details: { tenant } }, async () => {
     const at = access.clock().toISOString();
     if (action === 'suppress') await access.members.suppress(tenant, hash, { reason: 'operator', at });
     else await access.members.unsuppress(tenant, hash);
     const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
     return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
   });
-  return answer;
 }
 
 type NewsletterDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment'>;
@@ -164,11 +162,10 @@ export async function decideNewsletter(
   const newsletter_id = check(newsletterId, asked.newsletter_id);
   const given = { ...check(newsletterSchema, fields), tenant_id: asked.tenant, newsletter_id };
   const decision = { what: 'newsletter.put', on: [newsletter_id], details: { tenant: asked.tenant } };
-  const { answer } = await decide(decision, async () => ({
+  return decide(decision, async () => ({
     answer: await putNewsletter(given, { newsletters: newsletterStore(deps), clock: deps.clock }, asked.known_at),
     result: { stored: 1 },
   }));
-  return answer;
 }
 
 /** As whom the newsletters of a tenant are sent. Empty: as whomever the stage's `newsletter.senders` lets them. */
@@ -190,7 +187,7 @@ export async function decideSender(
   }
   // An address of the tenant's own, as which it writes to everybody: the log may name it.
   const what = action === 'allow' ? 'sender.allow' : 'sender.revoke';
-  const { answer } = await decide({ what, on: [tenant, sender] }, async () => {
+  return decide({ what, on: [tenant, sender] }, async () => {
     const senders = await newsletterStore(deps).changeSenders(tenant, action, sender);
     if (senders === undefined) {
       const why = `${sender} is the last sender of ${tenant}: without one it may write as those of the stage`;
@@ -198,5 +195,4 @@ export async function decideSender(
     }
     return { answer: senders, result: { changed: 1 } };
   });
-  return answer;
 }

@@ -7,13 +7,7 @@ import { withoutAddresses } from '../core/model/text.ts';
 import { isoBefore } from '../core/model/time.ts';
 import type { AuditRecord } from '../core/operator/audit.ts';
 import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
-import {
-  datedView,
-  heldBy,
-  type NotificationView,
-  remedyFor,
-  viewOf,
-} from '../core/operator/views/notification-view.ts';
+import { datedView, heldBy, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
 import { type Action, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
 import type { ShellCommand } from './contract/fields.ts';
 import {
@@ -91,19 +85,10 @@ async function findExactly(q: string, query: NotificationQuery, deps: OperatorDe
   return [...byId, ...(await listCopies(request, deps)).rows];
 }
 
-/** One notification: what is stored of it, without recipient and content, and every attempt. */
-export interface ShownNotification {
-  readonly row: NotificationRow;
-  readonly notification: NotificationView;
-  readonly attempts: readonly RetryRecord[];
-  /** What a person should do about the failure; null when nothing is left to do. */
-  readonly remedy: string | null;
-}
-
 type ShowDeps = Pick<OperatorDeps, 'rows' | 'dynamodb' | 'deployment' | 'clock' | 'local'>;
 
-/** @throws Problem not-found */
-export async function showNotification(log_id: string, deps: ShowDeps): Promise<ShownNotification> {
+/** What is stored of a notification, without recipient and content, and every attempt. @throws Problem not-found */
+export async function showNotification(log_id: string, deps: ShowDeps) {
   const row = await requireNotification(log_id, deps);
   const attempts = await readRecords(deps.dynamodb, deps.deployment.tables.notification_retry_log, log_id);
   return { row, notification: viewOf({ ...row }, deps.clock()), attempts, remedy: remedyFor({ ...row }) };

@@ -8,23 +8,12 @@ import { type OperatorDeps, operatorDeps } from './deps.ts';
 import { CONSOLE_ROUTES } from './routes.ts';
 import { verificationOf } from './scans/verify.ts';
 
-interface OperationRunner {
-  /** Works on the stage's verification in this process. */
-  startVerification(): Promise<void>;
-  /** Runs the operation in this process, unless it already does. */
-  startRun(operation_id: string): Promise<void>;
-  /** Goes on with what a process that crashed left. */
-  resume(): Promise<void>;
-  /** Lets the pages in work end. */
-  stop(): Promise<void>;
-}
-
 /** Milliseconds after which an operation of another process is looked at again: its claim may have ended. */
 const BUSY_MS = 5_000;
 const LOOKED_AT = 50;
 
 /** Runs operations in the process of the server. */
-function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, what: string) => void): OperationRunner {
+function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, what: string) => void) {
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const isStopping = () => stopping.signal.aborted;
@@ -70,8 +59,11 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
   };
 
   return {
+    /** Runs the operation in this process, unless it already does. */
     startRun,
+    /** Works on the stage's verification in this process. */
     startVerification,
+    /** Goes on with what a process that crashed left. */
     async resume() {
       await startVerification();
       let before: string | undefined;
@@ -81,6 +73,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
         before = found.length < LOOKED_AT ? undefined : found.at(-1)?.operation_id;
       } while (before !== undefined);
     },
+    /** Lets the pages in work end. */
     async stop() {
       stopping.abort();
       await Promise.all([verifying, ...running.values()]);

@@ -55,7 +55,7 @@ export async function makeOperation(request: NewOperation, deps: OperateDeps, de
   const operation_id = request.operation_id ?? newOperationId(deps);
   const operation = { ...request, operation_id };
   const decision = { what: 'operation.create', on: [operation_id], details: auditDetails(operation) };
-  const { answer } = await decide(decision, async () => {
+  const answer = await decide(decision, async () => {
     await createOperation(operation, deps);
     return { answer: { operation_id }, result: { created: 1 } };
   });

@@ -84,7 +84,7 @@ export function ownRun(given: OwnRunDeps, signal: AbortSignal): OwnRun {
   /** @param of the operation as the act makes it */
   async function audited<A>(act: 'rate' | OperationAct, of: Operation, run: () => Promise<A>): Promise<A> {
     const decision = { what: `operation.${act}`, on: [of.operation_id], details: auditDetails(of) };
-    return (await decide(decision, async () => ({ answer: await run(), result: { accepted: 1 } }))).answer;
+    return decide(decision, async () => ({ answer: await run(), result: { accepted: 1 } }));
   }
 
   return {

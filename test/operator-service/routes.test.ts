@@ -25,11 +25,10 @@ const MADE_UP = decision('POST /api/things/{thing_id}/polish', decisionBody, {
   answer: v.strictObject({ thing_id: v.string() }),
   command: ['show', 'thing_id'],
   async handle({ path: { thing_id }, decide }) {
-    const { answer } = await decide({ what: 'newsletter.polish', on: [thing_id] }, async () => ({
+    return decide({ what: 'newsletter.polish', on: [thing_id] }, async () => ({
       answer: { thing_id },
       result: { polished: 1 },
     }));
-    return answer;
   },
 });
 const ROUTES = [MADE_UP];

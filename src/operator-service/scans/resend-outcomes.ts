@@ -39,11 +39,10 @@ export async function resendOutcomes(asked: Resend, deps: ResendDeps, decide: De
   if (asked.dry_run) return resend(asked, deps);
   const { from, to } = asked;
   const decision = { what: 'outcomes.resend', on: [`${from} to ${to}`], details: { from, to } };
-  const { answer } = await decide(decision, async () => {
+  return decide(decision, async () => {
     const resent = await resend(asked, deps);
     return { answer: resent, result: { told: resent.told } };
   });
-  return answer;
 }
 
 /**

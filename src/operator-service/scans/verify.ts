@@ -66,44 +66,21 @@ function verifyPorts({ deployment, dynamodb, sqs, shards }: ScanDeps): VerifyPor
 }
 
 /** What a verification has found. */
-export interface Verified {
-  /** No violation. */
-  readonly holds: boolean;
-  /** `accepted = delivered + …`: what of the sum stands for nothing is left out. */
-  readonly equation: string;
-  readonly accepted: number;
-  readonly accounts: Verification['accounts'];
-  /** In none of them. */
-  readonly lost: number;
-  readonly erased: number;
-  /** Their writers must correct their content. */
-  readonly set_aside_in_clear: number;
-  readonly recipients: { readonly total: number } & Verification['recipients'];
-  readonly emails: number;
-  readonly letters: Verification['letters'];
-  readonly records_checked: number;
-  readonly contents: number;
-  readonly contents_without_row: number;
-  readonly violated: number;
-  /** The first 1,000. */
-  readonly violations: Verification['violations'];
-  readonly started_at: string;
-  readonly read_units: number;
-}
+export type Verified = ReturnType<typeof verified>;
 
-export function verified(state: Verification): Verified {
-  const { accounts, lost, recipients, violated } = state;
+export function verified(state: Verification) {
+  const { accounts, lost, recipients, letters, violated, violations } = state;
+  const { erased, set_aside_in_clear, emails, records_checked, contents, contents_without_row, started_at } = state;
   const parts = ACCOUNTS.map((name) => [name.replace('_', ' '), accounts[name]] as const);
   const accepted = parts.reduce((sum, [, count]) => sum + count, lost);
   const total = SUMMANDS.reduce((sum, name) => sum + recipients[name], 0);
   return {
     holds: violated === 0,
+    /** What of the sum stands for nothing is left out. */
     equation: equation('accepted', accepted, [...parts, ['in none of these', lost]]),
-    ...{ accepted, accounts, lost, erased: state.erased, set_aside_in_clear: state.set_aside_in_clear },
-    recipients: { total, ...recipients },
-    ...{ emails: state.emails, letters: state.letters, records_checked: state.records_checked },
-    ...{ contents: state.contents, contents_without_row: state.contents_without_row },
-    ...{ violated, violations: state.violations, started_at: state.started_at },
+    ...{ accepted, accounts, lost, erased, set_aside_in_clear, recipients: { total, ...recipients }, emails },
+    // The first 1,000 violations.
+    ...{ letters, records_checked, contents, contents_without_row, violated, violations, started_at },
     read_units: Math.round(state.read_units),
   };
 }

@@ -45,9 +45,7 @@ Examples:
       const { taken_in, set_aside, failed } = answer;
       return { answer, result: { taken_in, set_aside, failed } };
     };
-    const total = dryRun
-      ? await scan()
-      : (await session.decide({ what: 'reconcile', on: [reconciler] }, decided)).answer;
+    const total = dryRun ? await scan() : await session.decide({ what: 'reconcile', on: [reconciler] }, decided);
     printResult(session, { dry_run: dryRun, ...total }, () => describe(total, dryRun));
     return total.failed > 0 ? EXIT_FAILED : 0;
   },

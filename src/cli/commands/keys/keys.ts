@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { DEFAULT_RATE_LIMIT, SCOPES, type Scope } from '../../../adapters/api-keys/api-key.ts';
-import { createKey, listKeys, type MadeKey, revokeKey, rotateKey } from '../../../operator-service/keys.ts';
+import type { CreatedKey } from '../../../operator-service/contract/keys.ts';
+import { createKey, listKeys, revokeKey, rotateKey } from '../../../operator-service/keys.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { parseCount, parseDuration, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
@@ -38,7 +39,7 @@ function addScope(text: string, before: readonly Scope[] = []): readonly Scope[]
 }
 
 /** On stdout the key is alone on its line, so that it can be piped into a secret. */
-function showKey({ terminal, json }: Session, tenant: string, { key_id, key }: MadeKey): void {
+function showKey({ terminal, json }: Session, tenant: string, { key_id, key }: CreatedKey): void {
   if (!json) terminal.say(`Key ${key_id} of ${tenant}. Store it now: it is not shown again.\n`);
   terminal.print(`${json ? JSON.stringify({ key_id, key }) : key}\n`);
 }

@@ -28,7 +28,7 @@ Example:
   async run(session, { tenant, newsletter }, [file = '']) {
     const isCsv = formatOf(file) === 'csv';
     const decision = { what: 'member.export', on: [tenant], details: { tenant } };
-    const { answer } = await session.decide(decision, async () => {
+    const answer = await session.decide(decision, async () => {
       const exported = await writeMembers(session, { file, isCsv, tenant, newsletter });
       return { answer: exported, result: exported };
     });

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { takePidLock } from '../../../processes/pid-lock.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
+import { stateFile } from '../../session/state-file.ts';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const entry = v.object({
@@ -26,15 +26,6 @@ export const NOTHING_IMPORTED: ImportState = {
   ...{ skipped: 0, unsubscribed: 0, suppressed: 0 },
 };
 
-/** Keeps on disk how far an import has come, so that the same command goes on after the last committed line. */
-export interface ImportJournal {
-  readonly unfinished: ImportState | undefined;
-  commit(state: ImportState): void;
-  end(): void;
-  /** Lets the same import run again. */
-  release(): void;
-}
-
 /** Holds a lock of this machine under a name, until it is released. */
 function lock(directory: string, of: string, taken: (pid: string | number) => string): () => void {
   return takePidLock(join(directory, `members-import-${of}.pid`), (pid) => new OperatorError(taken(pid ?? 'unknown')));
@@ -44,14 +35,16 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
+export type ImportJournal = ReturnType<typeof importJournal>;
+
 /**
+ * Keeps on disk how far an import has come, so that the same command goes on after the last committed line.
  * @param scope what makes two commands the same import: deployment, file with its size and time, and options
  * @param rejects the file that only this import may write
  * @throws OperatorError while the same import runs, whose sums would be those of both, or another one writes the rejects
  */
-export function importJournal(directory: string, scope: object, rejects?: string): ImportJournal {
+export function importJournal(directory: string, scope: object, rejects?: string) {
   const name = hashOf(JSON.stringify(scope));
-  const path = join(directory, `members-import-${name}.json`);
   const locks = [lock(directory, name, (pid) => `This import is running already (process ${pid}): wait for its end.`)];
   const release = () => {
     for (const unlock of locks.splice(0)) unlock();
@@ -66,23 +59,13 @@ export function importJournal(directory: string, scope: object, rejects?: string
       throw error;
     }
   }
+  const file = stateFile({ stateDirectory: directory }, `members-import-${name}`);
+  const found = v.safeParse(entry, file.find());
   return {
+    /** Lets the same import run again. */
     release,
-    unfinished: read(path),
-    commit(state) {
-      // A death in between leaves the state before.
-      writeFileSync(`${path}.new`, JSON.stringify(state));
-      renameSync(`${path}.new`, path);
-    },
-    end: () => rmSync(path, { force: true }),
+    unfinished: found.success ? found.output : undefined,
+    commit: (state: ImportState) => file.write(state),
+    end: file.remove,
   };
-}
-
-function read(path: string): ImportState | undefined {
-  try {
-    const parsed = v.safeParse(entry, JSON.parse(readFileSync(path, 'utf8')));
-    return parsed.success ? parsed.output : undefined;
-  } catch {
-    return undefined;
-  }
 }

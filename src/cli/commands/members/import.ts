@@ -75,7 +75,7 @@ Example:
     const journal = importJournal(session.stateDirectory, scope, rejects);
     try {
       const decision = { what: 'member.import', on: [newsletter ?? tenant], details: { tenant } };
-      const { answer } = await session.decide(decision, async () => {
+      const answer = await session.decide(decision, async () => {
         const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
         const { created, changed, bad } = state;
         return { answer: state, result: { created, changed, bad } };

@@ -8,7 +8,7 @@ import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { onDeployment } from '../../session/session.ts';
-import { stateFile } from './state-file.ts';
+import { stateFile } from '../../session/state-file.ts';
 
 export const addForget = onDeployment({
   name: 'forget',
@@ -68,29 +68,21 @@ Examples:
     }
     if (state.phase !== 'done') return exitCode() ?? EXIT_FAILED;
     file.remove();
-    const { notifications, records, fallbacks, contents_without_row, members, named, left } = state;
-    const answer = {
-      ...{ tenant_id: tenant, dry_run, notifications, records, fallbacks, contents_without_row, members },
-      ...{ ids_with_the_address: named, left, remains: REMAINS },
-    };
+    const answer = answerOf(tenant, dry_run, state);
     printResult(session, answer, () => describe(answer));
-    return left > 0 ? EXIT_FAILED : 0;
+    return answer.left > 0 ? EXIT_FAILED : 0;
   },
 });
 
-interface Answer {
-  readonly dry_run: boolean;
-  readonly notifications: Readonly<Record<string, number>>;
-  readonly records: number;
-  readonly fallbacks: number;
-  readonly contents_without_row: number;
-  readonly members: number;
-  readonly ids_with_the_address: number;
-  readonly left: number;
-  readonly remains: readonly string[];
+function answerOf(tenant_id: string, dry_run: boolean, state: ForgetState) {
+  const { notifications, records, fallbacks, contents_without_row, members, named, left } = state;
+  return {
+    ...{ tenant_id, dry_run, notifications, records, fallbacks, contents_without_row, members },
+    ...{ ids_with_the_address: named, left, remains: REMAINS },
+  };
 }
 
-function describe(answer: Answer): string {
+function describe(answer: ReturnType<typeof answerOf>): string {
   const { dry_run, notifications, records, fallbacks, contents_without_row, members, left, remains } = answer;
   const counts = Object.entries(notifications).map(([name, count]) => `${count} ${name.replaceAll('_', ' ')}`);
   const ids = answer.ids_with_the_address;

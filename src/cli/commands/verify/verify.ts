@@ -15,7 +15,7 @@ import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { onDeployment, opsCommand } from '../../session/session.ts';
-import { stateFile } from './state-file.ts';
+import { stateFile } from '../../session/state-file.ts';
 
 export const addVerify = onDeployment({
   name: 'verify',

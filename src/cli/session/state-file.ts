@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Session } from '../../session/session.ts';
+import type { Session } from './session.ts';
 
 const KEPT_EVERY_MS = 2_000;
 
