@@ -1,10 +1,9 @@
-import { type HandOverOrSpoolPorts, handOverOrSpool } from './hand-over-or-spool.ts';
+import { type BatchProgress, type HandOverOrSpoolPorts, handOverOrSpool, sendInBatches } from './hand-over-or-spool.ts';
 import { newApiState } from './handover/hand-over.ts';
 import { failureItem, type Item, notificationItem } from './handover/item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './handover/notification.ts';
 import { NotHandedOverError } from './not-handed-over-error.ts';
 import type { PageToken, TokenRequest } from './page-token.ts';
-import { type BatchProgress, sendInBatches } from './send-in-batches.ts';
 import type { Settings } from './settings.ts';
 import type { FileSystem } from './spool/durable-files.ts';
 import { type FlushOptions, type FlushReport, flushSpool } from './spool/flush.ts';

@@ -1,4 +1,5 @@
-import { type ApiState, type HandOverOptions, handOver } from './handover/hand-over.ts';
+import { BATCH_LIMIT } from './handover/api.ts';
+import { type ApiState, type HandOverOptions, handOver, newApiState } from './handover/hand-over.ts';
 import type { Item } from './handover/item.ts';
 import type { Result } from './handover/notification.ts';
 import { type HandoverOutcome, noAnswer } from './handover/retry-rules.ts';
@@ -8,7 +9,7 @@ export interface HandOverOrSpoolPorts extends HandOverOptions {
   readonly spool: Spool;
 }
 
-export interface Kept {
+interface Kept {
   /** Undefined for an item that neither the API nor the disk took. */
   readonly results: readonly (Result | undefined)[];
   /** Why the disk did not take it. */
@@ -48,4 +49,50 @@ function reasonOf(outcomes: readonly HandoverOutcome[]): string | undefined {
 function resultOf(outcome: HandoverOutcome, file: string | undefined): Result | undefined {
   if (outcome.state !== 'postponed') return outcome;
   return file === undefined ? undefined : { state: 'spooled', file, reason: outcome.reason };
+}
+
+/** Counts of notifications. */
+export interface BatchProgress {
+  readonly done: number;
+  readonly total: number;
+  readonly accepted: number;
+  readonly spooled: number;
+  readonly refused: number;
+}
+
+interface SendInBatchesOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Called after each batch. */
+  readonly report: ((progress: BatchProgress) => void) | undefined;
+}
+
+/**
+ * Hands over or spools any number of items, in batches of the size that the API takes.
+ * @param concurrency batches at the same time, 1 or more
+ */
+export async function sendInBatches(
+  items: readonly Item[],
+  ports: HandOverOrSpoolPorts,
+  concurrency: number,
+  { signal, report }: SendInBatchesOptions,
+): Promise<Kept> {
+  const results: (Result | undefined)[] = Array.from(items, () => undefined);
+  const progress = { done: 0, total: items.length, accepted: 0, spooled: 0, refused: 0 };
+  const api = newApiState();
+  const starts = Array.from({ length: Math.ceil(items.length / BATCH_LIMIT) }, (_, i) => i * BATCH_LIMIT).values();
+  let cause: unknown;
+  const work = async () => {
+    for (const start of starts) {
+      const kept = await handOverOrSpool(items.slice(start, start + BATCH_LIMIT), ports, api, signal);
+      cause ??= kept.cause;
+      kept.results.forEach((result, i) => {
+        results[start + i] = result;
+        if (result) progress[result.state]++;
+      });
+      progress.done += kept.results.length;
+      report?.({ ...progress });
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return { results, cause };
 }

@@ -4,19 +4,17 @@ import { createClient, type NotificationClient } from './client.ts';
 import { createApi } from './handover/api.ts';
 import { createRequest } from './handover/api-request.ts';
 import { createTokenCall } from './page-token.ts';
-import { warnOfPlainHttp } from './plain-http.ts';
-import { type ClientOptions, settingsOf } from './settings.ts';
+import { type ClientOptions, settingsOf, warnOfPlainHttp } from './settings.ts';
 import { createSpool } from './spool/spool.ts';
 
 export type { NotificationClient, SendOptions } from './client.ts';
+export type { BatchProgress } from './hand-over-or-spool.ts';
 export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './handover/notification.ts';
 // biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
 export { NotHandedOverError } from './not-handed-over-error.ts';
 export type { PageToken, TokenRequest } from './page-token.ts';
-export type { BatchProgress } from './send-in-batches.ts';
 export type { ClientOptions } from './settings.ts';
-export type { FlushOptions, FlushProgress, FlushReport, SpoolSize } from './spool/flush.ts';
-export type { GivenUp } from './spool/given-up.ts';
+export type { FlushOptions, FlushProgress, FlushReport, GivenUp, SpoolSize } from './spool/flush.ts';
 export { SpoolLockedError } from './spool/spool-lock.ts';
 
 /** retry-and-idempotency-design.md §3. */

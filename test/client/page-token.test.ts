@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/client/handover/api-request.ts';
+import type { Answer } from '../../src/client/handover/retry-rules.ts';
 import { createTokenCall } from '../../src/client/page-token.ts';
 
 const call = (answer: Partial<Answer> | string) => {

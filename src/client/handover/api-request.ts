@@ -1,4 +1,4 @@
-import { retryAfterOf, TIMEOUT } from './retry-rules.ts';
+import { type Answer, answerOf, TIMEOUT } from './retry-rules.ts';
 
 export interface ApiOptions {
   readonly url: string;
@@ -6,15 +6,6 @@ export interface ApiOptions {
   /** Milliseconds in which the API must answer. */
   readonly timeoutMs: number;
   readonly clock: () => Date;
-}
-
-/** What the client reads of a response. */
-export interface Answer {
-  readonly status: number;
-  readonly json: unknown;
-  /** The API has answered this idempotency key before. */
-  readonly repeat: boolean;
-  readonly retryAfterMs?: number;
 }
 
 /**
@@ -36,26 +27,11 @@ export function createRequest({ url, apiKey, timeoutMs, clock }: ApiOptions): Ap
         redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       });
-      const text = await response.text();
-      const retryAfterMs = retryAfterOf(response.headers, clock());
-      return {
-        status: response.status,
-        json: parsed(text),
-        repeat: response.headers.get('idempotent-replayed') === 'true',
-        ...(retryAfterMs !== undefined && { retryAfterMs }),
-      };
+      return await answerOf(response, clock());
     } catch (error) {
       return signal?.aborted ? 'interrupted' : codeOf(error);
     }
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** `fetch` puts the reason into `cause`. Only the code is used, because the messages contain addresses. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Answer, type ApiOptions, createRequest } from './api-request.ts';
+import { type ApiOptions, createRequest } from './api-request.ts';
 import type { Item } from './item.ts';
-import { type HandoverOutcome, isApiDown, noAnswer, outcomeOfAnswer, pathSegment } from './retry-rules.ts';
+import { type Answer, type HandoverOutcome, isApiDown, noAnswer, outcomeOfAnswer, pathSegment } from './retry-rules.ts';
 
 /**
  * Sends each item to the API once.

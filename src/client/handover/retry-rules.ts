@@ -112,7 +112,7 @@ const LONGEST_BY_CLOCK_MS = 3_600_000;
  * Reads `Retry-After` (RFC 9110 §10.2.3), in milliseconds from now; undefined if no wait is needed. A date is compared
  * with that of the answer: by a clock that is 40 days behind, a minute would be 40 days. Browsers hide that date.
  */
-export function retryAfterOf(headers: Pick<Headers, 'get'>, now: Date): number | undefined {
+function retryAfterOf(headers: Pick<Headers, 'get'>, now: Date): number | undefined {
   const header = headers.get('retry-after');
   if (!header) return undefined;
   const answered = Date.parse(headers.get('date') ?? '');
@@ -120,6 +120,35 @@ export function retryAfterOf(headers: Pick<Headers, 'get'>, now: Date): number |
   const ms = isBySeconds ? Number(header) * 1_000 : Date.parse(header) - (answered || now.getTime());
   const most = isBySeconds || answered ? ms : LONGEST_BY_CLOCK_MS;
   return ms > 0 ? Math.min(ms, most) : undefined;
+}
+
+/** What the client reads of a response. */
+export interface Answer {
+  readonly status: number;
+  readonly json: unknown;
+  /** The API has answered this idempotency key before. */
+  readonly repeat: boolean;
+  readonly retryAfterMs?: number;
+}
+
+export async function answerOf(response: Response, now: Date): Promise<Answer> {
+  const text = await response.text();
+  const retryAfterMs = retryAfterOf(response.headers, now);
+  return {
+    status: response.status,
+    json: parsed(text),
+    repeat: response.headers.get('idempotent-replayed') === 'true',
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What is kept of a problem, in characters and in fields: it may be the answer of anybody. */

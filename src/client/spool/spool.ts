@@ -8,12 +8,14 @@ import {
   filesIn,
   isAbandoned,
   isGone,
+  makeDirectory,
   moveDurably,
   removeDurably,
   unlessAbsent,
+  writeDurably,
 } from './durable-files.ts';
 import type { SpoolKey } from './seal.ts';
-import { decode, type GivenUpBecause, type SpoolFile, type SpoolHeader } from './spool-file.ts';
+import { decode, encode, type GivenUpBecause, type SpoolFile, type SpoolHeader, sealItems } from './spool-file.ts';
 import {
   corruptName,
   type Folder,
@@ -21,10 +23,10 @@ import {
   nameFault,
   refusedName,
   reportedName,
+  SPOOL,
   unreportedName,
 } from './spool-names.ts';
 import { createSpoolReader, type SpoolReader } from './spool-reader.ts';
-import { createSpoolWriter, type SpoolWriter } from './spool-writer.ts';
 
 export interface SpoolOptions {
   readonly fs: FileSystem;
@@ -41,12 +43,62 @@ export type Spool = ReturnType<typeof createSpool>;
 export function createSpool({ fs, clock, directory, failedDirectory, keys }: SpoolOptions) {
   const folders = { spool: directory, failed: failedDirectory };
   const reader = createSpoolReader(fs, folders, keys);
-  const writer = createSpoolWriter(reader, { fs, clock, key: keys[0] });
+  const writer = createSpoolWriter(reader, { fs, clock, keys });
   return {
     ...reader,
     ...writer,
     ...createFailedFolder(reader, writer, clock),
     recover: () => recover(fs, folders, clock()),
+  };
+}
+
+type SpoolWriter = ReturnType<typeof createSpoolWriter>;
+
+/** Writes the files of the spool. Each change of a file is complete, or not made at all. */
+function createSpoolWriter(
+  { folders, pathOf }: SpoolReader,
+  { fs, clock, keys: [key] }: Pick<SpoolOptions, 'fs' | 'clock' | 'keys'>,
+) {
+  const content = (header: SpoolHeader, items: readonly Item[]): SpoolFile => sealItems(items, header, key);
+
+  async function write(folder: Folder, file: string, written: SpoolFile): Promise<void> {
+    await makeDirectory(fs, folders[folder]);
+    await writeDurably(fs, folders[folder], file, encode(written));
+  }
+
+  return {
+    content,
+    write,
+
+    /** Writes items that could not be handed over to a new file. @returns its name; the file is on disk then */
+    async add(items: readonly Item[], firstAttempt: Date, reason: string): Promise<string> {
+      const first = firstAttempt.toISOString();
+      const file = `${first.replaceAll(/[-:.]/g, '')}-${randomBytes(6).toString('hex')}${SPOOL}`;
+      const lastError = { at: clock().toISOString(), reason };
+      const header = {
+        version: 1,
+        firstAttempt: first,
+        retryCount: 0,
+        notifications: items.length,
+        lastError,
+      } as const;
+      await write('spool', file, content(header, items));
+      return file;
+    },
+
+    /** Replaces a file by one with the items that are left of it. */
+    rewrite: (file: string, header: SpoolHeader, left: readonly Item[]) => write('spool', file, content(header, left)),
+
+    remove: (folder: Folder, ...files: readonly string[]) => removeDurably(fs, folders[folder], ...files),
+
+    rename: (folder: Folder, file: string, name: string) => moveDurably(fs, pathOf(folder, file), pathOf(folder, name)),
+
+    /** @returns the name in the other folder */
+    async move(file: string, from: Folder, to: Folder, name: string): Promise<string> {
+      await makeDirectory(fs, folders[to]);
+      await moveDurably(fs, pathOf(from, file), pathOf(to, name));
+      return name;
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
 import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { ownLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
-import { openConsole } from '../../console-server/open-console.ts';
+import { openConsole } from '../../console-server/serve-console.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import type { Log } from '../support/log.ts';
 import type { Endpoints } from './endpoints-file.ts';

@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Answer, createPageRequest } from '../../../src/client/browser/api/request.ts';
+import { createPageRequest } from '../../../src/client/browser/api/request.ts';
 import { createOfflineQueue, openEntryStore } from '../../../src/client/browser/queue/offline-queue.ts';
 import { runQueue } from '../../../src/client/browser/queue/run-queue.ts';
 import { shownAfter } from '../../../src/client/browser/state/poll-delay.ts';
 import type { NotificationAnswer } from '../../../src/client/browser/state/texts.ts';
+import type { Answer } from '../../../src/client/handover/retry-rules.ts';
 import { memoryEntries } from '../../support/client/memory-entries.ts';
 
 afterEach(() => {

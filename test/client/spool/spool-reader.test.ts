@@ -3,7 +3,7 @@ import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
-import { describeGivenUp } from '../../../src/client/spool/given-up.ts';
+import { describeGivenUp } from '../../../src/client/spool/flush.ts';
 import { CorruptFileError, UnreadableFileError } from '../../../src/client/spool/spool-file.ts';
 import { errno, faultyFs } from '../../support/client/faulty-fs.ts';
 import { notification, startWorld, type World } from '../../support/client/world.ts';

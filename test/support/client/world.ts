@@ -10,7 +10,7 @@ import type { Notification } from '../../../src/client/handover/notification.ts'
 import { createTokenCall } from '../../../src/client/page-token.ts';
 import { type ClientOptions, settingsOf } from '../../../src/client/settings.ts';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
-import type { GivenUp } from '../../../src/client/spool/given-up.ts';
+import type { GivenUp } from '../../../src/client/spool/flush.ts';
 import { createSpool, type Spool } from '../../../src/client/spool/spool.ts';
 import type { Folder } from '../../../src/client/spool/spool-names.ts';
 import { ApiStandIn } from './api-stand-in.ts';

@@ -18,7 +18,7 @@ Examples:
     const { json, terminal } = session;
     // Loaded on use: the other commands do without its routes.
     const { buildConsole, CONSOLE_PAGE } = await import('../../../../console/build.ts');
-    const { openConsole } = await import('../../../console-server/open-console.ts');
+    const { openConsole } = await import('../../../console-server/serve-console.ts');
     buildConsole(CONSOLE_PAGE);
     const opened = await openConsole({
       ...session,

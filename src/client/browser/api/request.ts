@@ -1,18 +1,10 @@
-import { retryAfterOf } from '../../handover/retry-rules.ts';
+import { type Answer, answerOf } from '../../handover/retry-rules.ts';
 import { createTokens, type GetToken, type Purpose } from './tokens.ts';
 
 export interface ApiOptions {
   /** Base URL of the API. */
   readonly url: string;
   readonly getToken: GetToken;
-}
-
-/** What a page reads of a response. */
-export interface Answer {
-  readonly status: number;
-  readonly json: unknown;
-  readonly repeat: boolean;
-  readonly retryAfterMs?: number;
 }
 
 /** @returns the answer, or a string: why there is none */
@@ -46,14 +38,7 @@ export function createPageRequest({ url, getToken }: ApiOptions): PageRequest {
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const text = await response.text();
-    const retryAfterMs = retryAfterOf(response.headers, new Date());
-    return {
-      status: response.status,
-      json: parsed(text),
-      repeat: response.headers.get('idempotent-replayed') === 'true',
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    };
+    return answerOf(response, new Date());
   };
 
   return async (purpose, path, init) => {
@@ -66,12 +51,4 @@ export function createPageRequest({ url, getToken }: ApiOptions): PageRequest {
       return error instanceof Error ? error.name : 'unknown';
     }
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

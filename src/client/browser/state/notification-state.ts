@@ -1,10 +1,10 @@
 import { pathSegment } from '../../handover/retry-rules.ts';
-import type { PageRequest } from '../api/request.ts';
+import { type ApiOptions, createPageRequest, type PageRequest } from '../api/request.ts';
 import { LONGEST_TIMER_MS } from '../queue/run-queue.ts';
 import { isEnd, pollDelay, type Shown, shownAfter } from './poll-delay.ts';
 import { messageOf, type NotificationAnswer, type StateTexts, textsFor } from './texts.ts';
 
-export interface ElementSettings {
+interface ElementSettings {
   readonly request: PageRequest;
   readonly texts: Readonly<Record<string, StateTexts>>;
 }
@@ -14,7 +14,7 @@ export interface ElementSettings {
  * where a retry is possible. Without a log-id it shows its attribute `state`, for what the page has not handed over yet.
  * It asks rarely and, while nobody looks at the page, not at all. Parts: `message`, `retry`.
  */
-export class NotificationStateElement extends HTMLElement {
+class NotificationStateElement extends HTMLElement {
   static readonly observedAttributes = ['log-id', 'state', 'can-retry', 'lang'];
   readonly #settings: ElementSettings;
   readonly #message = document.createElement('span');
@@ -133,4 +133,27 @@ export class NotificationStateElement extends HTMLElement {
     const language = this.closest<HTMLElement>('[lang]')?.lang || navigator.language;
     return textsFor(language, this.#settings.texts);
   }
+}
+
+export interface StateOptions extends ApiOptions {
+  /** Texts by language, such as `fr` or `en-gb`, beside or in place of those for `en` and `ja`. */
+  readonly texts?: Readonly<Record<string, StateTexts>>;
+  /** Name of the element; `notification-state` unless given. */
+  readonly tagName?: string;
+}
+
+/**
+ * Defines the element `<notification-state>` for this page (retry-and-idempotency-design.md §5).
+ * @throws DOMException if the page has defined it before
+ */
+export function defineNotificationState({ texts = {}, tagName = 'notification-state', ...api }: StateOptions): void {
+  const settings = { request: createPageRequest(api), texts };
+  customElements.define(
+    tagName,
+    class extends NotificationStateElement {
+      constructor() {
+        super(settings);
+      }
+    },
+  );
 }

@@ -1,4 +1,4 @@
-import type { Answer } from '../api/request.ts';
+import type { Answer } from '../../handover/retry-rules.ts';
 import type { NotificationAnswer } from './texts.ts';
 
 const SOON_MS = 1_000;
