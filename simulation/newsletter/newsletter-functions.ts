@@ -1,3 +1,4 @@
+import { parsePrepareMessage, parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { countEmail, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
@@ -36,14 +37,14 @@ export function connectFunctions(world: NewsletterWorld): readonly FunctionUse[]
 }
 
 function prepareFunction(world: NewsletterWorld): QueueFunction<PrepareMessage> {
-  return jobFunction(world, world.prepares, async ({ kind, email_id }, deps) => {
+  return jobFunction(world, world.prepares, parsePrepareMessage, async ({ kind, email_id }, deps) => {
     if (kind === 'count') await countEmail(email_id, deps);
     else await startEmail(email_id, deps);
   });
 }
 
 function sendFunction(world: NewsletterWorld): QueueFunction<SendMessage> {
-  return jobFunction(world, world.sends, async (message, deps) => {
+  return jobFunction(world, world.sends, parseSendMessage, async (message, deps) => {
     if (message.kind === 'resolve') {
       world.count('decisions continued');
       const more = await continueResolve(message, deps);
@@ -61,6 +62,7 @@ type JobDeps = ReturnType<typeof depsOf> & Pick<SendDeps, 'pacing'>;
 function jobFunction<M>(
   world: NewsletterWorld,
   queue: SimulatedQueue<M>,
+  parse: (body: string) => M,
   run: (message: M, deps: JobDeps) => Promise<void>,
 ): QueueFunction<M> {
   return {
@@ -70,7 +72,7 @@ function jobFunction<M>(
         if (received === undefined) return;
         world.running.add(worker);
         try {
-          await run(received.message, { ...depsOf(world, worker, remaining), pacing });
+          await run(parse(JSON.stringify(received.message)), { ...depsOf(world, worker, remaining), pacing });
           await settle(worker, queue, [received]);
         } catch (error) {
           world.threw(error);

@@ -15,7 +15,7 @@ const entryOutcome = v.object({
   n: whole,
   state: v.picklist(['submitted', 'failed', 'uncertain', 'pending']),
   reason: v.exactOptional(v.string()),
-  tried: v.exactOptional(v.literal(true)),
+  tries: v.exactOptional(whole),
   message_id: v.exactOptional(v.string()),
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseSendMessage } from '../../../../src/adapters/sqs/newsletter-messages.ts';
 import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
@@ -399,6 +400,27 @@ describe('a batch in its slot', () => {
     if (record?.kind === 'record') await recordLate(record, deps);
     expect(await world.states()).toBe('ssss');
     expect((await world.batches())[0]?.counts).toMatchObject({ submitted: 4, uncertain: 0 });
+  });
+
+  it('queues what a refusal counts, and the function reads all of it', async () => {
+    const world = await sending(['..']);
+    const deps = world.deps();
+    let down = false;
+    const change: typeof deps.chunks.change = (...args) => {
+      if (down) throw new Error('down');
+      return deps.chunks.change(...args);
+    };
+    const refusal = { class: 'transient', reason: 'transient_failure' } as const;
+    world.answer = ({ entries }) => {
+      down = true;
+      return { kind: 'answered', entries: entries.map(() => ({ accepted: false, refusal })) };
+    };
+    const failing = { ...deps, chunks: { ...deps.chunks, change } };
+    await expect(sendBatch(MESSAGE, failing)).rejects.toBeInstanceOf(StorageUnavailableError);
+    const [record] = world.sends;
+    const tried = { state: 'pending', tries: 1, reason: 'transient_failure' };
+    expect(record).toMatchObject({ kind: 'record', outcome: { outcomes: [tried, tried] } });
+    expect(parseSendMessage(JSON.stringify(record))).toEqual(record);
   });
 
   it('never begins a call after its claim took too long to write', async () => {
