@@ -4,7 +4,7 @@ import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import { CHUNK_SIZE, type ChunkKey, placeInBatch } from '../model/chunk.ts';
 import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { type BatchEvents, type EventKind, hasBit, RECIPIENT_STATES, withBits } from '../model/recipient-state.ts';
-import type { SharedWarming } from '../warming/domain-warming.ts';
+import type { Warming } from '../warming/domain-warming.ts';
 import { type HoldDeps, holdIfBad } from './hold.ts';
 import { readRecipients, writeForPerson } from './unsubscribe.ts';
 
@@ -31,7 +31,7 @@ export interface ApplyDeps extends HoldDeps {
   readonly events: Pick<EventStore, 'read' | 'change' | 'list'>;
   readonly members: Pick<MemberStore, 'suppress' | 'read'>;
   readonly sealing: Pick<Sealing, 'emailHash'>;
-  readonly warming: Pick<SharedWarming, 'report'>;
+  readonly warming: Pick<Warming, 'report'>;
   readonly clock: Clock;
 }
 

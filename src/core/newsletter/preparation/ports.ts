@@ -4,6 +4,7 @@ import type { JobLimits } from '../model/job-limits.ts';
 import type { MemberIdentity, MemberProfile } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EmailStore, JobLog } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
+import type { Warming } from '../warming/domain-warming.ts';
 
 /** A subscribed member that matches the segment: a recipient, or excluded. */
 export interface PreparedCandidate {
@@ -39,24 +40,13 @@ export interface PartSegment {
   readonly matches: (member: MemberProfile) => boolean;
 }
 
-/** The allowance of a sending domain and day, shared by all newsletters and tenants that use the domain. */
-export interface Warming {
-  /**
-   * Reserves up to `wanted` mails of the day's allowance, or what is left of it, for an email; the same email gets the
-   * same answer again. Undefined: the domain has no limit any more.
-   */
-  reserve(domain: string, email_id: string, wanted: number | undefined): Promise<number | undefined>;
-  /** Gives back what the email does not use; an email that uses nothing may reserve again. */
-  use(domain: string, email_id: string, used: number): Promise<void>;
-}
-
 export interface PrepareDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change' | 'content'>;
   readonly batches: Pick<BatchStore, 'put' | 'list' | 'remove'>;
   readonly chunks: Pick<ChunkStore, 'put'>;
   readonly candidates: CandidateReader;
   readonly parts: PartSegments;
-  readonly warming: Warming;
+  readonly warming: Pick<Warming, 'reserve' | 'use'>;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
   readonly remaining_ms: () => number;

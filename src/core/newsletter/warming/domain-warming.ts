@@ -1,5 +1,4 @@
 import type { Clock } from '../../model/time.ts';
-import type { Warming } from '../preparation/ports.ts';
 
 /** What is kept of a sending domain: one item for all newsletters and tenants that use it. */
 export interface DomainWarming {
@@ -23,13 +22,13 @@ export interface WarmingStore {
   write(warming: DomainWarming): Promise<boolean>;
 }
 
-/** The allowance of sending domains: shared, so that two newsletters in a day do not double it. */
-export interface SharedWarming extends Warming {
-  /** Counts permanent bounces and complaints of mails from the domain. */
-  report(domain: string, events: { readonly bounced: number; readonly complained: number }): Promise<void>;
-}
+export type Warming = ReturnType<typeof createWarming>;
 
-export function createWarming(store: WarmingStore, clock: Clock): SharedWarming {
+/**
+ * The allowance of a sending domain and day, shared by all newsletters and tenants that use the domain, so that two
+ * newsletters in a day do not double it.
+ */
+export function createWarming(store: WarmingStore, clock: Clock) {
   type Plan<T> = (today: DomainWarming, stored: DomainWarming | undefined) => { next?: DomainWarming; answer: T };
 
   async function change<T>(domain: string, plan: Plan<T>) {
@@ -41,7 +40,11 @@ export function createWarming(store: WarmingStore, clock: Clock): SharedWarming 
   }
 
   return {
-    reserve: (domain, email_id, wanted) =>
+    /**
+     * Reserves up to `wanted` mails of the day's allowance, or what is left of it, for an email; the same email gets the
+     * same answer again. Undefined: the domain has no limit any more.
+     */
+    reserve: (domain: string, email_id: string, wanted: number | undefined): Promise<number | undefined> =>
       change(domain, (warming) => {
         const allowed = allowanceOf(warming.step);
         const before = warming.reserved[email_id];
@@ -52,7 +55,8 @@ export function createWarming(store: WarmingStore, clock: Clock): SharedWarming 
         return { next: { ...warming, reserved: { ...warming.reserved, [email_id]: granted } }, answer: granted };
       }),
 
-    use: (domain, email_id, used) =>
+    /** Gives back what the email does not use; an email that uses nothing may reserve again. */
+    use: (domain: string, email_id: string, used: number): Promise<void> =>
       change(domain, (warming) => {
         const before = warming.reserved[email_id];
         // A preparation that began yesterday has used yesterday's allowance.
@@ -63,7 +67,8 @@ export function createWarming(store: WarmingStore, clock: Clock): SharedWarming 
         return { next: { ...warming, reserved }, answer: undefined };
       }),
 
-    report: (domain, { bounced, complained }) =>
+    /** Counts permanent bounces and complaints of mails from the domain. */
+    report: (domain: string, { bounced, complained }: Pick<DomainWarming, 'bounced' | 'complained'>): Promise<void> =>
       // What is reported days later still tells of the last mails.
       change(domain, (_, stored) => ({
         ...(stored && {
