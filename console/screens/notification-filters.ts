@@ -1,6 +1,7 @@
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import {
+  isOfAnyTenant,
   LAST_ERRORS,
   LIST_STATUSES,
   OPERATION_KINDS,
@@ -90,8 +91,8 @@ const KINDS: Readonly<Record<(typeof LIST_STATUSES)[number], readonly OperationK
   RETRY: ['retry', 'cancel'],
 };
 
-export function operationKinds({ api: { status, q } }: ListFilters): readonly OperationKind[] {
-  if (q !== undefined) return [];
+export function operationKinds({ api: { status, q, recipient_hash } }: ListFilters): readonly OperationKind[] {
+  if (q !== undefined || isOfAnyTenant(recipient_hash)) return [];
   return status === undefined ? OPERATION_KINDS : KINDS[status];
 }
 

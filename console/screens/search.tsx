@@ -25,7 +25,8 @@ export function RecipientSearch({ filters, address, onClosed, onChange }: Recipi
   const open = asked || address !== undefined;
   const { recipient_hash, tenant } = filters.api;
   const none = { recipient_hash: undefined, tenant: undefined };
-  if (recipient_hash !== undefined) return <Chip name={`One recipient of ${tenant}`} onClick={() => onChange(none)} />;
+  if (recipient_hash !== undefined)
+    return <Chip name={`One recipient of ${tenant ?? 'all tenants'}`} onClick={() => onChange(none)} />;
   const close = () => {
     setOpen(false);
     onClosed();
@@ -57,19 +58,25 @@ interface AskProps {
   readonly tenant: string | undefined;
   readonly recipient: string | undefined;
   readonly onClose: () => void;
-  readonly onFound: (found: { readonly recipient_hash?: string; readonly tenant: string }) => void;
+  readonly onFound: (found: { readonly recipient_hash?: string; readonly tenant: string | undefined }) => void;
 }
 
 function Ask({ tenant, recipient: typed, onClose, onFound }: AskProps) {
   const find = async (_: string, form: FormData) => {
-    const chosen = String(form.get('tenant')).trim();
+    const tenant = String(form.get('tenant')).trim() || undefined;
     const recipient = String(form.get('recipient')).trim();
-    const found = recipient === '' ? {} : await write('POST /api/recipient-hash', {}, { tenant: chosen, recipient });
-    onFound({ tenant: chosen, ...found });
+    const asked = { recipient, ...(tenant && { tenant }) };
+    const found = recipient === '' ? {} : await write('POST /api/recipient-hash', {}, asked);
+    onFound({ tenant, ...found });
   };
   return (
     <FormDialog title="Find by tenant and recipient" onClose={onClose} keep={null} act="Find" send={find}>
-      <Field label="Tenant" name="tenant" value={tenant} required hint="A recipient is known within one tenant only." />
+      <Field
+        label="Tenant"
+        name="tenant"
+        value={tenant}
+        hint="Empty: all tenants, which reads everything of the period."
+      />
       <Field
         label="Recipient"
         name="recipient"

@@ -1,4 +1,8 @@
+import { createHmac, createSecretKey } from 'node:crypto';
+import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { readRecords } from '../adapters/dynamodb/delivery/delivery-stores.ts';
+import { decrypt, encrypt } from '../adapters/sealing/sealer.ts';
+import { recipientHash } from '../adapters/signing/hashed-ids.ts';
 import { isGone } from '../core/model/history-index.ts';
 import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
@@ -8,7 +12,8 @@ import { isoBefore } from '../core/model/time.ts';
 import type { AuditRecord } from '../core/operator/audit.ts';
 import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
 import { datedView, heldBy, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
-import { type Action, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
+import { invalid } from '../http/check.ts';
+import { type Action, isOfAnyTenant, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
 import type { ShellCommand } from './contract/fields.ts';
 import {
   type ActionCheck,
@@ -23,8 +28,10 @@ import { listCopies, listNotifications } from './list-notifications.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A filter of the contract as core understands it. */
+/** A filter of the contract as core understands it. @throws Problem for a recipient of any tenant, which only lists find */
 export function searchFilter(filter: OperationFilter): SearchFilter {
+  if (isOfAnyTenant(filter.recipient_hash))
+    throw refused('tenant', 'is needed: what happens to a recipient happens within one tenant');
   const { channel, priority, tenant, error_type, failure_reason, last_error, integration, recipient_hash, from, to } =
     filter;
   return {
@@ -57,10 +64,45 @@ export interface NotificationQuery extends OperationFilter {
  * `from` and `to`, by default in the last 24 hours. @throws Problem for a cursor of another list
  */
 export async function findNotifications(query: NotificationQuery, deps: OperatorDeps): Promise<NotificationList> {
+  const { recipient_hash, ...rest } = query;
+  if (recipient_hash !== undefined && isOfAnyTenant(recipient_hash))
+    return findWithin(rest, await isRecipientOfAny(recipient_hash, deps), deps);
+  return findWithin(query, () => true, deps);
+}
+
+/**
+ * What stands for a recipient in a filter, so that no URL holds it: its hash in the tenant, or, for a list over all
+ * tenants, of which each has hashes of its own, the recipient, which only this stage opens.
+ */
+export async function recipientFilter(
+  { tenant, recipient }: { readonly tenant?: string | undefined; readonly recipient: string },
+  { recipientHashKey }: Pick<Deployment, 'recipientHashKey'>,
+): Promise<string> {
+  const key = await recipientHashKey();
+  return tenant === undefined ? encrypt({}, recipient, sealingKey(key)) : recipientHash(key, tenant, recipient);
+}
+
+const sealingKey = (key: string) => createSecretKey(createHmac('sha256', key).update('search').digest());
+
+async function isRecipientOfAny(sealed: string, { deployment }: OperatorDeps): Promise<(row: ForeignRow) => boolean> {
+  const key = await deployment.recipientHashKey();
+  const recipient = decrypt(sealed, sealingKey(key));
+  if (recipient === undefined) throw refused('recipient_hash', 'was not made by this stage: search again');
+  return ({ tenant_id, recipient_hash }) =>
+    typeof tenant_id === 'string' && recipient_hash === recipientHash(key, tenant_id, recipient);
+}
+
+const refused = (path: string, message: string) => invalid([{ path, rule: 'recipient', message }]);
+
+async function findWithin(
+  query: NotificationQuery,
+  isMeant: (row: ForeignRow) => boolean,
+  deps: OperatorDeps,
+): Promise<NotificationList> {
   const { status, q, more, limit, cursor, full = false } = query;
   const now = deps.clock();
   const view = (row: ForeignRow) => datedView(row, now);
-  const exact = q === undefined || cursor !== undefined ? [] : await findExactly(q, query, deps);
+  const exact = q === undefined || cursor !== undefined ? [] : (await findExactly(q, query, deps)).filter(isMeant);
   if (exact.length > 0) return { notifications: exact.map(view), next_cursor: null };
   const source = status === 'due' || status === 'dead' ? status : 'created';
   const send_status = SEND_STATUSES.find((one) => one === status);
@@ -68,7 +110,8 @@ export async function findNotifications(query: NotificationQuery, deps: Operator
   const to = query.to ?? now.toISOString();
   const period = () => ({ from: query.from ?? isoBefore(to, DAY_MS), to });
   const begins = (id: unknown) => typeof id === 'string' && id.startsWith(q ?? '');
-  const fits = (row: ForeignRow) => q === undefined || begins(row['log_id']) || begins(row['notification_id']);
+  const fits = (row: ForeignRow) =>
+    isMeant(row) && (q === undefined || begins(row['log_id']) || begins(row['notification_id']));
   const { rows, ...page } = await listNotifications({ source, period, filter, fits, limit, cursor, full }, deps);
   return { notifications: rows.map(view), ...page };
 }

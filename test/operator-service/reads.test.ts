@@ -144,6 +144,29 @@ describe('the reads of the console', () => {
     expect(ids(await page.ok('GET /api/notifications', { query: { tenant, recipient_hash } }))).toEqual(['H1']);
   });
 
+  it.each([undefined, 'due'] as const)(
+    'find a recipient in all tenants by what only the stage opens (%s)',
+    async (status) => {
+      const recipient = `all-${status}@example.com`;
+      const of = (tenant_id: string, whose = recipient) =>
+        storedRow(`${tenant_id}-${status}`, { tenant_id, recipient_hash: recipientHash(HASH_KEY, tenant_id, whose) });
+      await ops.put(of('T-ALL-1'), of('T-ALL-2'), of('T-ALL-3', 'other@example.com'));
+      const { recipient_hash } = await page.ok('POST /api/recipient-hash', { body: { recipient } });
+      const found = await page.ok('GET /api/notifications', { query: { recipient_hash, ...(status && { status }) } });
+      expect(ids(found).sort()).toEqual([`T-ALL-1-${status}`, `T-ALL-2-${status}`]);
+      const parts = recipient_hash.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
+      expect(parts.join()).not.toContain('example');
+      const refused = [{ query: { recipient_hash: `${recipient_hash.slice(0, -2)}AA` } }];
+      for (const request of refused) expect((await page.call('GET /api/notifications', request)).status).toBe(400);
+      const body = { request_id: 'request-r', kind: 'redrive' as const, filter: { recipient_hash }, rate: 5 };
+      const operation = await page.call('POST /api/operations', { body });
+      expect([operation.status, JSON.stringify(operation.body)]).toEqual([
+        400,
+        expect.stringContaining('within one tenant'),
+      ]);
+    },
+  );
+
   it('find a notification by its log_id', async () => {
     await ops.put(storedRow('Q1'));
     expect(ids(await page.ok('GET /api/notifications', { query: { q: 'Q1' } }))).toEqual(['Q1']);

@@ -1,9 +1,9 @@
-import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
 import { isoBefore } from '../../core/model/time.ts';
 import { ALWAYS, NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
 import type { OperationFilter } from '../../operator-service/contract/operations.ts';
+import { recipientFilter } from '../../operator-service/notifications.ts';
 import { type Chosen, choice, value } from '../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';
@@ -24,7 +24,7 @@ export const FILTER_OPTIONS = {
   '--failure-reason <E>': choice('reason for giving up alone', ERROR_TYPES),
   '--last-error <E>': choice(`last error alone; '${NONE}': without one`, [...ERROR_TYPES, NONE]),
   '--integration <ID>': value(`only this integration_config_id; '${NONE}': those without one`, parseId),
-  '--recipient <R>': 'only this recipient, found by the hash; "-" reads the address from stdin; needs --tenant',
+  '--recipient <R>': 'only this recipient, found by its hash; "-" reads the address from stdin',
   '--from <TIME>': value('created at this time or later: a time, or how long ago (6h, 2d)', parseMoment),
   '--to <TIME>': value('created at this time or earlier', parseMoment),
 } as const;
@@ -51,7 +51,7 @@ function openPeriod(from: string | undefined, to: string | undefined): Period | 
   return from === undefined && to === undefined ? undefined : { from: from ?? ALWAYS.from, to: to ?? ALWAYS.to };
 }
 
-/** The filter without its period, in the words of the contract. Only the hash of the recipient leaves this function. */
+/** The filter without its period, in the words of the contract. The recipient leaves this function hashed or sealed. */
 export async function filterOf(options: FilterOptions, session: Session): Promise<OperationFilter> {
   const { channel, priority, tenant, errorType, failureReason, lastError, integration } = options;
   const recipient_hash = await hashOf(options, session);
@@ -81,11 +81,8 @@ export function periodOf(
 
 async function hashOf({ recipient, tenant }: FilterOptions, session: Session): Promise<string | undefined> {
   if (recipient === undefined) return undefined;
-  if (tenant === undefined) {
-    throw new OperatorError('--recipient needs --tenant: each tenant has hashes of its own.', EXIT_USAGE);
-  }
   const address = recipient === '-' ? await session.terminal.readInput() : recipient;
   if (address === '')
     throw new OperatorError('--recipient is empty: give the address, or "-" and the address on stdin.', EXIT_USAGE);
-  return recipientHash(await session.deployment.recipientHashKey(), tenant, address);
+  return recipientFilter({ tenant, recipient: address }, session.deployment);
 }

@@ -15,6 +15,9 @@ export const LIST_STATUSES = ['due', 'dead', ...SEND_STATUSES] as const;
 export const WITHOUT = NONE;
 export const LAST_ERRORS = [...ERROR_TYPES, WITHOUT] as const;
 
+/** A `recipient_hash` that finds the recipient in any tenant is the recipient, sealed. No hash has a dot. */
+export const isOfAnyTenant = (recipient_hash = '') => recipient_hash.includes('.');
+
 export const ACTIONS = ['redrive', 'retry', 'cancel', 'give_up'] as const;
 export type Action = (typeof ACTIONS)[number];
 /** Notifications that one action takes; more are an operation. */

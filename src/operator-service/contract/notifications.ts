@@ -31,8 +31,8 @@ export const filterFields = {
   last_error: v.optional(v.picklist(LAST_ERRORS)),
   /** integration_config_id; `(none)`: without one. */
   integration: v.optional(id),
-  /** From `POST /api/recipient-hash`, so that no URL holds an address. It needs `tenant`. */
-  recipient_hash: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{20,100}$/))),
+  /** From `POST /api/recipient-hash`, so that no URL holds an address. An operation needs one of its tenant. */
+  recipient_hash: v.optional(v.pipe(v.string(), v.regex(/^[\w.-]{20,2500}$/))),
   /** When it was created. */
   from: v.optional(moment),
   to: v.optional(moment),
@@ -59,7 +59,8 @@ export type NotificationList = Out<typeof notificationList>;
 
 /** For the filter. */
 export const recipientHashBody = v.strictObject({
-  tenant: id,
+  /** Of any without one, for lists. */
+  tenant: v.optional(id),
   recipient: v.pipe(v.string(), v.minLength(1), v.maxLength(500)),
 });
 

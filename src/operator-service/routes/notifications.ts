@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
 import { act, revealContent, tryAction } from '../actions.ts';
 import { shellCommand } from '../contract/choices.ts';
 import { decisionBody } from '../contract/fields.ts';
@@ -12,7 +11,12 @@ import {
   recipientHashBody,
   sentContent,
 } from '../contract/notifications.ts';
-import { findNotifications, notificationDetail as readDetail, requireNotification } from '../notifications.ts';
+import {
+  findNotifications,
+  notificationDetail as readDetail,
+  recipientFilter,
+  requireNotification,
+} from '../notifications.ts';
 import { decision, list, show } from '../route.ts';
 
 const COMMANDS = { redrive: 'retry --redrive', retry: 'retry', cancel: 'cancel', give_up: 'dlq drop' } as const;
@@ -61,9 +65,7 @@ export const NOTIFICATION_ROUTES = [
     summary: 'The hash by which a list finds a recipient, so that no URL holds the address',
     answer: v.strictObject({ recipient_hash: v.string() }),
     command: ['list --recipient - --tenant TENANT'],
-    handle: async ({ input }, { deployment }) => ({
-      recipient_hash: recipientHash(await deployment.recipientHashKey(), input.tenant, input.recipient),
-    }),
+    handle: async ({ input }, { deployment }) => ({ recipient_hash: await recipientFilter(input, deployment) }),
   }),
   decision('POST /api/actions', actionBody, {
     operation_id: 'act',

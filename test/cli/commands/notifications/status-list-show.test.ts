@@ -218,8 +218,14 @@ describe('list', () => {
     expect(out).not.toContain(secret);
   });
 
+  it('finds a recipient in all tenants, which nothing else does', async () => {
+    const { code, err } = await ops.run(['replay', '--recipient', '-', '--yes'], { input: secret });
+    expect([code === 0, err]).toEqual([false, expect.stringContaining('tenant is needed')]);
+    const { out } = await ops.run(['list', '--recipient', '-', '--json'], { input: secret });
+    expect(JSON.parse(out).notifications).toMatchObject([{ log_id: 'done-1' }]);
+  });
+
   it.each([
-    [['--recipient', secret], '--recipient needs --tenant'],
     [['--cursor', 'nonsense'], '--cursor is not from this list'],
     [['--from', '1h', '--to', '2h'], 'exchange them'],
     [['--status', 'gone'], 'It must be one of due, dead, PENDING'],
