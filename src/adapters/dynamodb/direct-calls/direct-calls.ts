@@ -189,10 +189,11 @@ function decode(text: string): object {
   const answer: unknown = text === '' ? {} : JSON.parse(text);
   if (!isObject(answer)) return {};
   // To walk through an answer costs as much as to parse it, and most have nothing to restore.
-  return TO_RESTORE.some((sign) => text.includes(sign)) ? restored(answer) : answer;
+  return TO_RESTORE.test(text) ? restored(answer) : answer;
 }
 
-const TO_RESTORE = ['"B"', '"BS"', 'null'];
+/** In one pass: three took half as long as to parse. */
+const TO_RESTORE = /"BS?"|null/;
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
