@@ -167,7 +167,7 @@ export interface TargetPoster {
   close(): void;
 }
 
-interface TargetMessage {
+export interface TargetMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** Ports that the integration allows. */

@@ -1,7 +1,7 @@
 import { type ClassificationRule, classify } from '../../core/delivery/policy/classification.ts';
-import type { Delivery, Refused } from '../../core/delivery/sender.ts';
+import type { Delivery, Refused, SendResult } from '../../core/delivery/sender.ts';
 import { answerExcerpt } from './answer-excerpt.ts';
-import { type HttpAnswer, NetworkFault } from './post.ts';
+import { type HttpAnswer, NetworkFault, type TargetMessage, type TargetPoster } from './post.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { TargetRefusedError } from './target-guard.ts';
 
@@ -39,4 +39,30 @@ export function faultRefusal(error: unknown, rules: readonly ClassificationRule[
   if (!(error instanceof NetworkFault) && !(error instanceof TargetRefusedError)) throw error;
   const message = error instanceof NetworkFault ? error.message : `the target URL is refused: ${error.message}`;
   return { ok: false, error_type: classify({ code: error.code }, rules), message, details: { code: error.code } };
+}
+
+interface Posting extends Omit<AnswerContext, 'code'> {
+  readonly poster: TargetPoster;
+  /** The URL, which is a credential itself. */
+  readonly target: string;
+  readonly message: TargetMessage;
+  readonly signal: AbortSignal;
+  /** The error code of the provider in the text of its answer. */
+  readonly codeIn?: (text: string) => string | undefined;
+  /** Of an answer with a status of success: whether its text says otherwise. */
+  readonly isFailure?: RegExp;
+}
+
+/** Posts once to a URL that a tenant chose; every answer, and the lack of one, is a result. */
+export async function postTo({ poster, target, message, signal, codeIn, isFailure, ...context }: Posting) {
+  try {
+    const answer = await poster.post(target, message, signal);
+    const { status, text } = answer;
+    const isAccepted = status >= 200 && status < 300 && !isFailure?.test(text);
+    if (isAccepted) return { ok: true, response_code: String(status) } satisfies SendResult;
+    const { secrets = [] } = context;
+    return refusalOf(answer, { ...context, code: codeIn?.(text), secrets: [target, ...secrets] });
+  } catch (error) {
+    return faultRefusal(error, context.rules);
+  }
 }

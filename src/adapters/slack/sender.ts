@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
-import type { Accepted, Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
+import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { SLACK_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
@@ -9,11 +9,11 @@ import {
   createPoster,
   createTargetPoster,
   type HttpAnswer,
-  type PosterOptions,
-  type TargetPoster,
+  type Poster,
+  type TargetPosterOptions,
 } from '../http/post.ts';
-import { faultRefusal, refusalOf } from '../http/refusal.ts';
-import { looksLikeUrl, type TargetGuardOptions, targetPorts } from '../http/target-guard.ts';
+import { faultRefusal, postTo, refusalOf } from '../http/refusal.ts';
+import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
 import { SLACK_RULES } from './classification.ts';
@@ -35,8 +35,10 @@ export const slackCredential = v.pipe(
 );
 type SlackCredential = v.InferInput<typeof slackCredential>;
 
-interface SlackSenderOptions extends SlackApiOptions, TargetGuardOptions {
+interface SlackSenderOptions extends TargetPosterOptions {
   readonly credentials: IntegrationCredentials;
+  /** Base URL of the Web API; Slack's own unless given. */
+  readonly slackApiUrl?: string;
 }
 
 /**
@@ -44,8 +46,9 @@ interface SlackSenderOptions extends SlackApiOptions, TargetGuardOptions {
  * the integration says. A notification without integration is posted to its recipient if that is the https URL of an
  * incoming webhook.
  */
-export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSenderOptions): Sender {
-  const api = createSlackApi({ ...http, ...(slackApiUrl && { slackApiUrl }) });
+export function createSlackSender({ credentials, slackApiUrl = SLACK_API_URL, ...http }: SlackSenderOptions): Sender {
+  const api = createPoster({ maxAnswerBytes: MAX_SLACK_ANSWER_BYTES, ...http });
+  const url = new URL('chat.postMessage', slackApiUrl.endsWith('/') ? slackApiUrl : `${slackApiUrl}/`);
   const poster = createTargetPoster(http);
   return {
     async send(delivery, signal) {
@@ -62,13 +65,11 @@ export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSe
       if (length > MAX_TEXT_CHARACTERS) {
         return tooLong(`the message has ${length} characters; Slack takes at most ${MAX_TEXT_CHARACTERS}`, length);
       }
-      try {
-        return token === undefined
-          ? await byWebhook({ poster, delivery, message, target: webhook_url ?? '', ports, signal })
-          : await byToken({ api, delivery, message, token, signal });
-      } catch (error) {
-        return faultRefusal(error, SLACK_RULES);
-      }
+      if (token !== undefined) return byToken({ api, url, delivery, message, token, signal });
+      const headers = { 'content-type': 'application/json; charset=utf-8' };
+      const posted = { headers, body: JSON.stringify(message), ports };
+      const judged = { who: 'the Slack webhook', rules: SLACK_RULES, codeIn: webhookCode };
+      return postTo({ poster, delivery, target: webhook_url ?? '', message: posted, signal, ...judged });
     },
     refreshCredential: credentials.refresh,
   };
@@ -85,40 +86,41 @@ function urlOf({ content }: Delivery): SlackCredential {
   return looksLikeUrl(content.recipient) ? { webhook_url: content.recipient } : {};
 }
 
-interface Posting {
+interface TokenPosting {
+  readonly api: Poster;
+  readonly url: URL;
   readonly delivery: Delivery;
   readonly message: SlackMessage;
+  readonly token: string;
   readonly signal: AbortSignal;
 }
 
-async function byToken(posting: Posting & { api: SlackApi; token: string }): Promise<SendResult> {
-  const { api, delivery, message, token, signal } = posting;
-  const answer = await api.postMessage({ token, channel: delivery.content.recipient.trim(), ...message }, signal);
-  const { http, error, needed } = answer;
-  if (answer.ok) return accepted(http, answer.ts);
-  const refused = refusalOf(http, { who: 'Slack', delivery, rules: SLACK_RULES, code: error, secrets: [token] });
-  const code = (error ?? String(http.status)).slice(0, 20);
-  const scope = needed === undefined ? '' : `; the app needs the scope ${needed}`;
-  return { ...refused, response_code: code, message: `${refused.message}${scope}` };
+/** Calls chat.postMessage once. */
+async function byToken({ api, url, delivery, message, token, signal }: TokenPosting): Promise<SendResult> {
+  const headers = {
+    accept: 'application/json',
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/x-www-form-urlencoded',
+    'user-agent': 'notification-retry/1',
+  };
+  const channel = delivery.content.recipient.trim();
+  const body = new URLSearchParams({ channel, text: message.text, mrkdwn: String(message.mrkdwn) }).toString();
+  try {
+    const answer = await api.post({ url, headers, body, signal });
+    const { ok, ts, error, needed } = readAnswer(answer);
+    if (ok) return { ok, response_code: String(answer.status), ...(ts !== undefined && { provider_message_id: ts }) };
+    const refused = refusalOf(answer, { who: 'Slack', delivery, rules: SLACK_RULES, code: error, secrets: [token] });
+    const code = (error ?? String(answer.status)).slice(0, 20);
+    const scope = needed === undefined ? '' : `; the app needs the scope ${needed}`;
+    return { ...refused, response_code: code, message: `${refused.message}${scope}` };
+  } catch (error) {
+    return faultRefusal(error, SLACK_RULES);
+  }
 }
 
-interface WebhookPosting extends Posting {
-  readonly poster: TargetPoster;
-  readonly target: string;
-  readonly ports: readonly number[] | undefined;
-}
-
-async function byWebhook(posting: WebhookPosting): Promise<SendResult> {
-  const { poster, delivery, message, target, ports, signal } = posting;
-  const headers = { 'content-type': 'application/json; charset=utf-8' };
-  const answer = await poster.post(target, { headers, body: JSON.stringify(message), ports }, signal);
-  if (answer.status >= 200 && answer.status < 300) return accepted(answer);
-  const code = /^[a-z_]{1,80}$/.exec(answer.text.trim())?.[0];
-  return refusalOf(answer, { who: 'the Slack webhook', delivery, rules: SLACK_RULES, code, secrets: [target] });
-}
-
-function accepted({ status }: HttpAnswer, ts?: string): Accepted {
-  return { ok: true, response_code: String(status), ...(ts !== undefined && { provider_message_id: ts }) };
+/** The code in the text that an incoming webhook answers. */
+function webhookCode(text: string): string | undefined {
+  return word(text.trim(), /^[a-z_]{1,80}$/);
 }
 
 function tooLong(why: string, length: number): Refused {
@@ -146,69 +148,18 @@ const SLACK_API_URL = 'https://slack.com/api/';
 /** Slack repeats the message twice in its answer, with up to six bytes per character; a message may have 40,000. */
 const MAX_SLACK_ANSWER_BYTES = 2 * 1024 * 1024;
 
-interface SlackApiOptions extends Omit<PosterOptions, 'lookup'> {
-  /** Base URL of the Web API; Slack's own unless given. */
-  readonly slackApiUrl?: string;
-}
-
-interface SlackPost {
-  readonly token: string;
-  readonly channel: string;
-  readonly text: string;
-  readonly mrkdwn: boolean;
-}
-
-/** Slack's answer to chat.postMessage. */
-interface SlackAnswer {
-  readonly ok: boolean;
-  readonly http: HttpAnswer;
-  /** The id of the accepted message in its channel. */
-  readonly ts?: string | undefined;
-  readonly error?: string | undefined;
-  /** The scope that the app lacks, if that is the error. */
-  readonly needed?: string | undefined;
-}
-
-/** The one method of Slack's Web API that is needed. */
-interface SlackApi {
-  /**
-   * Calls chat.postMessage once.
-   * @throws NetworkFault when no answer came.
-   */
-  postMessage(post: SlackPost, signal: AbortSignal): Promise<SlackAnswer>;
-  /** Closes idle connections. */
-  close(): void;
-}
-
-function createSlackApi({ slackApiUrl = SLACK_API_URL, ...http }: SlackApiOptions = {}): SlackApi {
-  const poster = createPoster({ maxAnswerBytes: MAX_SLACK_ANSWER_BYTES, ...http });
-  const url = new URL('chat.postMessage', slackApiUrl.endsWith('/') ? slackApiUrl : `${slackApiUrl}/`);
-  return {
-    async postMessage({ token, channel, text, mrkdwn }, signal) {
-      const headers = {
-        accept: 'application/json',
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/x-www-form-urlencoded',
-        'user-agent': 'notification-retry/1',
-      };
-      const body = new URLSearchParams({ channel, text, mrkdwn: String(mrkdwn) }).toString();
-      return readAnswer(await poster.post({ url, headers, body, signal }));
-    },
-    close: poster.close,
-  };
-}
-
 /**
  * An acceptance is `{"ok":true,"ts":"1503435956.000247"}`, a refusal `{"ok":false,"error":"missing_scope",
  * "needed":"chat:write"}`.
  */
-function readAnswer(http: HttpAnswer): SlackAnswer {
-  const { ok, ts, error, needed } = parsed(http.text);
+function readAnswer({ status, text }: HttpAnswer) {
+  const { ok, ts, error, needed } = parsed(text);
   return {
-    ok: http.status === 200 && ok === true,
-    http,
+    ok: status === 200 && ok === true,
+    /** The id of the accepted message in its channel. */
     ts: typeof ts === 'string' ? ts : undefined,
     error: word(error, /^\w{1,80}$/),
+    /** The scope that the app lacks, if that is the error. */
     needed: word(needed, /^[\w:.,]{1,80}$/),
   };
 }

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
+import type { Refused, Sender } from '../../core/delivery/sender.ts';
 import type { NotificationContent, NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { TEAMS_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
-import { createTargetPoster, type HttpAnswer, type TargetPoster, type TargetPosterOptions } from '../http/post.ts';
-import { faultRefusal, refusalOf } from '../http/refusal.ts';
+import { createTargetPoster, type TargetPosterOptions } from '../http/post.ts';
+import { postTo } from '../http/refusal.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
@@ -32,7 +32,20 @@ export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions):
       if (!loaded.ok) return loaded;
       const target = loaded.credential?.webhook_url ?? delivery.content.recipient;
       if (!looksLikeUrl(target)) return NO_TARGET;
-      return post({ poster, delivery, target, ports: loaded.credential?.ports, signal });
+      const conversion = await convertContent(delivery.content, adaptiveCardMessage);
+      if (!conversion.ok) return conversion;
+      const body = conversion.value;
+      const size = Buffer.byteLength(body);
+      if (size > MAX_CARD_BYTES) return tooLarge(size);
+      const headers = { 'content-type': 'application/json' };
+      const message = { headers, body, ports: loaded.credential?.ports };
+      const judged = {
+        who: 'the Teams webhook',
+        rules: TEAMS_RULES,
+        codeIn: workflowError,
+        isFailure: CONNECTOR_FAILURE,
+      };
+      return postTo({ poster, delivery, target, message, signal, ...judged });
     },
     refreshCredential: credentials.refresh,
   };
@@ -44,35 +57,6 @@ const NO_TARGET: Refused = {
   message:
     'there is no webhook to post to: set integration_config_id to an integration whose secret has webhook_url, or give the workflow URL as recipient',
 };
-
-interface Posting {
-  readonly poster: TargetPoster;
-  readonly delivery: Delivery;
-  readonly target: string;
-  readonly ports: readonly number[] | undefined;
-  readonly signal: AbortSignal;
-}
-
-async function post({ poster, delivery, target, ports, signal }: Posting): Promise<SendResult> {
-  const conversion = await convertContent(delivery.content, adaptiveCardMessage);
-  if (!conversion.ok) return conversion;
-  const body = conversion.value;
-  const size = Buffer.byteLength(body);
-  if (size > MAX_CARD_BYTES) return tooLarge(size);
-  try {
-    const headers = { 'content-type': 'application/json' };
-    const answer = await poster.post(target, { headers, body, ports }, signal);
-    if (isAccepted(answer)) return { ok: true, response_code: String(answer.status) };
-    const code = workflowError(answer.text);
-    return refusalOf(answer, { who: 'the Teams webhook', delivery, rules: TEAMS_RULES, code, secrets: [target] });
-  } catch (error) {
-    return faultRefusal(error, TEAMS_RULES);
-  }
-}
-
-function isAccepted({ status, text }: HttpAnswer): boolean {
-  return status >= 200 && status < 300 && !CONNECTOR_FAILURE.test(text);
-}
 
 function tooLarge(size: number): Refused {
   return {

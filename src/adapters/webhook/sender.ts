@@ -1,11 +1,11 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
-import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
+import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
-import { createTargetPoster, type TargetPoster, type TargetPosterOptions } from '../http/post.ts';
-import { faultRefusal, refusalOf } from '../http/refusal.ts';
+import { createTargetPoster, type TargetPosterOptions } from '../http/post.ts';
+import { postTo } from '../http/refusal.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { integrationKey, providerSafeId } from '../signing/hashed-ids.ts';
@@ -29,8 +29,21 @@ export function createWebhookSender({ credentials, ...http }: WebhookSenderOptio
       if (!loaded.ok) return loaded;
       const target = loaded.credential?.url ?? delivery.content.recipient;
       if (!looksLikeUrl(target)) return NO_TARGET;
-      const { secrets = [], headers = {}, ports } = loaded.credential ?? {};
-      return post({ poster, signer, delivery, target, secrets, headers, ports, signal });
+      const { secrets = [], headers: own = {}, ports } = loaded.credential ?? {};
+      const { at, traceparent } = delivery;
+      const body = webhookPayload(delivery);
+      const id = providerSafeId(delivery.log_id);
+      const headers = {
+        ...own,
+        'content-type': 'application/json',
+        'user-agent': 'notification-retry/1 (Standard-Webhooks)',
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        ...(traceparent && { traceparent }),
+        ...(secrets.length > 0 && { 'webhook-signature': signer.sign(secrets, id, at, body) }),
+      };
+      const judged = { who: 'the endpoint', rules: WEBHOOK_RULES, secrets: Object.values(own) };
+      return postTo({ poster, delivery, target, message: { headers, body, ports }, signal, ...judged });
     },
     refreshCredential: credentials.refresh,
   };
@@ -41,52 +54,6 @@ const NO_TARGET: Refused = {
   error_type: 'INVALID_RECIPIENT',
   message: 'the recipient is not a URL; expected https://host/path as recipient, or url in the integration credential',
 };
-
-interface Posting {
-  readonly poster: TargetPoster;
-  readonly signer: WebhookSigner;
-  readonly delivery: Delivery;
-  readonly target: string;
-  readonly secrets: readonly string[];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly ports: readonly number[] | undefined;
-  readonly signal: AbortSignal;
-}
-
-async function post({
-  poster,
-  signer,
-  delivery,
-  target,
-  secrets,
-  ports,
-  signal,
-  ...own
-}: Posting): Promise<SendResult> {
-  const body = webhookPayload(delivery);
-  const id = providerSafeId(delivery.log_id);
-  const headers: Record<string, string> = {
-    ...own.headers,
-    'content-type': 'application/json',
-    'user-agent': 'notification-retry/1 (Standard-Webhooks)',
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(delivery.at.getTime() / 1000)),
-  };
-  if (delivery.traceparent) headers['traceparent'] = delivery.traceparent;
-  if (secrets.length > 0) headers['webhook-signature'] = signer.sign(secrets, id, delivery.at, body);
-  try {
-    const answer = await poster.post(target, { headers, body, ports }, signal);
-    if (answer.status >= 200 && answer.status < 300) return { ok: true, response_code: String(answer.status) };
-    return refusalOf(answer, {
-      who: 'the endpoint',
-      delivery,
-      rules: WEBHOOK_RULES,
-      secrets: [target, ...Object.values(own.headers)],
-    });
-  } catch (error) {
-    return faultRefusal(error, WEBHOOK_RULES);
-  }
-}
 
 /** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
 const secret = v.pipe(
