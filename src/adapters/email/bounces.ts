@@ -1,13 +1,29 @@
+import * as v from 'valibot';
 import { type ProviderErrorType, policyOf } from '../../core/model/error-types.ts';
 
-/** A bounce as SES reports it, without the diagnostic text, which often quotes the recipient. */
-export interface Bounce {
-  /** `Permanent`, `Transient` or `Undetermined`. */
-  readonly type: string;
-  readonly sub_type: string;
-  /** Enhanced status code (RFC 3463), if the receiving server gave one. */
-  readonly status?: string;
-}
+/** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
+const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
+
+/** What the messages of the queues of SES's events have in common: the rules of lib/constructs/delivery-events/ make them. */
+export const eventEntries = {
+  version: v.literal(1),
+  /** The name that SES gives the event. */
+  event: word,
+  at: v.pipe(v.string(), v.isoTimestamp()),
+  /** Without the diagnostic text, which often quotes the recipient. */
+  bounce: v.optional(
+    v.object({
+      /** `Permanent`, `Transient` or `Undetermined`. */
+      type: word,
+      sub_type: word,
+      /** Enhanced status code (RFC 3463), if the receiving server gave one. */
+      status: v.exactOptional(word),
+    }),
+  ),
+};
+
+/** A bounce as SES reports it. */
+export type Bounce = NonNullable<v.InferOutput<typeof eventEntries.bounce>>;
 
 interface BounceRule {
   readonly type: string;

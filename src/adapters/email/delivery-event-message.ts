@@ -1,10 +1,8 @@
 import * as v from 'valibot';
 import type { DeliveryEvent, Feedback } from '../../core/delivery-events/delivery-event.ts';
-import { type Bounce, describeBounce, errorOfBounce, isFinal, isSuppressed } from './bounces.ts';
+import { parseMessage } from '../sqs/queue-message-schema.ts';
+import { type Bounce, describeBounce, errorOfBounce, eventEntries, isFinal, isSuppressed } from './bounces.ts';
 import { fromTag } from './message-tag.ts';
-
-/** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
-const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
 
 /**
  * A message in the queue of delivery events. The rules of lib/constructs/delivery-events/delivery-events.ts make
@@ -12,16 +10,14 @@ const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
  * invariant 9).
  */
 const message = v.object({
-  version: v.literal(1),
-  /** The name that SES gives the event. */
-  event: word,
-  at: v.pipe(v.string(), v.isoTimestamp()),
+  ...eventEntries,
   log_id: v.pipe(v.string(), v.regex(/^[\w-]{1,256}$/)),
   attempt: v.pipe(v.string(), v.regex(/^\d{1,9}$/), v.transform(Number)),
   provider_message_id: v.pipe(v.string(), v.regex(/^[\w.@-]{1,100}$/)),
-  bounce: v.optional(v.object({ type: word, sub_type: word, status: v.exactOptional(word) })),
 });
 type Message = v.InferOutput<typeof message>;
+
+const WHAT = 'is no delivery event of ours';
 
 /**
  * Reads the body of a message.
@@ -29,13 +25,9 @@ type Message = v.InferOutput<typeof message>;
  * @throws Error that names every field that is missing or wrong, and quotes no value
  */
 export function parseDeliveryEvent(body: string): DeliveryEvent | undefined {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), message), body);
-  if (!parsed.success) {
-    const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected}`);
-    throw new Error(`The message is no delivery event of ours: ${faults.join('; ')}`);
-  }
-  const { log_id, attempt, at, provider_message_id } = parsed.output;
-  const feedback = feedbackOf(parsed.output);
+  const parsed = parseMessage(message, body, WHAT);
+  const { log_id, attempt, at, provider_message_id } = parsed;
+  const feedback = feedbackOf(parsed);
   return (
     feedback && { log_id: fromTag(log_id), attempt, at: new Date(at).toISOString(), provider_message_id, feedback }
   );
@@ -54,7 +46,7 @@ function feedbackOf({ event, bounce }: Message): Feedback | undefined {
     case 'Rendering Failure':
       return failed(event, 'SES could not fill in the template');
     case 'Bounce':
-      if (bounce === undefined) throw new Error('The message is no delivery event of ours: bounce must be Object');
+      if (bounce === undefined) throw new Error(`The message ${WHAT}: bounce must be Object`);
       return bounceOf(bounce);
     default:
       return undefined;

@@ -1,9 +1,7 @@
 import * as v from 'valibot';
 import type { NewsletterEvent } from '../../core/newsletter/events/apply-events.ts';
-import { type Bounce, errorOfBounce } from './bounces.ts';
-
-/** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
-const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
+import { parseMessage } from '../sqs/queue-message-schema.ts';
+import { type Bounce, errorOfBounce, eventEntries } from './bounces.ts';
 
 /**
  * A message in the queue of newsletter events. EventBridge's rules make it from an event of SES without recipient and
@@ -11,19 +9,18 @@ const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
  * src/core/newsletter/sending/send-deps.ts.
  */
 const message = v.object({
-  version: v.literal(1),
-  event: word,
-  at: v.pipe(v.string(), v.isoTimestamp()),
+  ...eventEntries,
   email_id: v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/)),
   /** `<batch_id>-<chunk>` */
   chunk: v.pipe(v.string(), v.regex(/^[a-z0-9]{1,20}-\d{1,6}$/)),
   /** `<n>-<hash of the address>`; mails that were sent before the hash was there have the number alone. */
   n: v.pipe(v.string(), v.regex(/^[0-4]?\d(-[\w-]{22})?$/)),
-  bounce: v.optional(v.object({ type: word, sub_type: word, status: v.exactOptional(word) })),
   /** SES flags opens and clicks by machines; absent where it does not say. */
   machine: v.optional(v.union([v.boolean(), v.picklist(['true', 'false'])])),
 });
 type Message = v.InferOutput<typeof message>;
+
+const WHAT = 'is no newsletter event of ours';
 
 type Told = Pick<NewsletterEvent, 'kinds' | 'suppress' | 'rejected'>;
 
@@ -32,13 +29,9 @@ type Told = Pick<NewsletterEvent, 'kinds' | 'suppress' | 'rejected'>;
  * @throws Error that names every field that is missing or wrong, and quotes no value
  */
 export function parseNewsletterEvent(body: string): NewsletterEvent | undefined {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), message), body);
-  if (!parsed.success) {
-    const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected}`);
-    throw new Error(`The message is no newsletter event of ours: ${faults.join('; ')}`);
-  }
-  const { email_id, chunk: place, n: entry } = parsed.output;
-  const told = toldBy(parsed.output);
+  const parsed = parseMessage(message, body, WHAT);
+  const { email_id, chunk: place, n: entry } = parsed;
+  const told = toldBy(parsed);
   const [batch_id = '', chunk = ''] = place.split('-');
   const [, n, email_hash] = /^(\d+)(?:-(.+))?$/.exec(entry) ?? [];
   return told && { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...(email_hash && { email_hash }), ...told };
@@ -58,7 +51,7 @@ function toldBy({ event, bounce, machine }: Message): Told | undefined {
     case 'Complaint':
       return { kinds: ['accepted', 'complained'], suppress: 'complained' };
     case 'Bounce':
-      if (bounce === undefined) throw new Error('The message is no newsletter event of ours: bounce must be Object');
+      if (bounce === undefined) throw new Error(`The message ${WHAT}: bounce must be Object`);
       return bounced(bounce);
     case 'Reject':
       return { kinds: ['rejected'], rejected: 'rejected' };

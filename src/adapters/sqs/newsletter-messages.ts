@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type PrepareMessage, RESOLUTIONS, type SendMessage } from '../../core/newsletter/model/email-message.ts';
+import { parseMessage } from './queue-message-schema.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -39,21 +40,8 @@ const sendMessage = v.variant('kind', [
   }),
 ]);
 
-/** Reads a message of the queue newsletter-prepare. @throws Error that names each wrong field and quotes no value */
-export function parsePrepareMessage(body: string): PrepareMessage {
-  return parse(prepareMessage, body);
-}
+/** Reads a message of the queue newsletter-prepare. */
+export const parsePrepareMessage = (body: string): PrepareMessage => parseMessage(prepareMessage, body);
 
-/** Reads a message of the queue newsletter-send. @throws Error that names each wrong field and quotes no value */
-export function parseSendMessage(body: string): SendMessage {
-  return parse(sendMessage, body);
-}
-
-function parse<S extends v.GenericSchema>(schema: S, body: string): v.InferOutput<S> {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), body);
-  if (parsed.success) return parsed.output;
-  const faults = parsed.issues.map(
-    (issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected ?? issue.type}`,
-  );
-  throw new Error(`The message is not one of ours: ${faults.join('; ')}`);
-}
+/** Reads a message of the queue newsletter-send. */
+export const parseSendMessage = (body: string): SendMessage => parseMessage(sendMessage, body);

@@ -35,10 +35,22 @@ const queueMessage = v.object({
  * @throws Error that names every field that is missing or wrong, and quotes no value
  */
 export function parseQueueMessage(body: string): QueueMessage {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), queueMessage), body);
-  if (parsed.success) return parsed.output as QueueMessage;
+  return parseMessage(queueMessage, body) as QueueMessage;
+}
+
+/**
+ * Reads the body of any message.
+ * @throws Error that names every field that is missing or wrong, and quotes no value
+ */
+export function parseMessage<S extends v.GenericSchema>(
+  schema: S,
+  body: string,
+  what = 'is not one of ours',
+): v.InferOutput<S> {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), body);
+  if (parsed.success) return parsed.output;
   const faults = parsed.issues.map(
     (issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected ?? issue.type}`,
   );
-  throw new Error(`The message is not one of ours: ${faults.join('; ')}`);
+  throw new Error(`The message ${what}: ${faults.join('; ')}`);
 }
