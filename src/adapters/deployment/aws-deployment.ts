@@ -7,24 +7,15 @@ import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { findLocalDeployment } from './local-deployment.ts';
 import { openSealer, operatorsKms } from './open-sealer.ts';
 import { retryPolicyFromJson } from './settings-json.ts';
-import { LACKS, newsletterQueues, ofStage, tablesOf } from './stage-parts.ts';
+import { LACKS, newsletterQueues, ofStage, PART_TABLE_OUTPUTS, TABLE_OUTPUTS, tablesIn } from './stage-parts.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
 
 /** The outputs of the stack, by name (lib/constructs/outputs.ts). */
 const outputs = v.object({
-  NotificationLogTable: text,
-  NotificationContentTable: text,
-  NotificationRetryLogTable: text,
-  PipelineStateTable: text,
-  ApiKeysTable: v.optional(text),
-  NewslettersTable: v.optional(text),
-  MembersTable: v.optional(text),
-  EmailsTable: v.optional(text),
-  EmailBatchesTable: v.optional(text),
-  EmailRecipientsTable: v.optional(text),
-  AuditTable: text,
+  ...v.entriesFromList(Object.values(TABLE_OUTPUTS), text),
+  ...v.entriesFromList(Object.values(PART_TABLE_OUTPUTS), v.optional(text)),
   LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.optional(v.object(v.entriesFromList(LANES, text)))))),
   DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, v.optional(text)))),
   NewsletterQueues: v.optional(json(v.object({ prepare: text, send: text }))),
@@ -74,19 +65,7 @@ async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
   }
   const rest = parsed.output;
   return {
-    tables: tablesOf({
-      notification_log: rest.NotificationLogTable,
-      notification_content: rest.NotificationContentTable,
-      notification_retry_log: rest.NotificationRetryLogTable,
-      pipeline_state: rest.PipelineStateTable,
-      audit: rest.AuditTable,
-      api_keys: rest.ApiKeysTable,
-      newsletters: rest.NewslettersTable,
-      members: rest.MembersTable,
-      emails: rest.EmailsTable,
-      email_batches: rest.EmailBatchesTable,
-      email_recipients: rest.EmailRecipientsTable,
-    }),
+    tables: tablesIn(found),
     lane_queues: rest.LaneQueues,
     newsletter_queues: newsletterQueues(rest.NewsletterQueues),
     dead_letter_queues: ofStage(CHANNELS, rest.DeadLetterQueues, LACKS.channel),

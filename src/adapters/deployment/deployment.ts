@@ -4,25 +4,14 @@ import { ExplainedError } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import type { MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import type { Sealer } from '../sealing/sealer.ts';
+import type { TableNames } from './stage-parts.ts';
 
 /**
  * Where the tables and queues of a deployment are, for commands that work on it from outside. To read what the stage does
  * without throws a Problem that says so (stage-parts.ts).
  */
 export interface Deployment {
-  readonly tables: {
-    readonly notification_log: string;
-    readonly notification_content: string;
-    readonly notification_retry_log: string;
-    readonly pipeline_state: string;
-    readonly api_keys: string;
-    readonly newsletters: string;
-    readonly members: string;
-    readonly emails: string;
-    readonly email_batches: string;
-    readonly email_recipients: string;
-    readonly audit: string;
-  };
+  readonly tables: TableNames;
   /** Of the channels that the stage has. */
   readonly lane_queues: StageLanes<string>;
   readonly newsletter_queues: { readonly prepare: string; readonly send: string };

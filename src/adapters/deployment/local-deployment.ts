@@ -9,9 +9,10 @@ import { createLocalKeyWrap, createSecretsFileSource } from '../secrets/secrets-
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer } from './open-sealer.ts';
 import { retryPolicyFromJson } from './settings-json.ts';
-import { LACKS, newsletterQueues, ofStage, tablesOf } from './stage-parts.ts';
+import { LACKS, newsletterQueues, ofStage, PART_TABLE_OUTPUTS, TABLE_OUTPUTS, tablesOf } from './stage-parts.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
+const namesIn = <K extends string>(of: Readonly<Record<K, string>>) => Object.keys(of) as K[];
 const queues = v.object({ express: text, standard: text, dead_letter: text });
 
 /** The part of `.local/endpoints.json` (a contract: fields are added, never renamed) that a command needs. */
@@ -26,18 +27,9 @@ const endpointsFile = v.object({
     simulator: v.optional(text),
   }),
   tables: v.object({
-    notification_log: text,
-    notification_content: text,
-    notification_retry_log: text,
-    pipeline_state: text,
-    api_keys: v.optional(text),
-    newsletters: v.optional(text),
-    members: v.optional(text),
-    emails: v.optional(text),
-    email_batches: v.optional(text),
-    email_recipients: v.optional(text),
+    ...v.entriesFromList(namesIn(TABLE_OUTPUTS), text),
+    ...v.entriesFromList(namesIn(PART_TABLE_OUTPUTS), v.optional(text)),
     data_keys: text,
-    audit: text,
   }),
   /** Of the channels that the stage has. */
   queues: v.object(v.entriesFromList(CHANNELS, v.optional(queues))),

@@ -38,23 +38,38 @@ export function ofStage<K extends string, T>(
   return all;
 }
 
-const TABLES = [
-  'notification_log',
-  'notification_content',
-  'notification_retry_log',
-  'pipeline_state',
-  'audit',
-  'api_keys',
-  'newsletters',
-  'members',
-  'emails',
-  'email_batches',
-  'email_recipients',
-] as const;
+/** The stack's outputs that name the tables, by the table's role. */
+export const TABLE_OUTPUTS = {
+  notification_log: 'NotificationLogTable',
+  notification_content: 'NotificationContentTable',
+  notification_retry_log: 'NotificationRetryLogTable',
+  pipeline_state: 'PipelineStateTable',
+  audit: 'AuditTable',
+} as const;
+/** Those of parts. */
+export const PART_TABLE_OUTPUTS = {
+  api_keys: 'ApiKeysTable',
+  newsletters: 'NewslettersTable',
+  members: 'MembersTable',
+  emails: 'EmailsTable',
+  email_batches: 'EmailBatchesTable',
+  email_recipients: 'EmailRecipientsTable',
+} as const;
+
+type TableRole = keyof typeof TABLE_OUTPUTS | keyof typeof PART_TABLE_OUTPUTS;
+export type TableNames = Readonly<Record<TableRole, string>>;
+
+const OUTPUTS = Object.entries({ ...TABLE_OUTPUTS, ...PART_TABLE_OUTPUTS }) as [TableRole, string][];
 
 /** The names of the tables, of which parts have some. */
-export function tablesOf(has: Readonly<Partial<Record<(typeof TABLES)[number], string | undefined>>>) {
-  return ofStage(TABLES, has, (name) => (name === 'api_keys' ? LACKS.api : LACKS.newsletters));
+export function tablesOf(has: Readonly<Partial<Record<TableRole, string | undefined>>>): TableNames {
+  const roles = OUTPUTS.map(([role]) => role);
+  return ofStage(roles, has, (name) => (name === 'api_keys' ? LACKS.api : LACKS.newsletters));
+}
+
+/** The same by the outputs of a stack. */
+export function tablesIn(outputs: Readonly<Record<string, string | undefined>>): TableNames {
+  return tablesOf(Object.fromEntries(OUTPUTS.map(([role, output]) => [role, outputs[output]])));
 }
 
 export function newsletterQueues(has: { readonly prepare: string; readonly send: string } | undefined) {
