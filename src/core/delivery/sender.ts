@@ -29,7 +29,7 @@ export interface RetryTerms {
 }
 
 /** The provider accepted the message. */
-export interface Accepted {
+interface Accepted {
   readonly ok: true;
   /** The provider's own code, at most 20 characters. */
   readonly response_code: string;
