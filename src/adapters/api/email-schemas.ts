@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { FORMATS } from '../../core/newsletter/model/email.ts';
 import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
-import { address, newsletterId } from './newsletter-schemas.ts';
+import { address, cursor, limitTo, newsletterId } from './newsletter-schemas.ts';
 import { line, moment, objectMessage, text } from './request-schemas.ts';
+import { described } from './response-schemas.ts';
 
 /** What the routes of emails accept. */
 
@@ -15,23 +16,18 @@ const MAX_TEST_ADDRESSES = 10;
 
 const emailEntries = {
   newsletter_id: newsletterId,
-  subject: v.pipe(line(500), v.description('May have merge fields, such as {first_name, "there"}')),
-  body: v.pipe(
+  subject: described(line(500), 'May have merge fields, such as {first_name, "there"}'),
+  body: described(
     text(MAX_BODY),
-    v.description('At most 256 KB. May have merge fields, and parts for some members: <div data-gh-segment="…">'),
+    'At most 256 KB. May have merge fields, and parts for some members: <div data-gh-segment="…">',
   ),
   format: v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`),
-  segment: v.optional(
-    v.pipe(text(2_000), v.description('NQL, such as status:paid+label:vip. Default: every subscribed member')),
-  ),
-  scheduled_at: v.optional(v.pipe(moment, v.description('When to send it. Default: at once. At most a year ahead'))),
+  segment: v.optional(described(text(2_000), 'NQL, such as status:paid+label:vip. Default: every subscribed member')),
+  scheduled_at: v.optional(described(moment, 'When to send it. Default: at once. At most a year ahead')),
   delivery_window_minutes: v.optional(
-    v.pipe(
-      v.number(WINDOW),
-      v.integer(WINDOW),
-      v.minValue(1, WINDOW),
-      v.maxValue(MAX_WINDOW, WINDOW),
-      v.description('Minutes over which the batches are spread'),
+    described(
+      v.pipe(v.number(WINDOW), v.integer(WINDOW), v.minValue(1, WINDOW), v.maxValue(MAX_WINDOW, WINDOW)),
+      'Minutes over which the batches are spread',
     ),
   ),
 };
@@ -40,10 +36,7 @@ export const emailSchema = v.strictObject(
   {
     ...emailEntries,
     dry_run: v.optional(
-      v.pipe(
-        v.boolean('must be true or false'),
-        v.description('Say who would get it and who would not, and why; nothing is sent'),
-      ),
+      described(v.boolean('must be true or false'), 'Say who would get it and who would not, and why; nothing is sent'),
     ),
   },
   objectMessage,
@@ -63,13 +56,7 @@ export const resolveSchema = v.strictObject(
   objectMessage,
 );
 
-const cursor = v.optional(
-  v.pipe(v.string(), v.minLength(1), v.maxLength(1_000), v.description('next_cursor of the page before')),
-);
-const limit = v.optional(
-  v.pipe(v.string(), v.regex(/^([1-9]\d?|[1-4]\d\d|500)$/, 'must be 1 to 500'), v.description('1 to 500')),
-  '100',
-);
+const limit = limitTo(500, /^([1-9]\d?|[1-4]\d\d|500)$/);
 export const emailListQuery = v.strictObject({ cursor }, objectMessage);
 export const batchListQuery = v.strictObject({ cursor, limit }, objectMessage);
 export const recipientListQuery = v.strictObject(

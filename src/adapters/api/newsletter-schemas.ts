@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
 import { mailbox, mailDomain, senderMailbox } from '../email/address.ts';
 import { id, line, moment, objectMessage } from './request-schemas.ts';
-import { problem } from './response-schemas.ts';
+import { described, problem } from './response-schemas.ts';
 
 /** What the routes of newsletters and members accept and answer. */
 
@@ -31,9 +31,8 @@ export const newsletterId = v.pipe(
   v.regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 of A-Z, a-z, 0-9, _ and -'),
 );
 
-const tracked = (what: string) =>
-  v.optional(v.pipe(v.boolean('must be true or false'), v.description(`Whether ${what}`)), true);
-const tracking = v.pipe(
+const tracked = (what: string) => v.optional(described(v.boolean('must be true or false'), `Whether ${what}`), true);
+const tracking = described(
   v.strictObject(
     {
       opens: tracked('SES puts a pixel into mails, which tells that they are opened'),
@@ -41,22 +40,19 @@ const tracking = v.pipe(
     },
     objectMessage,
   ),
-  v.description('What is tracked. Both by default'),
+  'What is tracked. Both by default',
 );
 
 export const newsletterSchema = v.strictObject(
   {
     name: line(200),
-    from: v.pipe(sender, v.description('`Name <local@domain>` or an address. SES must have verified it or its domain')),
+    from: described(sender, '`Name <local@domain>` or an address. SES must have verified it or its domain'),
     reply_to: v.optional(address),
     sending_domain: v.optional(
-      v.pipe(domain, v.description('Replaces the domain of `from`, as far as the warming of the domain allows')),
+      described(domain, 'Replaces the domain of `from`, as far as the warming of the domain allows'),
     ),
     fallback_domain: v.optional(
-      v.pipe(
-        domain,
-        v.description('For recipients beyond the warming of the sending domain. Without it there is none'),
-      ),
+      described(domain, 'For recipients beyond the warming of the sending domain. Without it there is none'),
     ),
     track: v.optional(tracking),
   },
@@ -71,33 +67,26 @@ const memberStatus = v.picklist(MEMBER_STATUSES, `must be one of ${MEMBER_STATUS
 
 export const memberEntries = {
   member_id: id,
-  email: v.pipe(address, v.description('It is stored encrypted')),
-  name: v.optional(v.pipe(v.nullable(line(200)), v.description('null removes it. It is stored encrypted'))),
-  status: v.optional(v.pipe(memberStatus, v.description('free for a new member'))),
+  email: described(address, 'It is stored encrypted'),
+  name: v.optional(described(v.nullable(line(200)), 'null removes it. It is stored encrypted')),
+  status: v.optional(described(memberStatus, 'free for a new member')),
   labels: v.optional(list(label, 100)),
-  newsletters: v.optional(
-    v.pipe(list(newsletterId, 50), v.description('Replaces the list. It does not lift an unsubscription')),
-  ),
-  created_at: v.optional(
-    v.pipe(moment, v.description('When a new member joined elsewhere. That of a known one stays')),
-  ),
+  newsletters: v.optional(described(list(newsletterId, 50), 'Replaces the list. It does not lift an unsubscription')),
+  created_at: v.optional(described(moment, 'When a new member joined elsewhere. That of a known one stays')),
   unsubscribed: v.optional(
-    v.pipe(
+    described(
       v.record(newsletterId, moment, 'must be newsletters with times'),
-      v.description('Times of unsubscription by newsletter_id, added to those that there are'),
+      'Times of unsubscription by newsletter_id, added to those that there are',
     ),
   ),
   suppressed: v.optional(
-    v.pipe(
+    described(
       v.strictObject({ reason: v.picklist(SUPPRESSION_REASONS), at: moment }, 'must be a reason and its time'),
-      v.description('Why the address gets no mail any more. Only an operator lifts it'),
+      'Why the address gets no mail any more. Only an operator lifts it',
     ),
   ),
 };
-export const memberSchema = v.pipe(
-  v.strictObject(memberEntries, objectMessage),
-  v.description('What is absent stays as it is'),
-);
+export const memberSchema = described(v.strictObject(memberEntries, objectMessage), 'What is absent stays as it is');
 
 /** Most members per request. */
 const MAX_MEMBERS = 500;
@@ -140,39 +129,35 @@ export const memberAnswer = v.object({
   status: v.picklist(MEMBER_STATUSES),
   labels: v.array(v.string()),
   newsletters: v.array(v.string()),
-  unsubscribed: v.pipe(
+  unsubscribed: described(
     v.record(v.string(), time),
-    v.description('Times of unsubscription by newsletter_id. Only resubscribe lifts one'),
+    'Times of unsubscription by newsletter_id. Only resubscribe lifts one',
   ),
   suppressed: v.optional(
-    v.pipe(
+    described(
       v.object({ reason: v.picklist(SUPPRESSION_REASONS), at: time }),
-      v.description('The address gets no mail any more. Only an operator lifts it'),
+      'The address gets no mail any more. Only an operator lifts it',
     ),
   ),
   created_at: time,
   updated_at: time,
 });
 
-export const memberListQuery = v.strictObject(
-  {
-    cursor: v.optional(
-      v.pipe(v.string(), v.minLength(1), v.maxLength(1_000), v.description('next_cursor of the page before')),
-    ),
-    limit: v.optional(
-      v.pipe(v.string(), v.regex(/^([1-9]\d?|1\d\d|200)$/, 'must be 1 to 200'), v.description('1 to 200')),
-      '100',
-    ),
-  },
-  objectMessage,
+/** Of a list: the cursor of a page, and how many it may have. */
+export const cursor = v.optional(
+  described(v.pipe(v.string(), v.minLength(1), v.maxLength(1_000)), 'next_cursor of the page before'),
 );
+/* @__NO_SIDE_EFFECTS__ */
+export const limitTo = (most: number, form: RegExp) =>
+  v.optional(described(v.pipe(v.string(), v.regex(form, `must be 1 to ${most}`)), `1 to ${most}`), '100');
+export const memberListQuery = v.strictObject({ cursor, limit: limitTo(200, /^([1-9]\d?|1\d\d|200)$/) }, objectMessage);
 export const memberList = v.object({ members: v.array(memberAnswer), next_cursor: v.nullable(v.string()) });
 
 const takenMember = v.strictObject({
   index,
   status: v.literal(200),
   member_id: v.string(),
-  created: v.pipe(v.boolean(), v.description('Whether the member is new')),
+  created: described(v.boolean(), 'Whether the member is new'),
 });
 const refusedMember = v.strictObject({ index, status: v.picklist([400, 503]), problem });
 export const memberResults = v.object({ results: v.array(v.union([takenMember, refusedMember])) });

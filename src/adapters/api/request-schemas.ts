@@ -4,6 +4,7 @@ import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { ERROR_POLICY, type ProviderErrorType } from '../../core/model/error-types.ts';
 import { MESSAGE_FORMATS, RECIPIENT_TYPES } from '../../core/model/notification.ts';
 import { parseTime } from '../../core/model/time.ts';
+import { described } from './response-schemas.ts';
 
 /** What the API accepts: these schemas validate requests, and the OpenAPI document is made from them. */
 
@@ -48,10 +49,9 @@ export const moment = v.pipe(
     if (unreadable) addIssue({ message: 'must be a time that exists' });
   }),
 );
-export const recipient = v.pipe(
-  text(500),
-  v.regex(/\S/, 'must not be blank'),
-  v.description('Address, channel or URL. It is stored encrypted and never shown again'),
+export const recipient = described(
+  v.pipe(text(500), v.regex(/\S/, 'must not be blank')),
+  'Address, channel or URL. It is stored encrypted and never shown again',
 );
 
 /** It is shown to everybody who sees the attempt, so it has no room for an address: `550 5.1.1`, `channel_not_found`. */
@@ -74,33 +74,26 @@ const fallbackEntries = { channel, recipient, integration_config_id: v.optional(
 const notificationEntries = {
   channel,
   recipient,
-  body: v.pipe(text(262_144), v.description('Slack: 40,000 characters; Teams: 27 KB; e-mail and webhook: 256 KB')),
+  body: described(text(262_144), 'Slack: 40,000 characters; Teams: 27 KB; e-mail and webhook: 256 KB'),
   priority: v.optional(priority, 'normal'),
   recipient_type: v.optional(v.picklist(RECIPIENT_TYPES, `must be one of ${RECIPIENT_TYPES.join(', ')}`)),
   subject: v.optional(text(500)),
   format: v.optional(v.picklist(MESSAGE_FORMATS, `must be one of ${MESSAGE_FORMATS.join(', ')}`), 'PLAIN'),
   integration_config_id: v.optional(
-    v.pipe(
-      id,
-      v.description('The integration whose credentials are used. It must belong to the same tenant or to all tenants'),
-    ),
+    described(id, 'The integration whose credentials are used. It must belong to the same tenant or to all tenants'),
   ),
   notification_id: v.optional(
-    v.pipe(id, v.description("The producer's own id, for lookups. Copies of one notification may share it")),
+    described(id, "The producer's own id, for lookups. Copies of one notification may share it"),
   ),
   setting_id: v.optional(id),
   template_id: v.optional(id),
   traceparent: v.optional(
-    v.pipe(
+    described(
       v.string('must be text'),
-      v.description(
-        'W3C Trace Context: kept with the notification, in its log lines and records, and sent on to webhooks. Default: the header of this name. Repeats may have another one. One that is malformed is ignored',
-      ),
+      'W3C Trace Context: kept with the notification, in its log lines and records, and sent on to webhooks. Default: the header of this name. Repeats may have another one. One that is malformed is ignored',
     ),
   ),
-  scheduled_at: v.optional(
-    v.pipe(moment, v.description('When to send it, to the second. Default: at once. At most a year ahead')),
-  ),
+  scheduled_at: v.optional(described(moment, 'When to send it, to the second. Default: at once. At most a year ahead')),
   max_retry_count: v.optional(
     v.pipe(
       v.number('must be a number'),
@@ -142,24 +135,17 @@ const queryEntries = {
   channel: v.optional(channel),
   priority: v.optional(priority),
   notification_id: v.optional(
-    v.pipe(
-      id,
-      v.description('Returns the copies of one notification, in no order, of all time unless from or to is given'),
-    ),
+    described(id, 'Returns the copies of one notification, in no order, of all time unless from or to is given'),
   ),
   from: v.optional(
-    v.pipe(
-      moment,
-      v.description('Start of the period of handing over. Default: 7 days before `to`. At most 31 days before `to`'),
-    ),
+    described(moment, 'Start of the period of handing over. Default: 7 days before `to`. At most 31 days before `to`'),
   ),
-  to: v.optional(v.pipe(moment, v.description('End of the period. Default: now'))),
+  to: v.optional(described(moment, 'End of the period. Default: now')),
   limit: v.optional(v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100')), '50'),
   cursor: v.optional(
-    v.pipe(
-      v.string(),
-      v.maxLength(1_000, 'is not a cursor of this list'),
-      v.description('next_cursor of the previous page. It keeps from and to; repeat the other parameters'),
+    described(
+      v.pipe(v.string(), v.maxLength(1_000, 'is not a cursor of this list')),
+      'next_cursor of the previous page. It keeps from and to; repeat the other parameters',
     ),
   ),
 };

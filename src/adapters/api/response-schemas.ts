@@ -4,22 +4,26 @@ import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../core/model/problem.ts';
 
+/** A schema, and what the OpenAPI document says of it. */
+/* @__NO_SIDE_EFFECTS__ */
+export function described<S extends v.GenericSchema>(schema: S, text: string) {
+  return v.pipe(schema, v.description(text));
+}
+
 /** What the API answers. The tests validate every answer by these schemas. */
 
 const time = v.pipe(v.string(), v.isoTimestamp());
-const status = v.pipe(
+const status = described(
   v.picklist(PUBLIC_STATES),
-  v.description(
-    'saving: stored, waits for its time; processing: first attempt due or under way; done: the provider accepted it; ' +
-      'retrying: an attempt failed, another one follows automatically; ' +
-      'failed: no further attempt, except under its successor_log_id',
-  ),
+  'saving: stored, waits for its time; processing: first attempt due or under way; done: the provider accepted it; ' +
+    'retrying: an attempt failed, another one follows automatically; ' +
+    'failed: no further attempt, except under its successor_log_id',
 );
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const fault = v.object({
-  path: v.pipe(v.string(), v.description('Place in the body, or name of the parameter. Empty for the whole request')),
-  rule: v.pipe(v.string(), v.description('Name of the broken rule')),
+  path: described(v.string(), 'Place in the body, or name of the parameter. Empty for the whole request'),
+  rule: described(v.string(), 'Name of the broken rule'),
   message: v.string(),
 });
 
@@ -29,7 +33,7 @@ export const problem = v.object({
   title: v.string(),
   status: v.pipe(v.number(), v.integer()),
   detail: v.string(),
-  errors: v.optional(v.pipe(v.array(fault), v.description('At most 50. The last one gives the number of the others'))),
+  errors: v.optional(described(v.array(fault), 'At most 50. The last one gives the number of the others')),
 });
 
 /** Refusals of API Gateway itself, before it calls a function. */
@@ -44,7 +48,7 @@ const acceptedItem = v.strictObject({
   notification_status: status,
   status_url: v.string(),
   // No constant: generators of clients stumble over a boolean constant.
-  repeat: v.optional(v.pipe(v.boolean(), v.description('Always true, if present'))),
+  repeat: v.optional(described(v.boolean(), 'Always true, if present')),
 });
 const refusedItem = v.strictObject({ index: count, status: v.picklist([400, 409, 503]), problem });
 export const batchResults = v.object({ results: v.array(v.union([acceptedItem, refusedItem])) });
@@ -52,19 +56,16 @@ export const batchResults = v.object({ results: v.array(v.union([acceptedItem, r
 const summaryEntries = {
   log_id: v.string(),
   channel: v.optional(
-    v.pipe(v.picklist(CHANNELS), v.description('Absent on a row of another writer that names no channel that exists')),
+    described(v.picklist(CHANNELS), 'Absent on a row of another writer that names no channel that exists'),
   ),
   priority: v.picklist(PRIORITIES),
   status,
   canRetry: v.boolean(),
-  errorMessage: v.optional(v.pipe(v.string(), v.description('For people'))),
+  errorMessage: v.optional(described(v.string(), 'For people')),
   retry_count: count,
   next_retry_at: v.optional(time),
   error_details: v.optional(
-    v.pipe(
-      v.string(),
-      v.description('The last failure while it fails or has failed: JSON, except on rows of other writers'),
-    ),
+    described(v.string(), 'The last failure while it fails or has failed: JSON, except on rows of other writers'),
   ),
   created_at: v.optional(time),
   scheduled_at: v.optional(v.string()),
@@ -72,33 +73,27 @@ const summaryEntries = {
   delivered_at: v.optional(v.string()),
   notification_id: v.optional(v.string()),
   successor_log_id: v.optional(
-    v.pipe(
-      v.string(),
-      v.description('It failed and continues on its fallback channel as this notification: request that one'),
-    ),
+    described(v.string(), 'It failed and continues on its fallback channel as this notification: request that one'),
   ),
-  predecessor_log_id: v.optional(v.pipe(v.string(), v.description('The notification whose fallback this is'))),
-  job_type: v.optional(v.pipe(v.string(), v.description('Its template_id: what kind of job it is'))),
-  error_type: v.optional(v.pipe(v.picklist(ERROR_TYPES), v.description('The last error, if it failed'))),
-  failed_at: v.optional(v.pipe(time, v.description('When it was given up, if it failed'))),
-  retryable: v.optional(v.pipe(v.boolean(), v.description('Whether a retry may help, if it failed'))),
+  predecessor_log_id: v.optional(described(v.string(), 'The notification whose fallback this is')),
+  job_type: v.optional(described(v.string(), 'Its template_id: what kind of job it is')),
+  error_type: v.optional(described(v.picklist(ERROR_TYPES), 'The last error, if it failed')),
+  failed_at: v.optional(described(time, 'When it was given up, if it failed')),
+  retryable: v.optional(described(v.boolean(), 'Whether a retry may help, if it failed')),
 };
 const attempt = v.object({
-  attempt: v.pipe(count, v.description('0 is the first send')),
+  attempt: described(count, '0 is the first send'),
   at: time,
   status: v.picklist(['SUCCESS', 'FAILED', 'SKIPPED']),
   error_type: v.optional(v.picklist(ERROR_TYPES)),
   response_code: v.optional(v.string()),
   error_details: v.optional(
-    v.pipe(
-      v.string(),
-      v.description("JSON: the provider's answer, or what held the attempt; shortened, addresses masked"),
-    ),
+    described(v.string(), "JSON: the provider's answer, or what held the attempt; shortened, addresses masked"),
   ),
 });
 
 export const notificationState = v.object({ ...summaryEntries, attempts: v.array(attempt) });
 export const notificationList = v.object({
   notifications: v.array(v.object(summaryEntries)),
-  next_cursor: v.nullable(v.pipe(v.string(), v.description('For the next page. A page may be short or even empty'))),
+  next_cursor: v.nullable(described(v.string(), 'For the next page. A page may be short or even empty')),
 });

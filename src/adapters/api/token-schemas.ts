@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { MAX_TOKEN_LOG_IDS } from '../api-keys/page-token.ts';
 import { channel, objectMessage, recipient, text } from './request-schemas.ts';
+import { described } from './response-schemas.ts';
 
 /** What `POST /v1/tokens` accepts and answers. */
 
@@ -10,31 +11,28 @@ const many = `must have 1 to ${MAX_TOKEN_LOG_IDS} log_ids`;
 
 const tokenEntries = {
   log_ids: v.optional(
-    v.pipe(
-      v.array(text(50), 'must be a list'),
-      v.minLength(1, many),
-      v.maxLength(MAX_TOKEN_LOG_IDS, many),
-      v.description('The notifications that the token may show and retry. Needs the scopes read and operate'),
+    described(
+      v.pipe(v.array(text(50), 'must be a list'), v.minLength(1, many), v.maxLength(MAX_TOKEN_LOG_IDS, many)),
+      'The notifications that the token may show and retry. Needs the scopes read and operate',
     ),
   ),
   send: v.optional(
     // No constant: generators of clients stumble over a boolean constant.
-    v.pipe(
-      v.boolean('must be true'),
-      v.description('true: the token may hand over notifications. Needs the scope send'),
-    ),
+    described(v.boolean('must be true'), 'true: the token may hand over notifications. Needs the scope send'),
   ),
-  channel: v.optional(v.pipe(channel, v.description('With send: the only channel to which the token may send'))),
+  channel: v.optional(described(channel, 'With send: the only channel to which the token may send')),
   recipient: v.optional(
-    v.pipe(recipient, v.description('With send: the only recipient to whom the token may send, as the page names it')),
+    described(recipient, 'With send: the only recipient to whom the token may send, as the page names it'),
   ),
   ttl_seconds: v.optional(
-    v.pipe(
-      v.number('must be a number'),
-      v.integer(seconds),
-      v.minValue(1, seconds),
-      v.maxValue(LONGEST_SECONDS, seconds),
-      v.description('How long the token is valid'),
+    described(
+      v.pipe(
+        v.number('must be a number'),
+        v.integer(seconds),
+        v.minValue(1, seconds),
+        v.maxValue(LONGEST_SECONDS, seconds),
+      ),
+      'How long the token is valid',
     ),
     900,
   ),
