@@ -5,7 +5,7 @@ import { readAccount } from '../src/adapters/deployment/account-facts.ts';
 import { readLeftovers } from '../src/adapters/deployment/leftovers.ts';
 import { CHANNELS } from '../src/core/model/channels.ts';
 import { preflight } from '../src/operator-service/preflight.ts';
-import { runCommand, writingTo } from '../src/terminal/run-command.ts';
+import { runCommand, writingTo } from '../src/terminal/command.ts';
 import { processTerminal, type Terminal } from '../src/terminal/terminal.ts';
 import { PROJECT_ROOT } from './project-root.ts';
 import { checkAccount, openAccount, type SmokeAccount } from './smoke/account.ts';

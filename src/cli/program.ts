@@ -1,11 +1,10 @@
 import { Command } from 'commander';
 import { addSpoolCommands } from '../client/spool/commands/program.ts';
-import { addGroup } from '../terminal/command.ts';
-import { runCommand, writingTo } from '../terminal/run-command.ts';
+import { addGroup, runCommand, writingTo } from '../terminal/command.ts';
 import { addAudit } from './commands/console/audit.ts';
 import { addConsole } from './commands/console/console.ts';
 import { addDlqDrop, addDlqList, addDlqRedrive, addDlqShow } from './commands/dead-letters/dead-letters.ts';
-import { addEmailsReplace, addEmailsTest } from './commands/emails/drafts.ts';
+import { addEmailsReplace, addEmailsSend, addEmailsTest } from './commands/emails/drafts.ts';
 import {
   addEmailsList,
   addEmailsRecipients,
@@ -21,7 +20,6 @@ import {
   addSendersList,
   addSendersRevoke,
 } from './commands/emails/newsletters.ts';
-import { addEmailsSend } from './commands/emails/send.ts';
 import { addReconcile } from './commands/indexing/reconcile.ts';
 import { addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate } from './commands/keys/keys.ts';
 import { addMembersExport } from './commands/members/export.ts';

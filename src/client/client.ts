@@ -1,9 +1,14 @@
-import { type BatchProgress, type HandOverOrSpoolPorts, handOverOrSpool, sendInBatches } from './hand-over-or-spool.ts';
+import {
+  type BatchProgress,
+  type HandOverOrSpoolPorts,
+  handOverOrSpool,
+  NotHandedOverError,
+  sendInBatches,
+} from './hand-over-or-spool.ts';
+import type { PageToken, TokenRequest } from './handover/api-request.ts';
 import { newApiState } from './handover/hand-over.ts';
 import { failureItem, type Item, notificationItem } from './handover/item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './handover/notification.ts';
-import { NotHandedOverError } from './not-handed-over-error.ts';
-import type { PageToken, TokenRequest } from './page-token.ts';
 import type { Settings } from './settings.ts';
 import type { FileSystem } from './spool/durable-files.ts';
 import { type FlushOptions, type FlushReport, flushSpool } from './spool/flush.ts';

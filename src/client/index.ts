@@ -2,17 +2,16 @@ import * as fs from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { createClient, type NotificationClient } from './client.ts';
 import { createApi } from './handover/api.ts';
-import { createRequest } from './handover/api-request.ts';
-import { createTokenCall } from './page-token.ts';
+import { createRequest, createTokenCall } from './handover/api-request.ts';
 import { type ClientOptions, settingsOf, warnOfPlainHttp } from './settings.ts';
 import { createSpool } from './spool/spool.ts';
 
 export type { NotificationClient, SendOptions } from './client.ts';
 export type { BatchProgress } from './hand-over-or-spool.ts';
-export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './handover/notification.ts';
 // biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
-export { NotHandedOverError } from './not-handed-over-error.ts';
-export type { PageToken, TokenRequest } from './page-token.ts';
+export { NotHandedOverError } from './hand-over-or-spool.ts';
+export type { PageToken, TokenRequest } from './handover/api-request.ts';
+export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './handover/notification.ts';
 export type { ClientOptions } from './settings.ts';
 export type { FlushOptions, FlushProgress, FlushReport, GivenUp, SpoolSize } from './spool/flush.ts';
 export { SpoolLockedError } from './spool/spool-lock.ts';

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { createOperationRows } from '../adapters/dynamodb/console/operation-rows.ts';
 import { isActive } from '../core/operator/operations/operation.ts';
 import { runOperation } from '../core/operator/operations/run-operation.ts';
 import { runKept } from '../core/verify/kept-verification.ts';
 import { type ConsoleOptions, createConsole } from './console.ts';
 import { type OperatorDeps, operatorDeps } from './deps.ts';
+import { runDepsOf } from './replay.ts';
 import { CONSOLE_ROUTES } from './routes.ts';
 import { verificationOf } from './scans/verify.ts';
 
@@ -19,13 +19,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
   const isStopping = () => stopping.signal.aborted;
   // The end of the server ends the pause.
   const pause = (ms: number) => setTimeout(ms, undefined, { signal: stopping.signal }).catch(() => {});
-  const runDeps = {
-    ...deps,
-    send: deps.lanes.send,
-    policy: deps.deployment.retry_policy,
-    candidates: createOperationRows(deps.dynamodb, deps.deployment.tables.notification_log, deps.clock, deps.shards),
-    pause,
-  };
+  const runDeps = { ...runDepsOf(deps), pause };
 
   async function run(operation_id: string): Promise<void> {
     for (;;) {

@@ -51,14 +51,19 @@ interface OwnRunDeps extends OperatorDeps {
   readonly pause: (ms: number) => Promise<void>;
 }
 
+/** What works on an operation. Its rows are read consistently, so that no decision depends on an outdated one. */
+export function runDepsOf(deps: OperatorDeps) {
+  const { dynamodb, deployment, clock, shards, lanes } = deps;
+  const candidates = createOperationRows(dynamodb, deployment.tables.notification_log, clock, shards);
+  return { ...deps, candidates, send: lanes.send, policy: deployment.retry_policy };
+}
+
 /** @param signal ends the work after the page in work */
 export function ownRun(given: OwnRunDeps, signal: AbortSignal): OwnRun {
-  const { operations, dynamodb, deployment, rows, lanes, clock, newId, pause, shards, decide } = given;
+  const { operations, rows, clock, newId, pause, decide } = given;
   let sent = 0;
   const deps: RunDeps = {
-    operations,
-    // Reads consistently, so that no decision depends on an outdated row.
-    candidates: createOperationRows(dynamodb, deployment.tables.notification_log, clock, shards),
+    ...runDepsOf(given),
     rows: {
       read: rows.read,
       async change(row, change) {
@@ -67,10 +72,6 @@ export function ownRun(given: OwnRunDeps, signal: AbortSignal): OwnRun {
         return applied;
       },
     },
-    send: lanes.send,
-    policy: deployment.retry_policy,
-    clock,
-    newId,
     pause,
   };
   // This process runs it.

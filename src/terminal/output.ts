@@ -1,3 +1,4 @@
+import { EXIT_USAGE, OperatorError } from './errors.ts';
 import { type Column, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -28,4 +29,34 @@ export function printList<T>(
   if (isEmpty) output.terminal.say(`${none}\n`);
   else printResult(output, result, () => table(rows, columns));
   return !isEmpty && !output.json;
+}
+
+/** Names a step on stderr. Unlike a step of `Progress`, the line stays. */
+export function sayStep({ say, colors }: Terminal, step: string): void {
+  say(`${colors.cyan('•')} ${step}\n`);
+}
+
+/** Reports an error on stderr. */
+export function sayError({ say, colors }: Terminal, message: string): void {
+  say(`${colors.red('✗')} ${message}\n`);
+}
+
+/**
+ * Asks the operator before a step that cannot be undone.
+ * @param yes the operator has confirmed already, by --yes
+ * @throws OperatorError when there is no terminal to ask on
+ */
+export async function confirm(
+  question: string,
+  yes: boolean | undefined,
+  { terminal }: { readonly terminal: Terminal },
+): Promise<boolean> {
+  if (yes) return true;
+  if (!terminal.interactive) {
+    throw new OperatorError('Nothing was done, for there is no terminal to ask on: add --yes to confirm.', EXIT_USAGE);
+  }
+  const answer = await terminal.ask(`${question} [y/N] `);
+  if (/^y(es)?$/i.test(answer.trim())) return true;
+  terminal.say('Nothing was done.\n');
+  return false;
 }

@@ -7,7 +7,7 @@ import { LACKS, newsletterQueues, ofStage, tablesOf } from '../../src/adapters/d
 import { addPreflight, type PreflightPorts } from '../../src/cli/commands/status/preflight.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { Finding } from '../../src/operator-service/preflight.ts';
-import { runCommand, writingTo } from '../../src/terminal/run-command.ts';
+import { runCommand, writingTo } from '../../src/terminal/command.ts';
 import { type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { recordingTerminal } from '../support/cli/recording-terminal.ts';
 import { startTestConsole } from '../support/console.ts';

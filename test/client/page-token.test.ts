@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createTokenCall } from '../../src/client/handover/api-request.ts';
 import type { Answer } from '../../src/client/handover/retry-rules.ts';
-import { createTokenCall } from '../../src/client/page-token.ts';
 
 const call = (answer: Partial<Answer> | string) => {
   const asked: unknown[] = [];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { sayError } from '../../src/terminal/messages.ts';
+import { sayError } from '../../src/terminal/output.ts';
 import { showProgress } from '../../src/terminal/progress.ts';
 import { fields, table } from '../../src/terminal/table.ts';
 import { processTerminal } from '../../src/terminal/terminal.ts';

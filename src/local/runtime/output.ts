@@ -1,4 +1,4 @@
-import { sayError, sayStep } from '../../terminal/messages.ts';
+import { sayError, sayStep } from '../../terminal/output.ts';
 import { fields } from '../../terminal/table.ts';
 import { processTerminal } from '../../terminal/terminal.ts';
 import type { Endpoints } from './endpoints-file.ts';

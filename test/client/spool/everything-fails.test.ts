@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { NotHandedOverError } from '../../../src/client/not-handed-over-error.ts';
+import { NotHandedOverError } from '../../../src/client/hand-over-or-spool.ts';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
 import { problem } from '../../support/client/api-stand-in.ts';
 import { Died } from '../../support/client/faulty-fs.ts';

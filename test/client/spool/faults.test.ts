@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NotHandedOverError } from '../../../src/client/hand-over-or-spool.ts';
 import type { Notification } from '../../../src/client/handover/notification.ts';
-import { NotHandedOverError } from '../../../src/client/not-handed-over-error.ts';
 import { isUnreported } from '../../../src/client/spool/spool-names.ts';
 import { problem } from '../../support/client/api-stand-in.ts';
 import { Died, errno, faultyFs } from '../../support/client/faulty-fs.ts';

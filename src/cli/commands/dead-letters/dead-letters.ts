@@ -14,10 +14,9 @@ import {
 import { takePidLock } from '../../../processes/pid-lock.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { required, value } from '../../../terminal/command.ts';
-import { confirm } from '../../../terminal/confirm.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseRate } from '../../../terminal/option-values.ts';
-import { printList, printResult } from '../../../terminal/output.ts';
+import { confirm, printList, printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { ago, fields } from '../../../terminal/table.ts';
 import { CHANNEL_OPTION } from '../../session/filter-options.ts';

@@ -1,9 +1,8 @@
 import * as fs from 'node:fs/promises';
 import { type Chosen, choice, value } from '../../../terminal/command.ts';
-import { confirm } from '../../../terminal/confirm.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseDuration } from '../../../terminal/option-values.ts';
-import { printResult } from '../../../terminal/output.ts';
+import { confirm, printResult } from '../../../terminal/output.ts';
 import { nameFault } from '../spool-names.ts';
 import type { Listed } from '../spool-reader.ts';
 import { findFile, onSpool, type SpoolSession, withLock } from './session.ts';

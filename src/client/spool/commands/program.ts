@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { runCommand, writingTo } from '../../../terminal/run-command.ts';
+import { runCommand, writingTo } from '../../../terminal/command.ts';
 import { addSpoolClean } from './clean.ts';
 import { addSpoolList, addSpoolShow } from './look.ts';
 import { addSpoolFlush, addSpoolResend } from './send.ts';
