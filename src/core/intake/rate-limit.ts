@@ -54,10 +54,7 @@ export function createSharedLimit({ counts, clock, onFault }: SharedLimitDeps): 
     const allowed =
       before && kept !== undefined ? Math.min(most, kept + Math.max(0, second - before.second) * per_second) : most;
     const usage: Usage = { second, allowed, total: 0, unreported: 0, state: 'counting' };
-    usages.delete(key_id);
-    usages.set(key_id, usage);
-    const [oldest] = usages.keys();
-    if (usages.size > MAX_KEYS && oldest !== undefined) usages.delete(oldest);
+    remember(usages, key_id, usage);
     return usage;
   }
 
@@ -92,6 +89,13 @@ const BURST_SECONDS = 2;
 /** Most keys in memory. The least recently used key is removed first, and starts with a full bucket again. */
 export const MAX_KEYS = 1_000;
 
+function remember<V>(entries: Map<string, V>, key_id: string, entry: V): void {
+  entries.delete(key_id);
+  entries.set(key_id, entry);
+  const [oldest] = entries.keys();
+  if (entries.size > MAX_KEYS && oldest !== undefined) entries.delete(oldest);
+}
+
 interface Bucket {
   tokens: number;
   at: number;
@@ -100,7 +104,7 @@ interface Bucket {
 /** Takes a token for a request. Returns 0, or the milliseconds to wait when there is no token. */
 export type TakeToken = (key_id: string, per_second: number) => number;
 
-/** One token bucket per key, in this process only. shared-limit.ts counts the requests of all processes. */
+/** One token bucket per key, in this process only. */
 export function createTokenBuckets(clock: Clock): TakeToken {
   const buckets = new Map<string, Bucket>();
   return (key_id, per_second) => {
@@ -109,10 +113,7 @@ export function createTokenBuckets(clock: Clock): TakeToken {
     const before = buckets.get(key_id) ?? { tokens: most, at: now };
     // A clock that was set back takes nothing away.
     const tokens = Math.min(most, before.tokens + (Math.max(0, now - before.at) / 1000) * per_second);
-    buckets.delete(key_id);
-    buckets.set(key_id, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
-    const [oldest] = buckets.keys();
-    if (buckets.size > MAX_KEYS && oldest !== undefined) buckets.delete(oldest);
+    remember(buckets, key_id, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
     return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / per_second) * 1000);
   };
 }

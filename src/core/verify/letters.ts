@@ -1,5 +1,13 @@
 import { accountOf, type Stored, textOf } from './rules/row-rules.ts';
-import { GRACE_MS, type Letter, type Run, suspect, type Violation, found as violations } from './verification.ts';
+import {
+  GRACE_MS,
+  type Letter,
+  type Run,
+  readRows,
+  suspect,
+  type Violation,
+  found as violations,
+} from './verification.ts';
 
 interface Fault extends Omit<Violation, 'rule' | 'says'> {
   readonly fault: string;
@@ -62,8 +70,6 @@ function hasSettled(dead: Stored, now: number): boolean {
   return Date.parse(textOf(dead['work_at'])) <= now - GRACE_MS;
 }
 
-const MOST_READS = 100;
-
 async function oneByOne(run: Run, channels: readonly string[]): Promise<Compared> {
   const { deps, state, pace } = run;
   const began = deps.clock().getTime();
@@ -84,19 +90,15 @@ async function oneByOne(run: Run, channels: readonly string[]): Promise<Compared
   for await (const page of deps.ports.letters.dead()) {
     await pace.spend(state, page);
     const own = page.items.filter((one) => channels.includes(textOf(one['channel'])) && hasSettled(one, began));
-    for (let first = 0; first < own.length; first += MOST_READS) {
-      const read = await deps.ports.rows.read(own.slice(first, first + MOST_READS).map(({ log_id }) => String(log_id)));
-      await pace.spend(state, read);
-      for (const row of read.items) {
-        const [log_id, channel] = [String(row['log_id']), textOf(row['channel'])];
-        const counted = letters[channel];
-        // Redriven meanwhile, or given up.
-        if (accountOf(row, began) !== 'dead' || !hasSettled(row, began) || !needsLetter(row, began) || !counted)
-          continue;
-        counted.dead += 1;
-        const has = found.get(log_id)?.some((letter) => isLetterOf(row, letter)) ?? false;
-        if (!has) missing.push({ channel, log_id });
-      }
+    const ids = own.map(({ log_id }) => String(log_id));
+    for (const [log_id, row] of await readRows(ids, run)) {
+      const channel = textOf(row['channel']);
+      const counted = letters[channel];
+      // Redriven meanwhile, or given up.
+      if (accountOf(row, began) !== 'dead' || !hasSettled(row, began) || !needsLetter(row, began) || !counted) continue;
+      counted.dead += 1;
+      const has = found.get(log_id)?.some((letter) => isLetterOf(row, letter)) ?? false;
+      if (!has) missing.push({ channel, log_id });
     }
   }
   const countOf = (channel: string) => missing.filter((one) => one.channel === channel).length;
