@@ -7,7 +7,7 @@ import { withoutAddresses } from '../core/model/text.ts';
 import { isListedDead, type PageCursor, workPartitions } from '../core/model/work-index.ts';
 import { workFaults } from '../core/model/work-rules.ts';
 import { integrationOf, lastErrorOf, NONE } from '../core/operator/search-filter.ts';
-import type { WorkEntry } from '../core/operator/views/work-entries.ts';
+import type { WorkEntry } from '../core/operator/views/pipeline-status.ts';
 import { shellCommand } from './contract/choices.ts';
 import type { ShellCommand } from './contract/fields.ts';
 import type { DeadLetterGroup, DeadLetters } from './contract/overview.ts';

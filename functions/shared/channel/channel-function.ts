@@ -7,8 +7,7 @@ import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import { LANES, type Lane } from '../../../src/core/model/channels.ts';
 import { copyOf, type ReceivedMessage } from '../../../src/core/model/queue-message.ts';
 import type { PacedGate, Postponed } from '../../../src/core/pacing/paced-gate.ts';
-import type { Observability } from '../runtime/observability.ts';
-import { count } from '../runtime/observability.ts';
+import { count, type Observability } from '../runtime/observability.ts';
 import { countOutcomes, logDelivery } from './delivery-telemetry.ts';
 
 export interface ChannelFunctionDeps {

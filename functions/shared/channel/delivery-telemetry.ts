@@ -5,8 +5,7 @@ import type { MetricName } from '../../../src/core/model/metrics.ts';
 import type { RetryRecord } from '../../../src/core/model/notification.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
 import { epochMs } from '../../../src/core/model/time.ts';
-import type { Observability } from '../runtime/observability.ts';
-import { count, countBy } from '../runtime/observability.ts';
+import { count, countBy, type Observability } from '../runtime/observability.ts';
 
 /**
  * Counts the outcomes of a batch. Equal outcomes are summed up first, because each metric costs CPU. The channel is a

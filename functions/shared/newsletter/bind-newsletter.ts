@@ -2,29 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { type DynamoDBClient, GetItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type * as v from 'valibot';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import type { ScheduleTarget } from '../../../src/adapters/scheduler/email-schedules.ts';
 import type { NewsletterQueueUrls } from '../../../src/adapters/sqs/newsletter-queues.ts';
-import { DEFAULT_JOB_LIMITS, type JobRetries, withRetries } from '../../../src/core/newsletter/model/job-limits.ts';
+import { DEFAULT_JOB_LIMITS, withRetries } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { JobEvent, JobLog, NewsletterQueues, Schedules } from '../../../src/core/newsletter/model/ports.ts';
 import type { BulkProvider } from '../../../src/core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../../src/core/newsletter/preparation/ports.ts';
 import type { Renderings } from '../../../src/core/newsletter/sending/send-deps.ts';
 import { BATCHES, createDynamoDb } from '../runtime/clients/dynamodb.ts';
-import type { Observability } from '../runtime/observability.ts';
-import { count } from '../runtime/observability.ts';
+import type { newsletterClockEnv } from '../runtime/newsletter-env.ts';
+import { count, type Observability } from '../runtime/observability.ts';
 import { onFirstUse } from '../runtime/on-first-use.ts';
 
-interface NewsletterEnv {
-  readonly EMAILS_TABLE: string;
-  readonly EMAIL_BATCHES_TABLE: string;
-  readonly NEWSLETTER_PREPARE_QUEUE: string;
-  readonly NEWSLETTER_SEND_QUEUE: string;
-  readonly BATCH_CONCURRENCY: number;
-  readonly NEWSLETTER_RETRIES: JobRetries;
-  readonly UNCERTAIN_MINUTES: number;
-}
+type NewsletterEnv = v.InferOutput<typeof newsletterClockEnv>;
 
 const METRIC_OF = {
   failed: 'NewslettersFailed',

@@ -13,8 +13,16 @@ import { lanesInUse } from './backlog.ts';
 import { type LaneBound, LaneRooms, type LaneState, messagesIn } from './lane-room.ts';
 import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
-import { isBetweenSweeps, newTally, type SweepHistory, type SweepRequest, type SweepResult } from './sweep-run.ts';
-import { type RunHistory, type SweepWindow, windowOf } from './sweep-window.ts';
+import {
+  isBetweenSweeps,
+  newTally,
+  type RunHistory,
+  type SweepHistory,
+  type SweepRequest,
+  type SweepResult,
+  type SweepWindow,
+  windowOf,
+} from './sweep-run.ts';
 
 /** Where a sweep that ran out of time continues, as the same sweep: what it sent itself must not count as a backlog. */
 export interface SweepCursor {

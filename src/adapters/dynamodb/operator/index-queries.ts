@@ -3,7 +3,7 @@ import { tenantKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { RETENTION_DAYS } from '../../../core/model/time.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
-import type { WorkEntries } from '../../../core/operator/views/work-entries.ts';
+import type { WorkEntries } from '../../../core/operator/views/pipeline-status.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 import { query } from '../table/reads.ts';

@@ -10,7 +10,6 @@ import {
   type WorkState,
   workPartitions,
 } from '../../model/work-index.ts';
-import type { WorkEntries, WorkEntry } from './work-entries.ts';
 
 /** An operator's view of a lane. All figures except `in_flight` come from the work index. */
 export interface LaneStatus {
@@ -113,6 +112,32 @@ export function breakerStatus(breakers: readonly Breaker[], now: Date) {
       ];
     })
     .sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
+}
+
+/** What the work index says of a notification, without its row. Another writer may have written anything. */
+export interface WorkEntry {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly channel: string;
+  readonly work_at: string;
+}
+
+interface WorkEntriesQuery {
+  readonly limit: number;
+  /** Newest first; else oldest first. */
+  readonly newest?: boolean;
+  readonly after?: PageCursor;
+  /** Only what a count needs, channel and work_at: half the CPU. */
+  readonly brief?: boolean;
+}
+
+/** The work index, as an operator looks at it: one partition, one page, in either order. */
+export interface WorkEntries {
+  shards(): Promise<number>;
+  page(
+    work_queue: string,
+    query: WorkEntriesQuery,
+  ): Promise<{ readonly entries: readonly WorkEntry[]; readonly next?: PageCursor }>;
 }
 
 /** Entries of each partition that are always read. Where all end within them, the figures are exact. */

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CHANNELS, PRIORITIES } from '../../../../src/core/model/channels.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
-import { workFigures } from '../../../../src/core/operator/views/pipeline-status.ts';
-import type { WorkEntries, WorkEntry } from '../../../../src/core/operator/views/work-entries.ts';
+import { type WorkEntries, type WorkEntry, workFigures } from '../../../../src/core/operator/views/pipeline-status.ts';
 
 const NOW = new Date('2026-11-22T12:00:00.000Z');
 const at = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
