@@ -15,6 +15,12 @@ export function schemaOf(schema: v.GenericSchema): Json {
   return rest;
 }
 
+/** What each of our documents begins with. */
+export function documentHead(title: string, summary: string) {
+  const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
+  return { openapi: '3.1.0', info: { title, version: '1.0.0', summary, license }, servers: [{ url: '/' }] };
+}
+
 /** The operations of each path by method, in the order of the routes. @param keys such as `GET /v1/emails` */
 export function pathsOf<R extends { readonly key: string }>(routes: readonly R[], operation: (route: R) => Json): Json {
   const paths: Record<string, Json> = {};

@@ -7,6 +7,7 @@ import * as tokens from '../../../src/adapters/api/token-schemas.ts';
 import { SCOPES } from '../../../src/adapters/api-keys/api-key.ts';
 import { PROBLEMS, type ProblemName } from '../../../src/core/model/problem.ts';
 import {
+  documentHead,
   type Json,
   jsonContent,
   pathParameters,
@@ -65,14 +66,10 @@ const ITEMS = new Map<v.GenericSchema, readonly [list: string, item: v.GenericSc
 /** The document at /v1/openapi.json. A test writes it to docs/reference/api.json, from where it is answered. */
 export function apiDocument(routes: readonly ApiRoute[]): Json {
   return {
-    openapi: '3.1.0',
-    info: {
-      title: 'notification-retry',
-      version: '1.0.0',
-      summary: 'Accepts notifications and retries them until they are delivered, exhausted or pointless.',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    servers: [{ url: '/' }],
+    ...documentHead(
+      'notification-retry',
+      'Accepts notifications and retries them until they are delivered, exhausted or pointless.',
+    ),
     security: [{ api_key: [] }],
     tags: [
       ...SCOPES.map((name) => ({ name, description: `Needs a key with the scope ${name}` })),

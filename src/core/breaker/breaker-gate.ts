@@ -68,7 +68,7 @@ export class BreakerGate implements ProviderGate {
 
   #send(id: string, row: NotificationRow): Admission {
     const { log_id } = row;
-    const end = this.#detector.begin(id);
+    const end = this.#detector.underWay.begin(id);
     return {
       do: 'send',
       report: async (result) => {
@@ -82,7 +82,7 @@ export class BreakerGate implements ProviderGate {
   }
 
   #sendForced(id: string): Admission {
-    const end = this.#detector.begin(id);
+    const end = this.#detector.underWay.begin(id);
     return {
       do: 'send',
       report: async (result) => {

@@ -31,17 +31,12 @@ export class OutageDetector {
   readonly #breakers: SharedBreakers;
   readonly #deps: Deps;
   readonly #windows = new Map<string, OutcomeWindow>();
-  readonly #underWay = new AttemptsUnderWay();
+  readonly underWay = new AttemptsUnderWay();
   readonly #opening = new Map<string, Promise<void>>();
 
   constructor(breakers: SharedBreakers, deps: Deps) {
     this.#breakers = breakers;
     this.#deps = deps;
-  }
-
-  /** Counts an attempt among those under way. @returns ends the attempt */
-  begin(id: string): () => void {
-    return this.#underWay.begin(id);
   }
 
   observe(id: string, log_id: string, result: SendResult): void {
@@ -62,7 +57,7 @@ export class OutageDetector {
    * @param row a notification of the provider, by which its budget is known
    */
   async openIfDown(id: string, error_type: ProviderErrorType, row?: NotificationRow): Promise<void> {
-    const others = this.#underWay.ended(id);
+    const others = this.underWay.ended(id);
     if (others !== undefined) await Promise.race([others, this.#deps.pause(BATCH_WAIT_MS)]);
     await this.#breakers.refreshNewest(id, FRESH_AT_A_FAILURE_MS);
     if (this.#breakers.phase(id) === 'open' || !this.#isDown(id)) return;

@@ -1,5 +1,6 @@
 import { PROBLEMS, type ProblemName, problemType } from '../../core/model/problem.ts';
 import {
+  documentHead,
   type Json,
   jsonContent,
   pathParameters,
@@ -18,14 +19,7 @@ type Described = Omit<AnyRoute, 'handle'>;
 export function consoleDocument(routes: readonly Described[]): Json {
   const answers = routes.map((route) => [answerName(route, routes), schemaOf(route.answer)]);
   return {
-    openapi: '3.1.0',
-    info: {
-      title: 'notification-retry console',
-      version: '1.0.0',
-      summary: 'What the console of operators reads and does.',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    servers: [{ url: '/' }],
+    ...documentHead('notification-retry console', 'What the console of operators reads and does.'),
     security: [{ token: [] }],
     tags: [
       { name: 'viewer', description: 'A viewer may call it, and an operator' },

@@ -62,7 +62,7 @@ describe('the outage detector', () => {
 
   it('waits for the others of the batch, and not longer than three seconds', async () => {
     const { detector, pauses } = setUp();
-    detector.begin(ID);
+    detector.underWay.begin(ID);
     await detector.openIfDown(ID, 'SERVER_OVERLOAD');
     expect(pauses).toEqual([BATCH_WAIT_MS]);
   });
