@@ -83,17 +83,7 @@ interface Draft {
 export function publicationOf({ tenant_id, request, email_id }: Draft, access: DraftAccess) {
   const request_hash = requestHash(request);
   const id = typeof email_id === 'string' ? email_id : email_id(request_hash);
-  return toPublication(
-    request,
-    { tenant_id, email_id: id, request_hash },
-    {
-      readNewsletter: (newsletter_id) => access.newsletters.read(tenant_id, newsletter_id),
-      readEmail: access.emails.read,
-      senders: () => access.newsletters.senders(tenant_id),
-      senderFault: access.senderFault,
-      now: access.clock(),
-    },
-  );
+  return toPublication(request, { tenant_id, email_id: id, request_hash }, access);
 }
 
 /** A draft of the page. A request that is repeated means the same email. @throws Problem */

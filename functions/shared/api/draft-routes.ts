@@ -22,11 +22,14 @@ import {
 import { type ApiRoute, REPLAYED, route } from './api-function.ts';
 import type { Caller } from './caller.ts';
 
-export interface DraftRouteDeps extends RequestDryRunDeps, TestMailDeps, Pick<PublishDeps, 'schedules'> {
+export interface DraftRouteDeps
+  extends RequestDryRunDeps,
+    TestMailDeps,
+    PublicationDeps,
+    Pick<PublishDeps, 'schedules'> {
   readonly emails: Pick<EmailStore, 'create' | 'read' | 'replace' | 'content'>;
   readonly queues: NewsletterQueues;
   readonly newsletters: Pick<NewsletterStore, 'read' | 'senders'>;
-  readonly senderFault: PublicationDeps['senderFault'];
   readonly newId: () => string;
 }
 
@@ -40,16 +43,8 @@ type Find = (request: Pick<Given<Caller>, 'caller' | 'path'>) => Promise<Email>;
 
 /** The routes by which a tenant writes an email: to see what it would do, to test it, to publish and to replace it. */
 export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
-  const { clock } = deps;
-
-  const read = (tenant_id: string, request: EmailRequest, email_id: string, hash: string) =>
-    toPublication(request, { tenant_id, email_id, request_hash: hash }, {
-      readNewsletter: (newsletter_id) => deps.newsletters.read(tenant_id, newsletter_id),
-      readEmail: deps.emails.read,
-      senders: () => deps.newsletters.senders(tenant_id),
-      senderFault: deps.senderFault,
-      now: clock(),
-    } satisfies PublicationDeps & { now: Date });
+  const read = (tenant_id: string, request: EmailRequest, email_id: string, request_hash: string) =>
+    toPublication(request, { tenant_id, email_id, request_hash }, deps);
 
   async function test(email: Email, content: Parameters<typeof sendTestMail>[0]['content'], to: readonly string[]) {
     const results = await sendTestMail({ email, content, to }, deps);

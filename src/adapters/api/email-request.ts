@@ -1,11 +1,12 @@
 import type * as v from 'valibot';
 import { defined } from '../../core/model/defined.ts';
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
-import { parseTime } from '../../core/model/time.ts';
+import { type Clock, parseTime } from '../../core/model/time.ts';
 import { SegmentError } from '../../core/newsletter/audience/segment.ts';
 import type { Publication } from '../../core/newsletter/lifecycle/publish.ts';
-import type { Email, EmailContent, Newsletter } from '../../core/newsletter/model/email.ts';
+import type { EmailContent, Newsletter } from '../../core/newsletter/model/email.ts';
 import { mergeFieldRefusal } from '../../core/newsletter/model/merge-fields.ts';
+import type { EmailStore, NewsletterStore } from '../../core/newsletter/model/ports.ts';
 import { foreignSenders } from '../../core/newsletter/model/senders.ts';
 import { fromAddress } from '../../core/newsletter/sending/send-deps.ts';
 import { ALL_PARTS } from '../../core/newsletter/sending/test-mail.ts';
@@ -16,12 +17,11 @@ import { MAX_BODY, type replaceSchema } from './email-schemas.ts';
 export type EmailRequest = v.InferOutput<typeof replaceSchema>;
 
 export interface PublicationDeps {
-  readonly readNewsletter: (newsletter_id: string) => Promise<Newsletter | undefined>;
+  readonly newsletters: Pick<NewsletterStore, 'read' | 'senders'>;
+  readonly emails: Pick<EmailStore, 'read'>;
   /** Why the provider would refuse the sender, and what to do; undefined: it would not. */
   readonly senderFault: (from: string) => Promise<string | undefined>;
-  /** As whom the tenant may write; empty: as whomever the stage lets it. */
-  readonly senders: () => Promise<readonly string[]>;
-  readonly readEmail: (email_id: string) => Promise<Email | undefined>;
+  readonly clock: Clock;
 }
 
 const YEAR_MS = 366 * 86_400_000;
@@ -35,17 +35,20 @@ const YEAR_MS = 366 * 86_400_000;
 export async function toPublication(
   request: EmailRequest,
   ids: Pick<Publication, 'email_id' | 'request_hash' | 'tenant_id'>,
-  { now, ...deps }: PublicationDeps & { readonly now: Date },
+  deps: PublicationDeps,
 ): Promise<{ readonly publication: Publication; readonly repeat: boolean }> {
   const { newsletter_id, subject, body, format, segment, delivery_window_minutes } = request;
-  const [newsletter, stored] = await Promise.all([deps.readNewsletter(newsletter_id), deps.readEmail(ids.email_id)]);
+  const [newsletter, stored] = await Promise.all([
+    deps.newsletters.read(ids.tenant_id, newsletter_id),
+    deps.emails.read(ids.email_id),
+  ]);
   const scheduled_at = request.scheduled_at && parseTime(request.scheduled_at)?.toISOString();
   const repeat = stored !== undefined;
   const faults = [
     newsletter === undefined && unknownNewsletter(newsletter_id),
     await segmentFault(segment),
     await bodyFault({ subject, body, format, newsletter: newsletter ?? UNKNOWN }),
-    !repeat && scheduled_at !== undefined && timeFault(scheduled_at, now),
+    !repeat && scheduled_at !== undefined && timeFault(scheduled_at, deps.clock()),
     !repeat && newsletter !== undefined && (await senderFault(newsletter, deps)),
   ].filter((fault) => fault !== undefined && fault !== false);
   const fields = mergeFieldRefusal({ subject, body });
@@ -111,7 +114,7 @@ function timeFault(scheduled_at: string, now: Date): FieldFault | undefined {
 }
 
 async function senderFault(newsletter: Newsletter, deps: PublicationDeps): Promise<FieldFault | undefined> {
-  if (foreignSenders(newsletter, await deps.senders()).length > 0) {
+  if (foreignSenders(newsletter, await deps.newsletters.senders(newsletter.tenant_id)).length > 0) {
     const message = `This tenant may not write as ${newsletter.from} (any more): an operator allows it by \`ops senders allow\`.`;
     return { path: 'newsletter_id', rule: 'allowed_sender', message };
   }

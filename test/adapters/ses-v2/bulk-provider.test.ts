@@ -133,6 +133,7 @@ describe('a bulk call without the SDK', () => {
     ],
     ['is answered with another success', (_, response) => sendJson(response, 202, BODY), { kind: 'unknown' }, [true]],
     ['hangs', () => {}, { kind: 'unknown' }, [true]],
+    ['hangs in its answer', (_, response) => void response.writeHead(200).write('{"Bulk'), { kind: 'unknown' }, [true]],
   ])('that %s is made again only where nothing was accepted', async (_, handle, expected, made) => {
     const { answer, direct } = await directly(handle, { ...CALL, timeout_ms: 300 });
     expect(answer).toMatchObject(expected);
