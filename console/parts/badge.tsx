@@ -4,11 +4,19 @@ export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'none';
 export interface Word {
   readonly name: string;
   readonly tone: Tone;
-  readonly meaning: string;
+  readonly meaning?: string;
 }
 
 /** A state in words with a dot; the colour repeats what the word says. */
-export function Badge({ tone, children, title }: { readonly tone: Tone; readonly children: string; title?: string }) {
+export function Badge({
+  tone,
+  children,
+  title,
+}: {
+  readonly tone: Tone;
+  readonly children: string;
+  title?: string | undefined;
+}) {
   return (
     <span class={`badge tone-${tone}`} title={title}>
       <span class="dot" aria-hidden="true" />

@@ -5,20 +5,26 @@ import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Ops, Shell } from './shell-command.tsx';
 
-interface EmptyProps {
+export interface EmptyProps {
   readonly icon?: IconName;
   readonly title: string;
+  readonly text?: string;
   readonly children?: ComponentChildren;
 }
 
-export function Empty({ icon = 'check', title, children }: EmptyProps) {
+export function Empty({ icon = 'check', title, text, children }: EmptyProps) {
   return (
     <div class="empty">
       <span class="empty-icon">
         <Icon name={icon} />
       </span>
       <h2>{title}</h2>
-      {children !== undefined && <div class="soft">{children}</div>}
+      {(text ?? children) !== undefined && (
+        <div class="soft rows">
+          {text !== undefined && <p>{text}</p>}
+          {children}
+        </div>
+      )}
     </div>
   );
 }

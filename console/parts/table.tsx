@@ -3,8 +3,9 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import type { List } from '../data/use-list.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { navigate, remember, remembered } from '../navigation/router.ts';
+import { type Word, WordBadge } from './badge.tsx';
 import { fittingColumns, useNarrow, useRoom } from './fitting-columns.ts';
-import { Loading, Problem } from './states.tsx';
+import { Empty, type EmptyProps, Loading, Problem } from './states.tsx';
 
 export interface Column<T> {
   readonly title: string;
@@ -21,6 +22,25 @@ export interface Column<T> {
   readonly narrow?: 'head' | 'line';
 }
 
+/** A state with its dot; it heads the card of a narrow screen. */
+export function stateColumn<T>(title: string, width: string, wordOf: (row: T) => Word): Column<T> {
+  return { title, width, narrow: 'head', cell: (row) => <WordBadge word={wordOf(row)} /> };
+}
+
+/** The name of a row, which leads to its page. */
+export function linkColumn<T>(
+  title: string,
+  width: string,
+  of: (row: T) => { readonly href: string; readonly text: string; readonly mono?: boolean },
+): Column<T> {
+  const link = ({ href, text, mono = false }: ReturnType<typeof of>) => (
+    <a class={mono ? 'mono truncate' : 'truncate'} href={href} title={text} tabIndex={-1}>
+      {text}
+    </a>
+  );
+  return { title, width, narrow: 'head', cell: (row) => link(of(row)) };
+}
+
 interface TableProps<T> {
   /** What the rows are, for screen readers. */
   readonly label: string;
@@ -31,7 +51,7 @@ interface TableProps<T> {
 }
 
 /** A list by cursor; or why it cannot be shown, that it is coming, or that there is nothing. */
-export function ListTable<T>({ empty, ...table }: TableProps<T> & { readonly empty: ComponentChildren }) {
+export function ListTable<T>({ empty, ...table }: TableProps<T> & { readonly empty: EmptyProps }) {
   return (
     <Listed {...table} empty={empty}>
       <Table {...table} />
@@ -39,14 +59,17 @@ export function ListTable<T>({ empty, ...table }: TableProps<T> & { readonly emp
   );
 }
 
-type ListedProps<T> = Pick<TableProps<T>, 'label' | 'list'> & Record<'empty' | 'children', ComponentChildren>;
+type ListedProps<T> = Pick<TableProps<T>, 'label' | 'list'> & {
+  readonly empty: EmptyProps;
+  readonly children: ComponentChildren;
+};
 
 export function Listed<T>({ label, list: { problem, loaded, rows, refresh }, empty, children }: ListedProps<T>) {
   return (
     <>
       {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
       {!loaded && problem === undefined && <Loading what={label.toLowerCase()} lines={12} />}
-      {loaded && rows.length === 0 && empty}
+      {loaded && rows.length === 0 && <Empty {...empty} />}
       {rows.length > 0 && children}
     </>
   );

@@ -7,7 +7,6 @@ import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
-import { Empty } from '../parts/states.tsx';
 import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 
@@ -144,14 +143,11 @@ export function AuditScreen() {
         label="Audit entries"
         columns={columns()}
         list={list}
-        empty={
-          <Empty icon="audit" title="Nothing was done in this time">
-            <p>
-              What operators do in the console is written down when they do it. AWS CloudTrail has what they do by other
-              commands.
-            </p>
-          </Empty>
-        }
+        empty={{
+          icon: 'audit',
+          title: 'Nothing was done in this time',
+          text: 'What operators do in the console is written down when they do it. AWS CloudTrail has what they do by other commands.',
+        }}
       />
       <OpsCommands of={{ 'The same list': auditCommand({ days, who, what, target }) }} />
     </ScreenFrame>

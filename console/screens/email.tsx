@@ -4,12 +4,12 @@ import type { EmailDetail } from '../../src/operator-service/contract/newsletter
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
 import { usePlace } from '../navigation/router.ts';
-import { Badge, type Tone, WordBadge } from '../parts/badge.tsx';
+import { type Tone, WordBadge } from '../parts/badge.tsx';
 import { Dotted, Panel, Remedy, ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
-import { Await, Empty } from '../parts/states.tsx';
-import { type Column, ListTable } from '../parts/table.tsx';
+import { Await } from '../parts/states.tsx';
+import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { plural } from '../parts/words.ts';
 import { EmailActions } from './email/email-actions.tsx';
@@ -168,22 +168,12 @@ function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
 }
 
 const columns = (tenant: string): readonly Column<RecipientView>[] => [
-  {
-    title: 'State',
-    width: '8rem',
-    narrow: 'head',
-    cell: ({ state }) => <Badge tone={RECIPIENT_WORDS[state].tone}>{RECIPIENT_WORDS[state].name}</Badge>,
-  },
-  {
-    title: 'Member',
-    width: 'minmax(8rem, 2fr)',
-    narrow: 'head',
-    cell: ({ member_id }) => (
-      <a class="mono" href={memberPage(tenant, member_id)}>
-        {member_id}
-      </a>
-    ),
-  },
+  stateColumn('State', '8rem', ({ state }) => RECIPIENT_WORDS[state]),
+  linkColumn('Member', 'minmax(8rem, 2fr)', ({ member_id }) => ({
+    href: memberPage(tenant, member_id),
+    text: member_id,
+    mono: true,
+  })),
   { title: 'Reason', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ reason }) => reason ?? '–' },
   { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
   { title: 'Processed', width: '7rem', align: 'right', cell: ({ processed_at }) => <Time at={processed_at} /> },
@@ -217,7 +207,7 @@ function Recipients({ email_id, tenant }: { readonly email_id: string; readonly 
         label="Recipients"
         columns={columns(tenant)}
         list={list}
-        empty={<Empty icon="search" title="None in this state" />}
+        empty={{ icon: 'search', title: 'None in this state' }}
       />
     </section>
   );

@@ -3,18 +3,17 @@ import type { KeyView } from '../../src/operator-service/contract/keys.ts';
 import { write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
-import { Badge, type Tone } from '../parts/badge.tsx';
+import type { Word } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Decision } from '../parts/dialog.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
-import { Empty } from '../parts/states.tsx';
-import { type Column, ListTable } from '../parts/table.tsx';
+import { type Column, ListTable, stateColumn } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { NewKey } from './keys/new-key.tsx';
 
-const STATES: Readonly<Record<KeyView['state'], { readonly name: string; readonly tone: Tone }>> = {
+const STATES: Readonly<Record<KeyView['state'], Word>> = {
   valid: { name: 'Valid', tone: 'good' },
   expired: { name: 'Expired', tone: 'wait' },
   revoked: { name: 'Revoked', tone: 'none' },
@@ -22,12 +21,7 @@ const STATES: Readonly<Record<KeyView['state'], { readonly name: string; readonl
 
 function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Column<KeyView>[] {
   const shown: readonly Column<KeyView>[] = [
-    {
-      title: 'State',
-      width: '6.5rem',
-      narrow: 'head',
-      cell: ({ state }) => <Badge tone={STATES[state].tone}>{STATES[state].name}</Badge>,
-    },
+    stateColumn('State', '6.5rem', ({ state }) => STATES[state]),
     {
       title: 'Key',
       width: 'minmax(8rem, 2fr)',
@@ -94,11 +88,11 @@ export function KeysScreen() {
         label="Keys"
         columns={columns(operator ? setAsked : undefined)}
         list={list}
-        empty={
-          <Empty icon="keys" title="No keys yet">
-            <p>Make one for each producer that hands notifications over by the API.</p>
-          </Empty>
-        }
+        empty={{
+          icon: 'keys',
+          title: 'No keys yet',
+          text: 'Make one for each producer that hands notifications over by the API.',
+        }}
       />
       <OpsCommands of={{ 'The same list': 'keys list' }} />
       {asked === 'new' && <NewKey onClose={close} />}

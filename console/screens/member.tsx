@@ -5,14 +5,13 @@ import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
-import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Dotted, Remedy, ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
-import { Await, Empty } from '../parts/states.tsx';
-import { type Column, ListTable } from '../parts/table.tsx';
+import { Await } from '../parts/states.tsx';
+import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { RECIPIENT_WORDS } from './email/phase-words.ts';
 import { AUDITED, useReveal } from './notification/timeline.tsx';
@@ -21,27 +20,24 @@ export function memberPage(tenant: string, member_id: string): string {
   return hrefOf(`/newsletters/members/${encodeURIComponent(member_id)}`, { tenant });
 }
 
-const emailPage = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
+export const emailPage = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
+
+/** An e-mail of a list, by its subject. */
+export const EMAIL_COLUMN = linkColumn<Pick<MemberEmail, 'email_id' | 'subject'>>(
+  'E-mail',
+  'minmax(10rem, 2fr)',
+  ({ email_id, subject }) => ({
+    href: emailPage(email_id),
+    text: subject ?? email_id,
+    mono: subject === undefined,
+  }),
+);
 
 const WORDS = { ...RECIPIENT_WORDS, expired: { name: 'Expired', tone: 'none' } } as const;
 
 const COLUMNS: readonly Column<MemberEmail>[] = [
-  {
-    title: 'State',
-    width: '8rem',
-    narrow: 'head',
-    cell: ({ state }) => <Badge tone={WORDS[state].tone}>{WORDS[state].name}</Badge>,
-  },
-  {
-    title: 'E-mail',
-    width: 'minmax(10rem, 2fr)',
-    narrow: 'head',
-    cell: ({ email_id, subject = email_id }) => (
-      <a class="truncate" href={emailPage(email_id)} tabIndex={-1}>
-        {subject}
-      </a>
-    ),
-  },
+  stateColumn('State', '8rem', ({ state }) => WORDS[state]),
+  EMAIL_COLUMN,
   { title: 'Newsletter', width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
   {
     title: 'Reason',
@@ -119,11 +115,11 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
               columns={COLUMNS}
               list={list}
               hrefOf={({ email_id }) => emailPage(email_id)}
-              empty={
-                <Empty icon="newsletters" title="It was in no e-mail yet">
-                  <p>E-mails to an address that the member had before are not found.</p>
-                </Empty>
-              }
+              empty={{
+                icon: 'newsletters',
+                title: 'It was in no e-mail yet',
+                text: 'E-mails to an address that the member had before are not found.',
+              }}
             />
             <OpsCommands of={{ 'With address and name': `members show ${member_id} --tenant ${tenant}` }} />
           </>

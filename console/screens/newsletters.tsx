@@ -4,31 +4,20 @@ import type { ListedEmail } from '../../src/core/newsletter/views/email-view.ts'
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { usePlace } from '../navigation/router.ts';
-import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Dotted, ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
-import { Empty } from '../parts/states.tsx';
-import { type Column, ListTable } from '../parts/table.tsx';
+import { type Column, ListTable, stateColumn } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { Draft } from './email/draft.tsx';
 import { NewsletterForm } from './email/newsletter-form.tsx';
 import { phaseWord } from './email/phase-words.ts';
-import { FindMember } from './member.tsx';
+import { EMAIL_COLUMN, emailPage, FindMember } from './member.tsx';
 
 const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmail>[] => [
-  { title: 'Phase', width: '8rem', narrow: 'head', cell: ({ phase }) => <WordBadge word={phaseWord(phase)} /> },
-  {
-    title: 'E-mail',
-    width: 'minmax(10rem, 2fr)',
-    narrow: 'head',
-    cell: ({ email_id, subject }) => (
-      <a class={subject === undefined ? 'mono truncate' : 'truncate'} href={pageOf(email_id)} tabIndex={-1}>
-        {subject ?? email_id}
-      </a>
-    ),
-  },
+  stateColumn('Phase', '8rem', ({ phase }) => phaseWord(phase)),
+  EMAIL_COLUMN,
   {
     title: 'Newsletter',
     width: 'minmax(8rem, 2fr)',
@@ -59,8 +48,6 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmai
 ];
 
 const percent = (share: number | undefined) => (share === undefined ? '–' : `${Math.round(100 * share)} %`);
-
-const pageOf = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
 
 /** What is not tracked, which is seldom. */
 function trackedIn({ track = { opens: true, clicks: true } }: Newsletter): string {
@@ -150,23 +137,23 @@ export function NewslettersScreen() {
           label="E-mails"
           columns={columns(new Map(own.map(({ newsletter_id, name }) => [newsletter_id, name])))}
           list={emails}
-          hrefOf={({ email_id }) => pageOf(email_id)}
-          empty={
-            <Empty icon="newsletters" title="No e-mails yet">
-              <p>What the API or the command sends stands here with its progress.</p>
-            </Empty>
-          }
+          hrefOf={({ email_id }) => emailPage(email_id)}
+          empty={{
+            icon: 'newsletters',
+            title: 'No e-mails yet',
+            text: 'What the API or the command sends stands here with its progress.',
+          }}
         />
       ) : (
         <ListTable
           label="Newsletters"
           columns={[]}
           list={publications}
-          empty={
-            <Empty icon="newsletters" title="No newsletters yet">
-              <p>Make one here, import its members by the command below or the API, and send an e-mail.</p>
-            </Empty>
-          }
+          empty={{
+            icon: 'newsletters',
+            title: 'No newsletters yet',
+            text: 'Make one here, import its members by the command below or the API, and send an e-mail.',
+          }}
         />
       )}
       <OpsCommands

@@ -6,13 +6,11 @@ import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { remember, remembered, usePlace } from '../navigation/router.ts';
-import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { ConditionSelects, Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
-import { Empty } from '../parts/states.tsx';
-import { type Column, ListTable } from '../parts/table.tsx';
+import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { causeWord, channelName, stateWord, columnText as text } from '../parts/words.ts';
 import { ActOnChosen, type Chosen, choice } from './notification/selection.tsx';
@@ -32,17 +30,12 @@ import { NewOperation } from './operations/new-operation.tsx';
 import { isAddress, RecipientSearch, SearchField } from './search.tsx';
 
 const columns = (pageOf: (log_id: string) => string): readonly Column<NotificationView>[] => [
-  { title: 'State', width: '7.5rem', narrow: 'head', cell: ({ state }) => <WordBadge word={stateWord(state)} /> },
-  {
-    title: 'Notification',
-    width: 'minmax(9rem, 3fr)',
-    narrow: 'head',
-    cell: (row) => (
-      <a class="mono truncate" href={pageOf(text(row, 'log_id'))} title={text(row, 'log_id')} tabIndex={-1}>
-        {text(row, 'log_id')}
-      </a>
-    ),
-  },
+  stateColumn('State', '7.5rem', ({ state }) => stateWord(state)),
+  linkColumn('Notification', 'minmax(9rem, 3fr)', (row) => ({
+    href: pageOf(text(row, 'log_id')),
+    text: text(row, 'log_id'),
+    mono: true,
+  })),
   {
     title: 'Channel',
     width: '5.5rem',
@@ -176,11 +169,11 @@ export function NotificationsScreen() {
         columns={[...(session.role === 'operator' ? [choice(chosen, setChosen, list.rows)] : []), ...columns(pageOf)]}
         list={list}
         hrefOf={(row) => pageOf(text(row, 'log_id'))}
-        empty={
-          <Empty icon="search" title="Nothing matches">
-            <p>No notification has all of these properties. Choose a longer period, or remove a filter.</p>
-          </Empty>
-        }
+        empty={{
+          icon: 'search',
+          title: 'Nothing matches',
+          text: 'No notification has all of these properties. Choose a longer period, or remove a filter.',
+        }}
       />
       {list.rows.length > 0 && (
         <p class="table-foot faint" role="status">

@@ -8,7 +8,6 @@ import { WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Dotted, Group, GroupLine, ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands, ShellCommands } from '../parts/shell-command.tsx';
-import { Empty } from '../parts/states.tsx';
 import { Listed } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { useAct } from '../parts/toasts.tsx';
@@ -44,11 +43,11 @@ export function OperationsScreen() {
       <Listed
         label="Operations"
         list={list}
-        empty={
-          <Empty icon="operations" title="No operations yet">
-            <p>Redrive a group of dead letters, or act on all notifications that match a filter.</p>
-          </Empty>
-        }
+        empty={{
+          icon: 'operations',
+          title: 'No operations yet',
+          text: 'Redrive a group of dead letters, or act on all notifications that match a filter.',
+        }}
       >
         <div class="rows">
           {list.rows.map((one, i) => (

@@ -1,8 +1,6 @@
-import type { ComponentChildren } from 'preact';
 import type { Overview } from '../../src/operator-service/contract/overview.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf } from '../navigation/router.ts';
-import type { Tone } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
@@ -55,67 +53,24 @@ function headline(overview: Overview): string {
 function Figures({ overview }: { readonly overview: Overview }) {
   const { dead, due, waiting, in_flight, oldest } = sums(overview);
   const estimated = overview.channels.some((figures) => figures.estimated);
+  const late = oldest === null ? 'nothing is late' : ['oldest ', <Time at={oldest} />];
+  const causes = dead === 0 ? 'nothing needs you' : `by ${plural(overview.causes.length, 'cause')}`;
+  const figures = [
+    { label: 'Dead', value: dead, hint: causes, href: '/dead-letters' },
+    { label: 'Due', value: due, hint: late, status: 'due' },
+    { label: 'In flight', value: in_flight, hint: 'being sent now', status: 'SENDING' },
+    { label: 'Waiting', value: waiting, hint: 'for their next retry', status: 'RETRY' },
+  ];
   return (
     <div class="figures">
-      <Figure
-        label="Dead"
-        value={dead}
-        estimated={estimated}
-        tone="bad"
-        href="/dead-letters"
-        hint={dead === 0 ? 'nothing needs you' : `by ${plural(overview.causes.length, 'cause')}`}
-      />
-      <Figure
-        label="Due"
-        value={due}
-        estimated={estimated}
-        tone="none"
-        href={hrefOf('/notifications', { status: 'due' })}
-        hint={
-          oldest === null ? (
-            'nothing is late'
-          ) : (
-            <>
-              oldest <Time at={oldest} />
-            </>
-          )
-        }
-      />
-      <Figure
-        label="In flight"
-        value={in_flight}
-        href={hrefOf('/notifications', { status: 'SENDING' })}
-        hint="being sent now"
-      />
-      <Figure
-        label="Waiting"
-        value={waiting}
-        estimated={estimated}
-        href={hrefOf('/notifications', { status: 'RETRY' })}
-        hint="for their next retry"
-      />
+      {figures.map(({ label, value, hint, status, href = hrefOf('/notifications', { status }) }) => (
+        <a key={label} class={`figure tone-${label === 'Dead' && value > 0 ? 'bad' : 'none'}`} href={href}>
+          <span class="figure-label">{label}</span>
+          <span class="figure-value">{estimated && label !== 'In flight' ? about(value) : count(value)}</span>
+          <span class="faint small">{hint}</span>
+        </a>
+      ))}
     </div>
-  );
-}
-
-interface FigureProps {
-  readonly label: string;
-  readonly value: number;
-  /** The value is near the real one, not equal to it. */
-  readonly estimated?: boolean;
-  readonly hint: ComponentChildren;
-  /** Colours the figure when it is not zero. */
-  readonly tone?: Tone;
-  readonly href: string;
-}
-
-function Figure({ label, value, hint, estimated = false, tone = 'none', href }: FigureProps) {
-  return (
-    <a class={`figure ${value > 0 ? `tone-${tone}` : 'tone-none'}`} href={href}>
-      <span class="figure-label">{label}</span>
-      <span class="figure-value">{estimated ? about(value) : count(value)}</span>
-      <span class="faint small">{hint}</span>
-    </a>
   );
 }
 

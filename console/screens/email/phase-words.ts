@@ -1,8 +1,8 @@
 import type { ShownState } from '../../../src/core/newsletter/model/recipient-state.ts';
 import type { EmailPhase, Waits } from '../../../src/core/newsletter/views/email-view.ts';
-import type { Tone } from '../../parts/badge.tsx';
+import type { Word } from '../../parts/badge.tsx';
 
-const PHASES: Readonly<Record<EmailPhase, { readonly name: string; readonly tone: Tone; readonly meaning: string }>> = {
+const PHASES: Readonly<Record<EmailPhase, Word>> = {
   scheduled: { name: 'Scheduled', tone: 'wait', meaning: 'It begins at its time.' },
   queued: { name: 'Queued', tone: 'wait', meaning: 'It is about to begin.' },
   preparing: { name: 'Preparing', tone: 'busy', meaning: 'Its recipients are being frozen.' },
@@ -28,7 +28,7 @@ export function phaseWord(phase: EmailPhase) {
 }
 
 /** States of recipients in the order of the bar, with the tone of each. */
-export const RECIPIENT_WORDS: Readonly<Record<ShownState, { readonly name: string; readonly tone: Tone }>> = {
+export const RECIPIENT_WORDS: Readonly<Record<ShownState, Word>> = {
   submitted: { name: 'Submitted', tone: 'good' },
   pending: { name: 'Pending', tone: 'busy' },
   excluded: { name: 'Excluded', tone: 'none' },
