@@ -63,9 +63,9 @@ export function Await<T>({ reading: { data, problem, refresh }, what, lines, chi
 export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; readonly onRetry?: () => void }) {
   const denied = problem.status === 403;
   return (
-    <div class="problem" role="alert">
+    <div class="problem remedy tone-bad" role="alert">
       <Icon name="alert" />
-      <div>
+      <div class="rows tight">
         <h2>{denied ? 'You do not have the right for this' : problem.title}</h2>
         <p>{problem.detail}</p>
         {problem.errors?.map(({ path, message }) => (

@@ -131,7 +131,7 @@ function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefO
     if (!inner && hrefOf !== undefined && getSelection()?.isCollapsed !== false) navigate(hrefOf(row));
   };
   return (
-    <table class="table" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
+    <table class="table panel" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
       <thead class="table-head">
         <tr class="table-row" aria-rowindex={1} style={grid}>
           {shown.map(({ title, head, align }) => (

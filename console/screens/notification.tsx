@@ -12,7 +12,7 @@ import { LogIds, Panel, Remedy, ScreenFrame } from '../parts/screen.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
-import { causeWord, channelName, stateWord } from '../parts/words.ts';
+import { causeWord, channelName, columnText, stateWord } from '../parts/words.ts';
 import { Actions } from './notification/actions.tsx';
 import { AUDITED, Timeline, useReveal } from './notification/timeline.tsx';
 import { filtersIn, pageInList } from './notification-filters.ts';
@@ -115,8 +115,6 @@ function WhatToDo({ detail: { notification, remedy } }: { readonly detail: Notif
   );
 }
 
-type View = NotificationDetail['notification'];
-
 /** The columns that are shown as they are, in this order, with their names for people. */
 const PLAIN = [
   ['priority', 'Priority'],
@@ -141,56 +139,38 @@ const TIMES = [
   ['updated_at', 'Last change'],
 ] as const;
 
+const RELATED = [
+  ['successor_log_id', 'Continues as'],
+  ['predecessor_log_id', 'Continues'],
+] as const;
+
 function Facts({ log_id, detail: { notification } }: { readonly log_id: string; readonly detail: NotificationDetail }) {
-  const tenant = String(notification['tenant_id'] ?? '');
+  const tenant = columnText(notification, 'tenant_id');
+  /** The columns that have a value, with their names. */
+  const given = (columns: readonly (readonly [string, string])[], show: (value: string) => ComponentChildren) =>
+    columns.flatMap(([column, name]) => {
+      const value = columnText(notification, column);
+      return value === '' ? [] : [[name, show(value)] as const];
+    });
+  const facts = [
+    ['Recipient', <Recipient log_id={log_id} />] as const,
+    ['Channel', channelName(notification['channel'])] as const,
+    ['Tenant', <a href={hrefOf('/notifications', { tenant })}>{tenant}</a>] as const,
+    ...given(PLAIN, (value) => value),
+    ...given(TIMES, (value) => <Time at={value} />),
+    ...given(RELATED, (value) => <LogIds of={[value]} />),
+  ];
   return (
     <Panel title="Details">
       <dl class="pairs inset">
-        <Pair name="Recipient">
-          <Recipient log_id={log_id} />
-        </Pair>
-        <Pair name="Channel">{channelName(notification['channel'])}</Pair>
-        <Pair name="Tenant">
-          <a href={hrefOf('/notifications', { tenant })}>{tenant}</a>
-        </Pair>
-        {PLAIN.map(([column, name]) => (
-          <Plain key={column} name={name} value={notification[column]} />
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
         ))}
-        {TIMES.map(([column, name]) =>
-          typeof notification[column] === 'string' ? (
-            <Pair key={column} name={name}>
-              <Time at={String(notification[column])} />
-            </Pair>
-          ) : null,
-        )}
-        <Related name="Continues as" view={notification} column="successor_log_id" />
-        <Related name="Continues" view={notification} column="predecessor_log_id" />
       </dl>
     </Panel>
-  );
-}
-
-function Pair({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function Plain({ name, value }: { readonly name: string; readonly value: unknown }) {
-  if (value === undefined || value === null || value === '') return null;
-  return <Pair name={name}>{String(value)}</Pair>;
-}
-
-function Related({ name, view, column }: { readonly name: string; readonly view: View; readonly column: string }) {
-  const id = view[column];
-  if (typeof id !== 'string') return null;
-  return (
-    <Pair name={name}>
-      <LogIds of={[id]} />
-    </Pair>
   );
 }
 

@@ -125,10 +125,17 @@ export function NotificationsScreen() {
     <ScreenFrame
       title="Notifications"
       actions={
-        session.role === 'operator' &&
-        kinds.length > 0 && (
-          <Button name="Act on all that match…" onClick={() => setOperation(operationFilter(filters, from))} />
-        )
+        <>
+          <Button
+            name={held ? `Follow${list.newer > 0 ? `: ${count(list.newer)} newer` : ''}` : 'Live: pause'}
+            icon={held ? 'play' : 'pause'}
+            title="p"
+            onClick={() => (held ? follow() : setPaused(true))}
+          />
+          {session.role === 'operator' && kinds.length > 0 && (
+            <Button name="Act on all that match…" onClick={() => setOperation(operationFilter(filters, from))} />
+          )}
+        </>
       }
     >
       <search class="line" aria-label="Filter notifications">
@@ -156,13 +163,6 @@ export function NotificationsScreen() {
             Clear
           </a>
         )}
-        <Button
-          name={held ? `Follow${list.newer > 0 ? `: ${count(list.newer)} newer` : ''}` : 'Live: pause'}
-          icon={held ? 'play' : 'pause'}
-          kind="filter"
-          title="p"
-          onClick={() => (held ? follow() : setPaused(true))}
-        />
       </search>
       <ListTable
         label="Notifications"

@@ -62,7 +62,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
     { label: 'Waiting', value: waiting, hint: 'for their next retry', status: 'RETRY' },
   ];
   return (
-    <div class="figures">
+    <div class="figures panel">
       {figures.map(({ label, value, hint, status, href = hrefOf('/notifications', { status }) }) => (
         <a key={label} class={`figure tone-${label === 'Dead' && value > 0 ? 'bad' : 'none'}`} href={href}>
           <span class="figure-label">{label}</span>

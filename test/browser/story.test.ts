@@ -43,6 +43,10 @@ async function repairToken(page: Page): Promise<void> {
 
 it('a person who never saw the page finds the revoked Slack token, repairs it, redrives, and sees them delivered', async () => {
   const { page, faults, origins } = await openTab(browser, flow.endpoints.endpoints.console);
+  const opened: string[] = [];
+  page.on('request', (request) => {
+    if (/\/api\/notifications\/./.test(request.url())) opened.push(request.url());
+  });
   await page.goto('/');
 
   // What is wrong, and how many does it stop?
@@ -56,6 +60,8 @@ it('a person who never saw the page finds the revoked Slack token, repairs it, r
     /^Redrive (\d+)/.exec(await group.getByRole('button', { name: /^Redrive/ }).innerText()) ?? [];
   const ids = await group.getByRole('link', { name: /^sample-/ }).allInnerTexts();
   expect(Number(stopped)).toBeGreaterThanOrEqual(ids.length);
+  // What to do is said by the last error of a group, also where all retries were used up.
+  expect(await page.getByText('the error message names').count()).toBe(0);
 
   await repairToken(page);
 
@@ -81,6 +87,7 @@ it('a person who never saw the page finds the revoked Slack token, repairs it, r
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor(LONG);
   await slack.getByRole('link', { name: 'The credential is not accepted' }).waitFor({ state: 'detached', ...LONG });
+  expect(opened).toEqual([]);
 
   // Who did it is written down, and stands at the attempt.
   await page.goto(`/notifications/${ids[0]}`);

@@ -35,7 +35,7 @@ export function FilterWords({ filter }: { readonly filter: OperationFilter }) {
   return (
     <ul class="line" aria-label="Filter">
       {conditions.map((name) => (
-        <li key={name} class="chip-label">
+        <li key={name} class="chip-label line">
           <span class="faint">{NAMES[name]}</span> {(WORD_OF[name] ?? String)(String(filter[name]))}
         </li>
       ))}
