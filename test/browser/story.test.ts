@@ -61,7 +61,7 @@ it('a person who never saw the page finds the revoked Slack token, repairs it, r
   const ids = await group.getByRole('link', { name: /^sample-/ }).allInnerTexts();
   expect(Number(stopped)).toBeGreaterThanOrEqual(ids.length);
   // What to do is said by the last error of a group, also where all retries were used up.
-  expect(await page.getByText('the error message names').count()).toBe(0);
+  expect(await page.getByText('Remove the cause that the error message names').count()).toBe(0);
 
   await repairToken(page);
 
