@@ -1,9 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { putGuarded, updateItem } from '../dynamodb/table/guarded-update.ts';
 import { mayEnd } from '../dynamodb/table/guards.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
+import { getItem } from '../dynamodb/table/reads.ts';
 
 /** What a key may do: hand over notifications, read them, retry them; see newsletters with their members, change them. */
 export const SCOPES = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'] as const;
@@ -87,9 +88,8 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
   return {
     async get(key_id) {
       // Consistent, so that a key that was just created is found: the authorizer's answer is cached for a minute.
-      const input = { TableName: table, Key: { key_id: { S: key_id } }, ConsistentRead: true };
-      const { Item } = await client.send(new GetItemCommand(input));
-      return Item && toApiKey(Item);
+      const item = await getItem(client, table, { key_id: { S: key_id } });
+      return item && toApiKey(item);
     },
 
     async create(key) {
@@ -99,16 +99,10 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
     },
 
     async list(tenant_id) {
-      const keys: ApiKey[] = [];
-      let ExclusiveStartKey: Item | undefined;
-      do {
-        const page = await client.send(
-          new ScanCommand({ TableName: table, ...(ExclusiveStartKey && { ExclusiveStartKey }) }),
-        );
-        keys.push(...(page.Items ?? []).map(toApiKey));
-        ExclusiveStartKey = page.LastEvaluatedKey;
-      } while (ExclusiveStartKey !== undefined);
-      return keys
+      const items: Item[] = [];
+      for await (const page of paginateScan({ client }, { TableName: table })) items.push(...(page.Items ?? []));
+      return items
+        .map(toApiKey)
         .filter((key) => tenant_id === undefined || key.tenant_id === tenant_id)
         .sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
     },

@@ -1,6 +1,7 @@
-import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
 import type { Notice, NoticeMark } from '../../core/monitor/dead-notifications.ts';
+import { getItem } from '../dynamodb/table/reads.ts';
 
 const KEY = { kind: { S: 'notice' }, id: { S: 'deaths' } };
 
@@ -8,8 +9,7 @@ const KEY = { kind: { S: 'notice' }, id: { S: 'deaths' } };
 export function createNoticeMark(client: DynamoDBClient, table: string): NoticeMark {
   return {
     async read() {
-      const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: KEY, ConsistentRead: true }));
-      return Item?.['until']?.S;
+      return (await getItem(client, table, KEY))?.['until']?.S;
     },
     async write(until) {
       await client.send(new PutItemCommand({ TableName: table, Item: { ...KEY, until: { S: until } } }));

@@ -1,11 +1,12 @@
-import { type DynamoDBClient, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { AddressFacts, StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { AddressEntry, MemberStore } from '../../../core/newsletter/model/ports.ts';
 import { getItems } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
 import { isThere, suppressible } from '../table/guards.ts';
-import { type Item, toValue } from '../table/item.ts';
+import type { Item } from '../table/item.ts';
+import { queryAll, queryPages } from '../table/reads.ts';
 import { addressShard, behind, factsKey, hashIn, isFacts, PARTITIONS, toKey, toMember } from './member-items.ts';
 
 interface Entry<M> {
@@ -49,23 +50,15 @@ async function* pagesOf<M>(
   client: DynamoDBClient,
   { table, tenant_id, after = '', columns }: AddressQuery<M>,
 ): AsyncGenerator<readonly Item[]> {
-  const projected = columns && {
-    ProjectionExpression: columns.map((_, i) => `#c${i}`).join(', '),
-    ExpressionAttributeNames: Object.fromEntries(columns.map((name, i) => [`#c${i}`, name])),
-  };
   for (const partition of PARTITIONS) {
     if (partition < after.charAt(0)) continue;
     const begins = partition === after.charAt(0) ? behind(after) : '-';
-    const query = {
-      TableName: table,
-      KeyConditionExpression: '#shard = :shard AND #item >= :from',
-      ...projected,
-      ExpressionAttributeNames: { '#shard': 'shard', '#item': 'item', ...projected?.ExpressionAttributeNames },
-      ExpressionAttributeValues: { ':shard': { S: addressShard(tenant_id, partition) }, ':from': { S: begins } },
+    const pages = queryPages(client, {
+      ...{ table, key: { shard: addressShard(tenant_id, partition) }, range: ['item', '>=', begins] },
       // A member who was imported a moment ago gets the next email.
-      ConsistentRead: true,
-    };
-    for await (const { Items = [] } of paginateQuery({ client, pageSize: PAGE_ITEMS }, query)) yield Items;
+      ...{ consistent: true, limit: PAGE_ITEMS, ...(columns && { columns }) },
+    });
+    for await (const { items } of pages) yield items;
   }
 }
 
@@ -90,21 +83,10 @@ export async function readAddress(
   tenant_id: string,
   email_hash: string,
 ): Promise<AddressEntry | undefined> {
-  const query = {
-    TableName: table,
-    KeyConditionExpression: '#shard = :shard AND #item BETWEEN :from AND :to',
-    ExpressionAttributeNames: { '#shard': 'shard', '#item': 'item' },
-    ExpressionAttributeValues: {
-      ':shard': { S: addressShard(tenant_id, email_hash.charAt(0)) },
-      ':from': { S: email_hash },
-      ':to': { S: behind(email_hash) },
-    },
-    ConsistentRead: true,
-  };
+  const key = { shard: addressShard(tenant_id, email_hash.charAt(0)) };
+  const range = ['item', 'between', email_hash, behind(email_hash)] as const;
   const entries: Entry<StoredMember>[] = [];
-  for await (const { Items = [] } of paginateQuery({ client }, query)) {
-    for (const item of Items) add(entries, item, toMember);
-  }
+  for (const item of await queryAll(client, { table, key, range, consistent: true })) add(entries, item, toMember);
   return entries.find(isInUse);
 }
 
@@ -137,23 +119,6 @@ type FactsStore = Pick<MemberStore, 'facts' | 'suppress' | 'unsubscribe' | 'resu
 
 /** The facts of addresses in the table members. They never expire. */
 export function createAddressFacts(client: DynamoDBClient, table: string): FactsStore {
-  /** Sets attributes that are absent; earlier ones stay. */
-  const add = async (tenant_id: string, email_hash: string, attributes: Readonly<Record<string, unknown>>) => {
-    const entries = Object.entries(attributes);
-    await client.send(
-      new UpdateItemCommand({
-        TableName: table,
-        Key: toKey(factsKey(tenant_id, email_hash)),
-        UpdateExpression: `SET tenant_id = :tenant, ${entries.map((_, i) => `#a${i} = if_not_exists(#a${i}, :a${i})`).join(', ')}`,
-        ExpressionAttributeNames: Object.fromEntries(entries.map(([name], i) => [`#a${i}`, name])),
-        ExpressionAttributeValues: {
-          ':tenant': { S: tenant_id },
-          ...Object.fromEntries(entries.map(([, value], i) => [`:a${i}`, toValue(value)])),
-        },
-      }),
-    );
-  };
-
   const remove = async (tenant_id: string, email_hash: string, attributes: readonly string[]) => {
     const change = { remove: attributes };
     await updateItem(client, table, toKey(factsKey(tenant_id, email_hash)), change, [isThere('tenant_id')]);
@@ -172,8 +137,11 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
       await updateItem(client, table, Key, { set: { tenant_id, suppressed } }, suppressible(suppressed.reason));
     },
     unsuppress: (tenant_id, email_hash) => remove(tenant_id, email_hash, ['suppressed']),
-    unsubscribe: (tenant_id, email_hash, newsletter_id, at) =>
-      add(tenant_id, email_hash, { [`${UNSUBSCRIBED}${newsletter_id}`]: at }),
+    async unsubscribe(tenant_id, email_hash, newsletter_id, at) {
+      // An earlier one stays.
+      const change = { set: { tenant_id }, once: { [`${UNSUBSCRIBED}${newsletter_id}`]: at } };
+      await updateItem(client, table, toKey(factsKey(tenant_id, email_hash)), change);
+    },
     resubscribe: (tenant_id, email_hash, newsletter_id) =>
       remove(tenant_id, email_hash, [`${UNSUBSCRIBED}${newsletter_id}`]),
   };

@@ -7,8 +7,8 @@ import type { Email, EmailContent } from '../../../core/newsletter/model/email.t
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from '../schema.ts';
 import { getItems, isConflict, MAX_GETS, updateExpression } from '../table/calls.ts';
-import { putGuarded } from '../table/guarded-update.ts';
-import type { Guard } from '../table/guards.ts';
+import { conditionOf, putGuarded } from '../table/guarded-update.ts';
+import { type Guard, ofVersion } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
 import { changeVersioned, expiresAt } from './versioned-item.ts';
@@ -67,15 +67,9 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
     async replace(email, { set, remove = [] }, content) {
       const { email_id, version, expires_at } = email;
       const next = { ...set, updated_at: clock().toISOString(), version: version + 1 };
-      const { expression, names, values } = updateExpression({ set: next, remove: remove.map(String) });
-      const Update = {
-        TableName: table,
-        Key: keyOf(email_id, ROW),
-        UpdateExpression: expression,
-        ConditionExpression: '#version = :was',
-        ExpressionAttributeNames: { ...names, '#version': 'version' },
-        ExpressionAttributeValues: { ...values, ':was': { N: String(version) } },
-      };
+      const { expression: UpdateExpression, ...update } = updateExpression({ set: next, remove: remove.map(String) });
+      const condition = conditionOf([ofVersion(email)], update);
+      const Update = { TableName: table, Key: keyOf(email_id, ROW), UpdateExpression, ...condition };
       const Put = { TableName: table, Item: toItem({ ...content, email_id, part: CONTENT, expires_at }) };
       try {
         await client.send(new TransactWriteItemsCommand({ TransactItems: [{ Update }, { Put }] }));

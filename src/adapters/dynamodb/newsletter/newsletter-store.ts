@@ -1,11 +1,12 @@
-import { type DynamoDBClient, GetItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
-import { ifConditionHolds, updateExpression } from '../table/calls.ts';
-import { conditionOf } from '../table/guarded-update.ts';
+import { ifConditionHolds } from '../table/calls.ts';
+import { conditionOf, updateItem } from '../table/guarded-update.ts';
 import { hasOthers } from '../table/guards.ts';
-import type { Item } from '../table/item.ts';
+import { type Item, toItem } from '../table/item.ts';
+import { getItem, queryAll } from '../table/reads.ts';
 
 const OPTIONAL = [
   'reply_to',
@@ -21,9 +22,7 @@ const sendersKey = (tenant_id: string) => ({ tenant_id: { S: `senders#${tenant_i
 export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {
   return {
     async senders(tenant_id) {
-      const Key = sendersKey(tenant_id);
-      const { Item } = await client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true }));
-      return toSenders(Item);
+      return toSenders(await getItem(client, table, sendersKey(tenant_id)));
     },
 
     async changeSenders(tenant_id, action, sender) {
@@ -40,39 +39,29 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
     },
 
     async put({ tenant_id, newsletter_id, created_at, ...rest }) {
-      const { expression, names, values } = updateExpression({
+      const change = {
         set: rest,
+        once: { created_at },
         remove: OPTIONAL.filter((name) => rest[name] === undefined),
-      });
-      const { Attributes = {} } = await client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: { tenant_id: { S: tenant_id }, newsletter_id: { S: newsletter_id } },
-          UpdateExpression: expression.replace('SET ', 'SET created_at = if_not_exists(created_at, :created), '),
-          ExpressionAttributeNames: names,
-          ExpressionAttributeValues: { ...values, ':created': { S: created_at } },
-          ReturnValues: 'ALL_NEW',
-        }),
+      };
+      const { item = {} } = await updateItem(
+        client,
+        table,
+        toItem({ tenant_id, newsletter_id }),
+        change,
+        [],
+        'ALL_NEW',
       );
-      return toNewsletter(Attributes);
+      return toNewsletter(item);
     },
 
     async read(tenant_id, newsletter_id) {
-      const Key = { tenant_id: { S: tenant_id }, newsletter_id: { S: newsletter_id } };
-      const { Item } = await client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true }));
-      return Item && toNewsletter(Item);
+      const item = await getItem(client, table, toItem({ tenant_id, newsletter_id }));
+      return item && toNewsletter(item);
     },
 
     async list(tenant_id) {
-      const query = {
-        TableName: table,
-        KeyConditionExpression: 'tenant_id = :tenant',
-        ExpressionAttributeValues: { ':tenant': { S: tenant_id } },
-        ConsistentRead: true,
-      };
-      const found: Newsletter[] = [];
-      for await (const { Items = [] } of paginateQuery({ client }, query)) found.push(...Items.map(toNewsletter));
-      return found;
+      return (await queryAll(client, { table, key: { tenant_id }, consistent: true })).map(toNewsletter);
     },
   };
 }

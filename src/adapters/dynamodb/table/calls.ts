@@ -149,36 +149,41 @@ export async function ifConditionHolds<T, O>(write: Promise<T>, otherwise: O): P
 export interface ItemChange {
   /** Attributes without a value are left as they are. */
   readonly set?: Readonly<Record<string, unknown>>;
+  /** Set where they are absent. */
+  readonly once?: Readonly<Record<string, unknown>>;
   readonly remove?: readonly string[];
   /** Numbers to add; an attribute that is absent counts as 0. */
   readonly add?: Readonly<Record<string, number>>;
 }
 
 /** The parts of an UpdateItem of top-level attributes. */
-export function updateExpression({ set = {}, remove = [], add = {} }: ItemChange) {
+export function updateExpression({ set = {}, once = {}, remove = [], add = {} }: ItemChange) {
   const names: Record<string, string> = {};
   const values: Item = {};
-  const clause = (verb: string, columns: readonly (readonly [string, unknown])[], between: string) => {
-    const id = verb.charAt(0).toLowerCase();
-    const parts = columns.map(([column, value], i) => {
+  const each = (
+    id: string,
+    columns: Readonly<Record<string, unknown>>,
+    text: (name: string, value: string) => string,
+  ) =>
+    Object.entries(columns).flatMap(([column, value], i) => {
+      if (value === undefined) return [];
       names[`#${id}${i}`] = column;
-      if (verb === 'REMOVE') return `#${id}${i}`;
       values[`:${id}${i}`] = toValue(value);
-      return `#${id}${i}${between}:${id}${i}`;
+      return text(`#${id}${i}`, `:${id}${i}`);
     });
-    return parts.length === 0 ? [] : [`${verb} ${parts.join(', ')}`];
+  const clauses = {
+    SET: [
+      ...each('s', set, (name, value) => `${name} = ${value}`),
+      ...each('o', once, (name, value) => `${name} = if_not_exists(${name}, ${value})`),
+    ],
+    REMOVE: remove.map((column, i) => {
+      names[`#r${i}`] = column;
+      return `#r${i}`;
+    }),
+    ADD: each('a', add, (name, value) => `${name} ${value}`),
   };
-  const given = Object.entries(set).filter(([, value]) => value !== undefined);
-  const clauses = [
-    ...clause('SET', given, ' = '),
-    ...clause(
-      'REMOVE',
-      remove.map((column) => [column, undefined]),
-      '',
-    ),
-    ...clause('ADD', Object.entries(add), ' '),
-  ];
-  return { expression: clauses.join(' '), names, values };
+  const given = Object.entries(clauses).filter(([, parts]) => parts.length > 0);
+  return { expression: given.map(([verb, parts]) => `${verb} ${parts.join(', ')}`).join(' '), names, values };
 }
 
 /** Whether a transaction failed only because another write came first. */

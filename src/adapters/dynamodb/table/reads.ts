@@ -73,7 +73,7 @@ export function createRowReader(
   };
 }
 
-type Range = readonly [column: string, is: '<' | '<=' | '>' | 'begins_with', value: unknown];
+type Range = readonly [column: string, is: '<' | '<=' | '>' | '>=' | 'begins_with', value: unknown];
 type Between = readonly [column: string, is: 'between', from: unknown, to: unknown];
 
 /** A query of a table or an index, as data. */
