@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { ExplainedError } from '../core/model/problem.ts';
+import { processTerminal } from './terminal.ts';
 
 /** An option or a name that does not exist; the message names it and the valid ones. */
 export class UsageError extends ExplainedError {
@@ -13,14 +14,15 @@ export async function command<T>(
   usage: () => string,
   run: (options: T) => Promise<number>,
 ): Promise<number> {
+  const terminal = processTerminal();
   try {
     const options = parse(process.argv.slice(2));
     if (options !== undefined) return await run(options);
-    process.stdout.write(usage());
+    terminal.print(usage());
     return 0;
   } catch (error) {
     if (!(error instanceof ExplainedError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    terminal.say(`${error.message}\n`);
     return error.exitCode;
   }
 }
