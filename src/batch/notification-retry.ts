@@ -1,11 +1,13 @@
 import { findDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
 import { CHANNELS, PRIORITIES } from '../core/model/channels.ts';
-import type { Colors } from '../terminal/colors.ts';
+import { COLORS } from '../terminal/colors.ts';
+import { OperatorError } from '../terminal/errors.ts';
 import { type Interruption, watchForInterruption } from '../terminal/interruption.ts';
+import { printResult } from '../terminal/output.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { processTerminal } from '../terminal/terminal.ts';
-import { JobUsageError, parseRetryJobOptions, USAGE } from './retry-job/retry-job-options.ts';
+import { parseRetryJobOptions, USAGE } from './retry-job/retry-job-options.ts';
 import { type RetryJobResult, runRetryJob } from './retry-job/run-retry-job.ts';
 
 /**
@@ -33,7 +35,7 @@ async function main(args: readonly string[], interruption: Interruption): Promis
     progress,
     signal,
   });
-  terminal.print(options.json ? `${JSON.stringify(result)}\n` : describeRetryJob(result, terminal.colors));
+  printResult({ terminal, json: options.json }, result, () => describeRetryJob(result));
   await written();
   if (failure !== undefined) {
     progress.note(
@@ -59,12 +61,9 @@ const interruption = watchForInterruption();
 try {
   process.exitCode = await main(process.argv.slice(2), interruption);
 } catch (error) {
-  if (error instanceof JobUsageError) {
-    terminal.say(`${error.message}\n\n${USAGE}`);
-    process.exitCode = 2;
-  } else if (error instanceof DeploymentNotFoundError) {
+  if (error instanceof OperatorError || error instanceof DeploymentNotFoundError) {
     terminal.say(`${error.message}\n`);
-    process.exitCode = 1;
+    process.exitCode = error.exitCode;
   } else {
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     terminal.say(
@@ -77,9 +76,9 @@ try {
 if (interruption.exitCode() !== undefined) process.exit();
 
 /** The result of the job for people: what was due by channel and priority, and the outcomes. */
-export function describeRetryJob(result: RetryJobResult, colors: Colors): string {
+function describeRetryJob(result: RetryJobResult): string {
   const lines = [
-    `${colors.bold('BATCH-952')} ${colors.dim(result.run_id)}${result.dry_run ? colors.yellow('  dry run: nothing was written or sent') : ''}`,
+    `${COLORS.bold('BATCH-952')} ${COLORS.dim(result.run_id)}${result.dry_run ? COLORS.yellow('  dry run: nothing was written or sent') : ''}`,
     '',
     row(
       'channel',
@@ -97,17 +96,17 @@ export function describeRetryJob(result: RetryJobResult, colors: Colors): string
       ['queued ahead', result.ahead],
     ]),
   ];
-  if (result.outcomes) lines.push(row('outcome', Object.entries(result.outcomes), colors));
+  if (result.outcomes) lines.push(row('outcome', Object.entries(result.outcomes), paint));
   return `${lines.join('\n')}\n`;
 }
 
-function row(title: string, cells: readonly (readonly [string, number])[], colors?: Colors): string {
-  const text = cells.map(([name, count]) => `${paint(name, colors)} ${String(count).padStart(5)}`).join('   ');
+function row(title: string, cells: readonly (readonly [string, number])[], paintName = (name: string) => name): string {
+  const text = cells.map(([name, count]) => `${paintName(name)} ${String(count).padStart(5)}`).join('   ');
   return `  ${title.padEnd(9)} ${text}`;
 }
 
-function paint(name: string, colors: Colors | undefined): string {
-  if (colors === undefined) return name;
-  if (name === 'SUCCESS') return colors.green(name);
-  return name === 'RETRY' ? colors.yellow(name) : colors.red(name);
+/** An outcome by how good it is. */
+function paint(name: string): string {
+  if (name === 'SUCCESS') return COLORS.green(name);
+  return name === 'RETRY' ? COLORS.yellow(name) : COLORS.red(name);
 }

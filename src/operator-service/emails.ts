@@ -1,6 +1,3 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { createBatchStore, createEventStore } from '../adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../adapters/dynamodb/newsletter/email-store.ts';
@@ -8,7 +5,6 @@ import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newslette
 import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
 import { createNewsletterQueues } from '../adapters/sqs/newsletter-queues.ts';
 import { Problem } from '../core/model/problem.ts';
-import type { Clock } from '../core/model/time.ts';
 import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../core/newsletter/lifecycle/operate.ts';
 import { type Resolved, resolveEmail } from '../core/newsletter/lifecycle/resolve.ts';
 import type { Email } from '../core/newsletter/model/email.ts';
@@ -28,16 +24,10 @@ import { budgetStatus } from '../core/pacing/budget-status.ts';
 import type { Decide } from './audit.ts';
 import { type EmailAction, shellCommand } from './contract/choices.ts';
 import type { EmailDetail } from './contract/newsletters.ts';
+import type { OperatorBinding } from './deps.ts';
 
-export interface EmailAccessDeps {
-  readonly deployment: Deployment;
-  readonly dynamodb: DynamoDBClient;
-  readonly sqs: SQSClient;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  /** Whether shell commands get `--local`. */
-  readonly local?: boolean;
-}
+export type EmailAccessDeps = Pick<OperatorBinding, 'deployment' | 'dynamodb' | 'sqs' | 'clock' | 'newId'> &
+  Partial<Pick<OperatorBinding, 'local'>>;
 
 /** What commands need that work on emails: the use cases of the API, on the deployment's tables and queues. */
 export function emailAccess({ deployment, dynamodb, sqs, clock, newId, local = false }: EmailAccessDeps) {

@@ -1,20 +1,14 @@
 import { parseArgs } from 'node:util';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { defined } from '../../core/model/defined.ts';
-import { ExplainedError } from '../../core/model/problem.ts';
 import type { SweepRequest } from '../../core/sweep/sweep-run.ts';
+import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 
 export interface RetryJobOptions {
   readonly request: SweepRequest;
   readonly wait: boolean;
   readonly json: boolean;
   readonly local: boolean;
-}
-
-/** Unknown or wrong arguments. The message names each of them. */
-export class JobUsageError extends ExplainedError {
-  override readonly name = 'JobUsageError';
-  override readonly exitCode = 2;
 }
 
 export const USAGE = `Usage: npm run batch:notification-retry -- [options]
@@ -60,7 +54,7 @@ const TRUTHS = ['true', 'false'];
 /**
  * Reads the arguments of the job (batch-952-notification-retry.md §7).
  * @returns 'help' if the arguments ask for it.
- * @throws JobUsageError that names every unknown option and wrong value.
+ * @throws OperatorError that names every unknown option and wrong value, with the usage.
  */
 export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions | 'help' {
   const { values, tokens } = parseArgs({
@@ -93,7 +87,7 @@ export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions |
     dry_run: isOn('dry-run') || undefined,
     force_retry: isOn('force-retry') || undefined,
   };
-  if (faults.length > 0) throw new JobUsageError(faults.join('\n'));
+  if (faults.length > 0) throw new OperatorError(`${faults.join('\n')}\n\n${USAGE.trimEnd()}`, EXIT_USAGE);
   return { request: defined(options), wait: isOn('wait'), json: isOn('json'), local: isOn('local') };
 }
 

@@ -19,7 +19,7 @@ const number = (count: number) => count.toLocaleString('en');
 /** An email for people: phase, a bar, rate and expected end, and why recipients were not sent. */
 export function describeEmail(view: EmailView, local: boolean): string {
   const { counts, rate, batches } = view;
-  const entries: [string, string][] = [
+  const entries: [string, string | undefined][] = [
     ['recipients', recipientsLine(view)],
     ['excluded', byReason(view.excluded_by_reason)],
     ['failed', byReason(view.failed_by_reason)],
@@ -29,14 +29,12 @@ export function describeEmail(view: EmailView, local: boolean): string {
       `${batches.submitted} submitted, ${batches.submitting} submitting, ${batches.pending} pending, ${batches.failed} failed`,
     ],
     ['rate', `${rate.now ?? '–'} per second now, ${rate.allowed ?? '–'} allowed${loweredNote(rate)}`],
-    ...(view.waits === undefined
-      ? []
-      : [['waits', `${WAITS_FOR[view.waits.for]}, until ${view.waits.until}`] as [string, string]]),
-    ...(view.eta === undefined ? [] : [['expected end', view.eta] as [string, string]]),
-    ...(view.scheduled_at === undefined ? [] : [['scheduled', view.scheduled_at] as [string, string]]),
-    ...(view.submitted_at === undefined ? [] : [['submitted', view.submitted_at] as [string, string]]),
+    ['waits', view.waits && `${WAITS_FOR[view.waits.for]}, until ${view.waits.until}`],
+    ['expected end', view.eta],
+    ['scheduled', view.scheduled_at],
+    ['submitted', view.submitted_at],
   ];
-  const shown = entries.filter(([, value]) => value !== '');
+  const shown = entries.filter(([, value]) => value);
   const why = view.error ?? (view.held && `It holds. ${view.held.message}`);
   const error = why === undefined ? '' : `\n  ${COLORS.red(printableValue(why))}\n`;
   const next =

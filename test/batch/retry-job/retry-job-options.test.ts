@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { JobUsageError, parseRetryJobOptions, USAGE } from '../../../src/batch/retry-job/retry-job-options.ts';
+import { parseRetryJobOptions, USAGE } from '../../../src/batch/retry-job/retry-job-options.ts';
+import { OperatorError } from '../../../src/terminal/errors.ts';
 
 describe('the job’s arguments', () => {
   it('are all optional', () => {
@@ -62,7 +63,7 @@ describe('the job’s arguments', () => {
     [['now'], /now: not an option/],
   ])('%j are refused with their name', (args, message) => {
     expect(() => parseRetryJobOptions(args)).toThrow(message);
-    expect(() => parseRetryJobOptions(args)).toThrow(JobUsageError);
+    expect(() => parseRetryJobOptions(args)).toThrow(OperatorError);
   });
 
   it('are refused all at once', () => {
