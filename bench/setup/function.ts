@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 import { heapLimit, Sandbox } from '../../src/local/emulator/lambda/sandbox.ts';
 import type { SynthesizedStack } from '../../src/local/emulator/template/assembly.ts';
-import type { FunctionPlan } from '../../src/local/emulator/template/functions.ts';
+import type { FunctionPlan } from '../../src/local/emulator/template/plan.ts';
 import { type LocalPlan, planFrom } from '../../src/local/emulator/template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 

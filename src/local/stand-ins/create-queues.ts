@@ -1,5 +1,5 @@
 import { CreateQueueCommand, SetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import type { QueuePlan } from '../emulator/template/queues.ts';
+import type { QueuePlan } from '../emulator/template/plan.ts';
 import { LOCAL_ACCOUNT } from '../emulator/template/references.ts';
 
 /** Creates the missing queues. Existing queues get the template's attributes and keep their messages. */

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Cron } from 'croner';
-import type { LocalPlan } from '../template/plan.ts';
+import type { LocalPlan, SchedulePlan } from '../template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../template/references.ts';
-import type { SchedulePlan } from '../template/schedules.ts';
 
 const UNITS = { second: 1, minute: 60, hour: 3600, day: 86_400 } as const;
 
@@ -69,7 +68,7 @@ export function startSchedule(
     const timer = setInterval(run, timing.everySeconds * 1000);
     return () => clearInterval(timer);
   }
-  const job = new Cron(timing.pattern, { ...CRON_OPTIONS, timezone: plan.timezone }, run);
+  const job = new Cron(timing.pattern, { ...CRON_OPTIONS }, run);
   return () => job.stop();
 }
 

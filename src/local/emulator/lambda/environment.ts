@@ -1,6 +1,6 @@
 import type { LocalOnlyEnv } from '../../../../functions/shared/runtime/env.ts';
 import type { BreakerConfig } from '../../../core/breaker/breaker-policy.ts';
-import type { FunctionPlan } from '../template/functions.ts';
+import type { FunctionPlan } from '../template/plan.ts';
 import { LOCAL_REGION } from '../template/references.ts';
 
 /** URLs of the services that functions call. */

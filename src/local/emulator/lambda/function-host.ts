@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { FunctionPlan } from '../template/functions.ts';
+import type { FunctionPlan } from '../template/plan.ts';
 import type { InvocationResult } from './invocation.ts';
 import { Sandbox } from './sandbox.ts';
 

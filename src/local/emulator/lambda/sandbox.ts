@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Announcement } from '../../processes/serve-parent.ts';
 import { forkLogged } from '../../processes/start-child.ts';
-import type { FunctionPlan } from '../template/functions.ts';
+import type { FunctionPlan } from '../template/plan.ts';
 import type { FunctionError, InvocationResult, Outcome } from './invocation.ts';
 
 /**

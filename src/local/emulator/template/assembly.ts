@@ -1,27 +1,39 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, type JsonObject, objectAt, textAt } from '../../support/json.ts';
+import * as v from 'valibot';
+import { type JsonObject, object, read } from '../../support/json.ts';
 
 /** A stack as `cdk synth` wrote it. */
-export interface SynthesizedStack {
+export interface SynthesizedStack extends v.InferOutput<typeof template> {
   readonly name: string;
   /** The cloud assembly's directory. Asset paths of the template are relative to it. */
   readonly directory: string;
-  readonly resources: Readonly<Record<string, JsonObject>>;
-  readonly parameters: Readonly<Record<string, JsonObject>>;
-  readonly outputs: Readonly<Record<string, JsonObject>>;
 }
+
+const section = v.optional(v.record(v.string(), object), {});
+const template = v.pipe(
+  v.object({ Resources: section, Parameters: section, Outputs: section }),
+  v.transform(({ Resources: resources, Parameters: parameters, Outputs: outputs }) => {
+    return { resources, parameters, outputs };
+  }),
+);
+const stackArtifact = v.object({
+  properties: v.object({ templateFile: v.string(), stackName: v.optional(v.string()) }),
+});
 
 /**
  * Reads the one stack with Lambda functions from a cloud assembly.
  * @throws Error that names the file and what is wrong with it
  */
 export function readAssembly(directory: string): SynthesizedStack {
-  const manifest = readObject(join(directory, 'manifest.json'));
-  const stacks = Object.entries(objectAt(manifest['artifacts'], 'artifacts in manifest.json'))
-    .filter(([, artifact]) => isObject(artifact) && artifact['type'] === 'aws:cloudformation:stack')
-    .map(([id, artifact]) => readStack(directory, id, objectAt(artifact, id)))
-    .filter((stack) => Object.values(stack.resources).some((resource) => resource['Type'] === 'AWS::Lambda::Function'));
+  const { artifacts } = readFile(
+    v.object({ artifacts: v.record(v.string(), object) }),
+    join(directory, 'manifest.json'),
+  );
+  const stacks = Object.entries(artifacts)
+    .filter(([, { type }]) => type === 'aws:cloudformation:stack')
+    .map(([id, artifact]) => readStack(directory, id, artifact))
+    .filter(({ resources }) => Object.values(resources).some(({ Type }) => Type === 'AWS::Lambda::Function'));
   const [stack, ...others] = stacks;
   if (stack === undefined)
     throw new Error(`${directory}: no stack with a Lambda function; the local runtime needs one`);
@@ -33,29 +45,16 @@ export function readAssembly(directory: string): SynthesizedStack {
 }
 
 function readStack(directory: string, id: string, artifact: JsonObject): SynthesizedStack {
-  const properties = objectAt(artifact['properties'], `artifacts.${id}.properties`);
-  const file = textAt(properties['templateFile'], `artifacts.${id}.properties.templateFile`);
-  const template = readObject(join(directory, file));
-  return {
-    name: typeof properties['stackName'] === 'string' ? properties['stackName'] : id,
-    directory,
-    resources: section(template, 'Resources', file),
-    parameters: section(template, 'Parameters', file),
-    outputs: section(template, 'Outputs', file),
-  };
+  const { templateFile, stackName = id } = read(stackArtifact, artifact, `artifacts.${id}`).properties;
+  return { name: stackName, directory, ...readFile(template, join(directory, templateFile)) };
 }
 
-function section(template: JsonObject, name: string, file: string): Record<string, JsonObject> {
-  const entries = Object.entries(objectAt(template[name] ?? {}, `${name} in ${file}`));
-  return Object.fromEntries(entries.map(([id, value]) => [id, objectAt(value, `${name}.${id} in ${file}`)]));
-}
-
-function readObject(path: string): JsonObject {
+function readFile<S extends v.GenericSchema>(schema: S, path: string): v.InferOutput<S> {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
     throw new Error(`${path} cannot be read; is it a synthesized CDK app?`, { cause });
   }
-  return objectAt(JSON.parse(text), path);
+  return read(schema, JSON.parse(text), path);
 }

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, listAt, objectAt, textAt } from '../../support/json.ts';
+import * as v from 'valibot';
+import { type JsonObject, object, read } from '../../support/json.ts';
 import { nameInArn } from './references.ts';
 
 /** Where a rule sends what matches it. */
@@ -29,22 +30,34 @@ export interface InputTransformer {
 /** Takes the name of an API destination. */
 type Destinations = (name: string) => RuleTarget | undefined;
 
+const transformer = v.pipe(
+  v.object({ InputPathsMap: v.optional(v.record(v.string(), v.string()), {}), InputTemplate: v.string() }),
+  v.transform(({ InputPathsMap: paths, InputTemplate: template }): InputTransformer => ({ paths, template })),
+);
+const rule = v.object({
+  EventPattern: v.optional(object),
+  EventBusName: v.optional(v.string(), 'default'),
+  State: v.optional(v.string()),
+  Targets: v.optional(
+    v.array(
+      v.object({ Arn: v.string(), InputTransformer: v.optional(transformer), InputPath: v.optional(v.string()) }),
+    ),
+    [],
+  ),
+});
+
 /** @throws Error that names a target which the local runtime cannot reach */
 export function eventRulesFrom(id: string, properties: JsonObject, destinations: Destinations): EventRulePlan[] {
-  const { EventPattern: pattern, EventBusName: bus } = properties;
-  if (!isObject(pattern) || properties['State'] === 'DISABLED') return [];
-  return listAt(properties['Targets'], `${id}.Targets`).map((one) => {
-    const target = objectAt(one, `${id}.Targets`);
-    const { InputTransformer: transformer, InputPath: path } = target;
-    return {
-      id,
-      ...(typeof bus === 'string' && bus !== 'default' && { bus: nameOfBus(bus) }),
-      pattern,
-      target: targetFrom(textAt(target['Arn'], `${id}.Targets.Arn`), id, destinations),
-      ...(isObject(transformer) && { transformer: transformerFrom(transformer, `${id}.Targets.InputTransformer`) }),
-      ...(typeof path === 'string' && { path }),
-    };
-  });
+  const { EventPattern: pattern, EventBusName: bus, State, Targets } = read(rule, properties, id);
+  if (pattern === undefined || State === 'DISABLED') return [];
+  return Targets.map(({ Arn, InputTransformer: transformer, InputPath: path }) => ({
+    id,
+    ...(bus !== 'default' && { bus: nameOfBus(bus) }),
+    pattern,
+    target: targetFrom(Arn, id, destinations),
+    ...(transformer && { transformer }),
+    ...(path !== undefined && { path }),
+  }));
 }
 
 /** A rule, and a caller of PutEvents, may name a bus by its ARN. */
@@ -62,18 +75,17 @@ function targetFrom(arn: string, id: string, destinations: Destinations): RuleTa
   );
 }
 
+const apiDestination = v.object({ InvocationEndpoint: v.string(), HttpMethod: v.string() });
+const keyInHeader = v.object({
+  AuthParameters: v.object({
+    ApiKeyAuthParameters: v.object({ ApiKeyName: v.string(), ApiKeyValue: v.string() }),
+  }),
+});
+
 /** @param connection its connection; a key that is a reference to a secret is sent as the template has it */
 export function apiDestinationFrom(id: string, properties: JsonObject, connection: JsonObject): RuleTarget {
-  const { ApiKeyAuthParameters: key } = objectAt(connection['AuthParameters'] ?? {}, `${id}.AuthParameters`);
-  const headers = isObject(key) ? { [String(key['ApiKeyName'])]: String(key['ApiKeyValue']) } : {};
-  const url = textAt(properties['InvocationEndpoint'], `${id}.InvocationEndpoint`);
-  return { kind: 'http', url, method: textAt(properties['HttpMethod'], `${id}.HttpMethod`), headers };
-}
-
-function transformerFrom(transformer: JsonObject, at: string): InputTransformer {
-  const paths = objectAt(transformer['InputPathsMap'] ?? {}, `${at}.InputPathsMap`);
-  return {
-    paths: Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, textAt(path, `${at}.${name}`)])),
-    template: textAt(transformer['InputTemplate'], `${at}.InputTemplate`),
-  };
+  const { InvocationEndpoint: url, HttpMethod: method } = read(apiDestination, properties, id);
+  const key = v.safeParse(keyInHeader, connection);
+  const { ApiKeyName = '', ApiKeyValue = '' } = key.success ? key.output.AuthParameters.ApiKeyAuthParameters : {};
+  return { kind: 'http', url, method, headers: key.success ? { [ApiKeyName]: ApiKeyValue } : {} };
 }

@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject, listAt, numberAt, objectAt, textAt } from '../../support/json.ts';
+import * as v from 'valibot';
+import { type JsonObject, object, read } from '../../support/json.ts';
 import { nameInArn } from './references.ts';
 
 interface MappingPlan {
@@ -31,62 +32,51 @@ export interface StreamMappingPlan extends MappingPlan {
   readonly onFailureQueue?: string;
 }
 
+const pattern = v.object({ Pattern: v.pipe(v.string(), v.parseJson(), object) });
+const mapping = v.object({
+  Enabled: v.optional(v.boolean(), true),
+  EventSourceArn: v.string(),
+  FunctionName: v.string(),
+  BatchSize: v.optional(v.number()),
+  MaximumBatchingWindowInSeconds: v.optional(v.number(), 0),
+  FunctionResponseTypes: v.optional(v.array(v.string()), []),
+  FilterCriteria: v.optional(v.object({ Filters: v.array(pattern) }), { Filters: [] }),
+  ScalingConfig: v.optional(v.object({ MaximumConcurrency: v.optional(v.number()) }), {}),
+  MaximumRetryAttempts: v.optional(v.number(), -1),
+  BisectBatchOnFunctionError: v.optional(v.boolean(), false),
+  DestinationConfig: v.optional(v.object({ OnFailure: v.optional(v.object({ Destination: v.string() })) }), {}),
+});
+
 /** @returns undefined for a disabled mapping */
 export function mappingFrom(id: string, properties: JsonObject): QueueMappingPlan | StreamMappingPlan | undefined {
-  if (properties['Enabled'] === false) return undefined;
-  const sourceArn = textAt(properties['EventSourceArn'], `${id}.EventSourceArn`);
+  const given = read(mapping, properties, id);
+  if (!given.Enabled) return undefined;
+  const { EventSourceArn: sourceArn, BatchSize: batchSize } = given;
+  const name = nameInArn(sourceArn);
   const common = {
     id,
-    functionName: nameInArn(textAt(properties['FunctionName'], `${id}.FunctionName`)),
+    functionName: nameInArn(given.FunctionName),
     sourceArn,
-    batchWindowSeconds: numberAt(
-      properties['MaximumBatchingWindowInSeconds'],
-      `${id}.MaximumBatchingWindowInSeconds`,
-      0,
-    ),
-    reportsBatchItemFailures: listAt(properties['FunctionResponseTypes'], `${id}.FunctionResponseTypes`).includes(
-      'ReportBatchItemFailures',
-    ),
-    filters: filters(id, properties['FilterCriteria']),
+    batchWindowSeconds: given.MaximumBatchingWindowInSeconds,
+    reportsBatchItemFailures: given.FunctionResponseTypes.includes('ReportBatchItemFailures'),
+    filters: given.FilterCriteria.Filters.map(({ Pattern }) => Pattern),
   };
-  const batchSize = (fallback: number) => numberAt(properties['BatchSize'], `${id}.BatchSize`, fallback);
   if (sourceArn.includes(':sqs:')) {
-    const scaling = isObject(properties['ScalingConfig'])
-      ? properties['ScalingConfig']['MaximumConcurrency']
-      : undefined;
-    return {
-      ...common,
-      source: 'queue',
-      queueName: nameInArn(sourceArn),
-      batchSize: batchSize(10),
-      ...(scaling === undefined ? {} : { maximumConcurrency: numberAt(scaling, `${id}.MaximumConcurrency`) }),
-    };
+    const { MaximumConcurrency: maximumConcurrency } = given.ScalingConfig;
+    const limited = maximumConcurrency === undefined ? {} : { maximumConcurrency };
+    return { ...common, source: 'queue', queueName: name, batchSize: batchSize ?? 10, ...limited };
   }
   if (sourceArn.includes(':dynamodb:')) {
-    const failure = onFailure(properties['DestinationConfig']);
+    const failure = given.DestinationConfig.OnFailure?.Destination;
     return {
       ...common,
       source: 'stream',
-      tableName: nameInArn(sourceArn),
-      batchSize: batchSize(100),
-      maximumRetryAttempts: numberAt(properties['MaximumRetryAttempts'], `${id}.MaximumRetryAttempts`, -1),
-      bisectBatchOnFunctionError: properties['BisectBatchOnFunctionError'] === true,
-      ...(failure === undefined ? {} : { onFailureQueue: failure }),
+      tableName: name,
+      batchSize: batchSize ?? 100,
+      maximumRetryAttempts: given.MaximumRetryAttempts,
+      bisectBatchOnFunctionError: given.BisectBatchOnFunctionError,
+      ...(failure?.includes(':sqs:') && { onFailureQueue: nameInArn(failure) }),
     };
   }
   throw new Error(`${id}: the local runtime has event sources for SQS and DynamoDB streams, not for ${sourceArn}`);
-}
-
-function filters(id: string, criteria: Json | undefined): JsonObject[] {
-  if (!isObject(criteria)) return [];
-  return listAt(criteria['Filters'], `${id}.FilterCriteria.Filters`).map((filter) => {
-    const pattern = textAt(objectAt(filter, `${id}.FilterCriteria`)['Pattern'], `${id}.FilterCriteria.Pattern`);
-    return objectAt(JSON.parse(pattern), `${id}.FilterCriteria.Pattern`);
-  });
-}
-
-function onFailure(destination: Json | undefined): string | undefined {
-  const target = isObject(destination) ? destination['OnFailure'] : undefined;
-  const arn = isObject(target) ? target['Destination'] : undefined;
-  return typeof arn === 'string' && arn.includes(':sqs:') ? nameInArn(arn) : undefined;
 }

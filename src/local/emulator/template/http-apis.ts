@@ -1,5 +1,6 @@
+import * as v from 'valibot';
 import { PAGE_CORS } from '../../../adapters/api/page-cors.ts';
-import { type JsonObject, listAt, numberAt, objectAt, textAt } from '../../support/json.ts';
+import { type JsonObject, read } from '../../support/json.ts';
 import { nameInArn } from './references.ts';
 
 /** An HTTP API's routes, each with its function and its authorizer. */
@@ -39,6 +40,25 @@ export interface NamedResource {
   readonly properties: JsonObject;
 }
 
+const route = v.object({
+  RouteKey: v.string(),
+  Target: v.string(),
+  AuthorizationType: v.optional(v.string(), 'NONE'),
+  AuthorizerId: v.optional(v.string(), ''),
+});
+const texts = v.optional(v.array(v.string()), []);
+const api = v.object({
+  CorsConfiguration: v.optional(
+    v.object({
+      AllowOrigins: texts,
+      AllowMethods: texts,
+      AllowHeaders: texts,
+      ExposeHeaders: texts,
+      MaxAge: v.optional(v.number(), 0),
+    }),
+  ),
+});
+
 /** @throws Error that names the resource and what the local runtime does not support */
 export function httpApiFrom(
   routes: readonly NamedResource[],
@@ -48,22 +68,25 @@ export function httpApiFrom(
 ): HttpApiPlan {
   const functions = new Map(integrations.map((one) => [`integrations/${one.ref}`, integrationFunction(one)]));
   const checks = new Map(authorizers.map((one) => [one.ref, authorizerFrom(one)]));
-  const [cors] = apis.flatMap(corsFrom);
+  const [cors] = apis.flatMap(({ id, properties }) => read(api, properties, id).CorsConfiguration ?? []);
   return {
-    ...(cors && { cors }),
+    ...(cors && {
+      cors: {
+        origins: cors.AllowOrigins,
+        methods: cors.AllowMethods,
+        headers: cors.AllowHeaders,
+        exposed: cors.ExposeHeaders,
+        max_age_seconds: cors.MaxAge,
+      },
+    }),
     routes: routes.map(({ id, properties }) => {
-      const target = textAt(properties['Target'], `${id}.Target`);
-      const functionName = functions.get(target);
-      if (functionName === undefined) throw new Error(`${id}: there is no integration ${target}`);
-      const authorizer = checks.get(String(properties['AuthorizerId']));
-      const type = properties['AuthorizationType'] ?? 'NONE';
-      if (type !== 'NONE' && authorizer === undefined)
-        throw new Error(`${id}: authorization ${String(type)} is unknown`);
-      return {
-        routeKey: textAt(properties['RouteKey'], `${id}.RouteKey`),
-        functionName,
-        ...(type !== 'NONE' && authorizer !== undefined && { authorizer }),
-      };
+      const { RouteKey: routeKey, Target, AuthorizationType, AuthorizerId } = read(route, properties, id);
+      const functionName = functions.get(Target);
+      if (functionName === undefined) throw new Error(`${id}: there is no integration ${Target}`);
+      if (AuthorizationType === 'NONE') return { routeKey, functionName };
+      const authorizer = checks.get(AuthorizerId);
+      if (authorizer === undefined) throw new Error(`${id}: authorization ${AuthorizationType} is unknown`);
+      return { routeKey, functionName, authorizer };
     }),
   };
 }
@@ -75,40 +98,31 @@ export function withOrigins(plan: HttpApiPlan, origins: readonly string[]): Http
   return { ...plan, cors: { ...cors, origins: [...cors.origins, ...origins] } };
 }
 
-function corsFrom({ id, properties }: NamedResource): CorsPlan[] {
-  const { CorsConfiguration: cors } = properties;
-  if (cors === undefined) return [];
-  const given = objectAt(cors, `${id}.CorsConfiguration`);
-  const texts = (name: string) =>
-    listAt(given[name] ?? [], `${id}.CorsConfiguration.${name}`).map((one) => textAt(one, `${id}.${name}`));
-  return [
-    {
-      origins: texts('AllowOrigins'),
-      methods: texts('AllowMethods'),
-      headers: texts('AllowHeaders'),
-      exposed: texts('ExposeHeaders'),
-      max_age_seconds: numberAt(given['MaxAge'], `${id}.CorsConfiguration.MaxAge`, 0),
-    },
-  ];
-}
+const integration = v.object({
+  IntegrationType: v.literal('AWS_PROXY'),
+  PayloadFormatVersion: v.literal('2.0'),
+  IntegrationUri: v.string(),
+});
 
 function integrationFunction({ id, properties }: NamedResource): string {
-  if (properties['IntegrationType'] !== 'AWS_PROXY' || properties['PayloadFormatVersion'] !== '2.0') {
-    throw new Error(`${id}: the local runtime knows only Lambda integrations of payload format 2.0`);
-  }
-  return nameInArn(textAt(properties['IntegrationUri'], `${id}.IntegrationUri`));
+  const given = v.safeParse(integration, properties);
+  if (given.success) return nameInArn(given.output.IntegrationUri);
+  throw new Error(`${id}: the local runtime knows only Lambda integrations of payload format 2.0`);
 }
 
-const IDENTITY = /^\$request\.header\.([A-Za-z0-9-]+)$/;
-const FUNCTION_IN_URI = /\/functions\/(arn:[^/]+)\/invocations$/;
+const authorizer = v.object({
+  IdentitySource: v.tuple([v.pipe(v.string(), v.regex(/^\$request\.header\.[A-Za-z0-9-]+$/))]),
+  AuthorizerUri: v.pipe(v.string(), v.regex(/\/functions\/arn:[^/]+\/invocations$/)),
+  EnableSimpleResponses: v.literal(true),
+  AuthorizerResultTtlInSeconds: v.optional(v.number(), 0),
+});
 
 function authorizerFrom({ id, properties }: NamedResource): AuthorizerPlan {
-  const source = textAt(listAt(properties['IdentitySource'], `${id}.IdentitySource`)[0], `${id}.IdentitySource`);
-  const header = IDENTITY.exec(source)?.[1]?.toLowerCase();
-  const arn = FUNCTION_IN_URI.exec(textAt(properties['AuthorizerUri'], `${id}.AuthorizerUri`))?.[1];
-  if (header === undefined || arn === undefined || properties['EnableSimpleResponses'] !== true) {
+  const given = v.safeParse(authorizer, properties);
+  if (!given.success) {
     throw new Error(`${id}: the local runtime knows only Lambda authorizers by one header with simple responses`);
   }
-  const ttlSeconds = numberAt(properties['AuthorizerResultTtlInSeconds'], `${id}.AuthorizerResultTtlInSeconds`, 0);
-  return { functionName: nameInArn(arn), header, ttlSeconds };
+  const { IdentitySource, AuthorizerUri, AuthorizerResultTtlInSeconds: ttlSeconds } = given.output;
+  const functionName = nameInArn(AuthorizerUri.split('/').at(-2) ?? '');
+  return { functionName, header: IdentitySource[0].replace('$request.header.', '').toLowerCase(), ttlSeconds };
 }

@@ -1,14 +1,13 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import { type Json, type JsonObject, listAt, objectAt } from '../../support/json.ts';
+import * as v from 'valibot';
+import { type Json, type JsonObject, object, objectAt, read } from '../../support/json.ts';
 import type { SynthesizedStack } from './assembly.ts';
 import { apiDestinationFrom, type EventRulePlan, eventRulesFrom } from './event-rules.ts';
 import { mappingFrom, type QueueMappingPlan, type StreamMappingPlan } from './event-sources.ts';
-import { type FunctionPlan, functionFrom } from './functions.ts';
 import { type HttpApiPlan, httpApiFrom } from './http-apis.ts';
-import { resolve } from './intrinsics.ts';
-import { type QueuePlan, queueFrom } from './queues.ts';
-import { localReferences, nameInArn, type Place, physicalName } from './references.ts';
-import { type SchedulePlan, schedulesOfRule, schedulesOfScheduler } from './schedules.ts';
+import { localReferences, nameInArn, type Place, physicalName, resolve } from './references.ts';
 
 /** The resources of a stack that run locally, with every reference resolved. */
 export interface LocalPlan {
@@ -29,6 +28,32 @@ export interface LocalPlan {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
+export interface FunctionPlan {
+  readonly name: string;
+  /** Directory of the bundle. */
+  readonly codeDirectory: string;
+  /** `file.export`, as Lambda writes it. */
+  readonly handler: string;
+  readonly timeoutSeconds: number;
+  readonly memoryMegabytes: number;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface QueuePlan {
+  readonly name: string;
+  /** CreateQueue's attributes. */
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface SchedulePlan {
+  readonly id: string;
+  /** `cron(…)` or `rate(…)` in UTC, as on AWS. */
+  readonly expression: string;
+  readonly functionName: string;
+  /** The event; undefined: EventBridge's scheduled event. */
+  readonly input?: JsonObject;
+}
+
 /** Types that do work on AWS and that the runtime does not support. To ignore them would run a different system. */
 const NEEDED_BUT_UNKNOWN = [
   'AWS::StepFunctions::StateMachine',
@@ -36,6 +61,7 @@ const NEEDED_BUT_UNKNOWN = [
   'AWS::Kinesis::Stream',
   'AWS::RDS::DBInstance',
   'AWS::ECS::Service',
+  'AWS::Scheduler::Schedule',
 ];
 
 /** @throws Error that names the resource which cannot be run */
@@ -46,19 +72,13 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       .filter(([, resource]) => types.includes(String(resource['Type'])))
       .map(([id, resource]) => ({
         id,
-        name: physicalName(stack, id, resource),
+        ref: physicalName(stack, id, resource),
         metadata: objectAt(resource['Metadata'] ?? {}, `${id}.Metadata`),
-        properties: () => resolvedProperties(id, resource['Properties'] ?? {}),
+        properties: objectAt(resolve(resource['Properties'] ?? {}, references, id), `${id}.Properties`),
       }));
-  const resolvedProperties = (id: string, properties: Json): JsonObject =>
-    objectAt(resolve(properties, references, id), `${id}.Properties`);
-
-  const named = (type: string) =>
-    ofType(type).map(({ id, name, properties }) => ({ id, ref: name, properties: properties() }));
-
   const [unknown] = [
     ...ofType(...NEEDED_BUT_UNKNOWN),
-    ...ofType('AWS::SNS::Subscription').filter((one) => needsStandIn(one.properties())),
+    ...ofType('AWS::SNS::Subscription').filter((one) => needsStandIn(one.properties)),
   ];
   if (unknown !== undefined) {
     const type = String(stack.resources[unknown.id]?.['Type']);
@@ -67,57 +87,51 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
     );
   }
   const destinationNamed = (destination: string) => {
-    const found = ofType('AWS::Events::ApiDestination').find(({ name }) => name === destination);
-    if (found === undefined) return undefined;
-    const connection = nameInArn(String(found.properties()['ConnectionArn']));
-    const of = ofType('AWS::Events::Connection').find(({ name }) => name === connection);
-    return apiDestinationFrom(found.id, found.properties(), of?.properties() ?? {});
+    const found = ofType('AWS::Events::ApiDestination').find(({ ref }) => ref === destination);
+    const connection = nameInArn(String(found?.properties['ConnectionArn']));
+    const of = ofType('AWS::Events::Connection').find(({ ref }) => ref === connection);
+    return found && apiDestinationFrom(found.id, found.properties, of?.properties ?? {});
   };
-  const mappings = ofType('AWS::Lambda::EventSourceMapping')
-    .map(({ id, properties }) => mappingFrom(id, properties()))
-    .filter((mapping) => mapping !== undefined);
+  const mappings = ofType('AWS::Lambda::EventSourceMapping').flatMap(
+    ({ id, properties }) => mappingFrom(id, properties) ?? [],
+  );
+  const rules = ofType('AWS::Events::Rule');
   return {
-    tables: ofType('AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable').map((one) =>
-      tableFrom(one.name, one.properties()),
-    ),
+    tables: ofType('AWS::DynamoDB::Table').map(({ ref, properties }) => tableFrom(ref, properties)),
     queues: ofType('AWS::SQS::Queue')
-      .map((one) => queueFrom(one.name, one.properties()))
-      .sort((one, other) => Number(one.deadLetterQueue !== undefined) - Number(other.deadLetterQueue !== undefined)),
-    topics: ofType('AWS::SNS::Topic').map(({ name }) => name),
+      .map(({ ref, properties }) => queueFrom(ref, properties))
+      .sort((a, b) => Number('RedrivePolicy' in a.attributes) - Number('RedrivePolicy' in b.attributes)),
+    topics: ofType('AWS::SNS::Topic').map(({ ref }) => ref),
     // A function without a bundled asset is a helper of the CDK, such as the one that sets log retention.
     functions: ofType('AWS::Lambda::Function')
-      .filter((one) => one.metadata['aws:asset:path'] !== undefined && one.metadata['aws:asset:is-bundled'] !== false)
-      .map((one) => functionFrom(one.name, one.properties(), one.metadata, stack.directory)),
+      .filter(({ metadata }) => metadata['aws:asset:path'] !== undefined && metadata['aws:asset:is-bundled'] !== false)
+      .map(({ ref, properties, metadata }) => functionFrom(ref, properties, metadata, stack.directory)),
     queueMappings: mappings.filter((mapping) => mapping.source === 'queue'),
     streamMappings: mappings.filter((mapping) => mapping.source === 'stream'),
-    schedules: [
-      ...ofType('AWS::Events::Rule').flatMap((one) => schedulesOfRule(one.id, one.properties())),
-      ...ofType('AWS::Scheduler::Schedule').flatMap((one) => schedulesOfScheduler(one.id, one.properties())),
-    ],
-    eventRules: ofType('AWS::Events::Rule').flatMap((one) =>
-      eventRulesFrom(one.id, one.properties(), destinationNamed),
-    ),
+    schedules: rules.flatMap(({ id, properties }) => schedulesFrom(id, properties)),
+    eventRules: rules.flatMap(({ id, properties }) => eventRulesFrom(id, properties, destinationNamed)),
     configurationSets: Object.fromEntries(
       ofType('AWS::SES::ConfigurationSetEventDestination').map(({ id, properties }) => {
-        const { ConfigurationSetName: set, EventDestination: destination } = properties();
-        const kinds = objectAt(destination, `${id}.EventDestination`)['MatchingEventTypes'];
-        return [String(set), listAt(kinds, `${id}.MatchingEventTypes`).map(String)];
+        const { ConfigurationSetName, EventDestination } = read(eventDestination, properties, id);
+        return [ConfigurationSetName, EventDestination.MatchingEventTypes];
       }),
     ),
     httpApi: httpApiFrom(
-      named('AWS::ApiGatewayV2::Route'),
-      named('AWS::ApiGatewayV2::Integration'),
-      named('AWS::ApiGatewayV2::Authorizer'),
-      named('AWS::ApiGatewayV2::Api'),
+      ofType('AWS::ApiGatewayV2::Route'),
+      ofType('AWS::ApiGatewayV2::Integration'),
+      ofType('AWS::ApiGatewayV2::Authorizer'),
+      ofType('AWS::ApiGatewayV2::Api'),
     ),
     outputs: Object.fromEntries(
-      Object.entries(stack.outputs).map(([id, output]) => [
-        id,
-        String(resolve(output['Value'] ?? null, references, id)),
-      ]),
+      Object.entries(stack.outputs).map(([id, { Value = null }]) => [id, String(resolve(Value, references, id))]),
     ),
   };
 }
+
+const eventDestination = v.object({
+  ConfigurationSetName: v.string(),
+  EventDestination: v.object({ MatchingEventTypes: v.array(v.string()) }),
+});
 
 /** Protocols that reach persons. The runtime itself shows their messages. */
 const PERSONAL_PROTOCOLS = ['email', 'email-json', 'sms'];
@@ -131,38 +145,69 @@ function needsStandIn(properties: JsonObject): boolean {
  * CreateTable's input for a table of the template. Encryption, backups, tags and TTL have no effect on a stand-in and
  * are left out. Keys, indexes and stream are taken over unchanged.
  */
-function tableFrom(name: string, properties: JsonObject): CreateTableCommandInput {
-  const at = (key: string) => `${name}.${key}`;
-  const stream = properties['StreamSpecification'];
+function tableFrom(TableName: string, properties: JsonObject): CreateTableCommandInput {
+  const { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, StreamSpecification } = properties;
+  const indexes = read(v.optional(v.array(object), []), GlobalSecondaryIndexes, `${TableName}.GlobalSecondaryIndexes`);
   const input = {
-    TableName: name,
-    BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: listAt(properties['AttributeDefinitions'], at('AttributeDefinitions')),
-    KeySchema: listAt(properties['KeySchema'], at('KeySchema')),
-    ...indexes('GlobalSecondaryIndexes', properties, at('GlobalSecondaryIndexes')),
-    ...indexes('LocalSecondaryIndexes', properties, at('LocalSecondaryIndexes')),
-    ...(stream === undefined
-      ? {}
-      : {
-          StreamSpecification: {
-            StreamEnabled: true,
-            StreamViewType: objectAt(stream, at('StreamSpecification'))['StreamViewType'],
-          },
-        }),
+    ...{ TableName, BillingMode: 'PAY_PER_REQUEST', AttributeDefinitions, KeySchema },
+    ...(indexes.length > 0 && {
+      GlobalSecondaryIndexes: indexes.map(({ IndexName, KeySchema, Projection }) => {
+        return { IndexName, KeySchema, Projection };
+      }),
+    }),
+    ...(StreamSpecification !== undefined && {
+      StreamSpecification: {
+        StreamEnabled: true,
+        ...objectAt(StreamSpecification, `${TableName}.StreamSpecification`),
+      },
+    }),
   };
   // The template uses the names and values of CreateTable; the service checks them.
   return input as unknown as CreateTableCommandInput;
 }
 
-function indexes(key: string, properties: JsonObject, at: string): JsonObject {
-  const all = listAt(properties[key], at);
-  if (all.length === 0) return {};
-  return {
-    [key]: all.map((item) => {
-      const index = objectAt(item, at);
-      return { IndexName: index['IndexName'], KeySchema: index['KeySchema'], Projection: index['Projection'] };
-    }),
-  };
+/** Attributes that change a queue's behaviour. Encryption and policies have no effect on a stand-in. */
+const ATTRIBUTES = ['VisibilityTimeout', 'DelaySeconds', 'MaximumMessageSize', 'MessageRetentionPeriod'] as const;
+
+function queueFrom(name: string, properties: JsonObject): QueuePlan {
+  // CloudFormation allows numbers, SQS wants texts.
+  const given = ATTRIBUTES.flatMap((key) => (properties[key] === undefined ? [] : [[key, String(properties[key])]]));
+  const { RedrivePolicy } = properties;
+  if (RedrivePolicy !== undefined) given.push(['RedrivePolicy', JSON.stringify(RedrivePolicy)]);
+  return { name, attributes: Object.fromEntries(given) };
+}
+
+const lambda = v.object({
+  Handler: v.string(),
+  Timeout: v.optional(v.number(), 3),
+  MemorySize: v.optional(v.number(), 128),
+  Environment: v.optional(v.object({ Variables: v.optional(v.record(v.string(), v.string()), {}) }), {}),
+});
+
+/** @throws Error that names the function and what is missing, such as an asset that was not bundled */
+function functionFrom(name: string, properties: JsonObject, metadata: JsonObject, directory: string): FunctionPlan {
+  const codeDirectory = join(directory, String(metadata['aws:asset:path']));
+  if (!existsSync(codeDirectory)) throw new Error(`${name}: its bundle ${codeDirectory} is missing; synthesize again`);
+  const { Handler: handler, Timeout, MemorySize, Environment } = read(lambda, properties, name);
+  const environment = Environment.Variables ?? {};
+  return { name, codeDirectory, handler, timeoutSeconds: Timeout, memoryMegabytes: MemorySize, environment };
+}
+
+const schedule = v.object({
+  ScheduleExpression: v.optional(v.string()),
+  State: v.optional(v.string()),
+  Targets: v.optional(v.array(v.object({ Arn: v.string(), Input: v.optional(v.string()) })), []),
+});
+
+/** The schedules of an EventBridge rule, one per Lambda target. A rule with an event pattern has none. */
+function schedulesFrom(id: string, properties: JsonObject): SchedulePlan[] {
+  const { ScheduleExpression: expression, State, Targets } = read(schedule, properties, id);
+  if (expression === undefined || State === 'DISABLED') return [];
+  const called = Targets.filter(({ Arn }) => Arn.includes(':lambda:'));
+  return called.map(({ Arn, Input }) => {
+    const input = Input === undefined ? {} : { input: objectAt(JSON.parse(Input) as Json, `${id}.Targets.Input`) };
+    return { id, expression, functionName: nameInArn(Arn), ...input };
+  });
 }
 
 /** Whether a run waits for the stream's rows: not for what tells producers of them, whose bus may be down. */

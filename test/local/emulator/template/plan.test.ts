@@ -125,20 +125,16 @@ describe('the plan of a stack', () => {
     expect(() => plan({ ...topic, ...subscription('lambda') })).toThrow(/Subscription is an AWS::SNS::Subscription/);
   });
 
-  it('reads schedules of rules and of the scheduler, and leaves out disabled ones', () => {
+  it('reads schedules of rules with the input of their targets, leaves out disabled ones, and names the scheduler', () => {
     const target = { Arn: { 'Fn::GetAtt': ['Worker', 'Arn'] } };
     const { schedules } = plan({
       Rule: {
         Type: 'AWS::Events::Rule',
         Properties: { ScheduleExpression: 'cron(30 * * * ? *)', State: 'ENABLED', Targets: [{ ...target, Id: 't' }] },
       },
-      Scheduler: {
-        Type: 'AWS::Scheduler::Schedule',
-        Properties: {
-          ScheduleExpression: 'rate(5 minutes)',
-          ScheduleExpressionTimezone: 'Asia/Tokyo',
-          Target: { ...target, Input: '{"dry_run":true}' },
-        },
+      Asked: {
+        Type: 'AWS::Events::Rule',
+        Properties: { ScheduleExpression: 'rate(5 minutes)', Targets: [{ ...target, Input: '{"dry_run":true}' }] },
       },
       Off: {
         Type: 'AWS::Events::Rule',
@@ -146,15 +142,12 @@ describe('the plan of a stack', () => {
       },
     });
     expect(schedules).toEqual([
-      { id: 'Rule', expression: 'cron(30 * * * ? *)', timezone: 'UTC', functionName: 'tiny-Worker' },
-      {
-        id: 'Scheduler',
-        expression: 'rate(5 minutes)',
-        timezone: 'Asia/Tokyo',
-        functionName: 'tiny-Worker',
-        input: { dry_run: true },
-      },
+      { id: 'Rule', expression: 'cron(30 * * * ? *)', functionName: 'tiny-Worker' },
+      { id: 'Asked', expression: 'rate(5 minutes)', functionName: 'tiny-Worker', input: { dry_run: true } },
     ]);
+    expect(() => plan({ Hourly: { Type: 'AWS::Scheduler::Schedule' } })).toThrow(
+      /Hourly is an AWS::Scheduler::Schedule/,
+    );
   });
 
   it('reads rules with an event pattern, and names an unsupported target', () => {
