@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Channel } from '../../core/model/channels.ts';
 import type { ReceivedLog } from './received-log.ts';
-import { type ScriptedAnswer, scriptedAnswerTo } from './scripted-answer.ts';
+import { type Refusal, type ScriptedAnswer, scriptedAnswerTo } from './scripted-answer.ts';
 
 /** A parsed request to a provider. */
 export interface Call {
@@ -23,6 +23,37 @@ export interface Answer {
 
 /** Writes a scripted answer in the form of a provider's protocol. */
 export type FormatAnswer = (scripted: Exclude<ScriptedAnswer, { kind: 'drop' }>) => Answer | Promise<Answer>;
+
+/** A provider's protocol: how it writes each kind of answer. */
+interface Protocol {
+  readonly accept: () => Answer;
+  readonly status: (status: number) => Answer;
+  readonly limit: (seconds: number) => Answer;
+  readonly refuse: Readonly<Record<Refusal, Answer>>;
+  readonly error: (code: string) => Answer;
+}
+
+/** The HTTP statuses that stand for refusals. */
+export const REFUSALS_BY_STATUS: Readonly<Record<Refusal, number>> = {
+  ...{ gone: 410, missing: 404, unauthorized: 401, forbidden: 403, malformed: 400 },
+};
+
+export function answersOf({ accept, status, limit, refuse, error }: Protocol) {
+  return (scripted: Parameters<FormatAnswer>[0]): Answer => {
+    switch (scripted.kind) {
+      case 'accept':
+        return accept();
+      case 'status':
+        return status(scripted.status);
+      case 'limit':
+        return limit(scripted.retryAfterSeconds);
+      case 'refuse':
+        return refuse[scripted.why];
+      case 'error':
+        return error(scripted.code);
+    }
+  };
+}
 
 /** Answers as the call's word says, and records the request. */
 export async function respond(

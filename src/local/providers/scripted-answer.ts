@@ -76,8 +76,3 @@ function limited(seconds: number, { attempts, sinceFirstMs }: History): Scripted
   if (attempts > 0 && left <= 0) return ACCEPT;
   return { kind: 'limit', retryAfterSeconds: Math.max(1, Math.ceil(left)) };
 }
-
-/** The HTTP status for a refusal. */
-export function statusOf(why: Refusal): number {
-  return { gone: 410, missing: 404, unauthorized: 401, forbidden: 403, malformed: 400 }[why];
-}

@@ -6,12 +6,11 @@ import type { Ports } from '../processes/tcp-ports.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import { BUS_IS_DOWN, EventBridgeStandIn } from '../stand-ins/eventbridge.ts';
 import { ReceivedLog } from './received-log.ts';
-import { type Answer, type Call, type FormatAnswer, respond } from './respond.ts';
-import { statusOf } from './scripted-answer.ts';
+import { received } from './receivers.ts';
+import { respond } from './respond.ts';
 import type { SesLimits } from './ses/sending-limits.ts';
 import type { ConfigurationSets } from './ses/simulated-bulk.ts';
 import { startSimulatedSes } from './ses/simulated-ses.ts';
-import { slackApiAnswer, slackApiCall, slackWebhookAnswer, slackWebhookCall } from './slack.ts';
 
 export interface ProviderOptions {
   /** URL of the SES stand-in, which gets the e-mails. */
@@ -45,11 +44,11 @@ export async function startProviders({
   ports,
   teardown,
 }: ProviderOptions): Promise<Providers> {
-  const received = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
+  const log = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
   const bus = new EventBridgeStandIn(publish, dataDir === undefined ? undefined : join(dataDir, 'outcomes.jsonl'));
-  const simulator = await startSimulator(received, ports.simulator, bus);
+  const simulator = await startSimulator(log, ports.simulator, bus);
   teardown.add('simulator', () => simulator.close());
-  const ses = await startSimulatedSes(sesStandIn, received, publish, {
+  const ses = await startSimulatedSes(sesStandIn, log, publish, {
     port: ports.ses,
     limits: sesLimits ?? {},
     configurationSets,
@@ -77,10 +76,10 @@ export async function startProviders({
  * | `POST /eventbridge` | EventBridge's PutEvents: `PUT /_down/eventbridge` makes the bus refuse |
  * | `GET /outcomes` | what was put on the buses |
  */
-export function startSimulator(received: ReceivedLog, port = 0, bus?: EventBridgeStandIn): Promise<HttpServer> {
+export function startSimulator(log: ReceivedLog, port = 0, bus?: EventBridgeStandIn): Promise<HttpServer> {
   const down = new Set<string>();
   return serve(
-    (request, response, body) => route(request, response, body.toString(), { received, down, bus }),
+    (request, response, body) => route(request, response, body.toString(), { log, down, bus }),
     port,
     'the simulator',
   );
@@ -91,7 +90,7 @@ const EVENTBRIDGE = '/eventbridge';
 const OUTCOMES = '/outcomes';
 
 interface Simulated {
-  readonly received: ReceivedLog;
+  readonly log: ReceivedLog;
   readonly down: Set<string>;
   readonly bus: EventBridgeStandIn | undefined;
 }
@@ -100,7 +99,7 @@ async function route(
   request: IncomingMessage,
   response: ServerResponse,
   body: string,
-  { received, down, bus }: Simulated,
+  { log, down, bus }: Simulated,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://localhost');
   if (bus !== undefined && url.pathname === OUTCOMES && request.method === 'GET')
@@ -110,16 +109,16 @@ async function route(
     if (type !== undefined) response.setHeader('x-amzn-errortype', type);
     return sendJson(response, status, value);
   }
-  if (url.pathname === '/_received') return inspect(request, response, url, received);
+  if (url.pathname === '/_received') return inspect(request, response, url, log);
   if (url.pathname.startsWith(`${OUTAGES}/`)) return toggle(request, response, url, down);
-  const match = request.method === 'POST' ? callOf(url.pathname, request, body) : undefined;
+  const match = received(url.pathname, request, body);
   if (match === undefined)
     return sendJson(response, 404, { message: `the simulator has no receiver for ${request.method} ${url.pathname}` });
   await respond(
     isDown(url, down) ? { ...match.call, word: 'status-503' } : match.call,
     request,
     response,
-    received,
+    log,
     match.format,
   );
 }
@@ -135,28 +134,9 @@ function toggle({ method }: IncomingMessage, response: ServerResponse, url: URL,
   sendJson(response, 200, [...down]);
 }
 
-function callOf(
-  path: string,
-  request: IncomingMessage,
-  body: string,
-): { call: Call; format: FormatAnswer } | undefined {
-  const [, part, rest = ''] = /^\/([^/]+)\/(.+)$/.exec(path) ?? [];
-  if (part === 'webhook') {
-    const id = request.headers['webhook-id'];
-    return { call: webhookCall(rest, typeof id === 'string' ? id : undefined, body), format: webhookAnswer };
-  }
-  if (part === 'teams') return { call: teamsCall(rest, body), format: teamsAnswer };
-  if (path.startsWith('/slack/services/')) return { call: slackWebhookCall(path, body), format: slackWebhookAnswer };
-  if (path === '/slack/api/chat.postMessage') {
-    const { 'content-type': type = '', authorization = '' } = request.headers;
-    return { call: slackApiCall(body, type, authorization), format: slackApiAnswer };
-  }
-  return undefined;
-}
-
-function inspect(request: IncomingMessage, response: ServerResponse, url: URL, received: ReceivedLog): void {
+function inspect(request: IncomingMessage, response: ServerResponse, url: URL, log: ReceivedLog): void {
   if (request.method === 'DELETE') {
-    received.clear();
+    log.clear();
     response.writeHead(204).end();
     return;
   }
@@ -164,44 +144,6 @@ function inspect(request: IncomingMessage, response: ServerResponse, url: URL, r
   sendJson(
     response,
     200,
-    received.list({ channel: parameter('channel'), log_id: parameter('log_id'), accepted: parameter('accepted') }),
+    log.list({ channel: parameter('channel'), log_id: parameter('log_id'), accepted: parameter('accepted') }),
   );
-}
-
-/** `/teams/WORD…`, a Workflows webhook. */
-function teamsCall(path: string, body: string): Call {
-  return { channel: 'teams', word: path, target: `/teams/${path}`, body };
-}
-
-/** Power Automate answers 202 before the message is posted. */
-const teamsAnswer = plainAnswer({ status: 202, body: '' });
-
-/** `/webhook/WORD…`. The header `webhook-id` of Standard Webhooks names the notification. */
-function webhookCall(path: string, id: string | undefined, body: string): Call {
-  const target = `/webhook/${path}`;
-  return { channel: 'webhook', word: path, target, body, ...(id === undefined ? {} : { log_id: id }) };
-}
-
-const webhookAnswer = plainAnswer({ status: 200, body: '{"received":true}' });
-
-/** Answers of a receiver that has no protocol of its own beyond HTTP statuses. */
-function plainAnswer(accepted: Answer): FormatAnswer {
-  return (scripted) => {
-    switch (scripted.kind) {
-      case 'accept':
-        return accepted;
-      case 'status':
-        return { status: scripted.status, body: `status ${scripted.status}, as asked` };
-      case 'limit':
-        return {
-          status: 429,
-          headers: { 'retry-after': String(scripted.retryAfterSeconds) },
-          body: 'too many requests',
-        };
-      case 'refuse':
-        return { status: statusOf(scripted.why), body: scripted.why };
-      case 'error':
-        return { status: 400, body: JSON.stringify({ error: { code: scripted.code, message: 'as asked' } }) };
-    }
-  };
 }

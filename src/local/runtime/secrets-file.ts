@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { REVOKED_TOKEN } from '../providers/slack.ts';
+import { REVOKED_TOKEN } from '../providers/receivers.ts';
 import { isObject, type Json, type JsonObject } from '../support/json.ts';
 
 /**
