@@ -13,7 +13,7 @@ import {
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from '../../src/local/processes/free-port.ts';
+import { unusedPort } from '../../src/local/processes/tcp-ports.ts';
 import { OperatorError } from '../../src/terminal/errors.ts';
 
 /** Outside the project's dependencies: only this benchmark uses them. */
@@ -44,7 +44,7 @@ const identity = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
 
 /** Redis with an append-only file, written every second: its usual durable setting. */
 export async function startRedis(home: string): Promise<Server> {
-  const [port, dir] = [await freePort(), ownDirectory(home, 'redis')];
+  const [port, dir] = [await unusedPort(), ownDirectory(home, 'redis')];
   const listens = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
   const keeps = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'];
   return start(find('redis-server', 'redis-server'), [...listens, ...keeps], port);
@@ -52,7 +52,7 @@ export async function startRedis(home: string): Promise<Server> {
 
 /** PostgreSQL as it comes, fsync included. */
 export async function startPostgres(home: string): Promise<Server> {
-  const [port, dir] = [await freePort(), ownDirectory(home, 'postgres')];
+  const [port, dir] = [await unusedPort(), ownDirectory(home, 'postgres')];
   const data = join(dir, 'data');
   const options = { ...identity, stdio: 'ignore' as const };
   execFileSync(find('initdb', 'postgresql'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], options);

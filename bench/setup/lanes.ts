@@ -6,7 +6,7 @@ import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
-import { queueUrl } from '../../src/local/stand-ins/create-queues.ts';
+import { queueUrl } from '../../src/local/stand-ins/tables-and-queues.ts';
 import { type MeasuredFunction, tableNames, variableOf } from './function.ts';
 import { bodyOf, dueAgain, putAll, seedDue } from './rows.ts';
 import type { World } from './world.ts';

@@ -6,11 +6,9 @@ import { functionEnvironment, type ServiceEndpoints } from '../../src/local/emul
 import { Teardown } from '../../src/local/processes/teardown.ts';
 import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
-import { createQueues } from '../../src/local/stand-ins/create-queues.ts';
-import { createTables } from '../../src/local/stand-ins/create-tables.ts';
 import { startDynamodb } from '../../src/local/stand-ins/dynamodb.ts';
-import { startSes } from '../../src/local/stand-ins/ses.ts';
-import { startSqs } from '../../src/local/stand-ins/sqs.ts';
+import { startSes, startSqs } from '../../src/local/stand-ins/stand-ins.ts';
+import { createQueues, createTables } from '../../src/local/stand-ins/tables-and-queues.ts';
 import type { BenchContext } from '../benchmark.ts';
 import { PLAIN_QUEUE, PLAIN_TABLE_INPUTS } from '../plain/plain-tables.ts';
 import {

@@ -11,8 +11,7 @@ import { PROJECT_ROOT } from './runtime/directories.ts';
 import { showError, showStep } from './runtime/output.ts';
 import type { LocalRuntime } from './runtime/runtime.ts';
 import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
-import { SAMPLE_COUNT } from './samples/first-run.ts';
-import { putSamples } from './samples/put-samples.ts';
+import { putSamples, SAMPLE_COUNT } from './samples/first-run.ts';
 
 /** Short, so that all retries end while the user watches the demo. On AWS it is five minutes. */
 const BASE_INTERVAL_SECONDS = 0.5;

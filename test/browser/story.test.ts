@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { putSamples } from '../../src/local/samples/put-samples.ts';
+import { putSamples } from '../../src/local/samples/first-run.ts';
 import { openTab, startBrowser } from '../support/browser/browser.ts';
 import { Flow } from '../support/flow/harness.ts';
 

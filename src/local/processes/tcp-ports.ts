@@ -38,7 +38,8 @@ function read(file: string): Partial<Ports> {
   }
 }
 
-async function unusedPort(taken: readonly number[]): Promise<number> {
+/** A loopback port that is free now. */
+export async function unusedPort(taken: readonly number[] = []): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1);
     if (!taken.includes(port) && (await isFree(port))) return port;

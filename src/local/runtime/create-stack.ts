@@ -8,10 +8,9 @@ import { readAssembly } from '../emulator/template/assembly.ts';
 import { type LocalPlan, planFrom } from '../emulator/template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../emulator/template/references.ts';
 import type { Teardown } from '../processes/teardown.ts';
-import { createQueues, queueUrl } from '../stand-ins/create-queues.ts';
-import { createTables } from '../stand-ins/create-tables.ts';
 import type { StandIns } from '../stand-ins/stand-ins.ts';
-import type { Log } from '../support/log.ts';
+import { createQueues, createTables, queueUrl } from '../stand-ins/tables-and-queues.ts';
+import type { Log } from '../support/running.ts';
 
 /** The stack's tables, queues, topics and event bus on the stand-ins. */
 export interface LocalStack {

@@ -12,7 +12,7 @@ import { type Sources, startSources } from '../emulator/sources/event-sources.ts
 import type { LocalPlan } from '../emulator/template/plan.ts';
 import { recordProcesses } from '../processes/orphans.ts';
 import type { Teardown } from '../processes/teardown.ts';
-import type { Log } from '../support/log.ts';
+import type { Log } from '../support/running.ts';
 import type { LocalStack } from './create-stack.ts';
 import type { Directories } from './directories.ts';
 

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { bind } from '../../http/loopback-server.ts';
 import { startOneTimeSchedules } from '../emulator/events/one-time-schedules.ts';
-import { isAllowed } from '../emulator/http-api/cors.ts';
-import { createHttpApi } from '../emulator/http-api/http-api.ts';
+import { createHttpApi, isAllowed } from '../emulator/http-api/http-api.ts';
 import { type LocalOverrides, overridden } from '../emulator/lambda/environment.ts';
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
 import { createLambdaApi } from '../emulator/lambda/lambda-api.ts';
@@ -12,7 +11,7 @@ import { Teardown } from '../processes/teardown.ts';
 import type { SesLimits } from '../providers/ses/sending-limits.ts';
 import { startProviders } from '../providers/start-providers.ts';
 import { startStandIns } from '../stand-ins/stand-ins.ts';
-import { fileLog } from '../support/log.ts';
+import { fileLog } from '../support/running.ts';
 import { createStack } from './create-stack.ts';
 import { endpointsFile, takeDirectories } from './directories.ts';
 import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';

@@ -4,7 +4,7 @@ import { createDeploymentClients } from '../../adapters/deployment/deployment-cl
 import { ownLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
 import { openConsole } from '../../console-server/serve-console.ts';
 import type { Teardown } from '../processes/teardown.ts';
-import type { Log } from '../support/log.ts';
+import type { Log } from '../support/running.ts';
 import type { Endpoints } from './endpoints-file.ts';
 
 export interface ConsoleStart {

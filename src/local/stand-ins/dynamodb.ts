@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../processes/free-port.ts';
 import { type Child, startChild } from '../processes/start-child.ts';
+import { unusedPort } from '../processes/tcp-ports.ts';
 
 export interface DynamodbStandIn {
   readonly endpoint: string;
@@ -27,7 +27,7 @@ export async function startDynamodb(
   engine?: DynamodbEngine,
   fixedPort?: number,
 ): Promise<DynamodbStandIn> {
-  const port = fixedPort ?? (await freePort());
+  const port = fixedPort ?? (await unusedPort());
   const command = await commandFor(port, dataDir, cacheDir, engine);
   const child = await startChild({
     name: `the DynamoDB stand-in (${command.name})`,

@@ -1,11 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Child } from '../processes/start-child.ts';
+import { type Child, startChild } from '../processes/start-child.ts';
 import type { Ports } from '../processes/tcp-ports.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import { startDynamodb } from './dynamodb.ts';
-import { startSes } from './ses.ts';
-import { startSqs } from './sqs.ts';
 
 export interface StandIns {
   readonly dynamodb: string;
@@ -60,4 +58,28 @@ export async function startStandIns({ dataDir, logs, cacheDir, ports, teardown }
       }
     }),
   };
+}
+
+/** A stand-in with its endpoint, the base of the queue URLs for SQS, without a slash at the end. */
+export interface StandIn {
+  readonly endpoint: string;
+  readonly child: Child;
+}
+
+/** @param dataDir keeps queues and messages, those in flight too; undefined: in memory */
+export function startSqs(dataDir: string | undefined, logFile: string, port = 0): Promise<StandIn> {
+  const args = [String(port), ...(dataDir === undefined ? [] : [join(dataDir, 'sqs')])];
+  return startServer('the SQS stand-in (fauxqs)', 'sqs-process.ts', args, logFile);
+}
+
+/**
+ * Starts the stand-in that stores e-mails. It accepts every mail; providers/ses/ simulates SES's answers and events.
+ */
+export function startSes(logFile: string): Promise<StandIn> {
+  return startServer('the SES stand-in (aws-ses-v2-local)', 'ses-process.ts', [], logFile);
+}
+
+async function startServer(name: string, file: string, args: readonly string[], logFile: string): Promise<StandIn> {
+  const child = await startChild({ name, entry: new URL(file, import.meta.url), args, logFile });
+  return { endpoint: `http://127.0.0.1:${String(child.ready['port'])}`, child };
 }

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { freePort } from '../../../src/local/processes/free-port.ts';
 import { startChild } from '../../../src/local/processes/start-child.ts';
+import { unusedPort } from '../../../src/local/processes/tcp-ports.ts';
 import { pidExists } from '../../../src/processes/process-identity.ts';
 import { eventually } from '../../support/local/tiny-app.ts';
 
@@ -16,7 +16,7 @@ it('leaves no program behind that did not answer in time', async () => {
   const started = startChild({
     name: 'the DynamoDB stand-in',
     entry: new URL('../../../src/local/stand-ins/dynamodb-process.ts', import.meta.url),
-    args: [String(await freePort()), process.execPath, '-e', program],
+    args: [String(await unusedPort()), process.execPath, '-e', program],
     logFile: join(directory, 'log'),
     startTimeoutMs: 5_000,
   });

@@ -6,7 +6,7 @@ import { type Received, ReceivedLog } from '../../../src/local/providers/receive
 import { REVOKED_TOKEN } from '../../../src/local/providers/receivers.ts';
 import { startSimulatedSes } from '../../../src/local/providers/ses/simulated-ses.ts';
 import { startSimulator } from '../../../src/local/providers/start-providers.ts';
-import { type SesStandIn, startSes } from '../../../src/local/stand-ins/ses.ts';
+import { type StandIn, startSes } from '../../../src/local/stand-ins/stand-ins.ts';
 import type { JsonObject } from '../../../src/local/support/json.ts';
 import { eventually, scratch } from '../../support/local/tiny-app.ts';
 
@@ -15,7 +15,7 @@ describe('the simulated providers', () => {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const received = new ReceivedLog(undefined, () => now);
   let simulator: HttpServer;
-  let ses: SesStandIn;
+  let ses: StandIn;
   let email: HttpServer;
   const events: JsonObject[] = [];
 

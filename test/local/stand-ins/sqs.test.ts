@@ -8,13 +8,13 @@ import {
 } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AwsClients, awsClients } from '../../../src/local/emulator/aws-clients.ts';
-import { createQueues, queueUrl } from '../../../src/local/stand-ins/create-queues.ts';
-import { type SqsStandIn, startSqs } from '../../../src/local/stand-ins/sqs.ts';
+import { type StandIn, startSqs } from '../../../src/local/stand-ins/stand-ins.ts';
+import { createQueues, queueUrl } from '../../../src/local/stand-ins/tables-and-queues.ts';
 import { scratch } from '../../support/local/tiny-app.ts';
 
 describe('the SQS stand-in with a data directory', () => {
   let directory: ReturnType<typeof scratch>;
-  let sqs: SqsStandIn;
+  let sqs: StandIn;
   let clients: AwsClients;
 
   const start = async () => {

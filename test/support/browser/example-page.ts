@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { freePort } from '../../../src/local/processes/free-port.ts';
+import { unusedPort } from '../../../src/local/processes/tcp-ports.ts';
 import { Flow } from '../flow/harness.ts';
 import { PROJECT_ROOT } from '../project-root.ts';
 
@@ -15,7 +15,7 @@ export class ExamplePage {
   apiKey = '';
 
   async start(): Promise<void> {
-    const port = await freePort();
+    const port = await unusedPort();
     this.url = `http://127.0.0.1:${port}`;
     // A first attempt that a slow machine lets time out is retried while the test still waits.
     await this.flow.start({ corsOrigins: [this.url], baseIntervalSeconds: 20 });

@@ -22,7 +22,7 @@ import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import type { DynamodbEngine } from '../../../src/local/stand-ins/dynamodb.ts';
-import { startSqs } from '../../../src/local/stand-ins/sqs.ts';
+import { startSqs } from '../../../src/local/stand-ins/stand-ins.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
 import { dueRow } from '../rows.ts';
 import { sealerOn } from '../sealer.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { freePort } from '../../../src/local/processes/free-port.ts';
+import { unusedPort } from '../../../src/local/processes/tcp-ports.ts';
 import { PROJECT_ROOT } from '../project-root.ts';
 import { PYTHON_COMMANDS } from '../tools/tools.ts';
 import type { Environment } from './run-command.ts';
@@ -40,7 +40,7 @@ export async function startMinistack({ enforceIam }: { readonly enforceIam: bool
   const directory = mkdtempSync(join(tmpdir(), 'notification-retry-emulator-'));
   const home = join(directory, 'home');
   mkdirSync(home);
-  const port = await freePort();
+  const port = await unusedPort();
   const endpoint = `${enforceIam ? 'https' : 'http'}://127.0.0.1:${port}`;
   const certificate = enforceIam ? join(directory, 'ministack-tls', 'server.crt') : undefined;
   const shared = {

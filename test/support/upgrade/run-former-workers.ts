@@ -8,8 +8,8 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../../src/local/emulator/templat
 import { Teardown } from '../../../src/local/processes/teardown.ts';
 import type { Endpoints } from '../../../src/local/runtime/endpoints-file.ts';
 import { overridesFrom, runFunctions } from '../../../src/local/runtime/run-functions.ts';
-import { queueUrl } from '../../../src/local/stand-ins/create-queues.ts';
-import { fileLog } from '../../../src/local/support/log.ts';
+import { queueUrl } from '../../../src/local/stand-ins/tables-and-queues.ts';
+import { fileLog } from '../../../src/local/support/running.ts';
 
 /**
  * Runs the functions of another synthesized version on the tables and queues of a running runtime, beside its own, as

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
-import type { Log } from '../../support/log.ts';
+import type { Log } from '../../support/running.ts';
 import type { EventRulePlan, InputTransformer, RuleTarget } from '../template/event-rules.ts';
 import { matches } from './event-filter.ts';
 

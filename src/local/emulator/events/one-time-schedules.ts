@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname } from 'node:path';
 import * as v from 'valibot';
 import { type Handle, sendJson } from '../../../http/loopback-server.ts';
-import type { Log } from '../../support/log.ts';
+import type { Log } from '../../support/running.ts';
 import { nameInArn } from '../template/references.ts';
 
 const created = v.object({

@@ -5,8 +5,7 @@ import { sendJson } from '../../../http/loopback-server.ts';
 import { byFewerParameters, pathParameters } from '../../../http/paths.ts';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
 import type { InvokeByName } from '../lambda/invocation.ts';
-import type { AuthorizerPlan, HttpApiPlan, HttpRoutePlan } from '../template/http-apis.ts';
-import { answerPreflight, corsHeaders } from './cors.ts';
+import type { AuthorizerPlan, CorsPlan, HttpApiPlan, HttpRoutePlan } from '../template/http-apis.ts';
 
 /** Largest request body that API Gateway accepts, in bytes. */
 const MAX_BODY = 10 * 1024 * 1024;
@@ -173,4 +172,28 @@ function createAuthorize(invoke: InvokeByName, now: () => number) {
     if (!settled.allowed && settled.status === 500) cache.delete(key);
     return settled;
   };
+}
+
+/** Answers a preflight as API Gateway does: without a function, and without permission for other origins. */
+function answerPreflight(cors: CorsPlan | undefined, request: IncomingMessage, response: ServerResponse): boolean {
+  const { origin, 'access-control-request-method': wanted } = request.headers;
+  if (cors === undefined || request.method !== 'OPTIONS' || wanted === undefined) return false;
+  const allowed = isAllowed(cors, origin) && {
+    ...corsHeaders(cors, origin),
+    'access-control-allow-methods': cors.methods.join(','),
+    'access-control-allow-headers': cors.headers.join(','),
+    'access-control-max-age': String(cors.max_age_seconds),
+  };
+  response.writeHead(204, allowed || {}).end();
+  return true;
+}
+
+/** The headers that let a page read an answer; none for pages of other origins. */
+function corsHeaders(cors: CorsPlan | undefined, origin: string | undefined): Record<string, string> {
+  if (cors === undefined || origin === undefined || !isAllowed(cors, origin)) return {};
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': cors.exposed.join(',') };
+}
+
+export function isAllowed(cors: CorsPlan | undefined, origin: string | undefined): boolean {
+  return cors !== undefined && origin !== undefined && cors.origins.includes(origin);
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Handle, sendJson } from '../../../http/loopback-server.ts';
-import type { Log } from '../../support/log.ts';
-import { pause } from '../../support/pause.ts';
+import type { Log } from '../../support/running.ts';
+import { pause } from '../../support/running.ts';
 import { nameInArn } from '../template/references.ts';
 import type { InvocationResult, InvokeByName } from './invocation.ts';
 

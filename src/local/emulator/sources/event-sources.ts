@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { queueUrl } from '../../stand-ins/create-queues.ts';
-import type { Log } from '../../support/log.ts';
+import { queueUrl } from '../../stand-ins/tables-and-queues.ts';
+import type { Log } from '../../support/running.ts';
 import type { AwsClients } from '../aws-clients.ts';
 import type { InvocationResult } from '../lambda/invocation.ts';
 import { isAwaited, type LocalPlan } from '../template/plan.ts';
 import { startSqsEventSource } from './sqs-event-source.ts';
-import { fileCheckpoints, memoryCheckpoints } from './stream-checkpoints.ts';
 import { StreamEventSource } from './stream-event-source.ts';
+import { fileCheckpoints, memoryCheckpoints } from './stream-shard.ts';
 
 /** Between two looks at a stream that others wait for: a run begins when its rows are taken in. */
 const POLL_AWAITED_MS = 75;

@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { CreateTopicCommand, type SNSClient, SubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
-import { queueUrl } from '../../stand-ins/create-queues.ts';
-import type { Log } from '../../support/log.ts';
+import { queueUrl } from '../../stand-ins/tables-and-queues.ts';
+import type { Log } from '../../support/running.ts';
 import type { AwsClients } from '../aws-clients.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../template/references.ts';
 import { startSqsEventSource } from './sqs-event-source.ts';

@@ -1,7 +1,7 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
-import type { Log } from '../../support/log.ts';
-import { pause } from '../../support/pause.ts';
+import type { Log } from '../../support/running.ts';
+import { pause } from '../../support/running.ts';
 import { matchesAny } from '../events/event-filter.ts';
 import type { Invoke } from '../lambda/invocation.ts';
 import type { QueueMappingPlan } from '../template/event-sources.ts';

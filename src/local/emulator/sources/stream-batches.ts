@@ -1,14 +1,14 @@
 import type { _Record, AttributeValue as StreamValue } from '@aws-sdk/client-dynamodb-streams';
 import { type Json, type JsonObject, objectAt } from '../../support/json.ts';
-import type { Log } from '../../support/log.ts';
-import { pause } from '../../support/pause.ts';
+import type { Log } from '../../support/running.ts';
+import { pause } from '../../support/running.ts';
 import { matchesAny } from '../events/event-filter.ts';
 import type { Invoke } from '../lambda/invocation.ts';
 import type { StreamMappingPlan } from '../template/event-sources.ts';
 import { LOCAL_REGION } from '../template/references.ts';
 import { failedItems } from './batch-response.ts';
-import { type Checkpoints, checkpointKey } from './stream-checkpoints.ts';
 import type { ShardReader } from './stream-shard.ts';
+import { type Checkpoints, checkpointKey } from './stream-shard.ts';
 
 /** Most records that one GetRecords call returns. */
 const MAX_READ = 1000;

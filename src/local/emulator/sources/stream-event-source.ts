@@ -1,11 +1,10 @@
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DescribeStreamCommand, type DynamoDBStreamsClient, type Shard } from '@aws-sdk/client-dynamodb-streams';
-import type { Log } from '../../support/log.ts';
-import { pause } from '../../support/pause.ts';
+import type { Log } from '../../support/running.ts';
+import { pause } from '../../support/running.ts';
 import type { StreamMappingPlan } from '../template/event-sources.ts';
 import { StreamBatches, type StreamBatchOptions } from './stream-batches.ts';
-import { type Checkpoints, checkpointKey } from './stream-checkpoints.ts';
-import { ShardReader } from './stream-shard.ts';
+import { type Checkpoints, checkpointKey, ShardReader } from './stream-shard.ts';
 
 const DISCOVER_MS = 10_000;
 const AFTER_ERROR_MS = 500;

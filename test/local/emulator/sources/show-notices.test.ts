@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPublisher } from '../../../../src/adapters/sns/death-notices.ts';
 import { type AwsClients, awsClients } from '../../../../src/local/emulator/aws-clients.ts';
 import { showNotices } from '../../../../src/local/emulator/sources/show-notices.ts';
-import { type SqsStandIn, startSqs } from '../../../../src/local/stand-ins/sqs.ts';
+import { type StandIn, startSqs } from '../../../../src/local/stand-ins/stand-ins.ts';
 import { eventually, scratch } from '../../../support/local/tiny-app.ts';
 
 describe('notices to operators', () => {
   let directory: ReturnType<typeof scratch>;
-  let sqs: SqsStandIn;
+  let sqs: StandIn;
   let clients: AwsClients;
 
   beforeEach(async () => {

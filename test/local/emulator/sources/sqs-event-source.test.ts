@@ -7,8 +7,8 @@ import type { InvocationResult } from '../../../../src/local/emulator/lambda/inv
 import { type SqsEventSource, startSqsEventSource } from '../../../../src/local/emulator/sources/sqs-event-source.ts';
 import type { QueueMappingPlan } from '../../../../src/local/emulator/template/event-sources.ts';
 import type { Child } from '../../../../src/local/processes/start-child.ts';
-import { createQueues, queueUrl } from '../../../../src/local/stand-ins/create-queues.ts';
-import { startSqs } from '../../../../src/local/stand-ins/sqs.ts';
+import { startSqs } from '../../../../src/local/stand-ins/stand-ins.ts';
+import { createQueues, queueUrl } from '../../../../src/local/stand-ins/tables-and-queues.ts';
 import { eventually, scratch } from '../../../support/local/tiny-app.ts';
 
 describe('the SQS event source', () => {

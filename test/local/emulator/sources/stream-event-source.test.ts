@@ -5,12 +5,12 @@ import type { DynamoDBStreamEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AwsClients, awsClients } from '../../../../src/local/emulator/aws-clients.ts';
 import type { InvocationResult } from '../../../../src/local/emulator/lambda/invocation.ts';
+import { StreamEventSource } from '../../../../src/local/emulator/sources/stream-event-source.ts';
 import {
   type Checkpoints,
   fileCheckpoints,
   memoryCheckpoints,
-} from '../../../../src/local/emulator/sources/stream-checkpoints.ts';
-import { StreamEventSource } from '../../../../src/local/emulator/sources/stream-event-source.ts';
+} from '../../../../src/local/emulator/sources/stream-shard.ts';
 import type { StreamMappingPlan } from '../../../../src/local/emulator/template/event-sources.ts';
 import { type DynamodbStandIn, startDynamodb } from '../../../../src/local/stand-ins/dynamodb.ts';
 import { eventually, scratch } from '../../../support/local/tiny-app.ts';

@@ -1,6 +1,27 @@
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  type DynamoDBClient,
+  ResourceInUseException,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand, SetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { QueuePlan } from '../emulator/template/plan.ts';
 import { LOCAL_ACCOUNT } from '../emulator/template/references.ts';
+
+/** Creates the missing tables. With a data directory the tables of an earlier run exist. */
+export async function createTables(client: DynamoDBClient, tables: readonly CreateTableCommandInput[]): Promise<void> {
+  await Promise.all(
+    tables.map(async (table) => {
+      try {
+        await client.send(new CreateTableCommand(table));
+      } catch (error) {
+        if (!(error instanceof ResourceInUseException)) throw error;
+      }
+      await waitUntilTableExists({ client, maxWaitTime: 20, minDelay: 1 }, { TableName: table.TableName });
+    }),
+  );
+}
 
 /** Creates the missing queues. Existing queues get the template's attributes and keep their messages. */
 export async function createQueues(client: SQSClient, endpoint: string, queues: readonly QueuePlan[]): Promise<void> {
