@@ -133,8 +133,11 @@ export function createApi(
     onAnswer: (request, seen) => logger.info('request', { ...lineOf(request), ...seen }),
   });
 
-  return async (event: ApiEvent): Promise<APIGatewayProxyStructuredResultV2> =>
-    resultOf(await answer(requestOf(event, fromContext(authorizerContext(event)))));
+  return async (event: ApiEvent): Promise<APIGatewayProxyStructuredResultV2> => {
+    const { requestContext } = event;
+    const context = 'authorizer' in requestContext ? requestContext.authorizer?.lambda : undefined;
+    return resultOf(await answer(requestOf(event, fromContext(context))));
+  };
 }
 
 function lineOf({ matched, caller }: HttpRequest<Caller | undefined>) {
@@ -164,8 +167,4 @@ function readIdempotencyKey(header: string | undefined): string {
     'idempotency-key-missing',
     'The header Idempotency-Key is required: 1 to 128 visible ASCII characters, the same for every try of one request.',
   );
-}
-
-function authorizerContext({ requestContext }: ApiEvent): unknown {
-  return 'authorizer' in requestContext ? requestContext.authorizer?.lambda : undefined;
 }

@@ -29,8 +29,11 @@ export function createHandler(deps: ChannelFunctionDeps, observability: Observab
     const messages = event.Records.map((record) => readMessage(record, logger));
     const timeLeft = () => context.getRemainingTimeInMillis();
     const readable = messages.filter((message) => message !== undefined);
-    const dying = event.Records.filter(({ attributes }, i) => messages[i] === undefined && isFirst(attributes));
-    if (dying.length > 0) count(metrics, 'DeadLettered', dying.length);
+    // It comes back unread until SQS moves it, and counts once.
+    const isDying = ({ attributes }: SQSRecord, i: number) =>
+      messages[i] === undefined && attributes.ApproximateReceiveCount === '1';
+    const dying = event.Records.filter(isDying).length;
+    if (dying > 0) count(metrics, 'DeadLettered', dying);
     const { now, later } = (await deps.pacing?.screen(readable)) ?? { now: readable, later: [] };
     const [reports, refused] = await Promise.all([
       deliverBatch(now, { ...deps.deliver, timeLeft }),
@@ -60,11 +63,6 @@ export function createHandler(deps: ChannelFunctionDeps, observability: Observab
 const DONE: Disposition = { do: 'done' };
 const DEAD_LETTER: Disposition = { do: 'dead_letter' };
 const returnAfter = (after_seconds: number): Disposition => ({ do: 'return', after_seconds });
-
-/** It comes back unread until SQS moves it, and counts once. */
-function isFirst({ ApproximateReceiveCount }: SQSRecord['attributes']): boolean {
-  return ApproximateReceiveCount === '1';
-}
 
 function readMessage(record: SQSRecord, logger: Observability['logger']): ReceivedMessage | undefined {
   try {

@@ -1,4 +1,4 @@
-import { type ErrorType, policyOf } from '../model/error-types.ts';
+import { policyOf } from '../model/error-types.ts';
 import { type NotificationRow, REQUESTED_BY, type RetryRecord, type Trigger } from '../model/notification.ts';
 import { originOf, type QueueMessage, type ReceivedMessage, runOf } from '../model/queue-message.ts';
 import { clip, roomLeft, rowBytes, utf8Bytes } from '../model/text.ts';
@@ -49,6 +49,7 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
   const { row, verdict, result } = attempt;
   const failure = verdict.status === 'SUCCESS' ? undefined : verdict;
   const cause = result?.ok === false ? result.error_type : failure?.error_type;
+  const given_up = verdict.status === 'FAILED' ? verdict.failure_reason : undefined;
   const record: RetryRecord = {
     retry_log_id: retryLogId(row.log_id, row.last_attempt),
     original_log_id: row.log_id,
@@ -61,13 +62,13 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
     trigger: attempt.trigger,
     requested_by: attempt.requested_by,
     run_id: runOf(attempt.run_id),
-    ...(failure && cause && { error_type: cause, remedy: remedyOf(verdict, cause) }),
+    ...(failure && cause && { error_type: cause, remedy: policyOf(given_up ?? cause).remedy }),
     ...(result && answerOf(result)),
     ...(attempt.held_by && { error_details: JSON.stringify(attempt.held_by) }),
     ...(result === undefined && verdict.status === 'SUCCESS' && { response_message: ARRIVED }),
     ...(verdict.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),
     ...(verdict.status === 'RETRY' && !verdict.counted && { uncounted: true }),
-    ...(verdict.status === 'FAILED' && { failure_reason: verdict.failure_reason }),
+    ...(given_up && { failure_reason: given_up }),
     ...(row.claim_id && { claim_id: row.claim_id }),
     ...traceOfRecord(row, row.last_attempt),
   };
@@ -105,10 +106,6 @@ export function crashedAfterArrival(now: Date) {
 function traceOfRecord(row: NotificationRow, attempt: number): Pick<RetryRecord, 'traceparent'> {
   const trace = traceOf(row, attempt);
   return trace === undefined ? {} : { traceparent: trace.traceparent };
-}
-
-function remedyOf(verdict: Verdict, cause: ErrorType): string {
-  return policyOf(verdict.status === 'FAILED' ? verdict.failure_reason : cause).remedy;
 }
 
 function answerOf(result: SendResult): Partial<RetryRecord> {

@@ -1,5 +1,4 @@
 import { successorId } from '../delivery/failover.ts';
-import type { RowStore } from '../delivery/ports.ts';
 import {
   asNotification,
   FALLBACK_COLUMNS,
@@ -119,17 +118,13 @@ async function takeRow(row: ForeignRow, work: Work): Promise<void> {
   if (whose === 'recipient') await takeNotification(String(row['log_id']), row, work);
   if (whose === 'fallback') {
     work.state.fallbacks += 1;
-    if (!run.dry_run) await withoutFallback(asNotification(row), ports.rows);
+    // Its writer named the recipient for the case that another one fails: nobody has taken the row in yet.
+    if (!run.dry_run) await ports.rows.change(asNotification(row), { set: {}, remove: FALLBACK });
   }
 }
 
 /** Foreign columns, which leave the row when it is taken in. */
 const FALLBACK = ['fallback_channel', ...FALLBACK_COLUMNS] as readonly string[] as readonly (keyof NotificationRow)[];
-
-/** Its writer named the recipient for the case that another one fails: nobody has taken the row in yet. */
-async function withoutFallback(row: NotificationRow, rows: RowStore): Promise<void> {
-  await rows.change(row, { set: {}, remove: FALLBACK });
-}
 
 async function takeNotification(log_id: string, row: ForeignRow | undefined, work: Work): Promise<void> {
   const { state, ports, run } = work;

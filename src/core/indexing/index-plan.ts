@@ -101,6 +101,7 @@ export function planIndex(
   }
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
   const host = hostOf(row, inline);
+  const removed: readonly string[] = moved.remove;
   return {
     do: 'index',
     set: { ...history, ...workKeys(row, log_id, taking), ...host.set, ...written },
@@ -109,7 +110,8 @@ export function planIndex(
       ...moved.remove,
       ...host.remove,
       ...OF_BEFORE.filter((column) => row[column] !== undefined),
-      ...emptyColumns(row, moved.remove),
+      // NULL means absent, and takes bytes of the kilobyte that a write unit covers.
+      ...NULLABLE.filter((column) => row[column] === null && !removed.includes(column)),
     ],
   };
 }
@@ -209,11 +211,6 @@ function planFound(row: ForeignRow, now: Date, shards: IndexShards): IndexPlan {
   const known = PRIORITIES.find((one) => one === priority) ?? 'info';
   const place = { work_queue: workQueueOf('due', known, String(log_id), shards.work), work_at: now.toISOString() };
   return { do: 'index', set: place, remove: [] };
-}
-
-/** NULL means absent, and takes bytes of the kilobyte that a write unit covers. */
-function emptyColumns(row: ForeignRow, removed: readonly string[]): string[] {
-  return NULLABLE.filter((column) => row[column] === null && !removed.includes(column));
 }
 
 /**

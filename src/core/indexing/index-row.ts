@@ -83,9 +83,12 @@ export interface IndexOutcome {
 export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexOutcome> {
   const now = deps.clock();
   try {
-    const stored = (await lacksContent(image.row, deps.store)) || undefined;
-    const plan = planned(image.row, now, deps, stored);
-    return await carryOut(await withContentChecked(plan, image.row, now, deps.store), image, deps.store);
+    const { row } = image;
+    // A writer may have corrected a part of the content that is stored: the recipient, but not the body.
+    const lacking = hasContent(row) && contentFaults(row).length > 0;
+    const stored = (lacking && (await deps.store.hasContent(String(row['log_id'])))) || undefined;
+    const plan = planned(row, now, deps, stored);
+    return await carryOut(await withContentChecked(plan, row, now, deps.store), image, deps.store);
   } catch (error) {
     if (error instanceof ErasedError) return dropContent(image, now, deps.store);
     if (!(error instanceof RowUnstorableError)) throw error;
@@ -170,11 +173,6 @@ async function withContentChecked(plan: IndexPlan, row: ForeignRow, now: Date, s
   const waits = plan.do === 'index' && plan.content === undefined && plan.set['work_at'] !== undefined;
   if (!waits || (await store.hasContent(String(row['log_id'])))) return plan;
   return { do: 'set_aside', ...setAside(contentFaults(row), now), remove: [] };
-}
-
-/** Whether a writer corrected a part of the content that is stored: the recipient, but not the body. */
-async function lacksContent(row: ForeignRow, store: IndexStore): Promise<boolean> {
-  return hasContent(row) && contentFaults(row).length > 0 && store.hasContent(String(row['log_id']));
 }
 
 function ownerOf(

@@ -72,7 +72,8 @@ export async function reconcile(
   let seen: Seen[] = [];
   const settle = async (seenUntil: number) => {
     const ready = seen.filter(({ at }) => at <= seenUntil);
-    for (const some of slices(ready)) {
+    for (let i = 0; i < ready.length; i += WRITE_CONCURRENCY) {
+      const some = ready.slice(i, i + WRITE_CONCURRENCY);
       await Promise.all(some.map(({ log_id }) => takeIn(log_id, dry_run, counts, deps)));
     }
     seen = seen.filter(({ at }) => at > seenUntil);
@@ -104,12 +105,6 @@ interface Seen {
   readonly at: number;
   /** Where the row's page began. */
   readonly from: PageCursor | undefined;
-}
-
-function slices(rows: readonly Seen[]): Seen[][] {
-  return Array.from({ length: Math.ceil(rows.length / WRITE_CONCURRENCY) }, (_, i) =>
-    rows.slice(i * WRITE_CONCURRENCY, (i + 1) * WRITE_CONCURRENCY),
-  );
 }
 
 function isMissed(row: ForeignRow, deps: IndexDeps): boolean {

@@ -116,15 +116,12 @@ async function complete(
   const row = { ...due, ...(sends && due.work_at && queuedFor(due.work_at, due.priority, clock())) };
   if (failed !== undefined) await records.putIfAbsent(failed.record);
   const stored = await store.putRow(row, content.recipient, clock());
-  // The request that put another row sends its message, and that row may have moved on since.
-  const ours = stored === undefined || isSame(stored, row);
+  // When the answer of a put gets lost, the SDK repeats the put and finds the row that it put itself. The request that put
+  // another row sends its message, and that row may have moved on since.
+  const isSame = (name: 'send_status' | 'last_attempt' | 'work_at') => stored?.[name] === row[name];
+  const ours = stored === undefined || (['send_status', 'last_attempt', 'work_at'] as const).every(isSame);
   const message = ours && sends && row.work_at ? laneMessage(row, row.work_at, newId(), clock()) : undefined;
   return { log_id, status: accepted_status, repeat, ...(message && { message }) };
-}
-
-/** When the answer of a put gets lost, the SDK repeats the put and finds the row that it put itself. */
-function isSame(stored: StoredRow, put: StoredRow): boolean {
-  return (['send_status', 'last_attempt', 'work_at'] as const).every((name) => stored[name] === put[name]);
 }
 
 /** A row that is completed late must not enter the work index at a past time that the sweeps have already covered. */

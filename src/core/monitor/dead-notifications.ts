@@ -126,7 +126,7 @@ async function deathsBetween(index: DueIndex, from: string, until: string): Prom
     .map((page) => lastTime(page) ?? until)
     .reduce((least, time) => (time < least ? time : least), until);
   // Otherwise a page full of deaths of the same millisecond would be read again and again.
-  const end = reached > from ? reached : nextMillisecond(from);
+  const end = reached > from ? reached : isoAfter(new Date(from), 1);
   const died = pages.flatMap(({ items }) => items).filter(({ work_at }) => work_at < end);
   return { items: died.sort((a, b) => (a.work_at < b.work_at ? -1 : 1)), until: end };
 }
@@ -144,10 +144,6 @@ async function firstDeaths(index: DueIndex, partition: string, from: string, unt
 /** Until when the page has all deaths; undefined if no time in it can be read. */
 function lastTime({ items, malformed = [] }: WorkPage): string | undefined {
   return items.at(-1)?.work_at ?? malformed.findLast(({ work_at }) => isUtcTime(work_at))?.work_at;
-}
-
-function nextMillisecond(time: string): string {
-  return new Date(Date.parse(time) + 1).toISOString();
 }
 
 /** The time until which deaths have been reported, ISO-8601 UTC. */

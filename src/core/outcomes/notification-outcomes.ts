@@ -42,7 +42,9 @@ export function notificationOutcomes(row: ForeignRow, context: OutcomeContext): 
   if (row['send_status'] === 'SUCCESS' && attempt >= 0) {
     const at = timeOf([row['sent_at'], row['updated_at']], context.seen_at);
     const { error_type: _, failure_reason: __, ...rest } = state(row);
-    return [...bounced, told('Notification Delivered', [attempt, redrives, ...turnedBy(row)], at, rest)];
+    // The same attempt may come back after its delivery was told, and be opened after all: that is told anew.
+    const turned: [string?] = typeof row['bounced_at'] === 'string' ? [row['bounced_at']] : [];
+    return [...bounced, told('Notification Delivered', [attempt, redrives, ...turned], at, rest)];
   }
   // The indexer takes any other row with a reason in as work.
   const isDead = isListedDead(row) && errorTypeIn(row['failure_reason']) !== undefined;
@@ -54,11 +56,6 @@ export function notificationOutcomes(row: ForeignRow, context: OutcomeContext): 
   return bounced;
 }
 
-/** The same attempt may come back after its delivery was told, and be opened after all: that is told anew. */
-function turnedBy({ bounced_at }: ForeignRow): [string?] {
-  return typeof bounced_at === 'string' ? [bounced_at] : [];
-}
-
 function ids(row: ForeignRow) {
   const texts = textsOf(row, ['tenant_id', 'notification_id', 'successor_log_id', 'predecessor_log_id']);
   return { ...texts, ...knownWords(row, ['channel', 'priority']) };
@@ -66,16 +63,12 @@ function ids(row: ForeignRow) {
 
 function state(row: ForeignRow) {
   const attempts = wholeNumber(row['send_attempts']);
+  const { send_status: status } = knownWords(row, ['send_status']);
   return {
     ...knownWords(row, ['error_type', 'failure_reason']),
     ...(attempts !== undefined && { attempts }),
-    ...statusOf(row),
+    ...(status !== undefined && { status }),
   };
-}
-
-function statusOf(row: ForeignRow) {
-  const { send_status: status } = knownWords(row, ['send_status']);
-  return status === undefined ? {} : { status };
 }
 
 /** Whoever may write to the table may have put any text there, also an address. */

@@ -1,6 +1,6 @@
 import type { ClaimPlan } from '../delivery/claim-plan.ts';
 import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
-import type { Refused, SendResult } from '../delivery/sender.ts';
+import type { SendResult } from '../delivery/sender.ts';
 import { deadlineOf, LIMIT_MS } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
@@ -226,7 +226,9 @@ export class PacedGate implements ProviderGate {
   /** A refusal for a limit slows down all workers. */
   async #learn(result: SendResult, key: string): Promise<void> {
     if (result.ok || result.error_type !== 'RATE_LIMITED') return;
-    if (key !== ACCOUNT) await this.#deps.budgets.blocked(key, this.#now() + pauseAfter(result));
+    // A receiver that does not say how long it refuses is left alone for a second; none for more than an hour.
+    const { retry_after_ms = LIMIT_MS } = result;
+    if (key !== ACCOUNT) await this.#deps.budgets.blocked(key, this.#now() + Math.min(retry_after_ms, LONGEST_HOLD_MS));
     else if (result.limit !== undefined) await this.#deps.budgets.exceeded(result.limit);
   }
 
@@ -237,9 +239,4 @@ export class PacedGate implements ProviderGate {
 
 function delayUntil(until: number, now: number): number {
   return Math.min(LONGEST_DELAY_S, Math.max(1, Math.round((until - now) / 1000)));
-}
-
-/** A receiver that does not say how long it refuses is left alone for a second; none for more than an hour. */
-function pauseAfter({ retry_after_ms = LIMIT_MS }: Refused): number {
-  return Math.min(retry_after_ms, LONGEST_HOLD_MS);
 }

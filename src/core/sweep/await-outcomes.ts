@@ -69,7 +69,9 @@ export async function awaitOutcomes(messages: readonly QueueMessage[], deps: Awa
       // Checked only after a successful read: an outcome that was settled while no read worked is new as well.
       if (lastRead - lastNews >= patience_ms) break;
     } else if (now() - lastRead >= patience_ms) {
-      throw new OutcomesUnreadableError(withUnsettled(outcomes, open.length), patience_ms, reasonOf(reads[0]));
+      const [read] = reads;
+      const reason: unknown = read?.status === 'rejected' ? read.reason : undefined;
+      throw new OutcomesUnreadableError(withUnsettled(outcomes, open.length), patience_ms, reason);
     }
     if (open.length === 0) break;
     pause_ms = news ? SHORTEST_PAUSE_MS : Math.min(pause_ms * 1.5, LONGEST_PAUSE_MS);
@@ -80,10 +82,6 @@ export async function awaitOutcomes(messages: readonly QueueMessage[], deps: Awa
 
 function withUnsettled(outcomes: Outcomes, open: number): Outcomes {
   return open === 0 ? outcomes : { ...outcomes, UNSETTLED: open };
-}
-
-function reasonOf(read: PromiseSettledResult<unknown> | undefined): unknown {
-  return read?.status === 'rejected' ? read.reason : undefined;
 }
 
 /** The row's status, once the attempt that the message asked for is over. */

@@ -54,10 +54,6 @@ export class ClaimEndedError extends ExplainedError {
   override readonly name = 'ClaimEndedError';
 }
 
-function isLate({ claim_until }: Operation, now: Date): boolean {
-  return claim_until !== undefined && epochMs(claim_until) - LATE_MS <= now.getTime();
-}
-
 /** How often others may change the row between its read and its write. */
 const TRIES = 3;
 
@@ -76,7 +72,9 @@ async function takeOne(
     if (row === undefined) return 'deleted';
     const choice = choose({ ...row }, operation, now, deps.policy);
     if ('exclude' in choice) return choice.exclude;
-    if (isLate(operation, now)) throw new ClaimEndedError('Storage took longer than the claim lasts.');
+    const { claim_until } = operation;
+    const isLate = claim_until !== undefined && epochMs(claim_until) - LATE_MS <= now.getTime();
+    if (isLate) throw new ClaimEndedError('Storage took longer than the claim lasts.');
     if (!(await deps.rows.change(row, choice.take))) continue;
     if (choice.message === undefined) return {};
     const { due, options } = choice.message;

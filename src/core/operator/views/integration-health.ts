@@ -19,7 +19,10 @@ export function healthSince(now: Date): Date {
  */
 export function integrationHealth(rows: readonly ForeignRow[], now: Date) {
   const since = healthSince(now).getTime();
-  const judged = rows.map((row) => ({ row, channel: channelOf(row), ...judge(row, now) }));
+  const judged = rows.map((row) => {
+    const channel = String(row['channel'] ?? row['notification_type'] ?? '').toLowerCase();
+    return { row, channel, ...judge(row, now) };
+  });
   const groups = Map.groupBy(judged, ({ row, channel }) => JSON.stringify([channel, integrationOf(row) ?? null]));
   return [...groups.values()]
     .map((group) => {
@@ -53,10 +56,6 @@ export function integrationHealth(rows: readonly ForeignRow[], now: Date) {
 /** Three of three that fail are worse than nine of sixty, and a hundred of a thousand are worse than both. */
 function weight({ delivered, failing }: { readonly delivered: number; readonly failing: number }): number {
   return failing === 0 ? 0 : failing ** 2 / (delivered + failing);
-}
-
-function channelOf(row: ForeignRow): string {
-  return String(row['channel'] ?? row['notification_type'] ?? '').toLowerCase();
 }
 
 function judge(row: ForeignRow, now: Date) {

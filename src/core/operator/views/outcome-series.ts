@@ -136,7 +136,8 @@ export async function outcomeSeries(history: MetricHistory, now: Date): Promise<
 }
 
 function pointsOf(plan: SeriesPlan, found: ReadonlyMap<string, readonly Point[]>, buckets: Buckets): Point[] {
-  const parts = plan.of.map((one) => readingsOf([one]).map((reading) => byTime(found.get(keyOf(reading)) ?? [])));
+  const byTime = (points: readonly Point[] = []) => new Map(points.map(({ at, value }) => [at, value]));
+  const parts = plan.of.map((one) => readingsOf([one]).map((reading) => byTime(found.get(keyOf(reading)))));
   const times = new Set(parts.flat().flatMap((channel) => [...channel.keys()]));
   if (plan.empty !== undefined && times.size > 0) for (const at of beginnings(buckets)) times.add(at);
   return [...times].sort().map((at) => ({
@@ -167,10 +168,6 @@ function beginnings({ from, to, seconds }: Buckets): string[] {
 
 function keyOf({ metric, channel, statistic }: MetricReading): string {
   return `${metric} ${channel} ${statistic}`;
-}
-
-function byTime(points: readonly Point[]): ReadonlyMap<string, number> {
-  return new Map(points.map(({ at, value }) => [at, value]));
 }
 
 function total(values: readonly number[] = []): number {

@@ -167,7 +167,7 @@ export async function workFigures(index: WorkEntries, now: Date) {
       parts.reduce((sum, part) => sum + (part.state === state ? (part.counts.get(channel)?.[kind] ?? 0) : 0), 0);
     const estimated = parts.some(({ counts, factor }) => factor > 1 && counts.has(channel));
     const oldest = parts.flatMap(({ state, oldest: times }) => (state === 'due' ? (times.get(channel) ?? []) : []));
-    const rounded = (value: number) => (estimated ? twoDigits(value) : value);
+    const rounded = (value: number) => (estimated ? Number(value.toPrecision(2)) : value);
     return {
       channel,
       due: rounded(of('due', 'past')),
@@ -236,8 +236,4 @@ function oldestBy(entries: readonly WorkEntry[], now: Date): Map<string, string>
     if (work_at <= at && work_at < (oldest.get(channel) ?? '~')) oldest.set(channel, work_at);
   }
   return oldest;
-}
-
-function twoDigits(value: number): number {
-  return Number(value.toPrecision(2));
 }
