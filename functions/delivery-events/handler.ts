@@ -40,18 +40,12 @@ export function createHandler(deps: DeliveryEventsDeps, observability: Observabi
 /** Seconds until an event is received again after our own storage failed. */
 const AFTER_FAULT_SECONDS = 60;
 
-interface Back {
-  readonly itemIdentifier: string;
-  readonly receipt_handle: string;
-  readonly after_seconds: number;
-}
-
 /** @returns undefined when the event needs no further work */
 async function handle(
   { messageId, receiptHandle, body }: SQSRecord,
   deps: DeliveryEventDeps,
   { logger, metrics }: Observability,
-): Promise<Back | undefined> {
+) {
   const back = (after_seconds: number) => ({ itemIdentifier: messageId, receipt_handle: receiptHandle, after_seconds });
   let event: ReturnType<typeof parseDeliveryEvent>;
   try {

@@ -1,13 +1,11 @@
 import { createSecretsFileSource } from '../../../src/adapters/secrets/secrets-file.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
 
-interface TokenEnv {
-  readonly TOKEN_SECRET?: string | undefined;
-  readonly LOCAL_SECRETS_FILE?: string | undefined;
-}
-
 /** The secret that signs the tokens of web pages, cached for five minutes. It is first read when a token needs it. */
-export function tokenSecret({ TOKEN_SECRET, LOCAL_SECRETS_FILE }: TokenEnv): () => Promise<string> {
+export function tokenSecret({
+  TOKEN_SECRET,
+  LOCAL_SECRETS_FILE,
+}: Partial<Readonly<Record<'TOKEN_SECRET' | 'LOCAL_SECRETS_FILE', string | undefined>>>): () => Promise<string> {
   const local = LOCAL_SECRETS_FILE !== undefined;
   const secrets = local ? createSecretsFileSource(LOCAL_SECRETS_FILE) : createSecretsManagerSource();
   const name = local ? 'token_key' : (TOKEN_SECRET ?? 'TOKEN_SECRET (not set)');

@@ -43,9 +43,7 @@ export async function recordOnce(record: RetryRecord, records: RecordStore): Pro
   if (isOlder) await records.replace(record, stored);
 }
 
-type RecordedAttempt = Omit<Attempt<'judged'>, 'first_attempt_at' | 'counted'>;
-
-export function recordOf(attempt: RecordedAttempt): RetryRecord {
+export function recordOf(attempt: Omit<Attempt<'judged'>, 'first_attempt_at' | 'counted'>): RetryRecord {
   const { row, verdict, result } = attempt;
   const failure = verdict.status === 'SUCCESS' ? undefined : verdict;
   const cause = result?.ok === false ? result.error_type : failure?.error_type;

@@ -69,7 +69,8 @@ export async function reconcile(
   const { scan, clock, pause } = deps;
   const counts = { scanned: 0, missed: 0, taken_in: 0, set_aside: 0, failed: 0 };
   const now = () => clock().getTime();
-  let seen: Seen[] = [];
+  /** Rows that the indexer may still be about to take in, and where the page of each began. */
+  let seen: { readonly log_id: string; readonly at: number; readonly from: PageCursor | undefined }[] = [];
   const settle = async (seenUntil: number) => {
     const ready = seen.filter(({ at }) => at <= seenUntil);
     for (let i = 0; i < ready.length; i += WRITE_CONCURRENCY) {
@@ -96,15 +97,6 @@ export async function reconcile(
   if (newest !== undefined) await pause(newest.at + GRACE_MS - now());
   await settle(Number.POSITIVE_INFINITY);
   return { counts, ...(next && { next }) };
-}
-
-/** A row that the indexer may still be about to take in. */
-interface Seen {
-  readonly log_id: string;
-  /** Epoch milliseconds. */
-  readonly at: number;
-  /** Where the row's page began. */
-  readonly from: PageCursor | undefined;
 }
 
 function isMissed(row: ForeignRow, deps: IndexDeps): boolean {

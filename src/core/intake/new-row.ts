@@ -17,18 +17,12 @@ export interface NewNotification {
   readonly failed?: JudgedSend;
 }
 
-interface Identity {
-  readonly log_id: string;
-  readonly tenant_id: string;
-  readonly accepted_at: Date;
-}
-
 /**
  * The row and content of a request. The row has all index keys, so that the stream's filter does not call the indexer.
  * It is planned by the indexer's own code, and so obeys the same row rules.
  */
 export function newNotification(
-  { log_id, tenant_id, accepted_at }: Identity,
+  { log_id, tenant_id, accepted_at }: Pick<NotificationRow, 'log_id' | 'tenant_id'> & { readonly accepted_at: Date },
   request: NotificationRequest,
   policy: RetryPolicy,
   shards?: IndexShards,

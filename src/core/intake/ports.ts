@@ -30,19 +30,16 @@ export interface IntakeRecord {
   readonly expires_at: number;
 }
 
-interface ReservedContent {
-  readonly record: IntakeRecord;
-  readonly tenant_id: string;
-  readonly content: NotificationContent;
-}
-
 /** The columns of a stored row that show whether its message was sent. */
 export type StoredRow = Routing & Pick<NotificationRow, 'send_status' | 'last_attempt' | 'work_queue' | 'work_at'>;
 
 /** NotificationContent and NotificationLog, as the intake needs them. */
 export interface IntakeStore {
   /** Stores the content if the log_id is free. Otherwise returns the record that is stored. */
-  reserve(entry: ReservedContent, now: Date): Promise<IntakeRecord | undefined>;
+  reserve(
+    entry: { readonly record: IntakeRecord; readonly tenant_id: string; readonly content: NotificationContent },
+    now: Date,
+  ): Promise<IntakeRecord | undefined>;
   find(log_id: string): Promise<IntakeRecord | undefined>;
   /** Moves a key's first record to the next generation. Does nothing if another request has moved it already. */
   advance(log_id: string, from_generation: number, expires_at: number): Promise<void>;

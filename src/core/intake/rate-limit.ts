@@ -96,17 +96,12 @@ function remember<V>(entries: Map<string, V>, key_id: string, entry: V): void {
   if (entries.size > MAX_KEYS && oldest !== undefined) entries.delete(oldest);
 }
 
-interface Bucket {
-  tokens: number;
-  at: number;
-}
-
 /** Takes a token for a request. Returns 0, or the milliseconds to wait when there is no token. */
 export type TakeToken = (key_id: string, per_second: number) => number;
 
 /** One token bucket per key, in this process only. */
 export function createTokenBuckets(clock: Clock): TakeToken {
-  const buckets = new Map<string, Bucket>();
+  const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
   return (key_id, per_second) => {
     const now = clock().getTime();
     const most = Math.max(1, per_second * BURST_SECONDS);

@@ -4,7 +4,7 @@ import { errorTypeIn, policyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { clip } from '../model/text.ts';
 import { isoAfter, isUtcTime } from '../model/time.ts';
-import { type DueIndex, type DueItem, isListedDead, type WorkPage, workPartitions } from '../model/work-index.ts';
+import { type DueIndex, isListedDead, type WorkPage, workPartitions } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';
 
 /** A message to the operators. It has ids and reasons, never an address or a text of a provider. */
@@ -107,18 +107,13 @@ const PAGE_SIZE = 250;
 /** Most pages of a partition that are read until one has a death. */
 const MOST_PAGES = 40;
 
-interface Deaths {
-  readonly items: readonly DueItem[];
-  /** `items` has all deaths before this time, oldest first. */
-  readonly until: string;
-}
-
 /**
  * The notifications that died in [from, until). It reads one page with deaths per partition of the dead part of the work
  * index, whose `work_at` is the time of death. If a partition has more deaths, the period ends earlier, so that none is
  * skipped.
+ * @returns all deaths before `until`, oldest first
  */
-async function deathsBetween(index: DueIndex, from: string, until: string): Promise<Deaths> {
+async function deathsBetween(index: DueIndex, from: string, until: string) {
   const partitions = workPartitions('dead', await index.shards());
   const pages = await Promise.all(partitions.map((partition) => firstDeaths(index, partition, from, until)));
   const reached = pages

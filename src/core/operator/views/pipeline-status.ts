@@ -184,14 +184,8 @@ interface Counted {
   future: number;
 }
 
-interface Part {
-  readonly counts: ReadonlyMap<string, Counted>;
-  readonly oldest: ReadonlyMap<string, string>;
-  /** 1: exact. */
-  readonly factor: number;
-}
-
-async function countOf(partitions: readonly string[], index: WorkEntries, now: Date): Promise<Part> {
+/** @returns figures by channel; `factor`: what they were multiplied by, 1 where they are exact */
+async function countOf(partitions: readonly string[], index: WorkEntries, now: Date) {
   const first = await Promise.all(partitions.map((one) => index.page(one, { limit: EXACT, brief: true })));
   const read = first.flatMap(({ entries }) => entries);
   const oldest = oldestBy(read, now);
