@@ -1,4 +1,5 @@
 import { useContext, useState } from 'preact/hooks';
+import { shellCommand } from '../../src/operator-service/contract/choices.ts';
 import type { MemberEmail } from '../../src/operator-service/contract/newsletters.ts';
 import { read, write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
@@ -9,7 +10,7 @@ import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Dotted, Remedy, ScreenFrame } from '../parts/screen.tsx';
-import { OpsCommands } from '../parts/shell-command.tsx';
+import { Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -58,6 +59,9 @@ const COLUMNS: readonly Column<MemberEmail>[] = [
 /** A member of a tenant: which e-mails it got, with what result, and why it gets no more. */
 export function MemberScreen({ id: member_id }: { readonly id: string }) {
   const tenant = usePlace().query.get('tenant') ?? '';
+  const { local } = useContext(SessionContext);
+  // The ids come from other systems.
+  const command = (what: string) => shellCommand(`members ${what}`, local, ['--tenant', tenant], [member_id]);
   const reading = useRead('GET /api/members/{member_id}', { member_id }, { tenant });
   // To find a member among the recipients of an e-mail takes many reads.
   const list = useList({
@@ -98,11 +102,11 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
                   </>
                 }
                 todo="Lift it only if the address works again, and its owner wants mail."
-                ops={`members unsuppress ${member_id} --tenant ${tenant}`}
               >
                 <p>
                   Since <Time at={suppressed.at} />.
                 </p>
+                <Shell label="To lift it" command={command('unsuppress')} />
               </Remedy>
             )}
             {Object.entries(unsubscribed).map(([newsletter, at]) => (
@@ -121,7 +125,7 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
                 text: 'E-mails to an address that the member had before are not found.',
               }}
             />
-            <OpsCommands of={{ 'With address and name': `members show ${member_id} --tenant ${tenant}` }} />
+            <ShellCommands commands={[{ label: 'With address and name', command: command('show') }]} />
           </>
         )}
       </Await>

@@ -65,6 +65,7 @@ it.each([
   '/notifications',
   '/dead-letters',
   '/operations',
+  `/newsletters/members/${encodeURIComponent(MARKUP)}?tenant=${encodeURIComponent(LINK)}`,
   ...HOSTILE.map((text) => `/notifications/${encodeURIComponent(text)}`),
   `/notifications?tenant=${encodeURIComponent(MARKUP)}&q=${encodeURIComponent(MARKUP)}`,
   `/${encodeURIComponent('<b>&nothing')}`,

@@ -59,6 +59,13 @@ it('names in the command for a new key what the form says', async () => {
   await page.context().close();
 });
 
+it('names a member in commands as the shell reads its id, whatever that is', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto(`/newsletters/members/${encodeURIComponent("-x'; ls")}?tenant=T%201`);
+  await page.getByText(`members unsuppress --tenant 'T 1' --local -- '-x'\\''; ls'`).waitFor();
+  await page.context().close();
+});
+
 describe('an operation on all that match', () => {
   const asked = () => {
     const { body = '{}' } = served.requests.findLast(({ path }) => path === '/api/operations') ?? {};
