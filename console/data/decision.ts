@@ -26,6 +26,7 @@ export function useDecision<A extends readonly unknown[]>(act: (request_id: stri
   const [problem, setProblem] = useState<ProblemBody>();
   const decide = async (...about: A) => {
     setBusy(true);
+    setProblem(undefined);
     try {
       await act(request_id.current, ...about);
     } catch (error) {
@@ -35,5 +36,9 @@ export function useDecision<A extends readonly unknown[]>(act: (request_id: stri
     }
     setBusy(false);
   };
-  return { busy, problem, decide };
+  /** What is decided about has changed: that is another decision. */
+  const renew = () => {
+    request_id.current = newRequestId();
+  };
+  return { busy, problem, decide, renew };
 }

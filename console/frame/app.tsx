@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
 import type { SessionView } from '../../src/operator-service/contract/overview.ts';
@@ -43,37 +42,30 @@ export function App() {
     begin();
     return () => document.removeEventListener('click', followLinks);
   }, []);
-  switch (now.state) {
-    case 'starting':
-      return (
-        <Alone>
-          <Loading what="the console" lines={3} />
-        </Alone>
-      );
-    case 'out':
-      return (
-        <Alone>
-          <Empty icon="keys" title="Sign in">
-            <p>{now.signIn.why}</p>
-            <p>{now.signIn.remedy}</p>
-            {now.signIn.again !== undefined && <Button name="Sign in" kind="primary" onClick={now.signIn.again} />}
-          </Empty>
-        </Alone>
-      );
-    case 'failed':
-      return (
-        <Alone>
+  if (now.state === 'in')
+    return (
+      <SessionContext.Provider value={now.session}>
+        <AppShell />
+      </SessionContext.Provider>
+    );
+  return (
+    <main class="alone">
+      <h1 class="visually-hidden">notification-retry</h1>
+      {now.state === 'starting' && <Loading what="the console" lines={3} />}
+      {now.state === 'out' && (
+        <Empty icon="keys" title="Sign in" text={now.signIn.why}>
+          <p>{now.signIn.remedy}</p>
+          {now.signIn.again !== undefined && <Button name="Sign in" kind="primary" onClick={now.signIn.again} />}
+        </Empty>
+      )}
+      {now.state === 'failed' && (
+        <>
           <Problem problem={now.problem} onRetry={begin} />
           <SignOut />
-        </Alone>
-      );
-    case 'in':
-      return (
-        <SessionContext.Provider value={now.session}>
-          <AppShell />
-        </SessionContext.Provider>
-      );
-  }
+        </>
+      )}
+    </main>
+  );
 }
 
 /** Who may not use the console can leave and come back as somebody else. */
@@ -81,14 +73,4 @@ function SignOut() {
   const leave = signOut();
   if (leave === undefined) return null;
   return <Button name="Sign out" onClick={() => void leave()} />;
-}
-
-/** What is shown without the navigation. */
-function Alone({ children }: { readonly children: ComponentChildren }) {
-  return (
-    <main class="alone">
-      <h1 class="visually-hidden">notification-retry</h1>
-      {children}
-    </main>
-  );
 }

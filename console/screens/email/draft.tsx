@@ -1,10 +1,9 @@
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { FORMATS } from '../../../src/core/newsletter/model/email.ts';
 import { quoted } from '../../../src/operator-service/contract/choices.ts';
-import type { ProblemBody } from '../../../src/operator-service/contract/fields.ts';
 import type { EmailDraft } from '../../../src/operator-service/contract/newsletters.ts';
-import { type Answer, problemOf, write } from '../../data/api.ts';
-import { newRequestId, nextRequestId } from '../../data/decision.ts';
+import { type Answer, write } from '../../data/api.ts';
+import { newRequestId, useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
 import { navigate } from '../../navigation/router.ts';
@@ -49,9 +48,6 @@ function draftIn(form: FormData): EmailDraft {
 export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
   const session = useContext(SessionContext);
   const form = useRef<HTMLFormElement>(null);
-  const request_id = useRef(newRequestId());
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<ProblemBody>();
   const [run, setRun] = useState<DryRun>();
   const [tests, setTests] = useState<readonly (TestResult & { readonly to: string })[]>();
   const isRunning = run?.status === 'running';
@@ -65,36 +61,30 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
     if (isRunning && kept.data !== undefined) setRun(kept.data);
   }, [isRunning, kept.data]);
 
-  const attempt = async (act: (draft: EmailDraft, to: readonly string[]) => Promise<void>) => {
+  type Act = (request_id: string, draft: EmailDraft, to: readonly string[]) => Promise<void>;
+  const { busy, problem, decide, renew } = useDecision(async (request_id, act: Act) => {
     if (form.current === null || !form.current.reportValidity()) return;
     const given = new FormData(form.current);
-    const to = String(given.get('to') ?? '')
-      .split(/[\s,;]+/)
-      .filter((address) => address !== '');
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      await act(draftIn(given), to);
-    } catch (error) {
-      const failed = problemOf(error);
-      request_id.current = nextRequestId(request_id.current, failed);
-      setProblem(failed);
-    }
-    setBusy(false);
-  };
+    const to = String(given.get('to') ?? '').split(/[\s,;]+/);
+    await act(
+      request_id,
+      draftIn(given),
+      to.filter((address) => address !== ''),
+    );
+  });
   const look = () =>
-    attempt(async (draft) =>
-      setRun(await write('POST /api/emails/dry-run', {}, { request_id: request_id.current, tenant, ...draft })),
+    decide(async (request_id, draft) =>
+      setRun(await write('POST /api/emails/dry-run', {}, { request_id, tenant, ...draft })),
     );
   const test = () =>
-    attempt(async (draft, to) => {
+    decide(async (_, draft, to) => {
       const body = { request_id: newRequestId(), tenant, ...draft, to: [...to] };
       const { results } = await write('POST /api/emails/test', {}, body);
       setTests(results.map((result) => ({ ...result, to: to[result.index] ?? '' })));
     });
   const send = () =>
-    attempt(async (draft) => {
-      const body = { request_id: request_id.current, ...draft };
+    decide(async (request_id, draft) => {
+      const body = { request_id, ...draft };
       const { email_id } =
         replaces === undefined
           ? await write('POST /api/emails', {}, { ...body, tenant })
@@ -140,7 +130,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
         onInput={({ target }) => {
           if (target instanceof HTMLInputElement && target.name === 'to') return;
           // Another text is another e-mail: it is looked at anew, under an id of its own.
-          request_id.current = newRequestId();
+          renew();
           setRun(undefined);
         }}
       >

@@ -104,25 +104,16 @@ type Exchanges = (attempt: AttemptView) => ComponentChildren;
 function attemptEvent(attempt: AttemptView, exchange: Exchanges): EventView {
   const { retry_attempt, retry_at, retry_status, error_type, failure_reason } = attempt;
   const number = retry_attempt === 0 ? 'First send' : `Retry ${retry_attempt}`;
-  const key = `attempt ${retry_attempt}`;
-  if (retry_status === 'SUCCESS')
-    return {
-      key,
-      at: retry_at,
-      tone: 'good',
-      icon: 'check',
-      title: `${number}: delivered`,
-      more: exchange(attempt),
-    };
-  const skipped = retry_status === 'SKIPPED';
+  const [skipped, delivered] = [retry_status === 'SKIPPED', retry_status === 'SUCCESS'];
   const ended = failure_reason === undefined ? '' : ', and given up';
   const why = attempt.held ?? (error_type === undefined ? 'failed' : lowerFirst(causeWord(error_type)));
+  const became = skipped && error_type === undefined ? 'not made' : why;
   return {
-    key,
+    key: `attempt ${retry_attempt}`,
     at: retry_at,
-    tone: skipped ? 'none' : failure_reason === undefined ? 'wait' : 'bad',
-    icon: skipped ? 'skip' : 'alert',
-    title: `${number}: ${skipped && error_type === undefined ? 'not made' : why}${ended}`,
+    tone: delivered ? 'good' : skipped ? 'none' : failure_reason === undefined ? 'wait' : 'bad',
+    icon: delivered ? 'check' : skipped ? 'skip' : 'alert',
+    title: `${number}: ${delivered ? 'delivered' : became + ended}`,
     more: exchange(attempt),
   };
 }
