@@ -1,11 +1,12 @@
 import { type DynamoDBClient, paginateScan, type ScanCommandInput } from '@aws-sdk/client-dynamodb';
+import { LACKS } from '../../adapters/deployment/stage-parts.ts';
 import { createBreakerStore } from '../../adapters/dynamodb/breaker/breaker-store.ts';
 import { readAddress } from '../../adapters/dynamodb/newsletter/address-pages.ts';
 import { hashIn } from '../../adapters/dynamodb/newsletter/member-items.ts';
 import { toForeignRow } from '../../adapters/dynamodb/table/item.ts';
-import { outcomeHash } from '../../adapters/eventbridge/outcome-bus.ts';
+import { createOutcomeBus, outcomeHash } from '../../adapters/eventbridge/outcome-bus.ts';
 import type { ForeignRow } from '../../core/model/notification.ts';
-import { ExplainedError } from '../../core/model/problem.ts';
+import { ExplainedError, Problem } from '../../core/model/problem.ts';
 import { notificationOutcomes } from '../../core/outcomes/notification-outcomes.ts';
 import type { Outcome } from '../../core/outcomes/outcome.ts';
 import { addressChanges, emailOutcomes, memberOutcomes, providerOutcomes } from '../../core/outcomes/state-outcomes.ts';
@@ -14,7 +15,7 @@ import type { Decide } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 
 /** From, inclusive, to, exclusive. Outcomes are chosen by their `at`. */
-export interface Resend {
+interface Resend {
   readonly from: string;
   readonly to: string;
   /** Read units per second, on average. */
@@ -28,29 +29,37 @@ export interface Resent {
   readonly by_kind: Readonly<Record<string, number>>;
 }
 
-export interface ResendDeps extends Pick<OperatorDeps, 'deployment' | 'dynamodb' | 'clock'> {
-  readonly bus: OutcomeBus;
+interface ResendDeps extends Pick<OperatorDeps, 'deployment' | 'dynamodb' | 'clock'> {
   readonly pause: (ms: number) => Promise<void>;
   readonly onProgress: (done: Resent) => void;
 }
 
 /** What became of the notifications, providers, newsletters and members in the period, told again from the tables. */
 export async function resendOutcomes(asked: Resend, deps: ResendDeps, decide: Decide): Promise<Resent> {
-  if (asked.dry_run) return resend(asked, deps);
   const { from, to } = asked;
-  const decision = { what: 'outcomes.resend', on: [`${from} to ${to}`], details: { from, to } };
-  return decide(decision, async () => {
-    const resent = await resend(asked, deps);
-    return { answer: resent, result: { told: resent.told } };
-  });
+  const { clients, outcomes_bus } = deps.deployment;
+  if (outcomes_bus === undefined) throw new Problem('not-found', LACKS.outcomes);
+  const { EventBridgeClient } = await import('@aws-sdk/client-eventbridge');
+  const client = new EventBridgeClient({ ...clients.eventbridge, maxAttempts: 1 });
+  const bus = createOutcomeBus(client, outcomes_bus);
+  try {
+    if (asked.dry_run) return await resend(asked, deps, bus);
+    const decision = { what: 'outcomes.resend', on: [`${from} to ${to}`], details: { from, to } };
+    return await decide(decision, async () => {
+      const resent = await resend(asked, deps, bus);
+      return { answer: resent, result: { told: resent.told } };
+    });
+  } finally {
+    client.destroy();
+  }
 }
 
 /**
  * Reads whole tables: when something ended is in no index. What holds now is told: of a provider its last change, and of a
  * notification the end that it has.
  */
-async function resend({ from, to, rate, dry_run }: Resend, deps: ResendDeps): Promise<Resent> {
-  const { bus, pause, onProgress } = deps;
+async function resend({ from, to, rate, dry_run }: Resend, deps: ResendDeps, bus: OutcomeBus): Promise<Resent> {
+  const { pause, onProgress } = deps;
   const by_kind: Record<string, number> = {};
   let scanned = 0;
   let told = 0;

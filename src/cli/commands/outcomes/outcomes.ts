@@ -1,6 +1,3 @@
-import { LACKS } from '../../../adapters/deployment/stage-parts.ts';
-import { createOutcomeBus } from '../../../adapters/eventbridge/outcome-bus.ts';
-import { Problem } from '../../../core/model/problem.ts';
 import { type Resent, resendOutcomes } from '../../../operator-service/scans/resend-outcomes.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
@@ -31,24 +28,18 @@ Examples:
   npm run ops -- outcomes resend --from 3d --to 1d --dry-run
   npm run ops -- outcomes resend --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z`,
   async run(session, { from, to, rate, dryRun: dry_run = false }) {
-    const { deployment } = session;
     if (from >= to) throw new OperatorError('--from must be before --to.', EXIT_USAGE);
-    if (deployment.outcomes_bus === undefined) throw new Problem('not-found', LACKS.outcomes);
-    const { EventBridgeClient } = await import('@aws-sdk/client-eventbridge');
-    const client = new EventBridgeClient({ ...deployment.clients.eventbridge, maxAttempts: 1 });
-    const bus = createOutcomeBus(client, deployment.outcomes_bus);
     const progress = showProgress(session);
     progress.step('Reading the tables');
     const onProgress = ({ scanned, told }: Resent) =>
       progress.update({ verb: 'read', done: scanned, summary: `${told} told` });
     try {
       const asked = { from, to, rate, dry_run };
-      const resent = await resendOutcomes(asked, { ...session, bus, onProgress }, session.decide);
+      const resent = await resendOutcomes(asked, { ...session, onProgress }, session.decide);
       progress.end();
       printResult(session, { dry_run, ...resent }, () => describe(resent, dry_run));
     } finally {
       progress.end();
-      client.destroy();
     }
   },
 });
