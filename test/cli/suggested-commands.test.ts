@@ -309,9 +309,9 @@ describe('does what it says, as the console shows it or a command prints it:', (
     const lines = [...ran, ...Object.keys(ELSEWHERE)];
     const places = globSync(['src/**/*.ts', 'console/**/*.{ts,tsx}'], { cwd: PROJECT_ROOT }).flatMap((path) => {
       const text = readFileSync(join(PROJECT_ROOT, path), 'utf8');
-      return [...text.matchAll(/\b(?:opsCommand|shellCommand)\(\s*['`]([a-z]+(?: [a-z]+)?)/g)].map(
-        ([, begin = '']) => begin,
-      );
+      return [
+        ...text.matchAll(/\b(?:(?:opsCommand|shellCommand)\(\s*|(?:ops|command)=\{?)['"`]([a-z]+(?: [a-z]+)?)/g),
+      ].map(([, begin = '']) => begin);
     });
     expect(places.length).toBeGreaterThan(30);
     const unmet = places.filter((begin) => !lines.some((line) => line.startsWith(begin)));
