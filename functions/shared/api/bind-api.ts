@@ -3,7 +3,6 @@ import { readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-st
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { channelsIn, type StageLanes } from '../../../src/core/model/channels.ts';
 import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
-import { limits } from '../runtime/clients/lean.ts';
 import { onFirstUse } from '../runtime/on-first-use.ts';
 import type { SendMessages } from './lane-sender.ts';
 
@@ -13,18 +12,11 @@ interface ApiEnv {
   readonly LANE_QUEUES: StageLanes<string>;
 }
 
-/** Milliseconds after which the API answers without its messages: stored notifications are due, and a sweep finds them. */
-const SEND_MS = 2_000;
-
 /** The dependencies that all functions of the API share, on the deployed tables and queues. */
 export function bindApi(env: ApiEnv) {
   const client = createApiDynamoDb();
   // SQS's client is loaded with the first notification that is to be sent at once.
-  const lanes = onFirstUse(async () => {
-    const { createSweepLanes } = await import('../../../src/adapters/sqs/lanes.ts');
-    const sqs = (await import('../runtime/clients/sqs.ts')).createSqs(limits(SEND_MS / 2));
-    return createSweepLanes(sqs, env.LANE_QUEUES, { within_ms: SEND_MS });
-  });
+  const lanes = onFirstUse(async () => (await import('./api-lanes.ts')).createApiLanes(env.LANE_QUEUES));
   const send: SendMessages = async (messages) => (await lanes()).send(messages);
   return {
     client,
