@@ -1,6 +1,7 @@
+import { UsageError } from '../terminal/command-line.ts';
 import { untilSignal } from './processes/signals.ts';
 import { DEFAULT_WORK_DIR, endpointsFile } from './runtime/directories.ts';
-import { parseCommand, USAGE, UsageError } from './runtime/options.ts';
+import { parseCommand, USAGE } from './runtime/options.ts';
 import { showEndpoints, showError, showStep } from './runtime/output.ts';
 import type { LocalRuntime } from './runtime/runtime.ts';
 import { startUnlessStopped } from './runtime/start-unless-stopped.ts';

@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
 import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../adapters/api/page-cors.ts';
-import { ExplainedError } from '../../core/model/problem.ts';
+import { read, UsageError, whole } from '../../terminal/command-line.ts';
 import { parseSchedule } from '../emulator/events/schedule.ts';
 import type { LocalRuntimeOptions } from './runtime.ts';
 import { LOCAL_PARTS, type LocalParts } from './synthesize.ts';
@@ -13,12 +12,6 @@ export interface LocalCommand
   /** No sample data and no first run. */
   readonly empty: boolean;
   readonly help: boolean;
-}
-
-/** An invalid command line; exit code 2. */
-export class UsageError extends ExplainedError {
-  override readonly name = 'UsageError';
-  override readonly exitCode = 2;
 }
 
 export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-interval SECONDS] [--schedule EXPR|off] [--port N]
@@ -35,51 +28,37 @@ export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-int
   --port N                 port of the API and the status page (default: any free one)
 `;
 
+const text = { type: 'string' } as const;
+const OPTIONS = {
+  empty: { type: 'boolean', default: false },
+  ...{ data: text, 'base-interval': text, schedule: text, parts: text, port: text },
+  ...{ 'ses-rate': text, 'ses-quota': text },
+  'cors-origin': { type: 'string', multiple: true },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
 /** @throws UsageError that names the flag and what would be right */
 export function parseCommand(args: readonly string[]): LocalCommand {
-  const { values } = read(args);
-  const { 'ses-rate': sesRate, 'ses-quota': sesQuota } = values;
+  const values = read(args, OPTIONS);
+  const { 'ses-rate': rate, 'ses-quota': quota, 'base-interval': base, 'cors-origin': origins } = values;
+  const sesLimits = {
+    ...(rate !== undefined && { per_second: whole('--ses-rate', rate, 1, MOST_MAILS) }),
+    ...(quota !== undefined && { per_day: whole('--ses-quota', quota, 1, MOST_MAILS) }),
+  };
   return {
-    empty: values.empty ?? false,
-    help: values.help ?? false,
-    ...(values.data === undefined ? {} : { dataDir: directory(values.data) }),
-    ...(values['base-interval'] === undefined ? {} : { baseIntervalSeconds: interval(values['base-interval']) }),
-    ...(values.schedule === undefined ? {} : { schedule: schedule(values.schedule) }),
-    ...(values.parts === undefined ? {} : { parts: parts(values.parts) }),
-    ...(sesRate === undefined && sesQuota === undefined
-      ? {}
-      : {
-          sesLimits: {
-            ...(sesRate !== undefined && { per_second: limit('--ses-rate', sesRate) }),
-            ...(sesQuota !== undefined && { per_day: limit('--ses-quota', sesQuota) }),
-          },
-        }),
-    ...(values['cors-origin'] === undefined ? {} : { corsOrigins: values['cors-origin'].map(origin) }),
-    ...(values.port === undefined ? {} : { port: port(values.port) }),
+    empty: values.empty,
+    help: values.help,
+    ...(values.data !== undefined && { dataDir: directory(values.data) }),
+    ...(base !== undefined && { baseIntervalSeconds: interval(base) }),
+    ...(values.schedule !== undefined && { schedule: schedule(values.schedule) }),
+    ...(values.parts !== undefined && { parts: parts(values.parts) }),
+    ...(Object.keys(sesLimits).length > 0 && { sesLimits }),
+    ...(origins !== undefined && { corsOrigins: origins.map(origin) }),
+    ...(values.port !== undefined && { port: whole('--port', values.port, 0, 65_535) }),
   };
 }
 
-function read(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        empty: { type: 'boolean' },
-        data: { type: 'string' },
-        'base-interval': { type: 'string' },
-        schedule: { type: 'string' },
-        parts: { type: 'string' },
-        port: { type: 'string' },
-        'ses-rate': { type: 'string' },
-        'ses-quota': { type: 'string' },
-        'cors-origin': { type: 'string', multiple: true },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
+const MOST_MAILS = 1_000_000_000;
 
 function directory(text: string): string {
   if (text === '') throw new UsageError('--data needs a directory');
@@ -114,22 +93,7 @@ function parts(text: string): LocalParts {
   return found;
 }
 
-function limit(flag: string, text: string): number {
-  const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1 || count > 1_000_000_000) {
-    throw new UsageError(`${flag} must be a whole number from 1 to 1000000000, but is ${JSON.stringify(text)}`);
-  }
-  return count;
-}
-
 function origin(text: string): string {
   if (!isPageOrigin(text)) throw new UsageError(`--cors-origin ${PAGE_ORIGIN_RULE}, but is ${JSON.stringify(text)}`);
   return text;
-}
-
-function port(text: string): number {
-  if (!/^\d+$/.test(text) || Number(text) > 65_535) {
-    throw new UsageError(`--port must be a port number from 0 to 65535, but is ${JSON.stringify(text)}`);
-  }
-  return Number(text);
 }

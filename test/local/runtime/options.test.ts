@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseCommand, UsageError } from '../../../src/local/runtime/options.ts';
+import { parseCommand } from '../../../src/local/runtime/options.ts';
+import { UsageError } from '../../../src/terminal/command-line.ts';
 
 describe('the command line of the local runtime', () => {
   it('takes everything that the usage names', () => {
@@ -25,7 +26,7 @@ describe('the command line of the local runtime', () => {
     [['--base-interval', 'soon'], /--base-interval must be a number of seconds.*"soon"/],
     [['--base-interval', '0'], /--base-interval/],
     [['--base-interval', ''], /--base-interval/],
-    [['--port', '70000'], /--port must be a port number.*"70000"/],
+    [['--port', '70000'], /--port must be a whole number from 0 to 65535.*"70000"/],
     [['--schedule', 'never'], /--schedule: .*"never".*or write off/],
     [['--data', ''], /--data needs a directory/],
     [['--cors-origin', '*'], /--cors-origin must be an origin.*"\*"/],
