@@ -40,18 +40,27 @@ export interface Ended {
 /** The operator commands on tables and queues of their own, in this process. */
 export type Operations = Awaited<ReturnType<typeof startOperations>>;
 
+/** The stand-ins of this process, which end with it: each file has tables and queues of its own on them. */
+const standIns = new Map<DynamodbEngine | undefined, ReturnType<typeof startStandIns>>();
+let worlds = 0;
+
+function startStandIns(engine: DynamodbEngine | undefined) {
+  const logs = mkdtempSync(join(tmpdir(), 'operations-'));
+  return Promise.all([startTestDynamoDb(engine), startSqs(undefined, join(logs, 'sqs.log'))]);
+}
+
 export async function startOperations(engine?: DynamodbEngine) {
   const directory = mkdtempSync(join(tmpdir(), 'operations-'));
-  const [dynamodb, sqs] = await Promise.all([
-    startTestDynamoDb(engine),
-    startSqs(undefined, join(directory, 'sqs.log')),
-  ]);
+  const own = `ops${++worlds}`;
+  const started = standIns.get(engine) ?? startStandIns(engine);
+  standIns.set(engine, started);
+  const [dynamodb, sqs] = await started;
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const region = 'us-east-1';
   const client = new SQSClient({ endpoint: sqs.endpoint, region, credentials, useQueueUrlAsEndpoint: false });
   const queue = async (name: string) => {
-    await client.send(new CreateQueueCommand({ QueueName: name }));
-    return `${sqs.endpoint}/000000000000/${name}`;
+    await client.send(new CreateQueueCommand({ QueueName: `${own}-${name}` }));
+    return `${sqs.endpoint}/000000000000/${own}-${name}`;
   };
   const lanes = {} as Record<Channel, Record<Lane, string>>;
   const deadLetters = {} as Record<Channel, string>;
@@ -59,7 +68,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     lanes[channel] = { express: await queue(`${channel}-express`), standard: await queue(`${channel}-standard`) };
     deadLetters[channel] = await queue(`${channel}-dead-letter`);
   }
-  const tables = await createTables(dynamodb.client, 'ops');
+  const tables = await createTables(dynamodb.client, own);
   const masterKey = randomBytes(32);
   const deployment: Deployment = {
     tables,
@@ -161,7 +170,6 @@ export async function startOperations(engine?: DynamodbEngine) {
 
     async stop(): Promise<void> {
       client.destroy();
-      await Promise.all([dynamodb.stop(), sqs.child.stop()]);
       rmSync(directory, { recursive: true, force: true });
     },
   };
