@@ -204,7 +204,7 @@ function gateOf(channel: Channel, env: Env, world: World): PacedGate {
   const inner = new BreakerGate({
     store: portOf<BreakerStore>(env, 'breakers', 'list', 'first', 'read', 'write', 'takeSlot'),
     ...{ policy: DEFAULT_BREAKER_POLICY, clock, pause, random, probe_ms: PROBE_MS },
-    budgetOf: async (row) => (receiver === ACCOUNT ? pacer.plannedPerSecond() : (await receiver(row))?.per_second),
+    budgetOf: async (row) => (receiver === ACCOUNT ? pacer.lastingPerSecond() : (await receiver(row))?.per_second),
     onTransition: (to) => world.count(`breakers ${to}`),
   });
   return pacedGate(env, {

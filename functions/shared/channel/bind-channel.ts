@@ -138,7 +138,7 @@ export function bindGate(
     store: createBreakerStore(state, env.PIPELINE_STATE_TABLE, clock),
     policy: env.BREAKER,
     clock,
-    budgetOf: async (row) => (receiver === ACCOUNT ? pacer?.plannedPerSecond() : (await receiver(row))?.per_second),
+    budgetOf: async (row) => (receiver === ACCOUNT ? pacer?.lastingPerSecond() : (await receiver(row))?.per_second),
     // Unreferenced: a pause that nothing awaits any more must not keep the process alive.
     pause: (ms) => setTimeout(ms, undefined, { ref: false }),
     probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + UNTIL_SEND_MS,

@@ -33,7 +33,7 @@ export interface Account extends AccountLimits {
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 /** How long a lowered rate takes to recover. */
-const RECOVERY_MS = 60_000;
+export const RECOVERY_MS = 60_000;
 const LOWERED = 0.7;
 const LOWEST = 0.1;
 /** How long nothing is sent after the answer that the quota is used up, unless the account is read again. */

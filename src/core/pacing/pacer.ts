@@ -10,10 +10,11 @@ import {
   limitsSteps,
   loweringSteps,
   plannedRate,
+  RECOVERY_MS,
 } from './account.ts';
 import { KEPT_MS, type PacingPolicy, type Use } from './pacing-policy.ts';
 import { type Allowance, type Ask, planReservation, rank } from './plan-reservation.ts';
-import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock, type Step } from './registers.ts';
+import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock } from './registers.ts';
 
 export interface PacerDeps {
   readonly store: PacingStore;
@@ -94,7 +95,8 @@ export class Pacer {
     if (count >= FULL || now >= until || rank(leastOf(asks)) > rank({ use })) return undefined;
     const old = slots.filter((slot) => slot < now - KEPT_MS.single).length;
     // Of all workers half a second's: with as much that the budget keeps, that is what SES forgives.
-    const most = Math.floor(((this.plannedPerSecond() ?? 0) * KEPT_MS.single) / 1_000 / this.#deps.workers);
+    const rate = plannedRate(this.#view ?? {}, this.#deps.policy, now);
+    const most = Math.floor((rate * KEPT_MS.single) / 1_000 / this.#deps.workers);
     const left = slots.slice(Math.max(0, old - most));
     if (count > left.length) return undefined;
     this.#unused += slots.length - left.length;
@@ -120,16 +122,22 @@ export class Pacer {
     }
   }
 
-  /** Sends per second that are planned now for the account, as far as this worker knows. */
-  plannedPerSecond(): number | undefined {
-    return this.#view === undefined ? undefined : plannedRate(this.#view, this.#deps.policy, this.#now());
+  /**
+   * Sends per second for as long as an outage lasts. The budget is read for it: this worker may have seen it last before the
+   * account's limits were known, and a line of 250,000 would drain at a tenth of the rate. What a refusal lowers for a
+   * minute does not count. Never rejects.
+   */
+  async lastingPerSecond(): Promise<number | undefined> {
+    await this.#try(() => this.#deps.store.read(this.#deps.channel));
+    return this.#view && plannedRate(this.#view, this.#deps.policy, this.#now() + RECOVERY_MS);
   }
 
   /** The provider refused an attempt because one of the account's limits is reached. Never rejects. */
   async exceeded(limit: ExceededLimit): Promise<void> {
     const now = this.#now();
     this.#dropAhead();
-    await this.#try(limit === 'rate' ? loweringSteps(this.#view ?? {}, now) : exhaustedSteps(now));
+    const steps = limit === 'rate' ? loweringSteps(this.#view ?? {}, now) : exhaustedSteps(now);
+    await this.#try(async () => (await this.#deps.store.change(this.#deps.channel, steps)).registers);
   }
 
   async #reserveFrom(start: Registers, asks: readonly Ask[], until: number): Promise<readonly Allowance[]> {
@@ -218,9 +226,9 @@ export class Pacer {
     );
   }
 
-  async #try(steps: readonly Step[]): Promise<void> {
+  async #try(call: () => Promise<Registers>): Promise<void> {
     try {
-      this.#learn((await this.#deps.store.change(this.#deps.channel, steps)).registers);
+      this.#learn(await call());
     } catch (error) {
       this.#deps.onFault?.(error);
     }

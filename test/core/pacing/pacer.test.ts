@@ -48,6 +48,39 @@ describe('a storage that answers each call at its limit', () => {
   });
 });
 
+describe('the rate of a line that an outage holds', () => {
+  it('is that of the account, though the worker saw the budget last before that was known', async () => {
+    const { memory, worker, take } = setUp();
+    const reading = Promise.withResolvers<AccountLimits>();
+    const first = pacerAt(() => new Date(START), { store: memory.store, readLimits: () => reading.promise });
+    const asked = take(first, 1);
+    const second = worker();
+    await take(second, 1);
+    reading.resolve(LIMITS);
+    await asked;
+    expect(await second.lastingPerSecond()).toBe(98);
+  });
+
+  it('is not what a refusal lowers it to for a minute', async () => {
+    const { worker, take } = setUp();
+    const pacer = worker();
+    await take(pacer, 1);
+    await pacer.exceeded('rate');
+    expect(await pacer.lastingPerSecond()).toBe(98);
+  });
+
+  it('is what the worker knows while storage fails', async () => {
+    const { memory, world, worker, take } = setUp();
+    let broken = false;
+    const read: PacingStore['read'] = (id) => (broken ? Promise.reject(new Error('slow down')) : memory.store.read(id));
+    const pacer = worker({ ...memory.store, read });
+    await take(pacer, 1);
+    broken = true;
+    expect(await pacer.lastingPerSecond()).toBe(98);
+    expect(world.faults).toHaveLength(1);
+  });
+});
+
 describe('slots that a small batch takes ahead for the next ones of its worker', () => {
   const single = (use: Ask['use'] = 'standard'): Ask => ({ count: 1, use, lane: 'standard' });
   const setUpAhead = async (limits: Partial<AccountLimits> = {}) => {
