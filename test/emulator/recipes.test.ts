@@ -2,7 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { EventBus } from 'aws-cdk-lib/aws-events';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { invoke, sendTo } from '../../examples/outcomes/rules.ts';
 import { writerPolicy } from '../../scripts/smoke/writer.ts';
 import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
 import { MINUTES } from '../support/emulator/deploy.ts';
@@ -42,6 +48,27 @@ function terraformDirectory(): string | undefined {
   return undefined;
 }
 const TERRAFORM = terraformDirectory();
+
+/** The rules of the recipe that need no API destination, which the emulator's CloudFormation does not make. */
+function rulesTemplate(): object {
+  const rules = new Stack(new App(), 'Rules');
+  const bus = new EventBus(rules, 'Told', { eventBusName: 'told' });
+  sendTo(rules, 'ToQueue', bus, new Queue(rules, 'Inbox', { queueName: 'inbox' }));
+  const code = Code.fromInline("exports.handler = async ({ detail }) => console.log('told of ' + detail.provider)");
+  invoke(
+    rules,
+    'ToFunction',
+    bus,
+    new LambdaFunction(rules, 'Called', {
+      functionName: 'called',
+      runtime: Runtime.NODEJS_24_X,
+      handler: 'index.handler',
+      code,
+    }),
+  );
+  const { Parameters: _, Rules: __, ...template } = Template.fromStack(rules).toJSON();
+  return template;
+}
 
 /** Opt-in by `npm run test:emulator`. */
 describe.skipIf(TERRAFORM === undefined)(
@@ -121,6 +148,27 @@ describe.skipIf(TERRAFORM === undefined)(
       expect(receiver.received.map(({ path }) => path)).toEqual(['/7']);
       await expect(write('again', writer)).rejects.toThrow('TransactionCanceledException');
       expect(await order()).toBe('ready');
+    });
+
+    it('tell a queue and a function by rules, with the rights that their stack gives', async () => {
+      const template = join(TERRAFORM ?? '', 'rules.json');
+      writeFileSync(template, JSON.stringify(rulesTemplate()));
+      const deploy = ['--stack-name', 'rules', '--template-file', template, '--capabilities', 'CAPABILITY_IAM'];
+      await stack.aws(['cloudformation', 'deploy', ...deploy]);
+      const detail = { version: 1, event_id: 'e', provider: 'slack#INT1', status: 'open' };
+      const [Source, DetailType] = ['notification-retry', 'Provider Down'];
+      const entry = { EventBusName: 'told', Source, DetailType, Detail: JSON.stringify(detail) };
+      await stack.aws(['events', 'put-events', '--entries', JSON.stringify([entry])]);
+      const { QueueUrl } = JSON.parse(await stack.aws(['sqs', 'get-queue-url', '--queue-name', 'inbox']));
+      const receive = ['sqs', 'receive-message', '--queue-url', QueueUrl];
+      const message = await until(
+        'the queue is told',
+        async () => JSON.parse((await stack.aws(receive)) || '{}').Messages,
+      );
+      expect(JSON.parse(message[0].Body)).toMatchObject({ source: Source, 'detail-type': DetailType, detail });
+      const logs = ['logs', 'filter-log-events', '--log-group-name', '/aws/lambda/called'];
+      const logged = () => stack.aws(logs).catch(() => '');
+      await until('the function is told', async () => (await logged()).includes('told of slack#INT1'));
     });
 
     it('export the log by a command that the AWS CLI and DynamoDB take', async () => {
