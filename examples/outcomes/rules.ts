@@ -91,6 +91,8 @@ export function takeIn(
   };
   const target = new ApiDestinationTarget(destination(scope, id, api), {
     event: RuleTargetInput.fromObject({ notifications: [notification] }),
+    // The API refuses a request without one, although each item has its own.
+    headerParameters: { 'Idempotency-Key': 'of-its-items' },
     deadLetterQueue: api.failures,
     maxEventAge: Duration.hours(24),
   });

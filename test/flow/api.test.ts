@@ -2,7 +2,14 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { App, SecretValue, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { EventBus } from 'aws-cdk-lib/aws-events';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeIn } from '../../examples/outcomes/rules.ts';
+import { eventBus, postTo } from '../../src/local/emulator/events/event-bus.ts';
+import { planFrom } from '../../src/local/emulator/template/plan.ts';
 import { shellCommands } from '../support/docs/shell-lines.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
@@ -186,6 +193,37 @@ describe('beside the local runtime, a reader of the documents', () => {
   it('sends to the recipients of a file by the lines of examples/batch-951', async () => {
     expect(await asReader(blockOf('examples/batch-951/README.md', 'npx tsx') ?? '')).toContain('accepted');
     expect(existsSync(join(flow.directory, 'data', 'spool'))).toBe(true);
+  });
+
+  it('turns an event of a producer into a notification by the rule of examples/outcomes, once', async () => {
+    const stack = new Stack(new App(), 'Rules');
+    const authorization = SecretValue.unsafePlainText(`Bearer ${key}`);
+    // As https in an account; EventBridge refuses http.
+    const url = `${flow.endpoints.endpoints.api.replace('http:', 'https:')}/v1/notifications/batch`;
+    const receiver = { url, key: authorization, failures: new Queue(stack, 'Failures') };
+    const bus = new EventBus(stack, 'Orders', { eventBusName: 'orders' });
+    takeIn(stack, 'TakeIn', { bus, pattern: { source: ['orders'] }, api: receiver });
+    const { Resources: resources } = Template.fromStack(stack).toJSON();
+    const place = { region: 'us-east-1', accountId: '000000000000', sqsEndpoint: 'http://sqs' };
+    const { eventRules } = planFrom({ name: 'R', directory: '.', resources, parameters: {}, outputs: {} }, place);
+    const publish = eventBus(
+      eventRules,
+      async (target, body) => {
+        if (target.kind !== 'http') throw new Error(`a target of kind ${target.kind}`);
+        await postTo({ ...target, url: target.url.replace('https:', 'http:') }, body);
+      },
+      expect.fail,
+      [],
+    );
+    const detail = { order_id: 'order-9', callback_url: hook('ok/order-9'), message: 'It is ready.' };
+    const event = { id: 'e-1', source: 'orders', 'detail-type': 'Order Ready', detail, time: '2026-03-01T10:00:00Z' };
+    for (const _ of ['delivered', 'delivered again']) await publish(event as never, 'orders');
+    const { body } = await call('GET', '/v1/notifications?notification_id=order-9');
+    expect(body.notifications).toHaveLength(1);
+    await until(body.notifications[0].log_id, 'done');
+    expect(await flow.received(`log_id=${body.notifications[0].log_id}`)).toMatchObject([
+      { body: expect.stringContaining(detail.message) },
+    ]);
   });
 
   const jobs = shellCommands().filter(

@@ -40,7 +40,12 @@ const rule = v.object({
   State: v.optional(v.string()),
   Targets: v.optional(
     v.array(
-      v.object({ Arn: v.string(), InputTransformer: v.optional(transformer), InputPath: v.optional(v.string()) }),
+      v.object({
+        Arn: v.string(),
+        InputTransformer: v.optional(transformer),
+        InputPath: v.optional(v.string()),
+        HttpParameters: v.optional(v.object({ HeaderParameters: v.optional(v.record(v.string(), v.string())) })),
+      }),
     ),
     [],
   ),
@@ -50,15 +55,19 @@ const rule = v.object({
 export function eventRulesFrom(id: string, properties: JsonObject, destinations: Destinations): EventRulePlan[] {
   const { EventPattern: pattern, EventBusName: bus, State, Targets } = read(rule, properties, id);
   if (pattern === undefined || State === 'DISABLED') return [];
-  return Targets.map(({ Arn, InputTransformer: transformer, InputPath: path }) => ({
+  return Targets.map(({ Arn, InputTransformer: transformer, InputPath: path, HttpParameters: http }) => ({
     id,
     ...(bus !== 'default' && { bus: nameOfBus(bus) }),
     pattern,
-    target: targetFrom(Arn, id, destinations),
+    target: withHeaders(targetFrom(Arn, id, destinations), http?.HeaderParameters),
     ...(transformer && { transformer }),
     ...(path !== undefined && { path }),
   }));
 }
+
+/** The headers of a rule's own; those of the connection go before them. */
+const withHeaders = (to: RuleTarget, added?: Readonly<Record<string, string>>): RuleTarget =>
+  to.kind === 'http' ? { ...to, headers: { ...added, ...to.headers } } : to;
 
 /** A rule, and a caller of PutEvents, may name a bus by its ARN. */
 export function nameOfBus(bus: string): string {
