@@ -60,7 +60,7 @@ export function FormDialog({ send, onInput, children, ...dialog }: FormDialogPro
     <Confirm {...dialog} onAct={id} disabled={busy} problem={problem}>
       <form
         id={id}
-        class="form rows"
+        class="rows"
         onSubmit={(event) => {
           event.preventDefault();
           void decide(new FormData(event.currentTarget));

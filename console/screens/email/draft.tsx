@@ -121,7 +121,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
     >
       <form
         id="draft"
-        class="form rows"
+        class="rows"
         ref={form}
         onSubmit={(event) => {
           event.preventDefault();

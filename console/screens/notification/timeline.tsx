@@ -62,7 +62,7 @@ export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
             <span class="timeline-mark">
               <Icon name={icon} />
             </span>
-            <div class="timeline-text">
+            <div>
               <div class="line apart">
                 <h3>{title}</h3>
                 <span class="faint">

@@ -63,7 +63,7 @@ export function ChooseFilter({ onChosen, onClose }: ChooseFilterProps) {
       disabled={!isChosen}
       onAct={() => onChosen(filter)}
     >
-      <div class="form rows">
+      <div class="rows">
         <div class="line">
           <ConditionSelects values={filter} onChange={set} />
         </div>

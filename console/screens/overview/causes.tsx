@@ -32,7 +32,7 @@ export function Causes({ causes, complete }: CausesProps) {
               {channelName(channel)}{' '}
               <span class="faint">{count(own.reduce((sum, cause) => sum + cause.count, 0))}</span>
             </h3>
-            <ul class="causes">
+            <ul>
               {own.map((cause) => (
                 <Cause key={keyOf(cause)} cause={cause} {...(role === 'operator' && { onRedrive: setAsked })} />
               ))}

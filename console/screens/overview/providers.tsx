@@ -12,7 +12,7 @@ export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'bu
       max_24h !== null || allowed_per_second !== null || paused.length > 0 || busy_receivers > 0,
   );
   if (breakers.length === 0 && telling.length === 0)
-    return <p class="soft folded">Every provider answers, and none limits anything now.</p>;
+    return <p class="soft">Every provider answers, and none limits anything now.</p>;
   return (
     <div class="columns">
       <Panel title="Providers that are down">
