@@ -13,6 +13,7 @@ import type { ConsoleSettings } from '../../config/console-config.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
 import {
   allow,
+  on,
   openRecipients,
   queryIndexes,
   readSecrets,
@@ -97,14 +98,14 @@ function apiFunction(
       ...(newsletters && { NEWSLETTERS_TABLE: newsletters.newsletterTables.newsletters.tableName }),
     } satisfies Partial<ConsoleApiEnv>,
     permissions: [
-      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
+      on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
       queryIndexes(tables.log, WORK_INDEX, HISTORY_INDEX, NOTIFICATION_INDEX),
-      allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem'], [tables.content.tableArn]),
-      allow(['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PartiQLInsert'], [tables.retryLog.tableArn]),
+      on(tables.content, 'GetItem', 'BatchGetItem'),
+      on(tables.retryLog, 'Query', 'GetItem', 'PartiQLInsert'),
       // Breakers, budgets and sweeps are read; only bulk operations are written.
-      allow(['dynamodb:Query', 'dynamodb:GetItem'], [tables.pipelineState.tableArn]),
+      on(tables.pipelineState, 'Query', 'GetItem'),
       useKinds(tables.pipelineState, OPERATION_KIND, VERIFICATION_KIND),
-      ...(apiKeys ? [allow(['dynamodb:Scan', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [apiKeys.tableArn])] : []),
+      ...(apiKeys ? [on(apiKeys, 'Scan', 'PutItem', 'UpdateItem')] : []),
       ...useAudit(tables.audit),
       useTableKey(encryption.dataKey),
       ...openRecipients(encryption, tables),
@@ -145,10 +146,7 @@ function newslettersFunction(
       NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
     } satisfies Partial<ConsoleApiEnv>,
     permissions: [
-      allow(
-        ['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
-        [newsletterTables.newsletters.tableArn],
-      ),
+      on(newsletterTables.newsletters, 'Scan', 'Query', 'GetItem', 'UpdateItem'),
       ...emailRights(scope, stage),
       allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]),
       ...useAudit(tables.audit),

@@ -9,7 +9,7 @@ import { Construct } from 'constructs';
 import type { ConsoleOperationsEnv } from '../../../functions/shared/runtime/console-env.ts';
 import { HISTORY_INDEX, OPERATION_KIND, SHARDS_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
-import { allow, queryIndexes, readKinds, useKinds, useTableKey } from '../function/permissions.ts';
+import { allow, on, queryIndexes, readKinds, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { accessLog } from '../intake/access-log.ts';
 import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
@@ -102,7 +102,7 @@ class ConsoleOperations extends Construct {
         OPERATIONS_QUEUE: this.queue.queueUrl,
       } satisfies ConsoleOperationsEnv,
       permissions: [
-        allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
+        on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
         queryIndexes(tables.log, WORK_INDEX, HISTORY_INDEX),
         useKinds(tables.pipelineState, OPERATION_KIND),
         readKinds(tables.pipelineState, SHARDS_KIND),

@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import type { DeliveryEventsEnv } from '../../../functions/shared/runtime/env.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { allow, useTableKey } from '../function/permissions.ts';
+import { allow, on, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { type ChannelLanes, laneUrls } from '../lanes/channel-lanes.ts';
 import { configurationSetName } from '../lanes/email-provider.ts';
@@ -73,8 +73,8 @@ export class DeliveryEvents extends MailEvents {
         RETRY_POLICY: retryPolicyJson(config),
       } satisfies DeliveryEventsEnv,
       permissions: [
-        allow(['dynamodb:BatchGetItem', 'dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
+        on(tables.log, 'BatchGetItem', 'PartiQLUpdate', 'UpdateItem'),
+        on(tables.retryLog, 'GetItem', 'PartiQLInsert', 'PutItem'),
         useTableKey(encryption.dataKey),
         // A bounced notification's next attempt is queued at once, if it is near.
         allow(['sqs:SendMessage'], [email.express.queueArn, email.standard.queueArn]),

@@ -13,6 +13,14 @@ export function allow(actions: readonly string[], resources: readonly string[]):
   return new PolicyStatement({ actions: [...actions], resources: [...resources] });
 }
 
+/** Allows exactly these actions of DynamoDB on a table. */
+export function on({ tableArn }: Table, ...actions: readonly string[]): PolicyStatement {
+  return allow(
+    actions.map((action) => `dynamodb:${action}`),
+    [tableArn],
+  );
+}
+
 /** The right to the key of the tables. DynamoDB uses the key in the caller's name, for reads and for writes. */
 export function useTableKey(dataKey: Key): PolicyStatement {
   return allow(['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'], [dataKey.keyArn]);
@@ -26,7 +34,7 @@ export function openRecipients(
   { dataKeys }: NotificationTables,
   purpose: SealPurpose = SEALED.recipients,
 ): PolicyStatement[] {
-  return [allow(['dynamodb:GetItem'], [dataKeys.tableArn]), forPurpose(['kms:Decrypt'], recipientKey, purpose)];
+  return [on(dataKeys, 'GetItem'), forPurpose(['kms:Decrypt'], recipientKey, purpose)];
 }
 
 /**
@@ -39,7 +47,7 @@ export function sealRecipients(
   purpose: SealPurpose = SEALED.recipients,
 ): PolicyStatement[] {
   return [
-    allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [dataKeys.tableArn]),
+    on(dataKeys, 'GetItem', 'PutItem'),
     forPurpose(['kms:Decrypt', 'kms:GenerateDataKey'], recipientKey, purpose),
   ];
 }

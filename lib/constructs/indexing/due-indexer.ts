@@ -4,7 +4,7 @@ import { Construct } from 'constructs';
 import type { DueIndexerEnv, ReconcilerEnv } from '../../../functions/shared/runtime/env.ts';
 import { SHARDS_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
-import { allow, readSecrets, sealRecipients, useKinds, useTableKey } from '../function/permissions.ts';
+import { allow, on, readSecrets, sealRecipients, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { continueItself, listStreams, readStreams, readStreamsOf, runOnSchedule } from '../function/triggers.ts';
 import { failureQueue } from '../lanes/queues.ts';
@@ -30,8 +30,8 @@ export class DueIndexer extends Construct {
       environment,
       permissions: [
         readStreamsOf(tables.log),
-        allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn]),
+        on(tables.log, 'UpdateItem'),
+        on(tables.content, 'GetItem', 'PutItem'),
         ...permissions,
       ],
       wildcards: [listStreams()],
@@ -62,7 +62,7 @@ export class Reconciler extends Construct {
         READ_UNITS_PER_SECOND: String(config.reconcileReadUnits),
       } satisfies ReconcilerEnv,
       permissions: [
-        allow(['dynamodb:Scan', 'dynamodb:GetItem', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
+        on(tables.log, 'Scan', 'GetItem', 'UpdateItem'),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn, tables.pipelineState.tableArn]),
         ...permissions,
       ],

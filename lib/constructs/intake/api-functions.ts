@@ -17,6 +17,7 @@ import { indexShardsJson, pacingJson, retryPolicyJson } from '../../config/setti
 import {
   allow,
   countRequests,
+  on,
   openRecipients,
   queryIndexes,
   readKinds,
@@ -55,15 +56,9 @@ export function intakeFunction(scope: Construct, { config, tables, encryption, c
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
     } satisfies ApiIntakeEnv,
     permissions: [
-      allow(
-        ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
-        [tables.log.tableArn],
-      ),
-      allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.content.tableArn]),
-      allow(
-        ['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem', 'dynamodb:Query'],
-        [tables.retryLog.tableArn],
-      ),
+      on(tables.log, 'GetItem', 'PutItem', 'UpdateItem', 'PartiQLUpdate'),
+      on(tables.content, 'GetItem', 'PutItem', 'UpdateItem'),
+      on(tables.retryLog, 'GetItem', 'PartiQLInsert', 'PutItem', 'Query'),
       countRequests(tables.pipelineState),
       useKinds(tables.pipelineState, SHARDS_KIND),
       useTableKey(encryption.dataKey),
@@ -86,7 +81,7 @@ export function authorizerFunction(scope: Construct, { config, tables, encryptio
       TOKEN_SECRET: encryption.tokenSecret.secretArn,
     } satisfies ApiAuthorizerEnv,
     permissions: [
-      allow(['dynamodb:GetItem'], [tables.apiKeys.tableArn]),
+      on(tables.apiKeys, 'GetItem'),
       allow(['kms:Decrypt', 'kms:DescribeKey'], [encryption.dataKey.keyArn]),
       ...readSecrets(encryption, encryption.tokenSecret),
     ],
@@ -129,8 +124,8 @@ export function unsubscribeFunction(scope: Construct, props: NewsletterStage): S
     } satisfies UnsubscribeEnv,
     permissions: [
       allow(['dynamodb:GetItem'], [emails.tableArn, recipients.tableArn]),
-      allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [batches.tableArn]),
-      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
+      on(batches, 'GetItem', 'UpdateItem'),
+      on(members, 'BatchGetItem', 'UpdateItem'),
       useTableKey(encryption.dataKey),
       ...openRecipients(encryption, tables, SEALED.members),
       ...readSecrets(encryption, recipientHashSecret, unsubscribeSecret),
@@ -157,8 +152,8 @@ export function notificationsFunction(
       WITHOUT_NEWSLETTERS: String(newsletters === undefined),
     } satisfies ApiNotificationsEnv,
     permissions: [
-      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'], [tables.log.tableArn]),
-      allow(['dynamodb:Query'], [tables.retryLog.tableArn]),
+      on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
+      on(tables.retryLog, 'Query'),
       queryIndexes(tables.log, HISTORY_INDEX, NOTIFICATION_INDEX),
       countRequests(tables.pipelineState),
       readKinds(tables.pipelineState, SHARDS_KIND),
@@ -187,19 +182,9 @@ export function newslettersFunction(
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
     } satisfies ApiNewslettersEnv,
     permissions: [
-      allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [newsletterTables.newsletters.tableArn]),
+      on(newsletterTables.newsletters, 'GetItem', 'Query', 'UpdateItem'),
       // No Scan, and no Delete: a member that was deleted leaves a mark.
-      allow(
-        [
-          'dynamodb:BatchGetItem',
-          'dynamodb:Query',
-          'dynamodb:PutItem',
-          'dynamodb:UpdateItem',
-          'dynamodb:PartiQLInsert',
-          'dynamodb:PartiQLUpdate',
-        ],
-        [newsletterTables.members.tableArn],
-      ),
+      on(newsletterTables.members, 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'PartiQLInsert', 'PartiQLUpdate'),
       countRequests(tables.pipelineState),
       useTableKey(encryption.dataKey),
       ...sealRecipients(encryption, tables, SEALED.members),
@@ -231,7 +216,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterStage): Ser
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
     } satisfies ApiEmailsEnv,
     permissions: [
-      allow(['dynamodb:GetItem'], [newsletters.tableArn]),
+      on(newsletters, 'GetItem'),
       ...emailRights(scope, props),
       useTableKey(encryption.dataKey),
       sendMessages(newsletterQueues),

@@ -9,7 +9,14 @@ import { CHANNELS, type Channel, LANES, type Lane, type StageLanes } from '../..
 import { breakerJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
-import { allow, decryptSecrets, openRecipients, useBreakersAndBudgets, useTableKey } from '../function/permissions.ts';
+import {
+  allow,
+  decryptSecrets,
+  on,
+  openRecipients,
+  useBreakersAndBudgets,
+  useTableKey,
+} from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import type { StageStorage } from '../storage/tables.ts';
 import { deadLetterQueue, workQueue } from './queues.ts';
@@ -116,9 +123,9 @@ export class ChannelLanes extends Construct {
       },
       permissions: [
         // Claim and settle are conditional PartiQL updates in batches.
-        allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
-        allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
+        on(tables.log, 'PartiQLUpdate', 'UpdateItem', 'BatchGetItem'),
+        on(tables.content, 'BatchGetItem', 'GetItem'),
+        on(tables.retryLog, 'GetItem', 'PartiQLInsert', 'PutItem'),
         // A successor on the fallback channel: its content and its row (src/core/delivery/failover.ts).
         allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
         useBreakersAndBudgets(tables.pipelineState),

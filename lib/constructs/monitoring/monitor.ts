@@ -2,7 +2,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { MonitorEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
-import { allow, useTableKey } from '../function/permissions.ts';
+import { allow, on, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { runOnSchedule } from '../function/triggers.ts';
 import type { StageStorage } from '../storage/tables.ts';
@@ -32,8 +32,8 @@ export class Monitor extends Construct {
       } satisfies MonitorEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.pipelineState.tableArn]),
-        allow(['dynamodb:BatchGetItem'], [tables.log.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.pipelineState.tableArn]),
+        on(tables.log, 'BatchGetItem'),
+        on(tables.pipelineState, 'GetItem', 'PutItem', 'UpdateItem'),
         useTableKey(encryption.dataKey),
         allow(['sns:Publish'], [alerts.topic.topicArn]),
         ...(alerts.key ? [allow(['kms:Decrypt', 'kms:GenerateDataKey'], [alerts.key.keyArn])] : []),

@@ -6,7 +6,7 @@ import { WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
 import { type MailEventRule, MailEvents } from '../delivery-events/mail-events.ts';
-import { allow, openRecipients, readSecrets, useKinds, useTableKey } from '../function/permissions.ts';
+import { allow, on, openRecipients, readSecrets, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { type NewsletterRecipients, recipientEnvironment } from './job-access.ts';
 import { newsletterConfigurationSet } from './newsletter-sending.ts';
@@ -69,9 +69,9 @@ export class NewsletterEvents extends MailEvents {
       } satisfies NewsletterEventsEnv,
       permissions: [
         // Too many bounces or complaints pause an email.
-        allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+        on(emails, 'GetItem', 'UpdateItem'),
         allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
-        allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
+        on(members, 'BatchGetItem', 'UpdateItem'),
         useKinds(tables.pipelineState, WARMING_KIND),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables, SEALED.members),

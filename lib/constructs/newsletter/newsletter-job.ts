@@ -7,7 +7,7 @@ import { ACTIVE_EMAILS_INDEX, BUDGET_KIND, WARMING_KIND } from '../../../src/ada
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { pacingJson } from '../../config/settings-json.ts';
 import {
-  allow,
+  on,
   openRecipients,
   queryIndexes,
   readSecrets,
@@ -68,13 +68,10 @@ export class NewsletterJob extends Construct {
       } satisfies NewsletterPrepareEnv,
       permissions: [
         // The result of a dry run is an item of its own.
-        allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
-        allow(
-          ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:BatchWriteItem'],
-          [batches.tableArn],
-        ),
-        allow(['dynamodb:BatchWriteItem'], [recipients.tableArn]),
-        allow(['dynamodb:Query'], [members.tableArn]),
+        on(emails, 'GetItem', 'PutItem', 'UpdateItem'),
+        on(batches, 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
+        on(recipients, 'BatchWriteItem'),
+        on(members, 'Query'),
         useKinds(tables.pipelineState, WARMING_KIND),
         useTableKey(encryption.dataKey),
         ...sealRecipients(encryption, tables, SEALED.members),
@@ -104,10 +101,10 @@ export class NewsletterJob extends Construct {
         UNSUBSCRIBE_SECRET: encryption.unsubscribeSecret.secretArn,
       } satisfies NewsletterSendEnv,
       permissions: [
-        allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [recipients.tableArn]),
-        allow(['dynamodb:BatchGetItem'], [members.tableArn]),
+        on(emails, 'GetItem', 'UpdateItem'),
+        on(batches, 'GetItem', 'Query', 'UpdateItem'),
+        on(recipients, 'GetItem', 'Query', 'UpdateItem'),
+        on(members, 'BatchGetItem'),
         useKinds(tables.pipelineState, BUDGET_KIND),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables, SEALED.members),
@@ -128,9 +125,9 @@ export class NewsletterJob extends Construct {
       timeout: SHORT_TIMEOUT,
       environment: jobEnvironment(props),
       permissions: [
-        allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+        on(emails, 'GetItem', 'BatchGetItem', 'UpdateItem'),
         queryIndexes(emails, ACTIVE_EMAILS_INDEX),
-        allow(['dynamodb:GetItem', 'dynamodb:Query'], [batches.tableArn]),
+        on(batches, 'GetItem', 'Query'),
         useTableKey(encryption.dataKey),
         sendMessages(props.newsletterQueues),
       ],

@@ -6,7 +6,15 @@ import { SEALED } from '../../../src/core/model/notification.ts';
 import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
-import { allow, countRequests, openRecipients, queryIndexes, readSecrets, useKinds } from '../function/permissions.ts';
+import {
+  allow,
+  countRequests,
+  on,
+  openRecipients,
+  queryIndexes,
+  readSecrets,
+  useKinds,
+} from '../function/permissions.ts';
 import { senderAddressOf } from '../lanes/email-provider.ts';
 import type { NewsletterRecipients } from './job-access.ts';
 
@@ -67,11 +75,11 @@ export function emailRights(
 ) {
   const identities = Stack.of(scope).formatArn({ service: 'ses', resource: 'identity', resourceName: '*' });
   return [
-    allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+    on(emails, 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'),
     queryIndexes(emails, TENANT_EMAILS_INDEX),
     allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
     // Who would get a draft, and whether an address of a test is suppressed.
-    allow(['dynamodb:Query', 'dynamodb:BatchGetItem'], [members.tableArn]),
+    on(members, 'Query', 'BatchGetItem'),
     // Test mails are counted, and take from the rate.
     countRequests(tables.pipelineState),
     useKinds(tables.pipelineState, BUDGET_KIND),

@@ -2,7 +2,7 @@ import { EventBus } from 'aws-cdk-lib/aws-events';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { OutcomesEnv } from '../../../functions/shared/runtime/env.ts';
-import { allow, useTableKey } from '../function/permissions.ts';
+import { allow, on, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { listStreams, readStreams, readStreamsOf, type StreamSources } from '../function/triggers.ts';
 import { failureQueue } from '../lanes/queues.ts';
@@ -45,7 +45,7 @@ export class Outcomes extends Construct {
       permissions: [
         allow(['events:PutEvents'], [this.bus.eventBusArn]),
         readStreamsOf(...Object.values(sources).map(([table]) => table)),
-        ...(members ? [allow(['dynamodb:Query'], [members.tableArn])] : []),
+        ...(members ? [on(members, 'Query')] : []),
         useTableKey(encryption.dataKey),
       ],
       wildcards: [listStreams()],

@@ -6,7 +6,7 @@ import { BUDGET_KIND, SHARDS_KIND, WORK_INDEX } from '../../../src/adapters/dyna
 import type { SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
-import { allow, queryIndexes, readKinds, useTableKey } from '../function/permissions.ts';
+import { allow, on, queryIndexes, readKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { continueItself, runOnSchedule } from '../function/triggers.ts';
 import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
@@ -63,10 +63,10 @@ export class Sweep extends Construct {
       permissions: [
         queryIndexes(tables.log, WORK_INDEX),
         // A malformed row leaves the work index, and the attempt of a worker that crashed on it has its record.
-        allow(['dynamodb:BatchGetItem', 'dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
+        on(tables.log, 'BatchGetItem', 'PartiQLUpdate', 'UpdateItem'),
+        on(tables.retryLog, 'GetItem', 'PartiQLInsert', 'PutItem'),
         // Each sweep records itself, and looks for the last one that was completed.
-        allow(['dynamodb:UpdateItem', 'dynamodb:Query'], [tables.pipelineState.tableArn]),
+        on(tables.pipelineState, 'UpdateItem', 'Query'),
         readKinds(tables.pipelineState, BUDGET_KIND, SHARDS_KIND),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage', 'sqs:GetQueueAttributes'], laneArns(channels)),

@@ -7,7 +7,7 @@ import {
   VERIFICATION_KIND,
   WORK_INDEX,
 } from '../../../src/adapters/dynamodb/schema.ts';
-import { allow, readKinds, useKinds, useTableKey } from '../function/permissions.ts';
+import { allow, on, readKinds, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { continueItself, runOnSchedule } from '../function/triggers.ts';
 import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
@@ -48,9 +48,9 @@ export class VerificationJob extends Construct {
         }),
       } satisfies Omit<VerifyEnv, 'EMAILS_TABLE' | 'EMAIL_BATCHES_TABLE' | 'EMAIL_RECIPIENTS_TABLE'>,
       permissions: [
-        allow(['dynamodb:Scan', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
+        on(tables.log, 'Scan', 'BatchGetItem'),
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.retryLog.tableArn]),
-        allow(['dynamodb:Scan'], [tables.content.tableArn]),
+        on(tables.content, 'Scan'),
         useKinds(tables.pipelineState, VERIFICATION_KIND),
         readKinds(tables.pipelineState, SHARDS_KIND),
         ...(newsletterTables ? readNewsletters(newsletterTables) : []),
