@@ -1,4 +1,4 @@
-import { createOperationRows } from '../adapters/dynamodb/console/operation-rows.ts';
+import { createOperationRows } from '../adapters/dynamodb/operator/operator-search.ts';
 import { Problem } from '../core/model/problem.ts';
 import { epochMs } from '../core/model/time.ts';
 import {

@@ -10,7 +10,7 @@ import type { EmailStore, NewsletterStore } from '../../core/newsletter/model/po
 import { foreignSenders } from '../../core/newsletter/model/senders.ts';
 import { fromAddress } from '../../core/newsletter/sending/send-deps.ts';
 import { ALL_PARTS } from '../../core/newsletter/sending/test-mail.ts';
-import { ConversionTooSlowError } from '../content/conversion-timeout.ts';
+import { ConversionTooSlowError } from '../content/html-text.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
 import { MAX_BODY, type replaceSchema } from './email-schemas.ts';
 

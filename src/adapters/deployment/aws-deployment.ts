@@ -4,8 +4,8 @@ import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { HistoryUnavailableError, type MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { openSealer, operatorsKms } from './deployment-clients.ts';
 import { findLocalDeployment } from './local-deployment.ts';
-import { openSealer, operatorsKms } from './open-sealer.ts';
 import { retryPolicyFromJson } from './settings-json.ts';
 import { LACKS, newsletterQueues, ofStage, PART_TABLE_OUTPUTS, TABLE_OUTPUTS, tablesIn } from './stage-parts.ts';
 

@@ -1,5 +1,8 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { createDataKeyStore } from '../dynamodb/sealing/data-key-store.ts';
+import { createDataKeys, type KeyWrap, wrapOnFirstUse } from '../sealing/data-keys.ts';
+import { createSealer, type Sealer } from '../sealing/sealer.ts';
 import type { Deployment } from './deployment.ts';
 
 export interface DeploymentClients {
@@ -29,4 +32,20 @@ export function createDeploymentClients(
       sqs.destroy();
     },
   };
+}
+
+/** The sealer of a deployment, with its table of data keys. */
+export function openSealer(wrap: KeyWrap, dataKeysTable: string): (dynamodb: DynamoDBClient) => Sealer {
+  return (dynamodb) => createSealer(createDataKeys({ store: createDataKeyStore(dynamodb, dataKeysTable), wrap }));
+}
+
+/** KMS with the rights of the person who runs the command. */
+export function operatorsKms(keyArn: string): KeyWrap {
+  return wrapOnFirstUse(async () => {
+    const [{ KMSClient }, { createKmsKeyWrap }] = await Promise.all([
+      import('@aws-sdk/client-kms'),
+      import('../kms/kms-key-wrap.ts'),
+    ]);
+    return createKmsKeyWrap(new KMSClient({ maxAttempts: 3 }), keyArn);
+  });
 }

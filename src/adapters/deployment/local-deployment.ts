@@ -7,7 +7,7 @@ import { pidExists } from '../../processes/process-identity.ts';
 import { createLogHistory } from '../metric-history/log-history.ts';
 import { createLocalKeyWrap, createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
-import { openSealer } from './open-sealer.ts';
+import { openSealer } from './deployment-clients.ts';
 import { retryPolicyFromJson } from './settings-json.ts';
 import { LACKS, newsletterQueues, ofStage, PART_TABLE_OUTPUTS, TABLE_OUTPUTS, tablesOf } from './stage-parts.ts';
 

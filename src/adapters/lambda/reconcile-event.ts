@@ -1,3 +1,4 @@
+import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 
 /** Longest part of an operator's scan, in seconds: the function also needs time for the rows that it finds. */
@@ -17,7 +18,7 @@ const scheduled = v.object({ source: v.literal('aws.events') });
 export type ReconcilePart = v.InferOutput<typeof operatorsPart>;
 
 /** What the reconciler answers to a part. */
-export const reconcileAnswer = v.object({
+const reconcileAnswer = v.object({
   scanned: whole,
   missed: whole,
   taken_in: whole,
@@ -38,4 +39,26 @@ export function parseReconcileEvent(event: unknown): { part: ReconcilePart } | {
   if (parsed.success) return { part: parsed.output };
   const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'event'}: ${issue.message}`);
   throw new Error(`The event of the reconciler is wrong: ${faults.join('; ')}`);
+}
+
+/**
+ * Has the reconciler carry out a part of an operator's scan, and waits for it.
+ * @throws Error with the message of the function when it failed
+ */
+export async function reconcilePart(
+  client: LambdaClient,
+  FunctionName: string,
+  part: ReconcilePart,
+): Promise<ReconcileAnswer> {
+  const { Payload, FunctionError } = await client.send(
+    new InvokeCommand({ FunctionName, Payload: JSON.stringify(part) }),
+  );
+  const text = new TextDecoder().decode(Payload);
+  if (FunctionError !== undefined) throw new Error(`The reconciler failed: ${messageIn(text)}`);
+  return v.parse(reconcileAnswer, JSON.parse(text));
+}
+
+function messageIn(text: string): string {
+  const answer = v.safeParse(v.pipe(v.string(), v.parseJson(), v.object({ errorMessage: v.string() })), text);
+  return answer.success ? answer.output.errorMessage : 'its log says why';
 }

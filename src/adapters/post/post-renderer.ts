@@ -6,9 +6,8 @@ import { MERGE_USE, mergeUses } from '../../core/newsletter/model/merge-fields.t
 import type { Rendering } from '../../core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../core/newsletter/preparation/ports.ts';
 import type { Renderings } from '../../core/newsletter/sending/send-deps.ts';
-import { timeBoxed } from '../content/conversion-timeout.ts';
 import { escapeHtml } from '../content/escape-html.ts';
-import { htmlToPlainText } from '../content/html-text.ts';
+import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
 
 /** A rendering is a set of shown parts, as the bits of a number. */

@@ -1,7 +1,6 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
 import type { NotificationContent } from '../../core/model/notification.ts';
-import { timeBoxed } from '../content/conversion-timeout.ts';
-import { htmlToPlainText } from '../content/html-text.ts';
+import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
 
 /** chat.postMessage may truncate longer text without an error. */
 export const MAX_TEXT_CHARACTERS = 40_000;

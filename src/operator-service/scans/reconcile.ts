@@ -1,7 +1,6 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { DeploymentNotFoundError } from '../../adapters/deployment/deployment.ts';
-import type { ReconcileAnswer, ReconcilePart } from '../../adapters/lambda/reconcile-event.ts';
-import { reconcilePart } from '../../adapters/lambda/reconcile-part.ts';
+import { type ReconcileAnswer, type ReconcilePart, reconcilePart } from '../../adapters/lambda/reconcile-event.ts';
 import type { Decide } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 

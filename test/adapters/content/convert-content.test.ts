@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/conversion-timeout.ts';
 import { convertContent, NESTING_LIMITS } from '../../../src/adapters/content/convert-content.ts';
+import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/html-text.ts';
 import { bodyOf } from '../../../src/adapters/email/sender.ts';
 import { slackMessage } from '../../../src/adapters/slack/message.ts';
 import { adaptiveCardMessage } from '../../../src/adapters/teams/sender.ts';

@@ -4,14 +4,9 @@ import type { ForeignRow } from '../../../core/model/notification.ts';
 import { RETENTION_DAYS } from '../../../core/model/time.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
 import type { WorkEntries } from '../../../core/operator/views/pipeline-status.ts';
-import { HISTORY_INDEX, NOTIFICATION_INDEX, WORK_INDEX } from '../schema.ts';
+import { HISTORY_INDEX, WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 import { query } from '../table/reads.ts';
-
-/** Reads one partition of a notification's copies from notification_index, and perhaps rows that share its key. */
-export function notificationQuery(table: string, key: string): QueryCommandInput {
-  return onIndex(table, NOTIFICATION_INDEX, 'notification_key = :key', { ':key': { S: key } });
-}
 
 /**
  * Reads what was created in a day's bucket.

@@ -5,8 +5,8 @@ import type { ForeignRow } from '../../../core/model/notification.ts';
 import { type Clock, parseTime } from '../../../core/model/time.ts';
 import { type WorkState, workPartitions } from '../../../core/model/work-index.ts';
 import { ALWAYS, matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
-import { getItems } from '../table/calls.ts';
-import { type Item, toForeignRow } from '../table/item.ts';
+import type { Item } from '../table/item.ts';
+import { rowsById } from '../table/reads.ts';
 import { daysOf, historyQuery, jumpQuery, pagesOf, workQuery } from './index-queries.ts';
 import {
   type Entry,
@@ -68,9 +68,7 @@ export function createOrderedSearch(
   }
 
   async function rowsOf(log_ids: readonly string[], filter: SearchFilter): Promise<(ForeignRow | undefined)[]> {
-    const keys = log_ids.map((log_id) => ({ log_id: { S: log_id } }));
-    const items = await getItems(client, table, keys, { consistent: false });
-    const rows = new Map(items.map((item) => [item['log_id']?.S, toForeignRow(item)]));
+    const rows = await rowsById(client, table, log_ids);
     return log_ids.map((log_id) => {
       const row = rows.get(log_id);
       return row !== undefined && !isGone(row, clock()) && matches(row, filter) ? row : undefined;

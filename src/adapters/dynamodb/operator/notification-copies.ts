@@ -1,10 +1,11 @@
-import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { notificationKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { ExplainedError } from '../../../core/model/problem.ts';
-import { getItems, MAX_GETS } from '../table/calls.ts';
-import { type Item, toForeignRow } from '../table/item.ts';
-import { notificationQuery } from './index-queries.ts';
+import { NOTIFICATION_INDEX } from '../schema.ts';
+import { MAX_GETS } from '../table/calls.ts';
+import { toItem } from '../table/item.ts';
+import { queryPages, rowsById } from '../table/reads.ts';
 
 export interface Copy {
   readonly row: ForeignRow;
@@ -44,31 +45,23 @@ export async function* readCopies(
   let foreignPages = 0;
   for (let partition = from?.partition ?? UNSPREAD; partition < shards; partition++) {
     const key = notificationKey(tenant_id, notification_id, partition === UNSPREAD ? undefined : partition);
-    const query = { ...notificationQuery(table, key), Limit: MAX_GETS };
-    let ExclusiveStartKey: Item | undefined =
-      partition === from?.partition ? { log_id: { S: from.log_id }, notification_key: { S: key } } : undefined;
-    do {
-      const page = await client.send(new QueryCommand({ ...query, ...(ExclusiveStartKey && { ExclusiveStartKey }) }));
-      const rows = await readRows(page.Items ?? []);
-      const found = rows.flatMap(({ log_id, row }) =>
-        row['tenant_id'] === tenant_id && row['notification_id'] === notification_id
+    const pages = queryPages(client, {
+      ...{ table, index: NOTIFICATION_INDEX, key: { notification_key: key }, columns: ['log_id'], limit: MAX_GETS },
+      after: partition === from?.partition ? toItem({ log_id: from.log_id, notification_key: key }) : undefined,
+    });
+    for await (const { items, next } of pages) {
+      const log_ids = items.flatMap(({ log_id }) => log_id?.S ?? []);
+      const rows = await rowsById(client, table, log_ids);
+      const found = log_ids.flatMap((log_id) => {
+        const row = rows.get(log_id);
+        return row?.['tenant_id'] === tenant_id && row['notification_id'] === notification_id
           ? [{ row, position: positionOf(partition, log_id) }]
-          : [],
-      );
+          : [];
+      });
       if (found.length > 0) yield { found };
-      foreignPages = found.length > 0 ? 0 : foreignPages + (rows.length > 0 ? 1 : 0);
-      ExclusiveStartKey = page.LastEvaluatedKey;
-      if (ExclusiveStartKey !== undefined && foreignPages === MAX_FOREIGN_PAGES) throw new CrowdedKeyError();
-    } while (ExclusiveStartKey !== undefined);
-  }
-
-  async function readRows(entries: readonly Item[]): Promise<{ log_id: string; row: ForeignRow }[]> {
-    const log_ids = entries.flatMap(({ log_id }) => log_id?.S ?? []);
-    if (log_ids.length === 0) return [];
-    const keys = log_ids.map((log_id) => ({ log_id: { S: log_id } }));
-    const items = await getItems(client, table, keys, { consistent: false });
-    const rows = new Map(items.map((item) => [item['log_id']?.S, toForeignRow(item)] as const));
-    return log_ids.map((log_id) => ({ log_id, row: rows.get(log_id) ?? {} }));
+      foreignPages = found.length > 0 ? 0 : foreignPages + (log_ids.length > 0 ? 1 : 0);
+      if (next !== undefined && foreignPages === MAX_FOREIGN_PAGES) throw new CrowdedKeyError();
+    }
   }
 }
 

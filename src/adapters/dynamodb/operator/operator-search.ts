@@ -5,11 +5,13 @@ import type { ForeignRow } from '../../../core/model/notification.ts';
 import { ExplainedError } from '../../../core/model/problem.ts';
 import { type Clock, parseTime } from '../../../core/model/time.ts';
 import { workPartitions as partitionsOf, type WorkState } from '../../../core/model/work-index.ts';
+import type { OperationRows } from '../../../core/operator/operations/operation.ts';
 import { matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
-import { getItems, MAX_GETS } from '../table/calls.ts';
-import { type Item, toForeignRow } from '../table/item.ts';
-import { daysOf, historyQuery, workQuery } from './index-queries.ts';
+import { MAX_GETS } from '../table/calls.ts';
+import type { Item } from '../table/item.ts';
+import { rowsById } from '../table/reads.ts';
+import { daysOf, historyQuery, readPage, workQuery } from './index-queries.ts';
 
 /** A place in an index. A search can continue right after it. */
 export interface SearchPosition {
@@ -121,11 +123,10 @@ export function createOperatorSearch(
     sortKey: string,
     filter: SearchFilter,
   ): Promise<Found[]> {
-    const keys = entries.map(({ log_id }) => ({ log_id: log_id ?? { S: '' } }));
-    const items = await getItems(client, table, keys, { consistent });
-    const rows = new Map(items.map((item) => [item['log_id']?.S, toForeignRow(item)]));
+    const log_ids = entries.flatMap(({ log_id }) => log_id?.S ?? []);
+    const rows = await rowsById(client, table, log_ids, { consistent });
     return entries.flatMap((entry) => {
-      const row = rows.get(entry['log_id']?.S);
+      const row = rows.get(entry['log_id']?.S ?? '');
       if (row === undefined || isGone(row, clock()) || !matches(row, filter)) return [];
       return [{ row, position: positionOf(entry, partitionKey, sortKey) }];
     });
@@ -174,4 +175,27 @@ function isBucket(day: string, shard: string): boolean {
 function keysOf(index: typeof HISTORY_INDEX | typeof WORK_INDEX): readonly [string, string] {
   const { partitionKey, sortKey } = TABLES.notification_log.indexes[index];
   return [partitionKey.name, sortKey.name];
+}
+
+/**
+ * OperationRows on the indexes of NotificationLog.
+ * @param shards the partitions of the indexes: as many as the stage ever had
+ */
+export function createOperationRows(
+  client: DynamoDBClient,
+  table: string,
+  clock: Clock,
+  shards: () => Promise<IndexShards>,
+): OperationRows {
+  const search = createOperatorSearch(client, table, clock, { consistent: true, shards });
+  return {
+    async page({ source, period, filter, after, limit }) {
+      // Only this adapter makes positions.
+      const position = after as SearchPosition | undefined;
+      const parts =
+        source === 'created' ? search.created(period, filter, position) : search.work(source, period, filter, position);
+      const { rows, next } = await readPage(parts, limit, () => true);
+      return { rows, ...(next && { next: { ...next } }) };
+    },
+  };
 }

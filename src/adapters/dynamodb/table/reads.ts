@@ -8,10 +8,10 @@ import {
   type ScanCommandInput,
   type ScanCommandOutput,
 } from '@aws-sdk/client-dynamodb';
-import type { NotificationRow } from '../../../core/model/notification.ts';
+import type { ForeignRow, NotificationRow } from '../../../core/model/notification.ts';
 import { gather } from '../../batching/gather.ts';
 import { getItems, MAX_GETS } from './calls.ts';
-import { type Item, toNotificationRow, toValue } from './item.ts';
+import { type Item, toForeignRow, toNotificationRow, toValue } from './item.ts';
 
 /** Reads an item consistently; undefined when there is none. @param columns all unless given */
 export async function getItem(
@@ -44,6 +44,23 @@ export function projection(columns: readonly string[]) {
   };
 }
 
+async function itemsById(client: DynamoDBClient, table: string, log_ids: readonly string[], consistent: boolean) {
+  const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
+  const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent });
+  return new Map(items.map((item) => [item['log_id']?.S ?? '', item]));
+}
+
+/** Any rows by their log_ids, as far as there are such. */
+export async function rowsById(
+  client: DynamoDBClient,
+  table: string,
+  log_ids: readonly string[],
+  { consistent = false } = {},
+): Promise<ReadonlyMap<string, ForeignRow>> {
+  const items = await itemsById(client, table, log_ids, consistent);
+  return new Map([...items].map(([log_id, item]) => [log_id, toForeignRow(item)]));
+}
+
 /** Reads items of NotificationLog or NotificationContent by log_id. Reads of the same moment share one BatchGetItem. */
 export function itemReader(
   client: DynamoDBClient,
@@ -52,9 +69,7 @@ export function itemReader(
 ): (log_id: string) => Promise<Item | undefined> {
   return gather<string, Item | undefined>(
     async (log_ids) => {
-      const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
-      const items = await getItems(client, table, keys, { consistent });
-      const byId = new Map(items.map((item) => [item['log_id']?.S, item]));
+      const byId = await itemsById(client, table, log_ids, consistent);
       return log_ids.map((log_id) => byId.get(log_id));
     },
     { max: MAX_GETS },
