@@ -22,7 +22,7 @@ import { check } from '../http/check.ts';
 import type { Decide } from './audit.ts';
 import type { OperatorDeps } from './deps.ts';
 import { emailAccess, requireEmail } from './emails.ts';
-import { memberAccess } from './members.ts';
+import { memberAccess } from './members/members.ts';
 
 /** What it takes to write an email: to see what it would do, to test it, to publish and to replace it. */
 export function draftAccess(deps: OperatorDeps) {

@@ -6,7 +6,7 @@ import type { Email } from '../../src/core/newsletter/model/email.ts';
 import { operatorDeps } from '../../src/operator-service/deps.ts';
 import { draftAccess } from '../../src/operator-service/drafts.ts';
 import { emailAccess } from '../../src/operator-service/emails.ts';
-import { memberAccess } from '../../src/operator-service/members.ts';
+import { memberAccess } from '../../src/operator-service/members/members.ts';
 import type { RouteKey } from '../../src/operator-service/routes.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';

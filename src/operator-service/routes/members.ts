@@ -8,7 +8,7 @@ import {
 } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, toCursor } from '../cursor.ts';
 import { emailAccess } from '../emails.ts';
-import { emailsOfMember, memberAccess, memberDetail as readMember, showMembers } from '../members.ts';
+import { emailsOfMember, memberAccess, memberDetail as readMember, showMembers } from '../members/members.ts';
 import { decision, list } from '../route.ts';
 
 /** Members of newsletters: what became of each in the mailings; and who they are, for operators. */

@@ -33,7 +33,7 @@ import {
   requireEmail,
   resolveUncertain,
 } from '../emails.ts';
-import { decideNewsletter } from '../members.ts';
+import { decideNewsletter } from '../members/members.ts';
 import { decision, list, show } from '../route.ts';
 import { MEMBER_ROUTES } from './members.ts';
 

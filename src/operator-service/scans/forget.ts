@@ -6,7 +6,7 @@ import { type ForgetRun, forget } from '../../core/forget/run-forget.ts';
 import { newRunId } from '../../core/model/queue-message.ts';
 import type { Decide } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { memberAccess } from '../members.ts';
+import { memberAccess } from '../members/members.ts';
 
 /** Whom to forget, in every spelling that the pipeline takes for the same. */
 export interface Recipient {

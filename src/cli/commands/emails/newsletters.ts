@@ -1,5 +1,10 @@
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
-import { decideNewsletter, decideSender, listSenders, newsletterStore } from '../../../operator-service/members.ts';
+import {
+  decideNewsletter,
+  decideSender,
+  listSenders,
+  newsletterStore,
+} from '../../../operator-service/members/members.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';

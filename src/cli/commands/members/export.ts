@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { type MemberAccess, memberAccess } from '../../../operator-service/members.ts';
+import { exportedMembers, memberAccess } from '../../../operator-service/members/members.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
@@ -8,7 +8,7 @@ import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { unwritableFile } from '../../../terminal/unreadable-file.ts';
 import { onDeployment, type Session } from '../../session/session.ts';
-import { CSV_HEADER, csvLine, type ExportedMember } from './member-columns.ts';
+import { CSV_HEADER, csvLine } from './member-columns.ts';
 import { formatOf } from './member-file.ts';
 
 export const addMembersExport = onDeployment({
@@ -61,7 +61,7 @@ async function writeMembers(session: Session, { file, isCsv, tenant, newsletter 
   const sums = { members: 0, unsubscribed: 0, suppressed: 0, without_member: 0 };
   try {
     if (isCsv) await write(CSV_HEADER);
-    for await (const page of pagesOf(tenant, newsletter, memberAccess(session))) {
+    for await (const page of exportedMembers(tenant, newsletter, memberAccess(session))) {
       sums.without_member += page.without_member;
       for (const { unsubscribed, suppressed } of page.members) {
         sums.members += 1;
@@ -82,36 +82,4 @@ async function writeMembers(session: Session, { file, isCsv, tenant, newsletter 
   } finally {
     progress.end();
   }
-}
-
-async function* pagesOf(tenant: string, newsletter: string | undefined, { members, sealing }: MemberAccess) {
-  for await (const page of members.addresses(tenant)) {
-    const opened = await Promise.all(
-      page.map(async ({ members: found, facts }) => {
-        const { unsubscribed = {}, suppressed } = facts ?? {};
-        const concerns = (ids: readonly string[]) =>
-          newsletter === undefined || ids.includes(newsletter) || Object.hasOwn(unsubscribed, newsletter);
-        return Promise.all(
-          found
-            .filter(({ newsletters }) => concerns(newsletters))
-            .map(async (stored): Promise<ExportedMember> => {
-              const { member_id, status, labels, newsletters, created_at } = stored;
-              return {
-                member_id,
-                ...(await sealing.openMember(stored)),
-                ...{ status, labels, newsletters, created_at },
-                ...(Object.keys(unsubscribed).length > 0 && { unsubscribed: sorted(unsubscribed) }),
-                ...(suppressed && { suppressed: { reason: suppressed.reason, at: suppressed.at } }),
-              };
-            }),
-        );
-      }),
-    );
-    const without_member = page.filter((entry) => entry.members.length === 0 && entry.facts !== undefined).length;
-    yield { members: opened.flat(), without_member };
-  }
-}
-
-function sorted(times: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(times).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

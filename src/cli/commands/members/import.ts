@@ -16,7 +16,15 @@ import * as v from 'valibot';
 import { label } from '../../../adapters/api/newsletter-schemas.ts';
 import { withDirectCalls } from '../../../adapters/dynamodb/direct-calls/direct-calls.ts';
 import { MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
-import { type MemberAccess, memberAccess } from '../../../operator-service/members.ts';
+import {
+  checkedWindows,
+  type ImportRules,
+  type ImportWindow,
+  type LineFault,
+  storedInOrder,
+  storeWindow,
+} from '../../../operator-service/members/import-members.ts';
+import { type MemberAccess, memberAccess } from '../../../operator-service/members/members.ts';
 import { isSameFile } from '../../../processes/same-file.ts';
 import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
@@ -26,8 +34,7 @@ import { showProgress } from '../../../terminal/progress.ts';
 import { unreadableFile, unwritableFile } from '../../../terminal/unreadable-file.ts';
 import { newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { type ImportJournal, type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
-import { formatOf, type LineFault, readRecords } from './member-file.ts';
-import { checkedWindows, type ImportRules, type ImportWindow, storedInOrder, storeWindow } from './store-members.ts';
+import { formatOf, readRecords } from './member-file.ts';
 
 /** Windows that are stored at once: while one waits for storage, the next is sealed. */
 const WINDOWS_AT_ONCE = 4;

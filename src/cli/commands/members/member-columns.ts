@@ -1,5 +1,6 @@
 import { memberEntries } from '../../../adapters/api/newsletter-schemas.ts';
 import { parseTime } from '../../../core/model/time.ts';
+import type { ExportedMember } from '../../../operator-service/members/members.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 
 /** Columns of a file, and how the cells of a line become the fields of a member. Columns that it does not name are left out. */
@@ -136,19 +137,6 @@ export function columnsOf(names: readonly string[]): MemberColumns {
     throw new OperatorError(`Line 1 names the column ${repeated} twice: each has its place once.`, EXIT_USAGE);
   if (!names.includes('email')) throw new OperatorError(`Line 1 lacks the column email: ${known}.`, EXIT_USAGE);
   return OWN;
-}
-
-/** A member as it is exported: what an import gives it back by. */
-export interface ExportedMember {
-  readonly member_id: string;
-  readonly email: string;
-  readonly name?: string;
-  readonly status: string;
-  readonly labels: readonly string[];
-  readonly newsletters: readonly string[];
-  readonly created_at: string;
-  readonly unsubscribed?: Readonly<Record<string, string>>;
-  readonly suppressed?: { readonly reason: string; readonly at: string };
 }
 
 export const CSV_HEADER = 'member_id,email,name,status,labels,newsletters,created_at,unsubscribed,suppressed\r\n';

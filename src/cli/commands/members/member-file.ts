@@ -1,21 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
+import type { LineFault, LineRecord } from '../../../operator-service/members/import-members.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { columnsOf } from './member-columns.ts';
-
-/** What is wrong with a line. It quotes nothing of the line, which is about a person. */
-export interface LineFault {
-  readonly line: number;
-  /** Empty for the whole line. */
-  readonly column: string;
-  readonly rule: string;
-  readonly message: string;
-}
-
-/** A line as it was read: the member's fields, why it is left out, or what is wrong. */
-export type LineRecord =
-  | { readonly line: number; readonly fields: unknown }
-  | { readonly line: number; readonly skipped: string }
-  | LineFault;
 
 function faultOf(line: number, rule: string, message: string): LineFault {
   return { line, column: '', rule, message };

@@ -10,7 +10,7 @@ import { indexRow } from '../../../../src/core/indexing/index-row.ts';
 import { accept } from '../../../../src/core/intake/accept.ts';
 import { type ForeignRow, SEALED } from '../../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
-import { memberAccess } from '../../../../src/operator-service/members.ts';
+import { memberAccess } from '../../../../src/operator-service/members/members.ts';
 import { intakeRequest, memoryIntake } from '../../../support/api/intake.ts';
 import {
   deadRow,

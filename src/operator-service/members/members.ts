@@ -1,16 +1,16 @@
-import { newsletterId, newsletterSchema } from '../adapters/api/newsletter-schemas.ts';
-import { createMemberStore } from '../adapters/dynamodb/newsletter/member-store.ts';
-import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newsletter-store.ts';
-import { createMemberSealing } from '../adapters/recipient/member-sealing.ts';
-import { Problem } from '../core/model/problem.ts';
-import { UnreadableChunkError } from '../core/newsletter/model/chunk.ts';
-import type { SenderAction } from '../core/newsletter/model/ports.ts';
-import { putNewsletter, senderEntry } from '../core/newsletter/model/senders.ts';
-import { findRecipient } from '../core/newsletter/views/list-recipients.ts';
-import { check, invalid } from '../http/check.ts';
-import type { Decide } from './audit.ts';
-import type { OperatorDeps } from './deps.ts';
-import type { EmailAccess } from './emails.ts';
+import { newsletterId, newsletterSchema } from '../../adapters/api/newsletter-schemas.ts';
+import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
+import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
+import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
+import { Problem } from '../../core/model/problem.ts';
+import { UnreadableChunkError } from '../../core/newsletter/model/chunk.ts';
+import type { SenderAction } from '../../core/newsletter/model/ports.ts';
+import { putNewsletter, senderEntry } from '../../core/newsletter/model/senders.ts';
+import { findRecipient } from '../../core/newsletter/views/list-recipients.ts';
+import { check, invalid } from '../../http/check.ts';
+import type { Decide } from '../audit.ts';
+import type { OperatorDeps } from '../deps.ts';
+import type { EmailAccess } from '../emails.ts';
 
 /** The stores of members on a deployment. */
 export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {
@@ -195,4 +195,54 @@ export async function decideSender(
     }
     return { answer: senders, result: { changed: 1 } };
   });
+}
+
+/** A member as it is exported: what an import gives it back by. */
+export interface ExportedMember {
+  readonly member_id: string;
+  readonly email: string;
+  readonly name?: string;
+  readonly status: string;
+  readonly labels: readonly string[];
+  readonly newsletters: readonly string[];
+  readonly created_at: string;
+  readonly unsubscribed?: Readonly<Record<string, string>>;
+  readonly suppressed?: { readonly reason: string; readonly at: string };
+}
+
+/** The members of a tenant, or of those the ones whom a newsletter concerns, page by page. */
+export async function* exportedMembers(
+  tenant: string,
+  newsletter: string | undefined,
+  { members, sealing }: MemberAccess,
+) {
+  for await (const page of members.addresses(tenant)) {
+    const opened = await Promise.all(
+      page.map(async ({ members: found, facts }) => {
+        const { unsubscribed = {}, suppressed } = facts ?? {};
+        const concerns = (ids: readonly string[]) =>
+          newsletter === undefined || ids.includes(newsletter) || Object.hasOwn(unsubscribed, newsletter);
+        return Promise.all(
+          found
+            .filter(({ newsletters }) => concerns(newsletters))
+            .map(async (stored): Promise<ExportedMember> => {
+              const { member_id, status, labels, newsletters, created_at } = stored;
+              return {
+                member_id,
+                ...(await sealing.openMember(stored)),
+                ...{ status, labels, newsletters, created_at },
+                ...(Object.keys(unsubscribed).length > 0 && { unsubscribed: sorted(unsubscribed) }),
+                ...(suppressed && { suppressed: { reason: suppressed.reason, at: suppressed.at } }),
+              };
+            }),
+        );
+      }),
+    );
+    const without_member = page.filter((entry) => entry.members.length === 0 && entry.facts !== undefined).length;
+    yield { members: opened.flat(), without_member };
+  }
+}
+
+function sorted(times: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(times).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

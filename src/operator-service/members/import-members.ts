@@ -1,16 +1,30 @@
 import * as v from 'valibot';
-import { memberEntries, newsletterId } from '../../../adapters/api/newsletter-schemas.ts';
-import { moment } from '../../../adapters/api/request-schemas.ts';
-import { Problem } from '../../../core/model/problem.ts';
+import { memberEntries, newsletterId } from '../../adapters/api/newsletter-schemas.ts';
+import { moment } from '../../adapters/api/request-schemas.ts';
+import { Problem } from '../../core/model/problem.ts';
 import {
   type GivenMember,
   MAX_UPSERTS,
   type UpsertDeps,
   upsertMembers,
-} from '../../../core/newsletter/members/upsert-members.ts';
-import { type MemberStatus, SUPPRESSION_REASONS } from '../../../core/newsletter/model/member.ts';
-import { check } from '../../../http/check.ts';
-import type { LineFault, LineRecord } from './member-file.ts';
+} from '../../core/newsletter/members/upsert-members.ts';
+import { type MemberStatus, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
+import { check } from '../../http/check.ts';
+
+/** What is wrong with a line. It quotes nothing of the line, which is about a person. */
+export interface LineFault {
+  readonly line: number;
+  /** Empty for the whole line. */
+  readonly column: string;
+  readonly rule: string;
+  readonly message: string;
+}
+
+/** A line as it was read: the member's fields, why it is left out, or what is wrong. */
+export type LineRecord =
+  | { readonly line: number; readonly fields: unknown }
+  | { readonly line: number; readonly skipped: string }
+  | LineFault;
 
 /** A member as a line gives it: without an id, the address identifies the member. */
 const lineSchema = v.strictObject({
