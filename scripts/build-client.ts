@@ -1,9 +1,8 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundle } from './bundle.ts';
-import { bundleBrowserClient, CLIENT_TYPES } from './client-parts.ts';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
+import { bundle, bundleBrowserClient, CLIENT_TYPES } from './client-parts.ts';
 import { declareTypes } from './declare-types.ts';
-import { PROJECT_ROOT } from './project-root.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
 
 /** The files that went into each bundle, relative to the repository. */

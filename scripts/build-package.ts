@@ -3,10 +3,9 @@ import { dirname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { buildConsole } from '../console/build.ts';
 import { BUNDLE_OPTIONS } from '../lib/constructs/function/function-bundle.ts';
-import { bundle } from './bundle.ts';
-import { bundleBrowserClient, CLIENT_TYPES } from './client-parts.ts';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
+import { bundle, bundleBrowserClient, CLIENT_TYPES } from './client-parts.ts';
 import { declareTypes } from './declare-types.ts';
-import { PROJECT_ROOT } from './project-root.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
 
 /** The files of the repository and of libraries that went into each bundle, relative to the repository. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { PROJECT_ROOT } from './project-root.ts';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 
 const TYPES = ['feat', 'fix', 'perf', 'refactor', 'docs', 'test', 'build', 'ci', 'style', 'chore', 'revert'];
 const HEADER = new RegExp(`^(${TYPES.join('|')})(\\([a-z0-9-]+\\))?!?: \\S`);

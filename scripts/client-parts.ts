@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { bundle } from './bundle.ts';
+import { type BuildOptions, build } from 'esbuild';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 
 /** Both packages contain the producer client and the client for web pages. */
 export const CLIENT_TYPES = {
@@ -16,4 +17,19 @@ export function bundleBrowserClient(directory: string): Promise<string[]> {
     target: 'es2022',
     minify: true,
   });
+}
+
+/** Bundles an entry for Node. @returns the files that went into the bundle, relative to the repository */
+export async function bundle(entry: string, outfile: string, more: BuildOptions): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: PROJECT_ROOT,
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    ...more,
+    metafile: true,
+  });
+  return Object.keys(metafile.inputs);
 }

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
-import { PROJECT_ROOT } from './project-root.ts';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 
 /** A figure of the repository's size, and what it should be at most. */
 export interface HouseFigure {

@@ -5,10 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { BATCH, webhookPasses } from '../bench/setup/lanes.ts';
 import { inWorld } from '../bench/setup/world.ts';
 import { readAssembly } from '../src/local/emulator/template/assembly.ts';
-import { DEFAULT_WORK_DIR } from '../src/local/runtime/directories.ts';
+import { DEFAULT_WORK_DIR, PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 import { synthesize } from '../src/local/runtime/synthesize.ts';
 import { type HouseFigure, loadFigures, staticFigures } from './house-figures.ts';
-import { PROJECT_ROOT } from './project-root.ts';
 
 /** Prints how large the house is: `npm run house`; `npm run house -- --delivery` also runs a delivery. */
 const figures = [...staticFigures(), ...(await loadFigures())];

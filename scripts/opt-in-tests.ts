@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { PROJECT_ROOT } from './project-root.ts';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 import { findChromium, NO_CHROMIUM } from './tools/browser/find-chromium.ts';
 
 /** What `test:upgrade` upgrades from: each release moves it to the one before. */

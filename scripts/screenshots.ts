@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { chromium, type Page } from 'playwright-core';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 import { startLocalRuntime } from '../src/local/runtime/runtime.ts';
 import { firstRun } from '../src/local/samples/first-run.ts';
-import { PROJECT_ROOT } from './project-root.ts';
 import { findChromium, NO_CHROMIUM } from './tools/browser/find-chromium.ts';
 
 /** Half a second, so that the samples' retries end while the script waits. */

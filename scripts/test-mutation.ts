@@ -11,10 +11,9 @@ import {
 } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { instrument, type Mutant, type Source } from './mutation/instrument.ts';
-import { paths, type Run, resultsOf, type Status } from './mutation/run.ts';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
+import { instrument, type Mutant, paths, type Run, resultsOf, type Source, type Status } from './mutation/run.ts';
 import { TARGETS, type Target } from './mutation/targets.ts';
-import { PROJECT_ROOT } from './project-root.ts';
 
 /** Mutates the sources of each named target, or of all, and fails if the tests of a file notice too few of its mutants. */
 const TOOLS = join(PROJECT_ROOT, '.local', 'tools', 'mutation');
@@ -104,7 +103,7 @@ async function endOf(child: ChildProcess, folder: string): Promise<number | null
   return child.exitCode;
 }
 
-export interface FileScore {
+interface FileScore {
   /** From the repository's folder. */
   readonly file: string;
   /** Percent of the mutants that the tests notice, as Stryker counts: what is computed once on import is left out. */
@@ -114,7 +113,7 @@ export interface FileScore {
   readonly unnoticed: readonly string[];
 }
 
-export function scoresOf(
+function scoresOf(
   sources: readonly Source[],
   mutants: readonly Mutant[],
   results: ReadonlyMap<string, Status>,
@@ -129,7 +128,7 @@ export function scoresOf(
   });
 }
 
-export function reportOf(scores: readonly FileScore[]): string {
+function reportOf(scores: readonly FileScore[]): string {
   return scores
     .map(({ file, score, all, unnoticed }) => [`${file}: ${score.toFixed(1)} % of ${all}`, ...unnoticed].join('\n'))
     .join('\n');

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import type { Instrumented } from './instrument.ts';
-import { paths, type Run } from './run.ts';
+import { type Instrumented, paths, type Run } from './run.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const { folder } = JSON.parse(process.env['MUTATION_RUN'] ?? '') as Run;

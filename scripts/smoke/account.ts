@@ -8,7 +8,7 @@ import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { PROJECT_ROOT } from '../project-root.ts';
+import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 import { STACK } from './stack.ts';
 import { type PutAnswer, WRITER_OUTPUT } from './writer.ts';
 
