@@ -1,10 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { putGuarded, updateItem } from '../dynamodb/table/guarded-update.ts';
 import { mayEnd } from '../dynamodb/table/guards.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
-import { getItem } from '../dynamodb/table/reads.ts';
+import { getItem, scan } from '../dynamodb/table/reads.ts';
 
 /** What a key may do: hand over notifications, read them, retry them; see newsletters with their members, change them. */
 export const SCOPES = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'] as const;
@@ -99,10 +99,14 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
     },
 
     async list(tenant_id) {
-      const items: Item[] = [];
-      for await (const page of paginateScan({ client }, { TableName: table })) items.push(...(page.Items ?? []));
-      return items
-        .map(toApiKey)
+      const keys: ApiKey[] = [];
+      let after: object | undefined;
+      do {
+        const page = await scan(client, { TableName: table }, after);
+        keys.push(...page.items.map(toApiKey));
+        after = page.next;
+      } while (after !== undefined);
+      return keys
         .filter((key) => tenant_id === undefined || key.tenant_id === tenant_id)
         .sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
     },

@@ -8,30 +8,32 @@ export const NETWORK_RULES: readonly ClassificationRule[] = [
     because: 'A target that is malformed or in a private network is never posted to, now or later.',
   },
   {
-    code: codes('TIMEOUT ETIMEDOUT ESOCKETTIMEDOUT'),
+    code: /* @__PURE__ */ codes('TIMEOUT ETIMEDOUT ESOCKETTIMEDOUT'),
     means: 'NETWORK_TIMEOUT',
     because: 'batch-952 §6: a timeout is retried with the normal backoff.',
   },
   {
-    code: codes('ECONNREFUSED ECONNRESET ECONNABORTED EPIPE EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN'),
+    code: /* @__PURE__ */ codes(
+      'ECONNREFUSED ECONNRESET ECONNABORTED EPIPE EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN',
+    ),
     means: 'NETWORK_TIMEOUT',
     because: 'The endpoint or the network to it is down, which passes.',
   },
   {
-    code: codes('ENOTFOUND EAI_AGAIN EAI_FAIL EAI_NODATA ENODATA ESERVFAIL ETIMEOUT'),
+    code: /* @__PURE__ */ codes('ENOTFOUND EAI_AGAIN EAI_FAIL EAI_NODATA ENODATA ESERVFAIL ETIMEOUT'),
     means: 'NETWORK_TIMEOUT',
     because:
       'getaddrinfo says "not found" also during a DNS outage and while a record spreads. If the name is really wrong, the retry limit ends the retries.',
   },
   {
-    code: codes(`CERT_HAS_EXPIRED CERT_NOT_YET_VALID DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN
+    code: /* @__PURE__ */ codes(`CERT_HAS_EXPIRED CERT_NOT_YET_VALID DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN
       UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY
       ERR_TLS_CERT_ALTNAME_INVALID EPROTO`),
     means: 'UNKNOWN',
     because: 'The owner of an endpoint repairs a bad certificate, mostly within hours: a retry is worth it.',
   },
   {
-    code: codes('HPE_INVALID_CONSTANT HPE_HEADER_OVERFLOW HPE_INVALID_HEADER_TOKEN HPE_INVALID_STATUS'),
+    code: /* @__PURE__ */ codes('HPE_INVALID_CONSTANT HPE_HEADER_OVERFLOW HPE_INVALID_HEADER_TOKEN HPE_INVALID_STATUS'),
     means: 'UNKNOWN',
     because: 'The answer is not HTTP: typically a proxy answers while the endpoint behind it is being replaced.',
   },

@@ -3,6 +3,7 @@ import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { REQUESTED_BY } from '../../core/model/notification.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { fitsMessage } from '../../core/model/work-rules.ts';
+import { parseMessage } from './parse-message.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 /** By the rule of the work index, which the row of the message has passed. */
@@ -36,21 +37,4 @@ const queueMessage = v.object({
  */
 export function parseQueueMessage(body: string): QueueMessage {
   return parseMessage(queueMessage, body) as QueueMessage;
-}
-
-/**
- * Reads the body of any message.
- * @throws Error that names every field that is missing or wrong, and quotes no value
- */
-export function parseMessage<S extends v.GenericSchema>(
-  schema: S,
-  body: string,
-  what = 'is not one of ours',
-): v.InferOutput<S> {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), body);
-  if (parsed.success) return parsed.output;
-  const faults = parsed.issues.map(
-    (issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected ?? issue.type}`,
-  );
-  throw new Error(`The message ${what}: ${faults.join('; ')}`);
 }
