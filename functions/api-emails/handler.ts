@@ -8,21 +8,20 @@ import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/ne
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import type { Schedules } from '../../src/core/newsletter/model/ports.ts';
+import type { BulkProvider } from '../../src/core/newsletter/model/provider.ts';
+import type { PartSegments } from '../../src/core/newsletter/preparation/ports.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
+import type { Renderings } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
-import { createApi } from '../shared/api/api-function.ts';
-import { emailRoutes } from '../shared/api/email-routes.ts';
-import {
-  bindNewsletter,
-  partsOnFirstEmail,
-  renderingsOnFirstEmail,
-  schedulesOnFirstEmail,
-  sesOnFirstEmail,
-} from '../shared/newsletter/bind-newsletter.ts';
+import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
+import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
+import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
+import { loadedOnUse, onFirstUse } from '../shared/runtime/on-first-use.ts';
 import { createPacer } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
@@ -36,25 +35,40 @@ export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
   const sealing = createMemberSealing(sealer, hashKey);
   const budgets = createPacingStore(client, env.PIPELINE_STATE_TABLE);
   const pause = (ms: number) => setTimeout<void>(ms);
-  const deps = {
+  // SES's client, and the HTML parser.
+  const ses = onFirstUse(async () =>
+    (await import('../shared/newsletter/ses-access.ts')).createSesAccess(env.NEWSLETTER_CONFIGURATION_SET),
+  );
+  const postRenderer = () => import('../../src/adapters/post/post-renderer.ts');
+  const deps: EmailRouteDeps & ApiDeps = {
     ...shared,
     candidates: createCandidateReader(members, sealing),
     exclusions: createLateExclusions(members, sealing),
     pacing: createSendPacing(createPacer('email', env, client, observability), { clock, pause }),
     pause,
     countTests: createTestCounts(client, env.PIPELINE_STATE_TABLE),
-    parts: partsOnFirstEmail(),
+    parts: loadedOnUse<PartSegments>(async () => (await postRenderer()).createPartSegments(), 'of'),
     dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),
-    schedules: schedulesOnFirstEmail({
-      group: env.SCHEDULE_GROUP,
-      queue_arn: env.SCHEDULE_TARGET_ARN,
-      role_arn: env.SCHEDULE_ROLE_ARN,
-    }),
-    ...sesOnFirstEmail(env.NEWSLETTER_CONFIGURATION_SET),
-    renderings: renderingsOnFirstEmail(),
+    schedules: loadedOnUse<Schedules>(
+      async () => {
+        const { createEmailSchedules, createScheduler } = await import(
+          '../../src/adapters/scheduler/email-schedules.ts'
+        );
+        return createEmailSchedules(createScheduler(), {
+          group: env.SCHEDULE_GROUP,
+          queue_arn: env.SCHEDULE_TARGET_ARN,
+          role_arn: env.SCHEDULE_ROLE_ARN,
+        });
+      },
+      'create',
+      'remove',
+    ),
+    provider: loadedOnUse<BulkProvider>(async () => (await ses()).provider, 'send'),
+    senderFault: async (from) => (await ses()).senderFault(from),
+    renderings: loadedOnUse<Renderings>(async () => (await postRenderer()).createRenderings(), 'of'),
     async allowedRate() {
       const registers = await budgets.read('email');
       return Object.keys(registers).length === 0

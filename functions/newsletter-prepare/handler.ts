@@ -8,15 +8,12 @@ import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-messages.
 import { continueDryRun, type RequestDryRunDeps } from '../../src/core/newsletter/lifecycle/dry-run.ts';
 import { countEmail, type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
+import type { PartSegments } from '../../src/core/newsletter/preparation/ports.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
-import {
-  bindNewsletter,
-  createNewsletterDynamoDb,
-  messageHandler,
-  partsOnFirstEmail,
-} from '../shared/newsletter/bind-newsletter.ts';
+import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
+import { loadedOnUse } from '../shared/runtime/on-first-use.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 type PrepareFunctionDeps = Omit<StartDeps, 'remaining_ms'> & RequestDryRunDeps;
@@ -58,7 +55,11 @@ export const handler = bindFunction(newsletterPrepareEnv, (env, observability) =
       createMemberStore(client, env.MEMBERS_TABLE, clock),
       createMemberSealing(sealer, hashKey),
     ),
-    parts: partsOnFirstEmail(),
+    // The HTML parser.
+    parts: loadedOnUse<PartSegments>(
+      async () => (await import('../../src/adapters/post/post-renderer.ts')).createPartSegments(),
+      'of',
+    ),
     warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
   };
   return createHandler(deps, observability);

@@ -8,20 +8,16 @@ import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-lin
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
+import type { BulkProvider } from '../../src/core/newsletter/model/provider.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
-import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
+import type { Renderings, SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
-import {
-  bindNewsletter,
-  createNewsletterDynamoDb,
-  messageHandler,
-  renderingsOnFirstEmail,
-  sesOnFirstEmail,
-} from '../shared/newsletter/bind-newsletter.ts';
+import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
+import { loadedOnUse } from '../shared/runtime/on-first-use.ts';
 import { createPacer } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
@@ -57,17 +53,24 @@ export const handler = bindFunction(newsletterSendEnv, (env, observability) => {
   const shared = bindNewsletter(env, client, observability);
   const { sealer, hashKey, unsubscribeSecret } = createSecretsAndKeys(env, client);
   const { clock } = shared;
+  const set = env.NEWSLETTER_CONFIGURATION_SET;
   // Two chunks are looked at together, in each of two batches at once.
   const sealing = withRecentHashes(createMemberSealing(sealer, hashKey), 4 * CHUNK_SIZE);
   const deps: Omit<SendDeps, 'remaining_ms'> = {
     ...shared,
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
-    provider: sesOnFirstEmail(env.NEWSLETTER_CONFIGURATION_SET).provider,
+    provider: loadedOnUse<BulkProvider>(
+      async () => (await import('../shared/newsletter/ses-access.ts')).createSesAccess(set).provider,
+      'send',
+    ),
     // The budget of e-mail, which newsletters share with single mails.
     pacing: createSendPacing(createPacer('email', env, client, observability, readAccountLimits), shared),
     exclusions: createLateExclusions(createMemberStore(client, env.MEMBERS_TABLE, clock), sealing),
-    renderings: renderingsOnFirstEmail(),
+    renderings: loadedOnUse<Renderings>(
+      async () => (await import('../../src/adapters/post/post-renderer.ts')).createRenderings(),
+      'of',
+    ),
     async linkOf(place, { tenant_id, member_email }) {
       const email_hash = await sealing.emailHash(tenant_id, member_email);
       const token = unsubscribeToken(await unsubscribeSecret(), { ...place, email_hash });

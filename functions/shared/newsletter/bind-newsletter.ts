@@ -5,17 +5,13 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import type * as v from 'valibot';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
-import type { ScheduleTarget } from '../../../src/adapters/scheduler/email-schedules.ts';
 import type { NewsletterQueueUrls } from '../../../src/adapters/sqs/newsletter-queues.ts';
 import { DEFAULT_JOB_LIMITS, withRetries } from '../../../src/core/newsletter/model/job-limits.ts';
-import type { JobEvent, JobLog, NewsletterQueues, Schedules } from '../../../src/core/newsletter/model/ports.ts';
-import type { BulkProvider } from '../../../src/core/newsletter/model/provider.ts';
-import type { PartSegments } from '../../../src/core/newsletter/preparation/ports.ts';
-import type { Renderings } from '../../../src/core/newsletter/sending/send-deps.ts';
+import type { JobEvent, JobLog, NewsletterQueues } from '../../../src/core/newsletter/model/ports.ts';
 import { BATCHES, createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { newsletterClockEnv } from '../runtime/newsletter-env.ts';
 import { count, type Observability } from '../runtime/observability.ts';
-import { onFirstUse } from '../runtime/on-first-use.ts';
+import { loadedOnUse } from '../runtime/on-first-use.ts';
 
 type NewsletterEnv = v.InferOutput<typeof newsletterClockEnv>;
 
@@ -99,52 +95,11 @@ export function createNewsletterDynamoDb(): DynamoDBClient {
   return createDynamoDb(NEWSLETTER_CALLS);
 }
 
-/** A port whose module, with an SDK's client or a parser, is loaded with its first call: most invocations need none. */
-function loadedOnUse<T extends object>(load: () => Promise<T>, ...names: readonly (keyof T)[]): T {
-  const port = onFirstUse(load);
-  const callOf =
-    (name: keyof T) =>
-    async (...args: unknown[]) => {
-      const made = await port();
-      return (made[name] as (...given: unknown[]) => unknown)(...args);
-    };
-  return Object.fromEntries(names.map((name) => [name, callOf(name)])) as T;
-}
-
-/** SES, for the first email. */
-export function sesOnFirstEmail(configurationSet: string) {
-  const ses = onFirstUse(async () => (await import('./ses-access.ts')).createSesAccess(configurationSet));
-  const provider = loadedOnUse<BulkProvider>(async () => (await ses()).provider, 'send');
-  return { provider, senderFault: async (from: string) => (await ses()).senderFault(from) };
-}
-
+/** The queues, whose client is loaded with the first message. */
 function queuesOnFirstMessage(urls: NewsletterQueueUrls): NewsletterQueues {
   const load = async () => {
     const { createNewsletterQueues } = await import('../../../src/adapters/sqs/newsletter-queues.ts');
     return createNewsletterQueues((await import('../runtime/clients/sqs.ts')).createSqs(), urls);
   };
   return loadedOnUse<NewsletterQueues>(load, 'prepare', 'send');
-}
-
-/** The schedules, for the first email that has a time. */
-export function schedulesOnFirstEmail(target: ScheduleTarget): Schedules {
-  const load = async () => {
-    const { createEmailSchedules, createScheduler } = await import(
-      '../../../src/adapters/scheduler/email-schedules.ts'
-    );
-    return createEmailSchedules(createScheduler(), target);
-  };
-  return loadedOnUse<Schedules>(load, 'create', 'remove');
-}
-
-const postRenderer = () => import('../../../src/adapters/post/post-renderer.ts');
-
-/** The renderings, whose HTML parser is loaded with the first email. */
-export function renderingsOnFirstEmail(): Renderings {
-  return loadedOnUse<Renderings>(async () => (await postRenderer()).createRenderings(), 'of');
-}
-
-/** Which members see which part, by the same parser. */
-export function partsOnFirstEmail(): PartSegments {
-  return loadedOnUse<PartSegments>(async () => (await postRenderer()).createPartSegments(), 'of');
 }

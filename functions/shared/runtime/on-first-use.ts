@@ -12,3 +12,15 @@ export function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
     return making;
   };
 }
+
+/** A port whose module, with an SDK's client or a parser, is loaded with its first call: most invocations need none. */
+export function loadedOnUse<T extends object>(load: () => Promise<T>, ...names: readonly (keyof T)[]): T {
+  const port = onFirstUse(load);
+  const callOf =
+    (name: keyof T) =>
+    async (...args: unknown[]) => {
+      const made = await port();
+      return (made[name] as (...given: unknown[]) => unknown)(...args);
+    };
+  return Object.fromEntries(names.map((name) => [name, callOf(name)])) as T;
+}
