@@ -146,6 +146,7 @@ export interface Preparation {
   readonly next_batch: number;
   readonly next_excluded_chunk: number;
   readonly excluded: number;
+  /** All recipients, the excluded ones included. */
   readonly recipients: number;
   readonly excluded_by_reason: Readonly<Record<string, number>>;
   /** Mails that warming allows the sending domain for this email; absent: no limit. */
@@ -155,12 +156,8 @@ export interface Preparation {
   readonly missing_fields: Readonly<Record<string, number>>;
 }
 
-export interface Prepared {
-  /** All recipients, the excluded ones included. */
-  readonly recipients: number;
-  /** Frozen by the preparation; more may be excluded when their chunk goes out. */
-  readonly excluded: number;
-  readonly excluded_by_reason: Readonly<Record<string, number>>;
+/** What the preparation froze; more may be excluded when their chunk goes out. */
+export interface Prepared extends Pick<Preparation, 'recipients' | 'excluded' | 'excluded_by_reason'> {
   readonly batches: number;
   readonly at: string;
 }
