@@ -1,4 +1,4 @@
-import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
+import type { LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 
 /** Longest part of an operator's scan, in seconds: the function also needs time for the rows that it finds. */
@@ -50,6 +50,8 @@ export async function reconcilePart(
   FunctionName: string,
   part: ReconcilePart,
 ): Promise<ReconcileAnswer> {
+  // With the call: the reconciler reads its events by this module, and calls nobody.
+  const { InvokeCommand } = await import('@aws-sdk/client-lambda');
   const { Payload, FunctionError } = await client.send(
     new InvokeCommand({ FunctionName, Payload: JSON.stringify(part) }),
   );
