@@ -1,8 +1,8 @@
 import { type ClassificationRule, classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, SendResult } from '../../core/delivery/sender.ts';
 import { answerExcerpt } from './answer-excerpt.ts';
+import { parseRetryAfter } from './network-classification.ts';
 import { type HttpAnswer, NetworkFault, type TargetMessage, type TargetPoster } from './post.ts';
-import { parseRetryAfter } from './retry-after.ts';
 import { TargetRefusedError } from './target-guard.ts';
 
 interface AnswerContext {

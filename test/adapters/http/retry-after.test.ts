@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRetryAfter } from '../../../src/adapters/http/retry-after.ts';
+import { parseRetryAfter } from '../../../src/adapters/http/network-classification.ts';
 
 const now = new Date('2026-03-01T09:30:00.000Z');
 
