@@ -97,9 +97,6 @@ export function createNewsletterDynamoDb(): DynamoDBClient {
 
 /** The queues, whose client is loaded with the first message. */
 function queuesOnFirstMessage(urls: NewsletterQueueUrls): NewsletterQueues {
-  const load = async () => {
-    const { createNewsletterQueues } = await import('../../../src/adapters/sqs/newsletter-queues.ts');
-    return createNewsletterQueues((await import('../runtime/clients/sqs.ts')).createSqs(), urls);
-  };
+  const load = async () => (await import('../runtime/clients/sqs.ts')).createNewsletterSqs(urls);
   return loadedOnUse<NewsletterQueues>(load, 'prepare', 'send');
 }
