@@ -123,9 +123,8 @@ export class Pacer {
   }
 
   /**
-   * Sends per second for as long as an outage lasts. The budget is read for it: this worker may have seen it last before the
-   * account's limits were known, and a line of 250,000 would drain at a tenth of the rate. What a refusal lowers for a
-   * minute does not count. Never rejects.
+   * Sends per second while an outage lasts: not what a refusal lowers for a minute, nor what was seen before the account's
+   * limits were known, by which a line of 250,000 drained at a tenth of its rate. Never rejects.
    */
   async lastingPerSecond(): Promise<number | undefined> {
     await this.#try(() => this.#deps.store.read(this.#deps.channel));
@@ -159,7 +158,11 @@ export class Pacer {
       };
       if (plan.steps.length === 0) {
         const { answers } = answersOf(view);
-        if (!answers.some(({ why }) => why === 'quota' || why === 'account') || this.#isFresh()) return answers;
+        if (
+          !answers.some(({ why }) => why === 'quota' || why === 'account') ||
+          this.#now() - this.#viewedAt <= FRESH_MS
+        )
+          return answers;
         view = this.#learn(await store.read(channel));
         continue;
       }
@@ -216,10 +219,7 @@ export class Pacer {
     const known = this.#learn(lease.registers);
     if (!lease.applied || !this.#isStale(known) || this.#now() > until) return known;
     const counted = Math.max(0, numberIn(known, 'granted') ?? 0);
-    const limits = await readLimits().catch((error: unknown) => {
-      this.#deps.onFault?.(error);
-      return undefined;
-    });
+    const limits = await readLimits().catch((error: unknown) => void this.#deps.onFault?.(error));
     if (limits === undefined) return known;
     return this.#learn(
       (await store.change(channel, limitsSteps(known, limits, { counted, read_at: now, policy }))).registers,
@@ -239,10 +239,6 @@ export class Pacer {
     this.#view = registers;
     this.#viewedAt = this.#now();
     return registers;
-  }
-
-  #isFresh(): boolean {
-    return this.#now() - this.#viewedAt <= FRESH_MS;
   }
 
   #now(): number {
