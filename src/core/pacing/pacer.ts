@@ -158,11 +158,8 @@ export class Pacer {
       };
       if (plan.steps.length === 0) {
         const { answers } = answersOf(view);
-        if (
-          !answers.some(({ why }) => why === 'quota' || why === 'account') ||
-          this.#now() - this.#viewedAt <= FRESH_MS
-        )
-          return answers;
+        const isForLong = answers.some(({ why }) => why === 'quota' || why === 'account');
+        if (!isForLong || this.#now() - this.#viewedAt <= FRESH_MS) return answers;
         view = this.#learn(await store.read(channel));
         continue;
       }
