@@ -97,6 +97,6 @@ export function createNewsletterDynamoDb(): DynamoDBClient {
 
 /** The queues, whose client is loaded with the first message. */
 function queuesOnFirstMessage(urls: NewsletterQueueUrls): NewsletterQueues {
-  const load = async () => (await import('../runtime/clients/sqs.ts')).createNewsletterSqs(urls);
+  const load = async () => (await import('./queue-access.ts')).createQueueAccess(urls);
   return loadedOnUse<NewsletterQueues>(load, 'prepare', 'send');
 }

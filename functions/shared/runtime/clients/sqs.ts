@@ -1,5 +1,4 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { createNewsletterQueues, type NewsletterQueueUrls } from '../../../../src/adapters/sqs/newsletter-queues.ts';
 import { lean, STORAGE_LIMITS } from './lean.ts';
 
 /**
@@ -16,6 +15,3 @@ export function createSqs(requestHandler = STORAGE_LIMITS): SQSClient {
     }),
   );
 }
-
-/** With the client, so that one import loads both: two would split what every function loads first. */
-export const createNewsletterSqs = (urls: NewsletterQueueUrls) => createNewsletterQueues(createSqs(), urls);
