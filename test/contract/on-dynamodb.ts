@@ -1,7 +1,7 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { NEWSLETTER_CALLS } from '../../functions/shared/newsletter/bind-newsletter.ts';
-import { withDirectCalls } from '../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
+import { withDirectCalls } from '../../src/adapters/direct-calls/direct-calls.ts';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Sealer } from '../../src/adapters/sealing/sealer.ts';
 import type { ForeignRow } from '../../src/core/model/notification.ts';

@@ -1,5 +1,5 @@
 import { SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
-import { withDirectCalls } from '../../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
+import { withDirectCalls } from '../../../src/adapters/direct-calls/direct-calls.ts';
 import { createBulkProvider } from '../../../src/adapters/ses-v2/bulk-provider.ts';
 import { createSenderFault } from '../../../src/adapters/ses-v2/sender-identity.ts';
 import { lean } from '../runtime/clients/lean.ts';

@@ -1,5 +1,5 @@
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
-import { createRequestSigner } from '../dynamodb/direct-calls/sigv4.ts';
+import { createRequestSigner } from '../direct-calls/sigv4.ts';
 import { DeploymentNotFoundError } from './deployment.ts';
 
 const TIMEOUT_MS = 5_000;

@@ -1,6 +1,6 @@
 import { SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { withDirectCalls } from '../../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
+import { withDirectCalls } from '../../../src/adapters/direct-calls/direct-calls.ts';
 import { createBulkProvider } from '../../../src/adapters/ses-v2/bulk-provider.ts';
 import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
 import { type Handle, type HttpServer, sendJson, serve } from '../../../src/http/loopback-server.ts';

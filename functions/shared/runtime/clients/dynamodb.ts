@@ -5,7 +5,7 @@ import {
   DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
 import { withCallLimit } from '../../../../src/adapters/batching/gather.ts';
-import { withDirectCalls } from '../../../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
+import { withDirectCalls } from '../../../../src/adapters/direct-calls/direct-calls.ts';
 import { STATE_CALL_MS, TABLE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { lean, limits, STORAGE_LIMITS } from './lean.ts';
 

@@ -14,7 +14,7 @@ import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/clie
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { label } from '../../../adapters/api/newsletter-schemas.ts';
-import { withDirectCalls } from '../../../adapters/dynamodb/direct-calls/direct-calls.ts';
+import { withDirectCalls } from '../../../adapters/direct-calls/direct-calls.ts';
 import { MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
 import {
   checkedWindows,

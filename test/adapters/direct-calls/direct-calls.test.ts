@@ -9,9 +9,9 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BATCHES } from '../../../../functions/shared/runtime/clients/dynamodb.ts';
-import { withDirectCalls } from '../../../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
-import { type Loopback, type Received, replying, startLoopback } from '../../../support/loopback.ts';
+import { BATCHES } from '../../../functions/shared/runtime/clients/dynamodb.ts';
+import { withDirectCalls } from '../../../src/adapters/direct-calls/direct-calls.ts';
+import { type Loopback, type Received, replying, startLoopback } from '../../support/loopback.ts';
 
 const json = { 'content-type': 'application/x-amz-json-1.0' };
 const KEYS = { accessKeyId: 'AKID', secretAccessKey: 'secret' };

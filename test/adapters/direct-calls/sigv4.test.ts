@@ -1,7 +1,7 @@
 import { BatchGetItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createRequestSigner } from '../../../../src/adapters/dynamodb/direct-calls/sigv4.ts';
-import { type Loopback, type Received, replying, startLoopback } from '../../../support/loopback.ts';
+import { createRequestSigner } from '../../../src/adapters/direct-calls/sigv4.ts';
+import { type Loopback, type Received, replying, startLoopback } from '../../support/loopback.ts';
 
 let server: Loopback;
 beforeEach(async () => {
