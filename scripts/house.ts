@@ -74,6 +74,9 @@ function executedFiles(directory: string, event: number): Set<string> {
   if (file === undefined) throw new Error(`event ${event} left no coverage`);
   const { result } = JSON.parse(readFileSync(join(directory, file), 'utf8')) as Coverage;
   const ran = result.filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0));
-  const ours = ['functions', 'src'].map((folder) => pathToFileURL(join(PROJECT_ROOT, folder, '/')).href);
-  return new Set(ran.map(({ url }) => url).filter((url) => ours.some((folder) => url.startsWith(folder))));
+  const within = (folder: string) => (url: string) =>
+    url.startsWith(pathToFileURL(join(PROJECT_ROOT, folder, '/')).href);
+  // The local runtime, which the function runs in here, is not deployed.
+  const [isFunction, isSource, isLocal] = [within('functions'), within('src'), within('src/local')] as const;
+  return new Set(ran.map(({ url }) => url).filter((url) => isFunction(url) || (isSource(url) && !isLocal(url))));
 }

@@ -2,7 +2,7 @@ import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { eventsFor, expectNoFailures } from '../../bench/setup/lanes.ts';
 import { bodyOf, dueAgain, dueItem, failedRow } from '../../bench/setup/rows.ts';
-import { parseQueueMessage } from '../../src/adapters/sqs/queue-message-schema.ts';
+import { parseQueueMessage } from '../../src/adapters/sqs/message-bodies.ts';
 import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createRowReader } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toForeignRow, toNotificationRow } from '../../src/adapters/dynamodb/table/item.ts';
-import { createRowReader } from '../../src/adapters/dynamodb/table/reads.ts';
 import { summaryOf } from '../../src/core/intake/notification-summary.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';

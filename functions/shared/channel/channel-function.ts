@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { Returned } from '../../../src/adapters/sqs/lanes.ts';
-import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
+import { parseQueueMessage } from '../../../src/adapters/sqs/message-bodies.ts';
 import type { Disposition } from '../../../src/core/delivery/attempt.ts';
 import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';

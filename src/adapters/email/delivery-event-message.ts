@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { DeliveryEvent, Feedback } from '../../core/delivery-events/delivery-event.ts';
-import { parseMessage } from '../sqs/parse-message.ts';
+import { parseMessage } from '../sqs/message-bodies.ts';
 import { type Bounce, describeBounce, errorOfBounce, eventEntries, isFinal, isSuppressed } from './bounces.ts';
 import { fromTag } from './message-tag.ts';
 

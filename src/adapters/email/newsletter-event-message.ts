@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { NewsletterEvent } from '../../core/newsletter/events/apply-events.ts';
-import { parseMessage } from '../sqs/parse-message.ts';
+import { parseMessage } from '../sqs/message-bodies.ts';
 import { type Bounce, errorOfBounce, eventEntries } from './bounces.ts';
 
 /**

@@ -8,11 +8,13 @@ import { convertContent } from '../content/convert-content.ts';
 import {
   createPoster,
   createTargetPoster,
+  faultRefusal,
   type HttpAnswer,
   type Poster,
+  postTo,
+  refusalOf,
   type TargetPosterOptions,
 } from '../http/post.ts';
-import { faultRefusal, postTo, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';

@@ -3,7 +3,7 @@ import type { QueueMessage } from '../../core/model/queue-message.ts';
 import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
 import { chunks } from '../batching/gather.ts';
 import { returnToQueue } from './lanes.ts';
-import { parseQueueMessage } from './queue-message-schema.ts';
+import { parseQueueMessage } from './message-bodies.ts';
 
 /** Most messages per request. */
 const BATCH = 10;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type PrepareMessage, RESOLUTIONS, type SendMessage } from '../../core/newsletter/model/email-message.ts';
-import { parseMessage } from './parse-message.ts';
+import { parseMessage } from './message-bodies.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));

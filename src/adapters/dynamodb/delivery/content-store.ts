@@ -6,8 +6,9 @@ import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import { type MessageFormat, type NotificationContent, SEALED } from '../../../core/model/notification.ts';
 import { withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
+import { itemReader } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { itemReader, readItem } from '../table/reads.ts';
+import { readItem } from '../table/reads.ts';
 
 /** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
 export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {

@@ -14,11 +14,17 @@ import {
   type SendsUnderWay,
   withinLimit,
 } from '../../batching/gather.ts';
-import { executeStatements, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/calls.ts';
+import {
+  createRowReader,
+  executeStatements,
+  insertStatement,
+  MAX_STATEMENTS,
+  type StatementResult,
+} from '../table/calls.ts';
 import { createGuardedUpdates, type GuardedUpdate, putGuarded, whereOf } from '../table/guarded-update.ts';
 import { asPlanned, asRead, claimable, type Guard, heldBy } from '../table/guards.ts';
 import { toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
-import { createRowReader, getItem, queryAll } from '../table/reads.ts';
+import { getItem, queryAll } from '../table/reads.ts';
 
 interface Claim {
   readonly log_id: string;

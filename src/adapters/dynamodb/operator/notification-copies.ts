@@ -3,9 +3,9 @@ import { notificationKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { ExplainedError } from '../../../core/model/problem.ts';
 import { NOTIFICATION_INDEX } from '../schema.ts';
-import { MAX_GETS } from '../table/calls.ts';
+import { MAX_GETS, rowsById } from '../table/calls.ts';
 import { toItem } from '../table/item.ts';
-import { queryPages, rowsById } from '../table/reads.ts';
+import { queryPages } from '../table/reads.ts';
 
 export interface Copy {
   readonly row: ForeignRow;

@@ -8,8 +8,9 @@ import {
   type TransactionCanceledException,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
-import { GatheredError } from '../../batching/gather.ts';
-import { type Item, toValue } from './item.ts';
+import type { ForeignRow, NotificationRow } from '../../../core/model/notification.ts';
+import { GatheredError, gather } from '../../batching/gather.ts';
+import { type Item, toForeignRow, toNotificationRow, toValue } from './item.ts';
 
 /** Most statements, puts and gets per call. */
 export const MAX_STATEMENTS = 25;
@@ -122,6 +123,50 @@ export async function getItems(
     if (open.length > 0) await pause(round);
   }
   return found;
+}
+
+async function itemsById(client: DynamoDBClient, table: string, log_ids: readonly string[], consistent: boolean) {
+  const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
+  const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent });
+  return new Map(items.map((item) => [item['log_id']?.S ?? '', item]));
+}
+
+/** Any rows by their log_ids, as far as there are such. */
+export async function rowsById(
+  client: DynamoDBClient,
+  table: string,
+  log_ids: readonly string[],
+  { consistent = false } = {},
+): Promise<ReadonlyMap<string, ForeignRow>> {
+  const items = await itemsById(client, table, log_ids, consistent);
+  return new Map([...items].map(([log_id, item]) => [log_id, toForeignRow(item)]));
+}
+
+/** Reads items of NotificationLog or NotificationContent by log_id. Reads of the same moment share one BatchGetItem. */
+export function itemReader(
+  client: DynamoDBClient,
+  table: string,
+  consistent: boolean,
+): (log_id: string) => Promise<Item | undefined> {
+  return gather<string, Item | undefined>(
+    async (log_ids) => {
+      const byId = await itemsById(client, table, log_ids, consistent);
+      return log_ids.map((log_id) => byId.get(log_id));
+    },
+    { max: MAX_GETS },
+  );
+}
+
+/** Reads rows of NotificationLog consistently. */
+export function createRowReader(
+  client: DynamoDBClient,
+  table: string,
+): (log_id: string) => Promise<NotificationRow | undefined> {
+  const read = itemReader(client, table, true);
+  return async (log_id) => {
+    const item = await read(log_id);
+    return item && toNotificationRow(item);
+  };
 }
 
 function unprocessed(verb: string, count: number, table: string): Error {

@@ -10,10 +10,16 @@ import { type NotificationRow, UPDATED_BY } from '../../../core/model/notificati
 import { wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
-import { executeStatements, type ItemChange, MAX_STATEMENTS, type StatementResult, updateExpression } from './calls.ts';
+import {
+  createRowReader,
+  executeStatements,
+  type ItemChange,
+  MAX_STATEMENTS,
+  type StatementResult,
+  updateExpression,
+} from './calls.ts';
 import { asRead, ERASED_COLUMNS, EVENT_COLUMNS, type Guard, STATE_COLUMNS } from './guards.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
-import { createRowReader } from './reads.ts';
 
 /** A change to a row of NotificationLog that is made only while its guard holds. */
 export interface GuardedUpdate extends Pick<ItemChange, 'remove'> {

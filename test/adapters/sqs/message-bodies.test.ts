@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
+import { parseQueueMessage } from '../../../src/adapters/sqs/message-bodies.ts';
 import { type QueueMessage, withToken } from '../../../src/core/model/queue-message.ts';
 import { epochMs } from '../../../src/core/model/time.ts';
 import { entryFaults, workFaults } from '../../../src/core/model/work-rules.ts';
