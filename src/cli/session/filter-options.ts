@@ -24,7 +24,8 @@ export const FILTER_OPTIONS = {
   '--failure-reason <E>': choice('reason for giving up alone', ERROR_TYPES),
   '--last-error <E>': choice(`last error alone; '${NONE}': without one`, [...ERROR_TYPES, NONE]),
   '--integration <ID>': value(`only this integration_config_id; '${NONE}': those without one`, parseId),
-  '--recipient <R>': 'only this recipient, found by its hash; "-" reads the address from stdin',
+  '--recipient <R>':
+    'only this recipient; "-" reads the address from stdin; without --tenant, list reads on until its page is full',
   '--from <TIME>': value('created at this time or later: a time, or how long ago (6h, 2d)', parseMoment),
   '--to <TIME>': value('created at this time or earlier', parseMoment),
 } as const;

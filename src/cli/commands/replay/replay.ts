@@ -69,6 +69,9 @@ const DEFAULT_RATE = 500;
 /** The operation that a replay is. */
 async function replayRequest(options: ReplayOptions, session: Session): Promise<NewOperation> {
   const { from, to, rate = DEFAULT_RATE, limit, maxAge, includeStopped = false } = options;
+  // Before stdin and the secret are read for a recipient that no replay could find.
+  if (options.recipient !== undefined && options.tenant === undefined)
+    throw new OperatorError('--recipient needs --tenant: a replay finds a recipient within one tenant.', EXIT_USAGE);
   const given = await filterOf(options, session);
   const period = periodOf(options, session.clock());
   // Without --to the cut-off is the end. It is left open here, so that the same command has the same period later.
