@@ -138,6 +138,7 @@ describe('the functions behind the deployed console', () => {
     ['console-api', OF_NOTIFICATIONS, '/api/session', { role: 'operator' }],
     ['console-newsletters', OF_NEWSLETTERS, '/api/session', { detail: expect.stringContaining('no such path') }],
     ['console-api', WITHOUT_NEWSLETTERS, '/api/emails', { detail: LACKS.newsletters }],
+    ['console-api', WITHOUT_NEWSLETTERS, '/api/members/T1/daily', { detail: LACKS.newsletters }],
   ])('%s answers for its own routes (%#)', async (name, env, path, expected) => {
     vi.resetModules();
     vi.unstubAllEnvs();

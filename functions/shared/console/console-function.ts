@@ -3,7 +3,7 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type * as v from 'valibot';
 import type { Deployment } from '../../../src/adapters/deployment/deployment.ts';
-import { LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage-parts.ts';
+import { isOfNewsletters, LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage-parts.ts';
 import { HistoryUnavailableError } from '../../../src/core/operator/views/outcome-series.ts';
 import { requestOf, resultOf } from '../../../src/http/api-gateway.ts';
 import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
@@ -73,7 +73,7 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
       routes,
     );
     // Their own function has these paths, where there is one.
-    const lacks = (path: string) => env.NEWSLETTERS_TABLE === undefined && /^\/api\/(newsletters|emails)\b/.test(path);
+    const lacks = (path: string) => env.NEWSLETTERS_TABLE === undefined && isOfNewsletters(path);
     const dispatch = async (request: HttpRequest<Caller>) =>
       lacks(request.path) ? refuse('not-found', LACKS.newsletters, false) : answer(request);
     const rules = { claim: env.ROLE_CLAIM, operators: env.OPERATOR_VALUES, viewers: env.VIEWER_VALUES };

@@ -4,6 +4,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
 import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
+import { isOfNewsletters } from '../../../src/adapters/deployment/stage-parts.ts';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
 import { staticFile } from '../../../src/console-server/static-files.ts';
 import type { RetryPolicyConfig } from '../../../src/core/model/retry-policy.ts';
@@ -148,7 +149,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
       body,
       isBase64Encoded: false,
     };
-    const { handler } = /^\/api\/(newsletters|emails)\b/.test(path.raw) ? newsletters : api;
+    const { handler } = isOfNewsletters(path.raw) ? newsletters : api;
     const invoke = handler as (event: unknown, context: object) => Promise<APIGatewayProxyStructuredResultV2>;
     const { statusCode = 500, headers, body: text = '' } = await invoke(event, { functionName: 'console' });
     const texts = Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)]);

@@ -4,6 +4,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseStageConfig } from '../../../../lib/config/stage-config.ts';
 import { ROUTES_OF_THE_PAGE } from '../../../../lib/constructs/console/page.ts';
+import { isOfNewsletters } from '../../../../src/adapters/deployment/stage-parts.ts';
 import { NEWSLETTER_ROUTES } from '../../../../src/operator-service/routes/newsletters.ts';
 import { PIPELINE_ROUTES } from '../../../../src/operator-service/routes/pipeline.ts';
 import { resourcesOf, stackOf } from '../../../support/lib/synthesize.ts';
@@ -61,6 +62,10 @@ describe('the console on the web', () => {
     const isTheirs = ({ key }: { readonly key: string }) => particular.some((path) => path.test(key));
     expect(NEWSLETTER_ROUTES.filter((route) => !isTheirs(route))).toEqual([]);
     expect(PIPELINE_ROUTES.filter(isTheirs)).toEqual([]);
+    // A stage without newsletters says by the same paths that it has none.
+    const isLacked = ({ key }: { readonly key: string }) => isOfNewsletters(key.replace(/^\w+ /, ''));
+    expect(NEWSLETTER_ROUTES.filter((route) => !isLacked(route))).toEqual([]);
+    expect(PIPELINE_ROUTES.filter(isLacked)).toEqual([]);
   });
 
   it('gives the right to send mail to the function of newsletters only', () => {
