@@ -56,6 +56,7 @@ export interface SchedulePlan {
 
 /** Types that do work on AWS and that the runtime does not support. To ignore them would run a different system. */
 const NEEDED_BUT_UNKNOWN = [
+  'AWS::DynamoDB::GlobalTable',
   'AWS::StepFunctions::StateMachine',
   'AWS::Pipes::Pipe',
   'AWS::Kinesis::Stream',
@@ -74,7 +75,10 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
         id,
         ref: physicalName(stack, id, resource),
         metadata: objectAt(resource['Metadata'] ?? {}, `${id}.Metadata`),
-        properties: objectAt(resolve(resource['Properties'] ?? {}, references, id), `${id}.Properties`),
+        // Only when it is read: what does not run here may use functions that cannot be resolved.
+        get properties() {
+          return objectAt(resolve(resource['Properties'] ?? {}, references, id), `${id}.Properties`);
+        },
       }));
   const [unknown] = [
     ...ofType(...NEEDED_BUT_UNKNOWN),
@@ -143,10 +147,16 @@ function needsStandIn(properties: JsonObject): boolean {
 
 /**
  * CreateTable's input for a table of the template. Encryption, backups, tags and TTL have no effect on a stand-in and
- * are left out. Keys, indexes and stream are taken over unchanged.
+ * are left out. Keys, global indexes and stream are taken over unchanged.
+ * @throws Error for a local index, which queries would not find here
  */
 function tableFrom(TableName: string, properties: JsonObject): CreateTableCommandInput {
   const { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, StreamSpecification } = properties;
+  if (properties['LocalSecondaryIndexes'] !== undefined) {
+    throw new Error(
+      `${TableName}.LocalSecondaryIndexes: the local runtime creates no local indexes: make it a global secondary index`,
+    );
+  }
   const indexes = read(v.optional(v.array(object), []), GlobalSecondaryIndexes, `${TableName}.GlobalSecondaryIndexes`);
   const input = {
     ...{ TableName, BillingMode: 'PAY_PER_REQUEST', AttributeDefinitions, KeySchema },
@@ -166,10 +176,16 @@ function tableFrom(TableName: string, properties: JsonObject): CreateTableComman
   return input as unknown as CreateTableCommandInput;
 }
 
-/** Attributes that change a queue's behaviour. Encryption and policies have no effect on a stand-in. */
+/**
+ * Attributes that change a queue's behaviour. Encryption and policies have no effect on a stand-in, and
+ * ReceiveMessageWaitTimeSeconds none on the event sources, which long-poll with a wait of their own.
+ */
 const ATTRIBUTES = ['VisibilityTimeout', 'DelaySeconds', 'MaximumMessageSize', 'MessageRetentionPeriod'] as const;
 
+/** @throws Error for a FIFO queue, which would lose its order here */
 function queueFrom(name: string, properties: JsonObject): QueuePlan {
+  if (String(properties['FifoQueue']) === 'true')
+    throw new Error(`${name}.FifoQueue: the local runtime keeps no order within a queue: make it a standard queue`);
   // CloudFormation allows numbers, SQS wants texts.
   const given = ATTRIBUTES.flatMap((key) => (properties[key] === undefined ? [] : [[key, String(properties[key])]]));
   const { RedrivePolicy } = properties;

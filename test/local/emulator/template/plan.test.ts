@@ -227,6 +227,29 @@ describe('the plan of a stack', () => {
     expect(() => plan({ Pipe: { Type: 'AWS::Pipes::Pipe' } })).toThrow(/Pipe is an AWS::Pipes::Pipe/);
   });
 
+  it.each([
+    [{ Type: 'AWS::DynamoDB::GlobalTable' }, /One is an AWS::DynamoDB::GlobalTable, which .* cannot run/],
+    [
+      { ...Log, Properties: { ...Log.Properties, LocalSecondaryIndexes: [{ IndexName: 'by_time' }] } },
+      /tiny-One\.LocalSecondaryIndexes: .* global secondary index/,
+    ],
+    [
+      { Type: 'AWS::SQS::Queue', Properties: { QueueName: 'one.fifo', FifoQueue: true } },
+      /one\.fifo\.FifoQueue: .* standard queue/,
+    ],
+  ])('names what would work differently here (%#)', (One, sentence) => {
+    expect(() => plan({ One })).toThrow(sentence);
+  });
+
+  it('leaves helpers of the CDK unread, whatever functions of CloudFormation they use', () => {
+    const Helper = {
+      Type: 'AWS::Lambda::Function',
+      Properties: { Handler: 'index.handler', Runtime: { 'Fn::FindInMap': ['Runtimes', { Ref: 'AWS::Region' }, 'v'] } },
+      Metadata: { 'aws:asset:path': 'asset.helper', 'aws:asset:is-bundled': false },
+    };
+    expect(plan({ Helper }).functions.map(({ name }) => name)).toEqual(['tiny-Worker']);
+  });
+
   it('names a missing bundle, and a directory that is not an assembly', () => {
     const unbundled = {
       Type: 'AWS::Lambda::Function',
