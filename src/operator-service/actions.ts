@@ -36,7 +36,9 @@ export async function act(chosen: ChosenAction, deps: ActionDeps, decide: Decide
     acted = await perform(chosen, run_id, deps);
     return { answer: acted.results, result: tally(acted.results) };
   });
-  return { results, repeated: acted === undefined, messages: acted?.messages ?? [] };
+  // `decide` does not perform a repeated request: its results are those of the first time, and nothing is queued now.
+  const repeated = acted === undefined;
+  return { results, repeated, messages: acted?.messages ?? [] };
 }
 
 /** What the action would do: the same decisions on the same rows, but nothing is written or sent. */

@@ -49,8 +49,10 @@ export function emailSummary(email: Email, now: Date) {
   const { submitted_at, error, error_code, created_at } = email;
   return defined({
     ...{ email_id, newsletter_id, subject, status, phase: phaseOf(email, now) },
+    // Members that the count found, then the frozen number of recipients; null until it is counted.
     email_count: email.email_count ?? null,
     ...{ segment, scheduled_at, delivery_window_minutes, submitted_at, error, error_code },
+    // Why the email paused itself; absent once an operator has resumed it.
     held: email.paused && email.held !== undefined ? shownHeld(email.held) : undefined,
     created_at,
   });
@@ -73,6 +75,7 @@ export function emailView({ email, batches, events }: EmailRows, now: Date, allo
     excluded_by_reason: email.prepared === undefined ? {} : reasonsOf(batches, 'excluded_by_reason'),
     failed_by_reason: reasonsOf(batches, 'failed_by_reason'),
     batches: batchCounts(email.prepared === undefined ? [] : sent),
+    // Recipients per second: of the last minute, and what the provider allows; null: not known.
     rate: { now: rounded(rate), allowed: rounded(allowed) },
     eta: etaOf(email, states.pending, rate, now),
     waits: waitsOf(email, sent, now),
@@ -114,7 +117,10 @@ export function phaseOf(email: Email, now: Date): EmailPhase {
   return Object.keys(slots).length === 0 && (next_batch_at ?? email.next_at ?? '') > at ? 'waiting' : 'sending';
 }
 
-/** From the last minute's throughput; the delivery window ends no earlier than it was asked for. */
+/**
+ * From the last minute's throughput; the delivery window ends no earlier than it was asked for. Undefined while nothing
+ * is sent, or too little is known.
+ */
 function etaOf(email: Email, pending: number, rate: number | undefined, now: Date): string | undefined {
   if (email.status !== 'submitting' || email.paused || pending === 0 || !rate) return undefined;
   const end = new Date(now.getTime() + (pending / rate) * 1000).toISOString();
