@@ -30,6 +30,8 @@ interface Tail<T> {
 
 /** The pages that were read of the last lists, so that whoever comes back finds the row that was left. */
 const tails = new Map<string, Tail<unknown>>();
+/** A screen has no more lists of several pages. */
+const MOST_TAILS = 2;
 
 interface ListSpec<K extends PagedRoute, T> {
   readonly route: K;
@@ -106,8 +108,10 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
   useEffect(() => {
     if (own === undefined || firstRows === undefined) return;
     const merged = { ...own, rows: joined(firstRows, own.rows, keyOf) };
-    tails.clear();
+    tails.delete(key);
     tails.set(key, merged);
+    const [oldest] = tails.keys();
+    if (tails.size > MOST_TAILS && oldest !== undefined) tails.delete(oldest);
     setTail((before) => (before === own && merged.rows.length > own.rows.length ? merged : before));
   }, [head.data, own]);
 
@@ -117,6 +121,14 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
     const known = new Set(rows.map(keyOf));
     return rowsOf(latest.data).filter((row) => !known.has(keyOf(row))).length;
   }, [latest.data, rows]);
+  // A further page that failed is nothing that the first one brings.
+  const refresh = () => {
+    head.refresh();
+    if (own?.problem === undefined) return;
+    const { problem: _, ...rest } = own;
+    setTail(rest);
+    void loadMore();
+  };
   return {
     rows,
     keyOf,
@@ -126,7 +138,7 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
     more: next !== null,
     by_tenant,
     loadMore,
-    refresh: head.refresh,
+    refresh,
   };
 }
 

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTab, startBrowser } from '../support/browser/browser.ts';
 import { type FakeConsole, startFakeConsole } from '../support/browser/fake-console.ts';
-import { notification } from '../support/browser/sample-answers.ts';
+import { EMAIL, notification } from '../support/browser/sample-answers.ts';
 
 const ROWS = 100_000;
 /** The API's pages are smaller; a large one shows what the page itself can hold. */
@@ -205,4 +205,25 @@ it('asks nothing while it is hidden, and only what changed when it is seen', asy
   await expect.poll(() => quick.requests.length).toBeGreaterThan(hidden);
   await page.context().close();
   await quick.close();
+});
+
+it('tries again to read a page that failed behind an empty first one', async () => {
+  let isDown = true;
+  const down = { status: 503, headers: { 'content-type': 'application/json' }, body: '{}' };
+  const fake = await startFakeConsole({
+    'GET /api/emails': ({ query: { cursor } }) => {
+      if (cursor === undefined) return { emails: [], next_cursor: 'behind' };
+      return isDown ? down : { emails: [EMAIL.email], next_cursor: null };
+    },
+  });
+  const { page } = await openTab(browser, fake.url);
+  await page.goto('/newsletters');
+  const again = page.getByRole('button', { name: 'Try again' });
+  await again.waitFor();
+  isDown = false;
+  await again.click();
+  await page.getByRole('table', { name: 'E-mails' }).getByRole('link').first().waitFor({ timeout: 3_000 });
+  expect(await again.count()).toBe(0);
+  await page.context().close();
+  await fake.close();
 });
