@@ -1,13 +1,15 @@
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Newsletter } from '../../src/core/newsletter/model/email.ts';
 import type { ListedEmail } from '../../src/core/newsletter/views/email-view.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
+import { useRead } from '../data/use-read.ts';
 import { usePlace } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
 import { Dotted, ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
+import { Problem } from '../parts/states.tsx';
 import { type Column, ListTable, stateColumn } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { Draft } from './email/draft.tsx';
@@ -67,6 +69,11 @@ export function NewslettersScreen() {
     rowsOf: (page) => page.newsletters,
     keyOf: ({ tenant_id, newsletter_id }: Newsletter) => `${tenant_id} ${newsletter_id}`,
   });
+  const { more, loadMore } = publications;
+  // Newsletters are few, and every tenant is to be chosen; a page that fails waits for `Try again`.
+  useEffect(() => {
+    if (more) loadMore();
+  }, [more, loadMore]);
   const tenants = [...new Set(publications.rows.map(({ tenant_id }) => tenant_id))];
   const tenant = query.get('tenant') ?? tenants[0];
   const emails = useList({
@@ -76,7 +83,14 @@ export function NewslettersScreen() {
     keyOf: ({ email_id }: ListedEmail) => email_id,
     when: tenant !== undefined,
   });
-  const own = publications.rows.filter(({ tenant_id }) => tenant_id === tenant);
+  // Read for itself, as further pages of all newsletters are read once: one that was changed would stay as it was.
+  const ofTenant = useRead('GET /api/newsletters', {}, { tenant: tenant ?? '' }, { when: tenant !== undefined });
+  const own = ofTenant.data?.newsletters ?? [];
+  const refresh = () => {
+    publications.refresh();
+    ofTenant.refresh();
+  };
+  const problem = ofTenant.problem ?? (publications.rows.length > 0 ? publications.problem : undefined);
   return (
     <ScreenFrame
       title="Newsletters"
@@ -117,10 +131,11 @@ export function NewslettersScreen() {
           {...(asked !== 'new' && { was: asked })}
           onClose={() => {
             setAsked(undefined);
-            publications.refresh();
+            refresh();
           }}
         />
       )}
+      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
       {tenants.length > 1 && (
         <div class="line">
           <Select

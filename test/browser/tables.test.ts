@@ -227,3 +227,24 @@ it('tries again to read a page that failed behind an empty first one', async () 
   await page.context().close();
   await fake.close();
 });
+
+it('offers the tenants and newsletters of all pages', async () => {
+  const one = (tenant_id: string, name: string) => ({
+    ...{ tenant_id, newsletter_id: 'weekly', name, from: 'n@example.com' },
+    ...{ created_at: '2026-01-05T12:00:00.000Z', updated_at: '2026-01-05T12:00:00.000Z' },
+  });
+  const all = [one('T1', 'First'), one('T2', 'Second'), one('T2', 'Third')];
+  const fake = await startFakeConsole({
+    'GET /api/newsletters': ({ query: { tenant, cursor = '0' } }) => {
+      if (tenant !== undefined) return { newsletters: all.filter((n) => n.tenant_id === tenant), next_cursor: null };
+      const at = Number(cursor);
+      return { newsletters: all.slice(at, at + 1), next_cursor: at < 2 ? String(at + 1) : null };
+    },
+  });
+  const { page } = await openTab(browser, fake.url);
+  await page.goto('/newsletters');
+  await page.getByRole('combobox', { name: 'Tenant' }).selectOption('T2', { timeout: 3_000 });
+  for (const name of ['Change Second', 'Change Third']) await page.getByRole('button', { name }).waitFor();
+  await page.context().close();
+  await fake.close();
+});
