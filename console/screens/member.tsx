@@ -1,6 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
 import { shellCommand } from '../../src/operator-service/contract/choices.ts';
-import type { MemberEmail } from '../../src/operator-service/contract/newsletters.ts';
+import type { MemberEmail, ShownMembers } from '../../src/operator-service/contract/newsletters.ts';
 import { read, write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
@@ -13,7 +13,7 @@ import { Dotted, Remedy, ScreenFrame } from '../parts/screen.tsx';
 import { Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { localTime, Time } from '../parts/time.tsx';
 import { RECIPIENT_WORDS } from './email/phase-words.ts';
 import { AUDITED, useReveal } from './notification/timeline.tsx';
 
@@ -34,9 +34,13 @@ export const EMAIL_COLUMN = linkColumn<Pick<MemberEmail, 'email_id' | 'subject'>
   }),
 );
 
-const WORDS = { ...RECIPIENT_WORDS, expired: { name: 'Expired', tone: 'none' } } as const;
+/** One whose recipients may be read, or should be. */
+type KnownEmail = MemberEmail & { readonly state: Exclude<MemberEmail['state'], 'expired'> };
+const isKnown = (email: MemberEmail): email is KnownEmail => email.state !== 'expired';
 
-const COLUMNS: readonly Column<MemberEmail>[] = [
+const WORDS = { ...RECIPIENT_WORDS, unreadable: { name: 'Unreadable', tone: 'bad' } } as const;
+
+const COLUMNS: readonly Column<KnownEmail>[] = [
   stateColumn('State', '8rem', ({ state }) => WORDS[state]),
   EMAIL_COLUMN,
   { title: 'Newsletter', width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
@@ -44,7 +48,7 @@ const COLUMNS: readonly Column<MemberEmail>[] = [
     title: 'Reason',
     width: 'minmax(8rem, 1fr)',
     narrow: 'line',
-    cell: ({ state, reason = '–' }) => (state === 'expired' ? 'Recipients are not kept so long' : reason),
+    cell: ({ reason = '–' }) => reason,
   },
   { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
   {
@@ -73,6 +77,10 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
     when: reading.data !== undefined,
     once: true,
   });
+  const lastExpired = list.rows.find((email) => !isKnown(email));
+  const forgotten =
+    lastExpired &&
+    `Up to ${localTime(lastExpired.created_at)} nobody knows: recipients are kept for newsletter.recipientDays (90 unless configured).`;
   return (
     <ScreenFrame
       title={<span class="mono title-id">{member_id}</span>}
@@ -117,14 +125,15 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
             <ListTable
               label="E-mails to the member"
               columns={COLUMNS}
-              list={list}
+              list={{ ...list, rows: list.rows.filter(isKnown) }}
               hrefOf={({ email_id }) => emailPage(email_id)}
               empty={{
                 icon: 'newsletters',
-                title: 'It was in no e-mail yet',
+                title: forgotten === undefined ? 'It was in no e-mail yet' : 'It was in no e-mail since',
                 text: 'E-mails to an address that the member had before are not found.',
               }}
             />
+            {forgotten !== undefined && <p class="note tone-none">{forgotten}</p>}
             <ShellCommands commands={[{ label: 'With address and name', command: command('show') }]} />
           </>
         )}
@@ -151,27 +160,28 @@ interface FindMemberProps {
 
 /** Finds a member by its id or its address; the address comes into no URL. */
 export function FindMember({ tenant, onClose }: FindMemberProps) {
-  const [found, setFound] = useState<readonly { readonly member_id: string; readonly page: string }[]>([]);
+  const [found, setFound] = useState<ShownMembers & { readonly of: string }>();
   const find = async (request_id: string, form: FormData) => {
     const [of, who] = ['tenant', 'who'].map((name) => String(form.get(name)).trim()) as [string, string];
-    const { members } = who.includes('@')
+    setFound(undefined);
+    const shown = who.includes('@')
       ? await write('POST /api/members/show', {}, { request_id, tenant: of, address: who })
       : { members: [await read('GET /api/members/{member_id}', { member_id: who }, { tenant: of })] };
-    const pages = members.map(({ member_id }) => ({ member_id, page: memberPage(of, member_id) }));
-    const [only, ...others] = pages;
-    if (only === undefined || others.length > 0) return setFound(pages);
+    const [only, ...others] = shown.members;
+    if ('unsubscribed' in shown && (only === undefined || others.length > 0)) return setFound({ ...shown, of });
     onClose();
-    navigate(only.page);
+    if (only !== undefined) navigate(memberPage(of, only.member_id));
   };
   return (
     <FormDialog title="Find a member" onClose={onClose} keep={null} act="Find" send={find}>
       <Field label="Tenant" name="tenant" value={tenant} required />
       <Field label="Member" name="who" required hint="The member_id, or the address: your look at it is audited." />
-      {found.length > 0 && (
+      {found?.members.length === 0 && <Facts {...found} />}
+      {found !== undefined && found.members.length > 0 && (
         <ul class="line" aria-label="Members of the address">
-          {found.map(({ member_id, page }) => (
-            <li key={page}>
-              <a class="mono" href={page}>
+          {found.members.map(({ member_id }) => (
+            <li key={member_id}>
+              <a class="mono" href={memberPage(found.of, member_id)}>
                 {member_id}
               </a>
             </li>
@@ -179,5 +189,26 @@ export function FindMember({ tenant, onClose }: FindMemberProps) {
         </ul>
       )}
     </FormDialog>
+  );
+}
+
+/** What is known of an address whose members were deleted: it holds for the next one, too. */
+function Facts({ suppressed, unsubscribed }: ShownMembers) {
+  return (
+    <p class="note tone-wait" role="status">
+      No member has this address any more.
+      {suppressed !== undefined && (
+        <>
+          {' '}
+          Suppressed <Time at={suppressed.at} />: {suppressed.reason}.
+        </>
+      )}
+      {Object.entries(unsubscribed).map(([newsletter, at]) => (
+        <span key={newsletter}>
+          {' '}
+          Unsubscribed from {newsletter} <Time at={at} />.
+        </span>
+      ))}
+    </p>
   );
 }

@@ -66,6 +66,46 @@ it('names a member in commands as the shell reads its id, whatever that is', asy
   await page.context().close();
 });
 
+it('says what is known of an address that no member has any more', async () => {
+  const at = new Date(Date.now() - 3 * 86_400_000 - 60_000).toISOString();
+  served.answer({
+    'POST /api/members/show': {
+      members: [],
+      suppressed: { reason: 'complained', at },
+      unsubscribed: { weekly: at },
+    },
+  });
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/newsletters');
+  await page.getByRole('button', { name: 'Find a member…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Find a member' });
+  await dialog.getByRole('textbox', { name: 'Member' }).fill('gone@example.com');
+  await dialog.getByRole('button', { name: 'Find' }).click();
+  const said = 'No member has this address any more. Suppressed 3 d ago: complained. Unsubscribed from weekly 3 d ago.';
+  await expect.poll(() => dialog.getByText('No member has').textContent({ timeout: 2_000 })).toBe(said);
+  await page.context().close();
+});
+
+it('says in one line from when on it knows the e-mails of a member, and which cannot be opened', async () => {
+  const mail = { newsletter_id: 'weekly', created_at: '2026-01-05T12:00:00.000Z', events: [] };
+  served.answer({
+    'GET /api/members/{member_id}/emails': {
+      emails: [
+        { ...mail, email_id: 'EM2', state: 'unreadable', reason: 'Chunk 0 was altered.' },
+        { ...mail, email_id: 'EM1', state: 'expired' },
+        { ...mail, email_id: 'EM0', created_at: '2025-01-05T12:00:00.000Z', state: 'expired' },
+      ],
+      next_cursor: null,
+    },
+  });
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/newsletters/members/M1?tenant=TENANT001');
+  await page.getByRole('row').filter({ hasText: 'Unreadable' }).getByText('Chunk 0 was altered.').waitFor();
+  await page.getByText(/^Up to .*2026.* nobody knows: recipients are kept for .*90/).waitFor();
+  expect(await page.getByRole('row').count()).toBe(2);
+  await page.context().close();
+});
+
 describe('an operation on all that match', () => {
   const asked = () => {
     const { body = '{}' } = served.requests.findLast(({ path }) => path === '/api/operations') ?? {};

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockEmail } from '../../src/core/newsletter/lifecycle/lock.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
@@ -202,7 +203,10 @@ describe('a newsletter in the console', () => {
     await access.newsletters.changeSenders('T-BAD', 'allow', '*@other.example');
     const [foreign, wrong] = [await put('T-BAD'), await put('T-BAD', { newsletter_id: 'a b' })];
     const faults = [foreign, wrong].map(({ body }) => (body as { errors?: { path: string; rule: string }[] }).errors);
-    expect(faults).toMatchObject([[{ path: 'from', rule: 'allowed_sender' }], [{ rule: 'regex' }]]);
+    expect(faults).toMatchObject([
+      [{ path: 'from', rule: 'allowed_sender' }],
+      [{ rule: 'regex' }],
+    ]);
     expect(await stored('T-BAD')).toBeUndefined();
   });
 
@@ -244,7 +248,7 @@ describe('a member in the console', () => {
   it('is shown with its address to operators only, by id or address, and the audit keeps who looked', async () => {
     await stored('T-LOOK');
     expect((await show('T-LOOK', { member_id: 'm-1' }, viewer)).status).toBe(403);
-    const shown = { members: [{ member_id: 'm-1', ...person }] };
+    const shown = { members: [{ member_id: 'm-1', ...person }], unsubscribed: {} };
     expect((await show('T-LOOK', { member_id: 'm-1' })).body).toEqual(shown);
     expect((await show('T-LOOK', { address: ' Person@example.com' })).body).toEqual(shown);
     expect([
@@ -260,6 +264,67 @@ describe('a member in the console', () => {
       ]),
     );
     expect(JSON.stringify(ours)).not.toContain('example.com');
+  });
+});
+
+describe('what a console knows of an address or a member that is gone', () => {
+  const subscriber = { newsletters: ['weekly'], created_at: '2026-02-01T00:00:00.000Z' };
+  const member = async (tenant: string) => {
+    const { members, sealing } = memberAccess(binding());
+    const given = [{ member_id: 'm-1', email: 'gone@example.com', ...subscriber }];
+    await upsertMembers(tenant, given, { members, sealing, ...binding() });
+    return { members, hash: await sealing.emailHash(tenant, 'gone@example.com') };
+  };
+
+  it('is shown for an address that no member has any more', async () => {
+    const { members, hash } = await member('T-FACTS');
+    await members.suppress('T-FACTS', hash, { reason: 'complained', at });
+    await members.unsubscribe('T-FACTS', hash, 'weekly', at);
+    await members.remove('T-FACTS', 'm-1');
+    const body = { request_id: request_id(), tenant: 'T-FACTS', address: 'gone@example.com' };
+    const known = { members: [], suppressed: { reason: 'complained', at }, unsubscribed: { weekly: at } };
+    expect(await page.ok('POST /api/members/show', { body })).toEqual(known);
+  });
+
+  const of = (tenant: string) =>
+    page.ok('GET /api/members/{member_id}/emails', { path: { member_id: 'm-1' }, query: { tenant } });
+  const mailed = (tenant: string, month: string, set: Partial<Email>) => {
+    const time = `2026-${month}-01T00:00:00.000Z`;
+    const prepared = { recipients: 3, excluded: 0, excluded_by_reason: {}, batches: 1, at: time };
+    return email(tenant, { created_at: time, prepared, ...set });
+  };
+  const chunkItem = (email_id: string) => ({
+    TableName: ops.deployment.tables.email_recipients,
+    Key: { email_batch: { S: `${email_id}#00000` }, chunk: { S: '00000' } },
+  });
+
+  it('is expired only in mailings that may have been for the member', async () => {
+    const { members, hash } = await member('T-OLD');
+    await members.unsubscribe('T-OLD', hash, 'left', at);
+    const emails = [
+      await mailed('T-OLD', '01', {}),
+      await mailed('T-OLD', '03', { newsletter_id: 'foreign' }),
+      await mailed('T-OLD', '04', {}),
+      await mailed('T-OLD', '05', { newsletter_id: 'left' }),
+    ];
+    for (const email_id of emails) await ops.dynamodb.send(new DeleteItemCommand(chunkItem(email_id)));
+    const { emails: told } = await of('T-OLD');
+    expect(told.map(({ email_id, state }) => [email_id, state])).toEqual([
+      [emails[3], 'expired'],
+      [emails[2], 'expired'],
+    ]);
+  });
+
+  it('is a problem, and not expired, where recipients cannot be opened', async () => {
+    await member('T-ALTERED');
+    const email_id = await mailed('T-ALTERED', '04', {});
+    const other = chunkItem(await mailed('T-OTHER', '04', {}));
+    const { Item } = await ops.dynamodb.send(new GetItemCommand(other));
+    await ops.dynamodb.send(
+      new PutItemCommand({ TableName: other.TableName, Item: { ...Item, ...chunkItem(email_id).Key } }),
+    );
+    const told = { email_id, state: 'unreadable', reason: expect.stringContaining('was altered') };
+    expect((await of('T-ALTERED')).emails).toEqual([expect.objectContaining(told)]);
   });
 });
 

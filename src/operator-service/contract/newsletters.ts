@@ -81,6 +81,13 @@ export const recipientPage = v.strictObject({ recipients: v.array(recipient), ..
 export const memberQuery = v.strictObject({ tenant: id });
 export const memberEmailsQuery = v.strictObject({ tenant: id, cursor });
 
+/** What is known of an address, also where no member has it any more. */
+const addressFacts = {
+  suppressed: v.exactOptional(v.strictObject({ reason: v.picklist(SUPPRESSION_REASONS), at: time })),
+  /** Times by newsletter. */
+  unsubscribed: v.record(v.string(), time),
+};
+
 export const memberDetail = v.strictObject({
   tenant_id: v.string(),
   member_id: v.string(),
@@ -88,9 +95,7 @@ export const memberDetail = v.strictObject({
   labels: v.array(v.string()),
   newsletters: v.array(v.string()),
   created_at: time,
-  suppressed: v.exactOptional(v.strictObject({ reason: v.picklist(SUPPRESSION_REASONS), at: time })),
-  /** Times by newsletter. */
-  unsubscribed: v.record(v.string(), time),
+  ...addressFacts,
 });
 
 export const memberEmails = v.strictObject({
@@ -101,8 +106,8 @@ export const memberEmails = v.strictObject({
       subject: v.exactOptional(v.string()),
       created_at: time,
       ...v.pick(recipient, ['reason', 'processed_at', 'events']).entries,
-      /** `expired`: recipients are kept for the stage's `recipientDays`. */
-      state: v.picklist([...SHOWN_STATES, 'expired']),
+      /** `expired`: recipients are kept for the stage's `recipientDays`. `unreadable`: they were altered. */
+      state: v.picklist([...SHOWN_STATES, 'expired', 'unreadable']),
     }),
   ),
   ...nextPage,
@@ -118,7 +123,9 @@ export const memberBody = v.strictObject({
 });
 export const shownMembers = v.strictObject({
   members: v.array(v.strictObject({ member_id: v.string(), email: v.string(), name: v.exactOptional(v.string()) })),
+  ...addressFacts,
 });
+export type ShownMembers = Out<typeof shownMembers>;
 
 /** Decides about the uncertain recipients. */
 export const resolveBody = v.strictObject({ request_id: requestId, action: v.picklist(['resend', 'leave']) });

@@ -3,14 +3,11 @@ import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-sto
 import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { Problem } from '../../core/model/problem.ts';
-import { UnreadableChunkError } from '../../core/newsletter/model/chunk.ts';
 import type { SenderAction } from '../../core/newsletter/model/ports.ts';
 import { putNewsletter, senderEntry } from '../../core/newsletter/model/senders.ts';
-import { findRecipient } from '../../core/newsletter/views/list-recipients.ts';
 import { check, invalid } from '../../http/check.ts';
 import type { Decide } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
-import type { EmailAccess } from '../emails.ts';
 
 /** The stores of members on a deployment. */
 export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {
@@ -61,7 +58,7 @@ export async function showMembers(named: NamedAddress, access: MemberAccess, dec
 }
 
 /** A member, whose identity stays sealed. @throws Problem not-found */
-async function requireMember(tenant: string, member_id: string, { members }: MemberAccess) {
+export async function requireMember(tenant: string, member_id: string, { members }: MemberAccess) {
   const [member] = (await members.find(tenant, [member_id])).members;
   if (member !== undefined) return member;
   throw new Problem('not-found', `${tenant} has no member ${member_id}: look by the address.`);
@@ -74,37 +71,6 @@ export async function memberDetail(tenant: string, id: string, access: MemberAcc
   const { suppressed, unsubscribed = {} } = (await access.members.facts(tenant, [email_hash])).get(email_hash) ?? {};
   const known = { ...(suppressed && { suppressed }), unsubscribed };
   return { tenant_id, member_id, status, labels, newsletters, created_at, ...known };
-}
-
-/** Emails of a page: to find a member among the recipients of one takes some ten reads, thirty of a million. */
-const SEARCHED = 10;
-
-/** The emails of a tenant that froze a member, newest first, with what became of it. @throws Problem not-found */
-export async function emailsOfMember(
-  { tenant, member_id, after }: { readonly tenant: string; readonly member_id: string; readonly after?: string },
-  access: MemberAccess,
-  { emails, ...rows }: EmailAccess,
-) {
-  const member = await requireMember(tenant, member_id, access);
-  const page = await emails.list(tenant, after);
-  const searched = page.emails.slice(0, SEARCHED);
-  const last = page.emails.length > SEARCHED ? searched.at(-1) : undefined;
-  const hashOf = (address: string) => access.sealing.emailHash(tenant, address);
-  const found = await Promise.all(
-    searched.map(async ({ email_id, newsletter_id, subject, created_at, prepared }) => {
-      if (prepared === undefined) return [];
-      const email = { email_id, newsletter_id, ...(subject !== undefined && { subject }), created_at };
-      const recipient = await findRecipient(email_id, member, { ...rows, hashOf }).catch((error: unknown) => {
-        if (error instanceof UnreadableChunkError) return 'expired' as const;
-        throw error;
-      });
-      if (recipient === undefined) return [];
-      if (recipient === 'expired') return [{ ...email, state: recipient, events: [] }];
-      const { state, events, reason, processed_at } = recipient;
-      return [{ ...email, state, events, ...(reason && { reason }), ...(processed_at && { processed_at }) }];
-    }),
-  );
-  return { emails: found.flat(), next: last ? `${last.created_at} ${last.email_id}` : page.next_cursor };
 }
 
 /** For the audit log: never the address. */

@@ -8,7 +8,8 @@ import {
 } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, toCursor } from '../cursor.ts';
 import { emailAccess } from '../emails.ts';
-import { emailsOfMember, memberAccess, memberDetail as readMember, showMembers } from '../members/members.ts';
+import { emailsOfMember } from '../members/emails-of-member.ts';
+import { memberAccess, memberDetail as readMember, showMembers } from '../members/members.ts';
 import { decision, list } from '../route.ts';
 
 /** Members of newsletters: what became of each in the mailings; and who they are, for operators. */
@@ -34,13 +35,15 @@ export const MEMBER_ROUTES = [
   }),
   decision('POST /api/members/show', memberBody, {
     operation_id: 'showMembers',
-    summary: 'Shows address and name of a member, or the members of an address; the audit log keeps who was shown them',
+    summary:
+      'Shows a member, or those of an address, by address and name, and what is known of it; the audit log keeps who saw',
     answer: shownMembers,
     command: ['members show ID --tenant TENANT'],
     async handle({ input: { tenant, member_id, address = '' }, decide }, deps) {
       const named = member_id === undefined ? { tenant, address } : { tenant, member_id };
-      const { members } = await showMembers(named, memberAccess(deps), decide);
+      const { members, ...known } = await showMembers(named, memberAccess(deps), decide);
       return {
+        ...known,
         members: members.map(({ member_id, email, name }) => ({
           member_id,
           email,

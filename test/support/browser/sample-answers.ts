@@ -353,6 +353,7 @@ export function sampleAnswers(role: Role): FakeAnswers {
         { member_id: 'M1', email: 'sam@example.com', name: 'Sam' },
         ...(JSON.parse(String(body)).member_id === undefined ? [{ member_id: 'M2', email: 'sam@example.com' }] : []),
       ],
+      unsubscribed: {},
     }),
     'GET /api/keys': {
       keys: [

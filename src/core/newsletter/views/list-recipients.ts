@@ -1,6 +1,6 @@
 import { defined } from '../../model/defined.ts';
 import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
-import { type ChunkKey, type ChunkState, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
+import { type ChunkKey, type ChunkState, placeInBatch, type Recipient } from '../model/chunk.ts';
 import type { StoredMember } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import {
@@ -119,6 +119,8 @@ function viewOf(
   });
 }
 
+const EXPIRED = { state: 'expired' } as const;
+
 export interface FindDeps {
   readonly batches: Pick<BatchStore, 'list'>;
   readonly chunks: Pick<ChunkStore, 'readState' | 'readChunk'>;
@@ -129,20 +131,16 @@ export interface FindDeps {
 
 /**
  * A member among the recipients of an email, without address and name; undefined where it is none of them, or had another
- * address. Recipients were frozen in the order of their addresses' hashes, per rendering and sending domain, so about
+ * address; `expired` where they are gone. Recipients were frozen in the order of their addresses' hashes, per rendering and sending domain, so about
  * fifteen of 20,000 chunks are opened.
- * @throws UnreadableChunkError where the recipients have expired
+ * @throws UnreadableChunkError where they were altered, or sealed for another place
  */
 export async function findRecipient(
   email_id: string,
   { member_id, email_hash }: Pick<StoredMember, 'member_id' | 'email_hash'>,
   { batches, chunks, events, hashOf }: FindDeps,
-): Promise<RecipientView | undefined> {
-  const recipientsAt = async (place: ChunkKey) => {
-    const { recipients } = (await chunks.readChunk(place)) ?? {};
-    if (recipients === undefined) throw new UnreadableChunkError('The recipients of this email have expired.');
-    return recipients;
-  };
+): Promise<RecipientView | { readonly state: 'expired' } | undefined> {
+  const recipientsAt = async (place: ChunkKey) => (await chunks.readChunk(place))?.recipients;
   const startsBefore = async (recipients: readonly Recipient[]) =>
     (await hashOf(recipients[0]?.member_email ?? '')) < email_hash;
   const streams = Map.groupBy(await batches.list(email_id), ({ batch_id, rendering, fallback_sending_domain }) =>
@@ -157,11 +155,14 @@ export async function findRecipient(
     while (from < to) {
       const middle = Math.floor((from + to) / 2);
       const place = places[middle];
-      if (place !== undefined && (await startsBefore(await recipientsAt(place)))) from = middle + 1;
+      const recipients = place && (await recipientsAt(place));
+      if (recipients === undefined) return EXPIRED;
+      if (await startsBefore(recipients)) from = middle + 1;
       else to = middle;
     }
     for (const place of places.slice(Math.max(0, from - 1))) {
       const recipients = await recipientsAt(place);
+      if (recipients === undefined) return EXPIRED;
       const n = recipients.findIndex((one) => one.member_id === member_id);
       const [recipient, state] = [recipients[n], n < 0 ? undefined : await chunks.readState(place)];
       if (recipient !== undefined && state !== undefined) {
