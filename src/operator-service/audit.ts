@@ -15,7 +15,7 @@ import type { OperatorDeps } from './deps.ts';
 interface Decision {
   readonly what: string;
   readonly on: readonly string[];
-  /** Never an address or a credential. */
+  /** Never an address of a recipient, or a credential. */
   readonly details?: object;
   /** It shows somebody something and changes nothing: a repeated request is shown it again, and that is written, too. */
   readonly shows?: true;

@@ -185,9 +185,11 @@ describe('a newsletter in the console', () => {
       updated_at: expect.any(String),
     });
     const { entries } = await page.ok('GET /api/audit', { query: { target: 'daily' } });
-    const ours = entries.filter(({ details }) => details === '{"tenant":"T-NEW"}');
+    const ours = entries.filter(({ details }) => details?.includes('"T-NEW"'));
     expect(ours.map(({ who, what }) => `${who} ${what}`)).toEqual(['mori newsletter.put', 'mori newsletter.put']);
-    expect(JSON.stringify(ours)).not.toContain('@example.com');
+    const set = { tenant: 'T-NEW', from: FIELDS.from };
+    expect(ours.map(({ details = '' }) => JSON.parse(details))).toEqual([set, { ...set, track }]);
+    expect(JSON.stringify(ours)).not.toContain('r@example.com');
   });
 
   it('is replaced by nobody who did not look at it', async () => {
@@ -205,7 +207,7 @@ describe('a newsletter in the console', () => {
     const faults = [foreign, wrong].map(({ body }) => (body as { errors?: { path: string; rule: string }[] }).errors);
     expect(faults).toMatchObject([
       [{ path: 'from', rule: 'allowed_sender' }],
-      [{ rule: 'regex' }],
+      [{ path: 'newsletter_id', rule: 'regex' }],
     ]);
     expect(await stored('T-BAD')).toBeUndefined();
   });

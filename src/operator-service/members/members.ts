@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { newsletterId, newsletterSchema } from '../../adapters/api/newsletter-schemas.ts';
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
@@ -125,9 +126,14 @@ export async function decideNewsletter(
   deps: NewsletterDeps & Pick<OperatorDeps, 'clock'>,
   decide: Decide,
 ) {
-  const newsletter_id = check(newsletterId, asked.newsletter_id);
-  const given = { ...check(newsletterSchema, fields), tenant_id: asked.tenant, newsletter_id };
-  const decision = { what: 'newsletter.put', on: [newsletter_id], details: { tenant: asked.tenant } };
+  // Beside the fields, so that a fault of the id has its name, and all are told at once.
+  const whole = v.strictObject({ newsletter_id: newsletterId, ...newsletterSchema.entries });
+  const checked = check(whole, { ...fields, newsletter_id: asked.newsletter_id });
+  const { newsletter_id, from, sending_domain, fallback_domain, track } = checked;
+  const given = { ...checked, tenant_id: asked.tenant };
+  // Who writes to everybody and how it is tracked, as of `sender.allow`; `reply_to` may be a person's address.
+  const details = { tenant: asked.tenant, from, sending_domain, fallback_domain, track };
+  const decision = { what: 'newsletter.put', on: [newsletter_id], details };
   return decide(decision, async () => ({
     answer: await putNewsletter(given, { newsletters: newsletterStore(deps), clock: deps.clock }, asked.known_at),
     result: { stored: 1 },

@@ -37,7 +37,7 @@ export const addNewslettersCreate = onDeployment({
     const asked = { tenant, newsletter_id };
     const stored = await decideNewsletter(asked, given, session, session.decide).catch((error: unknown) =>
       faultInOptions(error, {
-        '': 'The id',
+        newsletter_id: 'The id',
         name: '--name',
         from: '--from',
         reply_to: '--reply-to',
