@@ -66,6 +66,16 @@ it('names a member in commands as the shell reads its id, whatever that is', asy
   await page.context().close();
 });
 
+it('names a newsletter in its command as the shell reads its id, whatever that is', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/newsletters');
+  await page.getByRole('button', { name: 'New newsletter' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New newsletter' });
+  await dialog.getByLabel('Id', { exact: true }).fill('-daily');
+  await dialog.getByText(/newsletters create --tenant TENANT --name TEXT --from TEXT --local -- -daily/).waitFor();
+  await page.context().close();
+});
+
 it('says what is known of an address that no member has any more', async () => {
   const at = new Date(Date.now() - 3 * 86_400_000 - 60_000).toISOString();
   served.answer({

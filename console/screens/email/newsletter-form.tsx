@@ -1,7 +1,8 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
-import { quoted } from '../../../src/operator-service/contract/choices.ts';
+import { shellCommand } from '../../../src/operator-service/contract/choices.ts';
 import { write } from '../../data/api.ts';
+import { SessionContext } from '../../data/session.ts';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { showToast } from '../../parts/toasts.tsx';
@@ -26,12 +27,14 @@ function newsletterIn(form: FormData, was: Newsletter | undefined) {
   };
 }
 
-function commandFor({ tenant, newsletter_id, track, ...fields }: ReturnType<typeof newsletterIn>): string {
-  return [
-    `newsletters create ${quoted(newsletter_id || 'ID')} --tenant ${quoted(tenant || 'TENANT')}`,
-    ...Object.entries(fields).map(([name, value]) => `--${name.replace('_', '-')} ${quoted(value || 'TEXT')}`),
+function commandFor(newsletter: ReturnType<typeof newsletterIn>, local: boolean): string {
+  const { tenant, newsletter_id, track, ...fields } = newsletter;
+  const options = [
+    ...['--tenant', tenant || 'TENANT'],
+    ...Object.entries(fields).flatMap(([name, value]) => [`--${name.replace('_', '-')}`, value || 'TEXT']),
     ...(['opens', 'clicks'] as const).flatMap((what) => (track?.[what] === false ? [`--no-${what}`] : [])),
-  ].join(' ');
+  ];
+  return shellCommand('newsletters create', local, options, [newsletter_id || 'ID']);
 }
 
 interface NewsletterFormProps {
@@ -42,6 +45,7 @@ interface NewsletterFormProps {
 
 /** Makes a newsletter, or changes how it is sent and tracked. */
 export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
+  const { local } = useContext(SessionContext);
   const [command, setCommand] = useState<string>();
   const store = async (request_id: string, form: FormData) => {
     const body = { request_id, ...newsletterIn(form, was), known_at: was?.updated_at ?? null };
@@ -56,8 +60,8 @@ export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
       onClose={onClose}
       act="Store it"
       send={store}
-      onInput={(form) => setCommand(commandFor(newsletterIn(form, was)))}
-      ops={command}
+      onInput={(form) => setCommand(commandFor(newsletterIn(form, was), local))}
+      command={command}
     >
       {was === undefined && (
         <div class="form-row">
