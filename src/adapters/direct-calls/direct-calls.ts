@@ -28,6 +28,7 @@ interface SdkClient {
 
 interface HttpResponse {
   readonly statusCode: number;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
@@ -52,8 +53,8 @@ const PAUSE_MS = 50;
  * credentials are the SDK's, too.
  * @param operations the commands by the name of their operation, in AWS JSON 1.0, or of one operation in REST JSON. The
  *   classes have other names in a minified bundle.
- * @param once a call is made again only where it was refused with 4xx: any other may have taken effect, and its error is
- *   thrown (docs/decisions/newsletters/throughput.md#0129)
+ * @param once a call is made again only where it was refused with 4xx, but not for its rate: any other may have taken
+ *   effect, and who keeps to a rate has to learn of the refusal (docs/decisions/newsletters/throughput.md#0129)
  */
 export function withDirectCalls<C extends SdkClient>(
   client: C,
@@ -79,7 +80,9 @@ export function withDirectCalls<C extends SdkClient>(
   const send = (command: Command, options: Options = {}, ...rest: unknown[]): unknown => {
     const operation = direct.get(command.constructor);
     // Another option than a signal, or a callback, is the SDK's matter.
-    const others = rest.some((one) => one !== undefined) || Object.keys(options).some((name) => name !== 'abortSignal');
+    const isOther = (name: string) => name !== 'abortSignal';
+    const others =
+      typeof options === 'function' || rest.some((one) => one !== undefined) || Object.keys(options).some(isOther);
     if (operation === undefined || route === undefined || others) return bySdk(command, options, ...rest);
     return call(client, route, operation, command.input, { ...options, once }).then(
       (answer) => answer ?? bySdk(command, options),
@@ -123,7 +126,7 @@ async function call(
     status = response.statusCode;
     const answer = await read(response.body as IncomingMessage);
     if (status === 200) return { ...decode(answer), $metadata: { httpStatusCode: 200 } };
-    if (once && (status < 400 || status >= 500)) throw new Error('The service did not say that it refused the call.');
+    if (once && (status < 400 || status >= 500 || status === 429)) throw errorOf(response, answer);
   } catch (error) {
     if (once)
       throw status === undefined ? error : Object.assign(error as Error, { $metadata: { httpStatusCode: status } });
@@ -132,6 +135,19 @@ async function call(
   }
   await pause((Math.random() * PAUSE_MS) / 2 + PAUSE_MS / 2);
   return undefined;
+}
+
+/** Named as the SDK would name it: by a header or the body, of which the words are, too. */
+function errorOf({ headers = {} }: HttpResponse, answer: string): Error {
+  let said: Readonly<Record<string, unknown>> = {};
+  try {
+    said = decode(answer) as typeof said;
+  } catch {
+    // What is no JSON comes from a proxy: the status says all.
+  }
+  const [, name] = /^(?:[^:]*#)?([^:#]+)/.exec(String(headers['x-amzn-errortype'] ?? said['__type'] ?? '')) ?? [];
+  const words = said['message'] ?? said['Message'] ?? name ?? 'The service did not say that it refused the call.';
+  return Object.assign(new Error(String(words)), name !== undefined && { name });
 }
 
 function read(body: IncomingMessage): Promise<string> {
@@ -215,25 +231,16 @@ function withBase64(value: unknown): unknown {
 }
 
 /** In place. A text under B is binary in an attribute value only: an attribute of that name has an object there. */
-function restored<T extends Record<string, unknown>>(value: T): T {
+function restored(value: Record<string, unknown>): object {
   for (const name in value) {
     const one: unknown = value[name];
     if (one === null) delete value[name];
     else if (typeof one === 'string') {
-      if (name === 'B') put(value, name, bytesOf(one));
-    } else if (name === 'BS' && Array.isArray(one)) {
-      put(
-        value,
-        name,
-        one.map((text) => bytesOf(String(text))),
-      );
-    } else if (isObject(one)) restored(one);
+      if (name === 'B') value[name] = bytesOf(one);
+    } else if (name === 'BS' && Array.isArray(one)) value[name] = one.map((text) => bytesOf(String(text)));
+    else if (isObject(one)) restored(one);
   }
   return value;
-}
-
-function put(value: Record<string, unknown>, name: string, one: unknown): void {
-  value[name] = one;
 }
 
 /** As the SDK gives them: a Buffer is another type to those that compare or copy. */

@@ -67,6 +67,14 @@ describe('a direct call', () => {
     expect(server.received.map(bySdk)).toEqual([true, true, false, false]);
   });
 
+  it('is none where a callback waits for the answer', async () => {
+    const client = await directClient();
+    expect(await new Promise((resolve) => client.send(GET, (_, answer) => resolve(answer)))).toMatchObject(
+      JSON.parse(FOUND),
+    );
+    expect(server.received.map(bySdk)).toEqual([true]);
+  });
+
   it('ends with its signal', async () => {
     const client = await directClient();
     server.answer = () => {};

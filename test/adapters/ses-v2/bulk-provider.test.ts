@@ -105,22 +105,55 @@ describe('a bulk call without the SDK', () => {
     expect(requests[1]).toEqual(requests[0]);
   });
 
+  const refusal = (expected: object) => ({ kind: 'refused', refusal: expected });
+  const PAUSED = refusal({ class: 'settings', reason: 'sending_paused', message: 'as asked', status_code: 400 });
+  const OVERLOADED = refusal({ class: 'overloaded', reason: 'service_unavailable', message: 'x', status_code: 503 });
+
   it.each<[string, Handle, object, boolean[]]>([
-    // Nothing of it was accepted: the SDK makes it again, and says why.
-    [
-      'is refused with 400',
-      refuse(400, 'SendingPausedException', 'as asked'),
-      { refusal: { class: 'settings' } },
-      [true, false],
-    ],
+    // Nothing of it was accepted, and the SDK may heal it: it makes it again, and says why.
+    ['is refused with 400', refuse(400, 'SendingPausedException', 'as asked'), PAUSED, [true, false]],
+    // Pacing has to see it, and a call at once would only be refused as well.
     [
       'is above the rate',
-      refuse(429, 'TooManyRequestsException', 'x'),
-      { refusal: { class: 'throttled' } },
-      [true, false],
+      refuse(429, 'TooManyRequestsException:http://internal.amazon.com/#x', 'x'),
+      refusal({ class: 'throttled', reason: 'too_many_requests', message: 'x', status_code: 429 }),
+      [true],
     ],
-    ['meets an overloaded SES', refuse(503, 'ServiceUnavailable', 'x'), { refusal: { class: 'overloaded' } }, [true]],
-    ['fails at SES', refuse(500, 'InternalFailure', 'x'), { kind: 'unknown' }, [true]],
+    ['meets an overloaded SES', refuse(503, 'ServiceUnavailable', 'x'), OVERLOADED, [true]],
+    [
+      'meets an overloaded SES, which says so in its body',
+      (_, response) => sendJson(response, 503, { __type: 'com.amazon#ServiceUnavailable:', Message: 'x' }),
+      OVERLOADED,
+      [true],
+    ],
+    [
+      'meets an overloaded SES without a reason',
+      (_, response) => void response.writeHead(503).end('<html>'),
+      refusal({
+        class: 'overloaded',
+        reason: 'error',
+        message: 'The service did not say that it refused the call.',
+        status_code: 503,
+      }),
+      [true],
+    ],
+    [
+      'fails at SES',
+      refuse(500, 'InternalFailure', 'x'),
+      { kind: 'unknown', error: 'SES answered 500 InternalFailure' },
+      [true],
+    ],
+    [
+      'fails at SES for its daily quota',
+      refuse(500, 'InternalFailure', 'Daily message quota exceeded.'),
+      refusal({
+        class: 'quota',
+        reason: 'internal_failure',
+        message: 'Daily message quota exceeded.',
+        status_code: 500,
+      }),
+      [true],
+    ],
     ['breaks', (request) => void request.socket.destroy(), { kind: 'unknown' }, [true]],
     ['is answered with what is no JSON', (_, response) => void response.end('<html>'), { kind: 'unknown' }, [true]],
     [
