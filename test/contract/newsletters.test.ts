@@ -33,6 +33,31 @@ function suite(store: () => NewsletterStore): void {
     expect(await store().read(first.tenant_id, 'weekly')).toEqual({ ...second, created_at: AT });
   });
 
+  it('replaces the newsletter that somebody looked at, and makes one only where there is none', async () => {
+    const first = fresh();
+    const { tenant_id } = first;
+    expect(await store().put(first, AT)).toBeUndefined();
+    expect(await store().put(first, null)).toEqual(first);
+    const put = (name: string) => store().put({ ...first, name, updated_at: LATER }, AT);
+    const answers = await Promise.all(['A', 'B'].map(put));
+    expect(answers.filter((one) => one === undefined)).toHaveLength(1);
+    expect(await store().read(tenant_id, 'weekly')).toEqual(answers.find((one) => one !== undefined));
+    expect(await store().put({ ...first, name: 'C' }, null)).toBeUndefined();
+  });
+
+  it('answers a change that is asked for once more as the first time, but none that is another', async () => {
+    const first = fresh({ reply_to: 'r@example.com' });
+    await store().put(first, null);
+    const second = { ...first, track: { opens: false, clicks: true }, updated_at: LATER };
+    const again = '2026-11-24T00:00:00.000Z';
+    for (const updated_at of [LATER, again]) {
+      expect(await store().put({ ...second, created_at: updated_at, updated_at }, AT)).toEqual(second);
+    }
+    const { reply_to: _, ...other } = { ...second, updated_at: again };
+    expect(await store().put(other, AT)).toBeUndefined();
+    expect(await store().read(first.tenant_id, 'weekly')).toEqual(second);
+  });
+
   it('lists the newsletters of a tenant by id', async () => {
     const { tenant_id } = fresh();
     for (const newsletter_id of ['b', 'a', 'constructor']) await store().put(fresh({ tenant_id, newsletter_id }));
@@ -44,7 +69,7 @@ function suite(store: () => NewsletterStore): void {
   });
 
   it('keeps the senders of a tenant, which are no newsletter', async () => {
-    const { tenant_id } = await store().put(fresh());
+    const { tenant_id } = (await store().put(fresh())) ?? fresh();
     expect(await store().senders(tenant_id)).toEqual([]);
     await store().changeSenders(tenant_id, 'allow', 'news@example.com');
     await Promise.all(

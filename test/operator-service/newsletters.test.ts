@@ -79,6 +79,20 @@ describe('newsletters in the console', () => {
     expect(emails.map((summary) => summary.email_id)).toEqual([email_id]);
   });
 
+  it('are listed as they are now, as a form starts from it', async () => {
+    const scans: object[] = [];
+    const stack = ops.dynamodb.middlewareStack;
+    const seen = (next: (args: never) => Promise<never>, { commandName }: { readonly commandName?: string }) => {
+      return (args: { readonly input: object }) => {
+        if (commandName === 'ScanCommand') scans.push(args.input);
+        return next(args as never);
+      };
+    };
+    stack.add(seen as never, { step: 'initialize', name: 'seen' });
+    await page.ok('GET /api/newsletters').finally(() => stack.remove('seen'));
+    expect(scans).toEqual([expect.objectContaining({ ConsistentRead: true })]);
+  });
+
   it('show an e-mail with its counts, what is possible now, and the command that does the same', async () => {
     const email_id = await email('T-SHOW', { status: 'failed', error: 'partially sent' });
     const detail = await page.ok('GET /api/emails/{email_id}', { path: { email_id } });
@@ -199,6 +213,19 @@ describe('a newsletter in the console', () => {
     expect([again.status, late.status]).toEqual([409, 409]);
     expect(JSON.stringify([again.body, late.body])).toMatch(/There is a newsletter daily.*Somebody has changed/);
     expect(await stored('T-TWO')).toEqual(first);
+  });
+
+  it('is replaced by one of two who looked at it', async () => {
+    await put('T-RACE');
+    const known_at = (await stored('T-RACE'))?.updated_at;
+    const answers = await Promise.all(['A', 'B'].map((name) => put('T-RACE', { name, known_at })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(await stored('T-RACE')).toEqual(answers.find(({ status }) => status === 200)?.body);
+  });
+
+  it('is no conflict with itself, where the page asks again as it got no answer', async () => {
+    const [first, again] = [await put('T-AGAIN'), await put('T-AGAIN')];
+    expect(again).toMatchObject({ status: 200, body: first.body });
   });
 
   it('is refused as a whole where something is wrong, by its field', async () => {

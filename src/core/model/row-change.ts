@@ -15,7 +15,7 @@ export function withChange(row: NotificationRow, change: RowChange): Notificatio
  * Whether the row is as the change leaves it. A storage client repeats a write whose answer was lost: if that write was
  * applied, its condition fails then, and the row shows the change.
  */
-function shows(row: object, { set, remove = [] }: Changed): boolean {
+export function shows(row: object, { set, remove = [] }: Changed): boolean {
   const found: Readonly<Record<PropertyKey, unknown>> = { ...row };
   return (
     Object.entries(set).every(([name, value]) => value === undefined || isSameValue(found[name], value)) &&

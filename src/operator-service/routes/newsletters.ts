@@ -217,6 +217,8 @@ async function listAll(client: DynamoDBClient, TableName: string, after: v.Infer
     new ScanCommand({
       TableName,
       Limit: PAGE,
+      // A form starts from it: what it says of the moment of the last change decides whether a change is taken.
+      ConsistentRead: true,
       // The senders of tenants are items of the table, too.
       FilterExpression: 'attribute_exists(#name)',
       ExpressionAttributeNames: { '#name': 'name' },

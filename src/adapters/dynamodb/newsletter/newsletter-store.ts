@@ -1,10 +1,11 @@
 import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { shows } from '../../../core/model/row-change.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
 import { ifConditionHolds } from '../table/calls.ts';
 import { conditionOf, updateItem } from '../table/guarded-update.ts';
-import { hasOthers } from '../table/guards.ts';
+import { hasOthers, ofTime } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
 
@@ -38,21 +39,20 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
       return changed && toSenders(changed.Attributes);
     },
 
-    async put({ tenant_id, newsletter_id, created_at, ...rest }) {
+    async put(newsletter, known_at) {
+      const { tenant_id, newsletter_id, created_at, ...rest } = newsletter;
+      const key = toItem({ tenant_id, newsletter_id });
       const change = {
         set: rest,
         once: { created_at },
         remove: OPTIONAL.filter((name) => rest[name] === undefined),
       };
-      const { item = {} } = await updateItem(
-        client,
-        table,
-        toItem({ tenant_id, newsletter_id }),
-        change,
-        [],
-        'ALL_NEW',
-      );
-      return toNewsletter(item);
+      const guards = known_at === undefined ? [] : [ofTime(known_at)];
+      const { applied, item } = await updateItem(client, table, key, change, guards, 'ALL_NEW');
+      const stored = toNewsletter(item ?? (await getItem(client, table, key)) ?? {});
+      // Who asks again, as the answer was lost, asks at another time for what is stored: that is no conflict.
+      const asked = { ...change, set: { ...rest, updated_at: undefined } };
+      return applied || shows(stored, asked) ? stored : undefined;
     },
 
     async read(tenant_id, newsletter_id) {

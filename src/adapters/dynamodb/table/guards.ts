@@ -134,6 +134,11 @@ export function ofVersion({ version }: { readonly version: number }): Guard {
   return [['version', '=', version === 0 ? undefined : version]];
 }
 
+/** The item is as somebody looked at it; null: there was none. */
+export function ofTime(updated_at: string | null): Guard {
+  return [['updated_at', '=', updated_at ?? undefined]];
+}
+
 /** There is an item, which has this column. */
 export function isThere(column: string): Guard {
   return [[column, '<>', undefined]];

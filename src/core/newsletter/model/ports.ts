@@ -26,8 +26,12 @@ export type SenderAction = 'allow' | 'revoke' | 'back-to-stage';
  * applied and is repeated, because its answer was lost, is answered like the first time.
  */
 export interface NewsletterStore {
-  /** Creates or replaces; `created_at` of an existing newsletter stays. */
-  put(newsletter: Newsletter): Promise<Newsletter>;
+  /**
+   * Creates or replaces; `created_at` of an existing newsletter stays.
+   * @param known_at `updated_at` of the one that is replaced, null for none; undefined replaces any
+   * @returns what is stored; undefined where that was changed since to something else
+   */
+  put(newsletter: Newsletter, known_at?: string | null): Promise<Newsletter | undefined>;
   read(tenant_id: string, newsletter_id: string): Promise<Newsletter | undefined>;
   list(tenant_id: string): Promise<readonly Newsletter[]>;
   /** As whom the tenant may write: addresses, and `*@domain`. Empty: as whomever the stage lets it. */

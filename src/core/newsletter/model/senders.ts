@@ -61,10 +61,7 @@ export type GivenNewsletter = Pick<Newsletter, Ids> &
  */
 export async function putNewsletter(
   given: GivenNewsletter,
-  {
-    newsletters,
-    clock,
-  }: { readonly newsletters: Pick<NewsletterStore, 'senders' | 'read' | 'put'>; readonly clock: Clock },
+  { newsletters, clock }: { readonly newsletters: Pick<NewsletterStore, 'senders' | 'put'>; readonly clock: Clock },
   known_at?: string | null,
 ): Promise<Newsletter> {
   const { tenant_id, newsletter_id } = given;
@@ -74,11 +71,11 @@ export async function putNewsletter(
     const errors = foreign.map((path) => ({ path, rule: 'allowed_sender', message: FOREIGN_SENDER }));
     throw new Problem('invalid-request', `${foreign.join(' and ')} ${FOREIGN_SENDER}`, { errors });
   }
-  const found = known_at === undefined ? undefined : await newsletters.read(tenant_id, newsletter_id);
-  if (known_at !== undefined && (found?.updated_at ?? null) !== known_at) {
+  const at = clock().toISOString();
+  const stored = await newsletters.put({ ...present, created_at: at, updated_at: at }, known_at);
+  if (stored === undefined) {
     const what = known_at === null ? 'There is a newsletter' : 'Somebody has changed the newsletter';
     throw new Problem('conflict', `${what} ${newsletter_id} of ${tenant_id}: look at it again, then change it.`);
   }
-  const at = clock().toISOString();
-  return newsletters.put({ ...present, created_at: at, updated_at: at });
+  return stored;
 }
