@@ -101,7 +101,8 @@ export function updateItem(
   const command = new UpdateItemCommand({
     ...{ TableName, Key, UpdateExpression, ...conditionOf(guards, update) },
     ...(returned && { ReturnValues: returned }),
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    // DynamoDB takes it only beside a condition.
+    ...(guards.length > 0 && { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }),
   });
   return asResult(client.send(command));
 }

@@ -1,9 +1,19 @@
+import type { DynamoDBClient, UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOperatorRows } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
+import { createOperatorRows, updateItem } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
+import { isThere } from '../../../../src/adapters/dynamodb/table/guards.ts';
 import type { RowStore } from '../../../../src/core/delivery/ports.ts';
 import type { RowChange } from '../../../../src/core/model/row-change.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 import { availableEngines } from '../../../support/dynamodb.ts';
+
+it('an update asks for the item of a failed condition only where it has one', async () => {
+  const inputs: UpdateItemCommandInput[] = [];
+  const send = async ({ input }: { readonly input: UpdateItemCommandInput }) => void inputs.push(input);
+  const client = { send: (command: never) => send(command).then(() => ({})) } as unknown as DynamoDBClient;
+  for (const guards of [[], [isThere('a')]]) await updateItem(client, 't', {}, { set: { a: 1 } }, guards);
+  expect(inputs.map((input) => input.ReturnValuesOnConditionCheckFailure)).toEqual([undefined, 'ALL_OLD']);
+});
 
 describe.each(availableEngines())('rows as operators change them, on %s', (engine) => {
   let ops: Operations;
