@@ -57,7 +57,10 @@ function isForcedAttemptOnDead(row: NotificationRow, { retry_status, failure_rea
   return goesOn && row.failure_reason !== undefined && !arrived(row.delivery_by_attempt);
 }
 
-/** No other attempt follows the forced one. */
+/**
+ * No other attempt follows the forced one. The message at hand becomes the letter: the one from before may be gone, as it
+ * met the claim of the forced attempt, or was redriven meanwhile.
+ */
 async function returnToDead(
   row: NotificationRow,
   received: ReceivedMessage,

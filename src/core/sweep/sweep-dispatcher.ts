@@ -178,8 +178,11 @@ export class Dispatcher {
   async #send(outgoing: readonly QueuedMessage[]): Promise<void> {
     const refused = new Set(await this.#deps.lanes.send(inTurns(outgoing)));
     const sent = outgoing.filter((message) => !refused.has(message));
-    if (this.#run.rooms)
-      for (const { message } of sent) for (const rows of [this.#sentRows, this.#metRows]) rows.add(message.log_id);
+    if (this.#run.rooms) {
+      for (const { message } of sent) {
+        for (const rows of [this.#sentRows, this.#metRows]) rows.add(message.log_id);
+      }
+    }
     const due = ({ delay_seconds }: QueuedMessage) => delay_seconds === 0;
     const { result } = this.#tally;
     result.dispatched += sent.filter(due).length;

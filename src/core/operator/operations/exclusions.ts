@@ -38,6 +38,7 @@ export const LEFT = {
   due: 'retrying',
   waiting: 'retrying',
   not_taken_in: 'retrying',
+  // Only the fallback of kinds that do not take the dead: they match what waits, and it was given up meanwhile.
   dead: 'retrying',
 } as const satisfies Readonly<Record<RowState, Exclusion>>;
 
