@@ -53,12 +53,12 @@ async function open(path: string, viewport = { width: 1360, height: 900 }): Prom
 it('the way back keeps the place and the row, though the row was on the second page', async () => {
   const page = await open('/notifications');
   const link = page.getByRole('link', { name: id(150) });
-  await expect
-    .poll(async () => {
-      await page.evaluate('scrollBy(0, 2000)');
-      return link.count();
-    })
-    .toBe(1);
+  // In steps below the height of a window: the table keeps only the rows around it.
+  const seek = async () => {
+    await page.evaluate('scrollBy(0, 500)');
+    return link.count();
+  };
+  await expect.poll(seek, { timeout: 10_000 }).toBe(1);
   await link.scrollIntoViewIfNeeded();
   const scroll = await page.evaluate('scrollY');
   expect(Number(scroll)).toBeGreaterThan(1_000);
