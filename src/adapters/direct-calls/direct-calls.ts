@@ -190,9 +190,7 @@ function routeOf(request: unknown): Route | undefined {
   };
 }
 
-/** AWS JSON 1.0 as DynamoDB and SQS speak it: JSON, in which binary values are base64. */
-
-/** The text of a request. */
+/** The text of a request: JSON, in which binary values are base64. */
 function encode(input: object): string {
   return JSON.stringify(hasBytes(input) ? withBase64(input) : input);
 }

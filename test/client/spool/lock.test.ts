@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,7 +80,7 @@ describe('the lock of a spool', () => {
     held(JSON.stringify({ pid: 1, scope: 'elsewhere boot pid:[1]', started: '5', token: 't' }));
     let tick = 0;
     // The other host's clock is years behind. Only the change of the time counts.
-    const heart = setInterval(() => void fs.utimes(join(directory, '.lock'), ++tick, tick), 10);
+    const heart = setInterval(() => utimesSync(join(directory, '.lock'), ++tick, tick), 10);
     await expect(lock()).rejects.toThrow('is locked by pid 1 on elsewhere');
     clearInterval(heart);
   });
