@@ -6,11 +6,16 @@
 /** A row, or a retry record, as it is stored. */
 export type Stored = Readonly<Record<string, unknown>>;
 
-/** What the provider took. `excused`: whoever sent it died, or was told that it had failed, before it could be noted. */
+/**
+ * What the provider took. `excused`: whoever sent it died, or was told that it had failed, before it could be noted;
+ * `unrecorded`: storage refuses to note it, and may still take it.
+ */
 interface Acceptance {
   readonly attempt: number;
   readonly by: string;
-  readonly how: 'open' | 'recorded' | 'excused';
+  readonly how: 'open' | 'recorded' | 'excused' | 'unrecorded';
+  /** The cause of a duplicate, where they are counted. */
+  readonly why?: string;
 }
 
 /** What the promises need of the past. */
@@ -68,18 +73,25 @@ function marked(
   memory: Memory,
   how: Acceptance['how'],
   which: (one: Acceptance, log_id: string) => boolean,
-  from: readonly Acceptance['how'][] = ['open'],
+  from: readonly Acceptance['how'][] = ['open', 'unrecorded'],
+  why?: string,
 ): Memory {
+  const change = { how, ...(why !== undefined && { why }) };
   const accepted = Object.entries(memory.accepted).map(([log_id, all]) => [
     log_id,
-    all.map((one) => (from.includes(one.how) && which(one, log_id) ? { ...one, how } : one)),
+    all.map((one) => (from.includes(one.how) && which(one, log_id) ? { ...one, ...change } : one)),
   ]);
   return { ...memory, accepted: Object.fromEntries(accepted) };
 }
 
-/** The worker that sent it is dead: nobody can note what was accepted. */
-export function died(memory: Memory, by: string): Memory {
-  return marked(memory, 'excused', (one) => one.by === by);
+/** The worker that sent it is dead, or was told nothing: nobody can note what was accepted. */
+export function died(memory: Memory, by: string, why?: string): Memory {
+  return marked(memory, 'excused', (one) => one.by === by, ['open', 'unrecorded'], why);
+}
+
+/** Until storage takes the record, nobody else knows what was accepted. */
+export function unrecorded(memory: Memory, by: string, why: string): Memory {
+  return marked(memory, 'unrecorded', (one) => one.by === by, ['open'], why);
 }
 
 /** So often a worker asks RetryLog, and then the row, to keep an accepted attempt. */
@@ -161,6 +173,8 @@ export function sent(memory: Memory, send: Send, row: Stored | undefined, record
     violations.push('5: sent although it was cancelled before its claim');
   if (memory.knownArrived.includes(`${log_id}#${attempt}`))
     violations.push('5: sent although its claim knew that it had arrived');
+  if (memory.accepted[log_id]?.some(({ how }) => how === 'recorded'))
+    violations.push('5: sent after it was recorded as delivered');
   const last = records
     .filter(({ retry_attempt }) => Number(retry_attempt) < attempt)
     .sort(byAttempt)
@@ -177,7 +191,7 @@ const byAttempt = (a: Stored, b: Stored) => Number(a['retry_attempt']) - Number(
 /** The provider takes the message. */
 export function accepted(memory: Memory, { log_id, attempt, by, late }: Send): Judged {
   const before = memory.accepted[log_id] ?? [];
-  const again = !late && before.some(({ how }) => how !== 'excused');
+  const again = !late && before.some(({ how }) => how === 'open' || how === 'recorded');
   const acceptance: Acceptance = { attempt, by, how: late ? 'excused' : 'open' };
   return {
     memory: { ...memory, accepted: { ...memory.accepted, [log_id]: [...before, acceptance] } },

@@ -10,6 +10,8 @@ export type Death = 'killed' | 'timeout';
  * then still takes effect, as a request on the wire does.
  */
 export class WorkerProcess {
+  static #processes = 0;
+  readonly name = `process ${++WorkerProcess.#processes}`;
   readonly #time: VirtualTime;
   readonly #onDeath: (worker: WorkerProcess, death: Death) => void;
   dead = false;

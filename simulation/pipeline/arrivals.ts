@@ -55,7 +55,7 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => boo
     if (!world.takesRow(work_queue)) return false;
     const { max_retries } = PRIORITY_POLICY[priority];
     const sent = by === 'table' ? 1 : 0;
-    world.given(tables.size, cohorts.get(priority) ?? { group, priority }, sent - 1);
+    world.given(tables.size, cohorts.get(priority) ?? { group, priority });
     tables.insert({
       ...{ log_id, tenant_id, channel, priority, ...integration },
       ...(by === 'api' && { created_by: 'intake-api' }),

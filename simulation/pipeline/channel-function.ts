@@ -167,13 +167,12 @@ async function request(
   const row = rowOf(log_id);
   const taken = await worker.call(1, () => {
     const { now } = time;
-    const sent = { ...send, by: '', now, late: worker.dead };
-    auditor.sent(row, sent, { ...tables.row(row) }, tables.recordOf(log_id, attempt - 1));
-    auditor.requested(row, worker, now);
+    const sent = { ...send, by: worker.name, now, late: worker.dead };
+    auditor.sent(row, sent, worker, { ...tables.row(row) }, tables.recordOf(log_id, attempt - 1));
     observer.requested(row, now, Date.parse(tables.row(row).work_at ?? ''));
     const taken = world.provider(row).take(time.now);
     if (taken.accepted) {
-      auditor.accepted(row);
+      auditor.accepted(row, sent);
       observer.acceptedBy(row, time.now);
     }
     return taken;

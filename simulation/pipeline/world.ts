@@ -91,9 +91,8 @@ export class World {
   }
 
   /** A new notification; its cohort names those whose waits are counted with its own. */
-  given(row: number, cohort: Cohort, last_attempt: number): void {
+  given(row: number, cohort: Cohort): void {
     this.#cohorts[row] = cohort;
-    this.auditor.given(row, last_attempt);
     this.observer.handedOver(row, this.time.now);
   }
 

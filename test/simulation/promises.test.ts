@@ -51,6 +51,11 @@ describe('a send', () => {
     expect(judge({ work_at: at(0) })).toEqual([]);
   });
 
+  it('after it was recorded as delivered', () => {
+    const { memory } = promises.recorded(accepted(), RECORD, 'worker');
+    expect(promises.sent(memory, SEND, ROW, []).violations).toEqual(['5: sent after it was recorded as delivered']);
+  });
+
   it('by a claim that knew that the notification had arrived', () => {
     const was = { ...ROW, send_status: 'RETRY', claim_id: 'a' };
     const row = { ...ROW, delivery_by_attempt: { 0: 'delivered' } };
