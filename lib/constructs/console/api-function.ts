@@ -13,6 +13,7 @@ import type { ConsoleSettings } from '../../config/console-config.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
 import {
   allow,
+  changeNewsletters,
   on,
   openRecipients,
   queryIndexes,
@@ -146,7 +147,8 @@ function newslettersFunction(
       NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
     } satisfies Partial<ConsoleApiEnv>,
     permissions: [
-      on(newsletterTables.newsletters, 'Scan', 'Query', 'GetItem', 'UpdateItem'),
+      on(newsletterTables.newsletters, 'Scan', 'Query', 'GetItem'),
+      changeNewsletters(newsletterTables.newsletters),
       ...emailRights(scope, stage),
       allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]),
       ...useAudit(tables.audit),

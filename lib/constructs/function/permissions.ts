@@ -3,7 +3,7 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import { BREAKER_KIND, BUDGET_KIND, RATE_PREFIX } from '../../../src/adapters/dynamodb/schema.ts';
+import { BREAKER_KIND, BUDGET_KIND, RATE_PREFIX, SENDERS_PREFIX } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/tables.ts';
@@ -107,6 +107,18 @@ export function countRequests(pipelineState: Table): PolicyStatement {
     actions: ['dynamodb:UpdateItem'],
     resources: [pipelineState.tableArn],
     conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${RATE_PREFIX}*`] } },
+  });
+}
+
+/**
+ * The right to make and change newsletters, but not as whom tenants may write: only operators change those items, and a
+ * function that somebody got hold of must not let itself write as anybody. Each UpdateItem names a key to look at.
+ */
+export function changeNewsletters(newsletters: Table): PolicyStatement {
+  return new PolicyStatement({
+    actions: ['dynamodb:UpdateItem'],
+    resources: [newsletters.tableArn],
+    conditions: { 'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': [`${SENDERS_PREFIX}*`] } },
   });
 }
 

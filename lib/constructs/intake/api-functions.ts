@@ -16,6 +16,7 @@ import { SEALED } from '../../../src/core/model/notification.ts';
 import { indexShardsJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import {
   allow,
+  changeNewsletters,
   countRequests,
   on,
   openRecipients,
@@ -182,7 +183,8 @@ export function newslettersFunction(
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
     } satisfies ApiNewslettersEnv,
     permissions: [
-      on(newsletterTables.newsletters, 'GetItem', 'Query', 'UpdateItem'),
+      on(newsletterTables.newsletters, 'GetItem', 'Query'),
+      changeNewsletters(newsletterTables.newsletters),
       // No Scan, and no Delete: a member that was deleted leaves a mark.
       on(newsletterTables.members, 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'PartiQLInsert', 'PartiQLUpdate'),
       countRequests(tables.pipelineState),

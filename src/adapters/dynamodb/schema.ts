@@ -57,6 +57,8 @@ export const RATE_PREFIX = 'rate#';
 export const SHARDS_KIND = 'shards';
 /** The partition of pipeline_state that holds the warming of newsletters' sending domains. */
 export const WARMING_KIND = 'warming';
+/** What the partitions of newsletters begin with that say as whom a tenant may write. */
+export const SENDERS_PREFIX = 'senders#';
 
 /** The partition of pipeline_state that holds the bulk operations of the console. */
 export const OPERATION_KIND = 'operation';

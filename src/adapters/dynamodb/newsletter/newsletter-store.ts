@@ -3,6 +3,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { shows } from '../../../core/model/row-change.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
+import { SENDERS_PREFIX } from '../schema.ts';
 import { ifConditionHolds } from '../table/calls.ts';
 import { conditionOf, updateItem } from '../table/guarded-update.ts';
 import { hasOthers, ofTime } from '../table/guards.ts';
@@ -17,7 +18,10 @@ const OPTIONAL = [
 ] as const satisfies readonly (keyof Newsletter)[];
 
 /** The item with the senders of a tenant, under a key that no newsletter has. */
-const sendersKey = (tenant_id: string) => ({ tenant_id: { S: `senders#${tenant_id}` }, newsletter_id: { S: '@' } });
+const sendersKey = (tenant_id: string) => ({
+  tenant_id: { S: `${SENDERS_PREFIX}${tenant_id}` },
+  newsletter_id: { S: '@' },
+});
 
 /** NewsletterStore on the table newsletters. */
 export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {

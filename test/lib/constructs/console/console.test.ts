@@ -223,6 +223,20 @@ describe('the console on the web', () => {
     ]);
   });
 
+  it('lets no function change as whom tenants may write newsletters', () => {
+    const [table] = resourcesOf(oidc, 'AWS::DynamoDB::Table').filter(({ id }) => id.includes('Newsletters'));
+    const writing = resourcesOf(oidc, 'AWS::IAM::Policy')
+      .flatMap(({ properties }) => (properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
+      .filter(({ Resource }) => JSON.stringify(Resource).includes(String(table?.id)))
+      .filter(({ Action }) => /(Put|Update|Delete|Write)Item|PartiQL/.test(String(Action)));
+    // Those of the API and of the console.
+    expect(writing).toHaveLength(2);
+    for (const { Action, Condition } of writing) {
+      expect(Action).toBe('dynamodb:UpdateItem');
+      expect(Condition).toEqual({ 'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['senders#*'] } });
+    }
+  });
+
   it('gives the function for bulk operations notifications and its own items, and no content or recipient', () => {
     const policies = resourcesOf(oidc, 'AWS::IAM::Policy').filter(({ id }) => id.includes('ConsoleOperations'));
     const text = JSON.stringify(policies);
