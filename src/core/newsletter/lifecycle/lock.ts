@@ -2,7 +2,7 @@ import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
-import type { JobLimits } from '../model/job-limits.ts';
+import { JOB_RETRY_SETTINGS, type JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, Change, EmailStore } from '../model/ports.ts';
 
 export interface LockDeps {
@@ -70,10 +70,10 @@ async function resetFailed(email_id: string, deps: LockDeps): Promise<void> {
 }
 
 /** Events and late records change a failed batch, too: a reset that meets one is made again. */
-async function resetBatch(batch: Batch, { batches, limits }: LockDeps): Promise<void> {
+async function resetBatch(batch: Batch, { batches }: LockDeps): Promise<void> {
   for (let found: Batch | undefined = batch; found?.status === 'failed'; ) {
-    // Nobody has more: recipients that were given up are tried again.
-    const tries_before: number = (found.tries_before ?? 0) + limits.provider.tries + 1;
+    // Nobody has more, whatever the stage allowed when they were made: recipients that were given up are tried again.
+    const tries_before: number = (found.tries_before ?? 0) + JOB_RETRY_SETTINGS.providerRetries.to + 1;
     const changed = await batches.change(found, {
       set: { status: 'pending', provider_failures: 0, tries_before },
       remove: ['not_before', 'error_status_code', 'error_message', 'error_data'],

@@ -3,6 +3,9 @@ import type { StateCounts } from './recipient-state.ts';
 /** Most recipients of a batch (batch-sending-service-job.md, 主要な処理内容 3). */
 export const BATCH_SIZE = 1_000;
 
+/** Batches of an email whose ids are in the order of their numbers. */
+export const MOST_BATCHES = 100_000;
+
 export const BATCH_STATUSES = ['pending', 'submitting', 'submitted', 'failed'] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
@@ -21,7 +24,7 @@ export interface Batch {
   readonly status: BatchStatus;
   /** Each change needs the version that it was read with. */
   readonly version: number;
-  /** Index of the rendering that its recipients get, and the segments that it stands for. */
+  /** Index of the rendering that its recipients get, and the beginning of the segments that it stands for. */
   readonly rendering: number;
   readonly member_segment: string;
   readonly fallback_sending_domain: boolean;

@@ -1,3 +1,4 @@
+import { clip } from '../../model/text.ts';
 import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Chunk, ChunkState, Recipient } from '../model/chunk.ts';
 import type { Email, Preparation } from '../model/email.ts';
@@ -5,6 +6,9 @@ import type { JobLimits } from '../model/job-limits.ts';
 import type { MemberProfile } from '../model/member.ts';
 import { type ExclusionReason, NO_RECIPIENTS, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { PartSegment } from './ports.ts';
+
+/** Characters of the shown parts' segments on the row, which stays below a write unit. */
+const SEGMENT = 200;
 
 /** Chunks with their first states, and the batch row that commits them; excluded recipients have no row of their own. */
 export interface Commit {
@@ -28,10 +32,14 @@ export function renderingKey(
   const shown = parts.map(({ matches }) => matches(member));
   return {
     rendering: shown.reduce((bits, shows, i) => bits + (shows ? 2 ** i : 0), 0),
-    member_segment: parts
-      .filter((_, i) => shown[i])
-      .map(({ segment }) => segment)
-      .join(' '),
+    // For people: the row is written every few seconds, and paid by its size.
+    member_segment: clip(
+      parts
+        .filter((_, i) => shown[i])
+        .map(({ segment }) => segment)
+        .join(' '),
+      SEGMENT,
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 import { isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
-import { batchId } from '../model/batch.ts';
+import { batchId, MOST_BATCHES } from '../model/batch.ts';
 import type { Email, EmailContent, Preparation, Prepared } from '../model/email.ts';
 import type { MergeUse } from '../model/merge-fields.ts';
 import { PreparationLease } from './lease.ts';
@@ -19,6 +19,9 @@ export type PrepareResult =
   | { readonly result: 'continued'; readonly email: Email }
   /** The email cannot be sent as it is: a sentence for people. */
   | { readonly result: 'refused'; readonly email: Email; readonly error: string };
+
+const TOO_MANY =
+  'The parts of the post make more than 100,000 batches. Nothing was sent. Use fewer parts with a segment of their own.';
 
 /** From then on no new page is begun. */
 const STOP_MS = 60_000;
@@ -50,6 +53,7 @@ export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareR
   for await (const page of deps.candidates.pages(email, lease.email.preparation?.after)) {
     await pass.take(page);
     await lease.keep();
+    if (pass.hasTooMany) break;
     if (deps.remaining_ms() < STOP_MS) {
       await pass.cut();
       const next_at = isoAfter(deps.clock(), deps.limits.message_ms);
@@ -85,6 +89,11 @@ class PreparationPass {
     this.#open = new OpenBatches(lease.email, this.#progress, deps.limits, () => deps.clock().toISOString());
   }
 
+  /** Each combination of parts makes a batch at least: an id beyond the last one would sort among the first. */
+  get hasTooMany(): boolean {
+    return this.#open.numbers.next_batch > MOST_BATCHES;
+  }
+
   /** Reserves the warming allowance once, and notes it before anything is decided by it. */
   async begin(): Promise<void> {
     const domain = this.#warmed;
@@ -103,7 +112,9 @@ class PreparationPass {
   async take({ position, candidates }: CandidatePage): Promise<void> {
     for (const candidate of candidates) {
       const commit = this.#add(candidate);
-      if (commit !== undefined) await this.#write(commit);
+      if (commit === undefined) continue;
+      if (this.hasTooMany) return;
+      await this.#write(commit);
     }
     this.#progress.after = position;
     this.uncut += candidates.length;
@@ -117,11 +128,11 @@ class PreparationPass {
   }
 
   async end(): Promise<PrepareResult> {
-    for (const commit of this.#open.flush()) await this.#write(commit);
+    if (!this.hasTooMany) for (const commit of this.#open.flush()) await this.#write(commit);
     const progress = { ...this.#progress, ...this.#open.numbers };
     const { clock, batches, warming } = this.#deps;
     const { email_id, email_count } = this.#lease.email;
-    const refused = refusalOf(progress, this.#uses);
+    const refused = this.hasTooMany ? TOO_MANY : refusalOf(progress, this.#uses);
     const domain = this.#warmed;
     if (domain !== undefined && progress.own_domain_allowed !== undefined) {
       const used = refused === undefined ? progress.own_domain_used : 0;

@@ -45,6 +45,39 @@ describe('the preparation of an email', () => {
     ]);
   });
 
+  it('is refused beyond the batches that have numbers in their order', async () => {
+    const before = {
+      next_excluded_chunk: 0,
+      excluded: 0,
+      excluded_by_reason: {},
+      own_domain_used: 0,
+      missing_fields: {},
+    };
+    const world = await JobWorld.of(
+      { preparation: { ...before, next_batch: 99_999, recipients: 99_999 } },
+      {},
+      { batch_size: 1 },
+    );
+    world.give(ten.slice(0, 1), ten.slice(1, 3), ten.slice(3));
+    const seen: number[] = [];
+    world.onPage = (page) => void seen.push(page);
+    const reason = expect.stringMatching(/more than 100,000 batches.* fewer parts/);
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'failed', reason });
+    expect(seen, 'it reads no further').toEqual([0, 1]);
+    expect(world.sends).toEqual([]);
+  });
+
+  it('keeps the row of a batch small, however long the segments of the post are', async () => {
+    const world = await JobWorld.of();
+    const segment = `label:${'x'.repeat(1_900)}`;
+    world.parts = Array.from({ length: 30 }, () => ({ segment, matches: () => true }));
+    world.give(ten);
+    await startEmail('email-1', world.deps());
+    const [batch] = await world.batches();
+    expect(batch?.member_segment).toMatch(/^label:x+…$/);
+    expect(JSON.stringify(batch).length).toBeLessThan(1_000);
+  });
+
   it('leaves nothing of a batch whose recipients were not stored, and sends nothing', async () => {
     const world = await JobWorld.of();
     world.give(ten);

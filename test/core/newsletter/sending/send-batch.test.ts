@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseSendMessage } from '../../../../src/adapters/sqs/newsletter-messages.ts';
 import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
+import { retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
 import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
 import { StorageUnavailableError } from '../../../../src/core/newsletter/model/job-limits.ts';
@@ -58,6 +59,16 @@ describe('a batch in its slot', () => {
     expect(batch).not.toHaveProperty('claim_id');
     expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
     expect(world.log[0]).toBe('Sending batch 00000 for email email-1');
+  });
+
+  it('is sent by a retry after a deployment with fewer retries, although its recipients had more tries', async () => {
+    const world = await sending([]);
+    await world.chunks.store.put([{ chunk: chunkOf(2), state: chunkState('..', { tries: { 0: 7, 1: 7 } }) }]);
+    await world.tables.batches.put(batchFor([chunkState('..')], { status: 'failed' }));
+    await world.tables.emails.change(await world.email(), { set: { status: 'failed', slots: {} } });
+    world.limits = { ...world.limits, provider: { ...world.limits.provider, tries: 2 } };
+    await retryEmail('email-1', world.deps());
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { submitted: 2 } });
   });
 
   it('is sent once for two messages', async () => {
