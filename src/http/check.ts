@@ -58,15 +58,26 @@ type Schema = v.GenericSchema & {
   readonly wrapped?: Schema;
   /** The entries of an object. */
   readonly entries?: Readonly<Record<string, Schema>>;
+  /** The schemas of a union. */
+  readonly options?: readonly Schema[];
 };
+
+/** Keys that valibot leaves out of a record without a word: what is said of them would be lost. */
+const LEFT_OUT = ['__proto__', 'constructor', 'prototype'];
 
 /** A key is the caller's text, so only as much of it is repeated as is needed to find it. */
 const MAX_PATH = 100;
 
 /** All keys that the schema does not know, also in nested objects. Valibot itself stops at the first one. */
-function unknownKeys({ wrapped, entries }: Schema, input: unknown, at = ''): FieldFault[] {
+function unknownKeys(schema: Schema, input: unknown, at = ''): FieldFault[] {
+  const { wrapped, entries, options = [schema] } = schema;
   if (wrapped !== undefined) return unknownKeys(wrapped, input, at);
-  if (entries === undefined || typeof input !== 'object' || input === null) return [];
+  if (typeof input !== 'object' || input === null) return [];
+  if (options.some(({ type }) => type === 'record')) {
+    const lost = LEFT_OUT.filter((key) => Object.hasOwn(input, key));
+    return lost.map((key) => ({ path: `${at}${key}`, rule: 'unknown', message: 'is a name that no entry can have' }));
+  }
+  if (entries === undefined) return [];
   const message = `is not known here; known keys are ${Object.keys(entries).join(', ')}`;
   return Object.entries(input).flatMap(([key, value]) => {
     const path = `${at}${key}`;

@@ -341,6 +341,18 @@ describe('members that come from elsewhere, and go there', () => {
     expect((await show('a')).body.unsubscribed).toEqual({ weekly: LEFT, daily: LEFT });
   });
 
+  it('is refused where a name would get lost, as of a newsletter that is called like what every object has', async () => {
+    await put('constructor');
+    const { body } = await upsert(
+      { member_id: 'a', email: 'a@example.com', unsubscribed: { constructor: LEFT } },
+      { member_id: 'b', email: 'b@example.com', newsletters: ['constructor'] },
+    );
+    expect(body.results).toMatchObject([
+      { status: 400, problem: { errors: [{ path: 'unsubscribed.constructor', rule: 'unknown' }] } },
+      { status: 200 },
+    ]);
+  });
+
   it('keep what each address of a member who is in a request twice decided', async () => {
     const suppressed = { reason: 'complained', at: LEFT };
     await upsert(
