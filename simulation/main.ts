@@ -1,15 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Colors } from '../src/terminal/colors.ts';
+import { PRIORITIES } from '../src/core/model/channels.ts';
 import { command } from '../src/terminal/command-line.ts';
 import { type Progress, showProgress } from '../src/terminal/progress.ts';
 import { processTerminal } from '../src/terminal/terminal.ts';
-import { describeNewsletter, type NewsletterFigures, newsletterPlot } from './newsletter/newsletter-figures.ts';
+import { STATES } from './audit/newsletter-auditor.ts';
+import { newsletterLines } from './newsletter/newsletter-figures.ts';
 import { runNewsletter } from './newsletter/run-newsletter.ts';
 import { parseOptions, type SimulateOptions, usage } from './options.ts';
-import { describeFigures, summaryTable, timeLeft } from './report/describe.ts';
-import type { Figures } from './report/figures.ts';
-import { backlogPlot, plotOf } from './report/plot.ts';
+import { describe, linesOf, summaryTable, timeLeft } from './report/describe.ts';
+import { plotOf } from './report/plot.ts';
 import { runScenario } from './run-scenario.ts';
 import { type NamedScenario, newsletterOf, scenarioOf } from './scenarios/catalogue.ts';
 
@@ -26,14 +26,15 @@ async function simulate(options: SimulateOptions): Promise<number> {
     if (all) progress.step(`${scenario.name}, ${i + 1} of ${scenarios.length}`);
     const result = await simulateOne(scenario, options, progress);
     const file = plot ?? (plots && join(plots, `scale-${scenario.name}.svg`));
-    if (file !== undefined) writeFileSync(file, plotOf(result.plot));
-    if (!json) terminal.print(result.describe(terminal.colors));
+    if (file !== undefined) writeFileSync(file, result.plot());
+    if (!json) terminal.print(result.text);
     done.push(result);
   }
   progress.end();
   const printed = done.map(({ figures: { samples: _, ...kept } }) => kept);
   if (json) terminal.print(`${JSON.stringify(all ? { scenarios: printed } : printed[0])}\n`);
-  else if (all) terminal.print(`\n${summaryTable(done, terminal.colors)}`);
+  else if (all)
+    terminal.print(`\n${summaryTable(done.map(({ figures, cpu_seconds }) => ({ ...figures, cpu_seconds })))}`);
   return printed.some(({ violations, budgets }) => violations > 0 || budgets.some(({ met }) => !met)) ? 1 : 0;
 }
 
@@ -45,18 +46,25 @@ async function simulateOne(scenario: NamedScenario, { notifications, seed }: Sim
     const share = (done + handedOver) / (2 * total);
     progress.update({ verb: `${scenario.name}: finished`, done, total, summary: timeLeft(share, Date.now() - began) });
   };
-  const result =
+  const shown =
     'newsletter' in scenario
-      ? newsletterResult(await runNewsletter(newsletterOf(scenario, notifications), seed, update))
-      : pipelineResult(await runScenario(scenarioOf(scenario, notifications), seed, update));
+      ? await sendNewsletter(newsletterOf(scenario, notifications), seed, update)
+      : await sendNotifications(scenarioOf(scenario, notifications), seed, update);
   const { user, system } = process.cpuUsage(cpu);
-  return { ...result, cpu_seconds: (user + system) / 1e6 };
+  return { ...shown, cpu_seconds: (user + system) / 1e6 };
 }
 
-function pipelineResult(figures: Figures) {
-  return { figures, describe: (colors: Colors) => describeFigures(figures, colors), plot: backlogPlot(figures) };
+async function sendNotifications(...run: Parameters<typeof runScenario>) {
+  const figures = await runScenario(...run);
+  const plot = () => plotOf(figures, 'notifications that wait, by priority', PRIORITIES);
+  return { figures, text: describe(figures, linesOf(figures), figures.waits), plot };
 }
 
-function newsletterResult(figures: NewsletterFigures) {
-  return { figures, describe: (colors: Colors) => describeNewsletter(figures, colors), plot: newsletterPlot(figures) };
+async function sendNewsletter(...run: Parameters<typeof runNewsletter>) {
+  const figures = await runNewsletter(...run);
+  return {
+    figures,
+    text: describe(figures, newsletterLines(figures)),
+    plot: () => plotOf(figures, 'recipients by state', STATES),
+  };
 }

@@ -4,7 +4,7 @@ import { connectLanes } from './pipeline/channel-function.ts';
 import { queued, startDispatcher } from './pipeline/dispatcher.ts';
 import { World } from './pipeline/world.ts';
 import { type Held, heldBy } from './report/drain.ts';
-import { type Figures, figuresOf } from './report/figures.ts';
+import { figuresOf } from './report/figures.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { rowOf } from './twins/tables.ts';
 
@@ -17,7 +17,7 @@ export async function runScenario(
   scenario: Scenario,
   seed: number,
   onProgress: (finished: number, handedOver: number) => void = () => {},
-): Promise<Figures> {
+) {
   const world = new World(scenario, seed);
   connectLanes(world);
   const { time, observer, tables } = world;
@@ -49,7 +49,7 @@ export async function runScenario(
   startDispatcher(world);
   await time.runUntil(() => over);
   audit(world);
-  return figuresOf(world, seed, held);
+  return figuresOf(world, held);
 }
 
 /** SQS moves at most this many messages a second from a dead-letter queue to its source. */

@@ -32,3 +32,20 @@ export class Capacity {
     return Math.max(0, until - now);
   }
 }
+
+/** What the items of a table that all workers share take: in all, and the most that one of them took within a second. */
+export class SharedItems {
+  /** By item, in the second of its last write. */
+  readonly #items = new Map<string, { second: number; units: number }>();
+  units = 0;
+  hottest = { item: '', per_second: 0 };
+
+  written(item: string, now: number): void {
+    this.units += 1;
+    const second = Math.floor(now / 1000);
+    const before = this.#items.get(item);
+    const units = before?.second === second ? before.units + 1 : 1;
+    this.#items.set(item, { second, units });
+    if (units > this.hottest.per_second) this.hottest = { item, per_second: units };
+  }
+}

@@ -171,7 +171,7 @@ export function pacingOf(world: NewsletterWorld, worker: WorkerProcess) {
   const paced: PacingStore = {
     read: stored(world, worker, store.read),
     change: (...args) => {
-      tables.units.write += 1;
+      tables.state.written(args[0], time.now);
       return stored(world, worker, store.change)(...args);
     },
   };

@@ -1,6 +1,6 @@
 import { START } from '../engine/virtual-time.ts';
 import type { NewsletterScenario } from '../scenarios/newsletter-scenario.ts';
-import { type NewsletterFigures, newsletterFigures } from './newsletter-figures.ts';
+import { newsletterFigures } from './newsletter-figures.ts';
 import { connectFunctions } from './newsletter-functions.ts';
 import { NewsletterWorld } from './newsletter-world.ts';
 import { publish, runClockOnce } from './operators.ts';
@@ -16,7 +16,7 @@ export async function runNewsletter(
   scenario: NewsletterScenario,
   seed: number,
   onProgress: (finished: number) => void = () => {},
-): Promise<NewsletterFigures> {
+) {
   const world = new NewsletterWorld(scenario, seed);
   const sources = connectFunctions(world);
   const { time } = world;

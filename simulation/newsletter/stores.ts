@@ -2,6 +2,7 @@ import type { Batch } from '../../src/core/newsletter/model/batch.ts';
 import type { Chunk, ChunkState } from '../../src/core/newsletter/model/chunk.ts';
 import type { BatchStore, ChunkStore, EmailStore, EventStore } from '../../src/core/newsletter/model/ports.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
+import { SharedItems } from '../models/capacity.ts';
 import { MemoryChunks, MemoryEmails } from '../twins/newsletter-items.ts';
 
 const writes = (bytes: number) => Math.ceil(bytes / 1_024);
@@ -23,6 +24,8 @@ type Cost = number | ((answer: never, ...args: never[]) => number | Promise<numb
 
 /** The tables of newsletters: their twins, and the units that their calls cost. */
 export class NewsletterTables {
+  /** PipelineState; the units of the other tables. */
+  readonly state = new SharedItems();
   readonly units = { write: 0, read: 0 };
   readonly emails: EmailStore;
   readonly batches: BatchStore;

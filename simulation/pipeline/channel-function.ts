@@ -32,6 +32,13 @@ const MOST_ASKS = 100;
 const TABLE_MS = 6;
 const QUEUE_MS = 8;
 
+/** A waiting line of a breaker, and the slot that it gives. */
+interface Line {
+  readonly id: string;
+  readonly lane: Lane;
+}
+type Slot = Awaited<ReturnType<BreakerStore['takeSlot']>>;
+
 const CONTENT = { subject: 'secret subject', body: 'secret body', format: 'PLAIN' } as const;
 
 /** Puts the function of each channel on its lanes. */
@@ -119,16 +126,23 @@ function portsOf(
       ]),
     );
   const state = (item: string, method: string) => {
-    if (/^(write|change|takeSlot)$/.test(method)) tables.stateWritten(item);
+    if (/^(write|change|takeSlots)$/.test(method)) tables.state.written(item, time.now);
     return tables.wait(`state ${item}`, 1);
   };
+  const waitOfBreaker = (wanted: unknown, method: string) => {
+    if (method !== 'takeSlots') return state('breakers', method);
+    const lines = new Set((wanted as readonly Line[]).map(({ id, lane }) => `${id} ${lane}`));
+    return Math.max(...[...lines].map((line) => state(`breaker ${line.split(' ')[0]}`, method)));
+  };
+  const takeSlots = (wanted: readonly Line[]) =>
+    Promise.all(wanted.map(({ id, lane }) => breakers.store.takeSlot(id, lane)));
   const moves = /^(change|settle)$/;
   return {
     ...stored('rows', tables.rows, ({ log_id }: { log_id: string }, method) =>
       moves.test(method) ? tables.indexWait(log_id) : 0,
     ),
     ...stored('records', tables.records),
-    ...stored('breakers', breakers.store, (_, method) => state('breakers', method)),
+    ...stored('breakers', { ...breakers.store, takeSlots }, waitOfBreaker),
     ...stored('pacing', budgets.store, (name: string, method) => state(`budget ${name}`, method)),
     ...stored('contents', {
       read: ({ log_id }: { log_id: string }) => {
@@ -200,8 +214,13 @@ function gateOf(channel: Channel, env: Env, world: World): PacedGate {
   const receivers = new ReceiverPacer({ store, channel, clock, workers });
   const gathering = { max: MOST_ASKS, wait_ms: SETTLE_WAIT_MS, schedule: scheduleBy(pause) };
   const receiver = channel === 'email' ? ACCOUNT : receiverOf(channel);
+  // As breaker-store.ts: one write takes all slots of a line that a batch needs at the same moment.
+  const takeSlots = gather<Line, Slot>((wanted) => env.call('breakers.takeSlots', wanted), gathering);
   const inner = new BreakerGate({
-    store: portOf<BreakerStore>(env, 'breakers', 'list', 'first', 'read', 'write', 'takeSlot'),
+    store: {
+      ...portOf<BreakerStore>(env, 'breakers', 'list', 'first', 'read', 'write', 'takeSlot'),
+      takeSlot: (id, lane) => takeSlots({ id, lane }),
+    },
     ...{ policy: DEFAULT_BREAKER_POLICY, clock, pause, random, probe_ms: PROBE_MS },
     budgetOf: async (row) => (receiver === ACCOUNT ? pacer.lastingPerSecond() : (await receiver(row))?.per_second),
     onTransition: (to) => world.count(`breakers ${to}`),

@@ -1,3 +1,4 @@
+import { createHistogram } from 'node:perf_hooks';
 import { PRIORITIES, type Priority } from '../../src/core/model/channels.ts';
 
 /** What is counted at one moment. */
@@ -5,9 +6,7 @@ export interface Sample {
   /** Seconds since the start. */
   readonly at: number;
   /** Handed over and not finished, by priority. */
-  readonly open: Readonly<Record<Priority, number>>;
-  /** Accepted by receivers so far. */
-  readonly accepted: number;
+  readonly counts: Readonly<Record<Priority, number>>;
 }
 
 /** The notifications that waits are counted for together. */
@@ -27,20 +26,21 @@ interface Seen {
 const perPriority = <T>(of: () => T) =>
   Object.fromEntries(PRIORITIES.map((priority) => [priority, of()])) as Record<Priority, T>;
 
+export type Waits = ReturnType<typeof histogram>;
+
 /** Counts what the receivers saw, and when. */
 export class Observer {
   readonly #start: number;
   readonly #cohort: (row: number) => Cohort;
   readonly #seen: Seen[] = [];
-  readonly first = new Map<string, Histogram>();
-  readonly delivered = new Map<string, Histogram>();
+  readonly first = new Map<string, Waits>();
+  readonly delivered = new Map<string, Waits>();
   /** From the time of a retry to its request. */
-  readonly late = new Histogram();
+  readonly late = histogram();
   readonly open = perPriority(() => 0);
   readonly expired = perPriority(() => 0);
   readonly samples: Sample[] = [];
   readonly ends: Record<string, number> = {};
-  accepted = 0;
   requests = 0;
   finished = 0;
   lastAccepted = 0;
@@ -75,7 +75,6 @@ export class Observer {
   }
 
   acceptedBy(row: number, now: number): void {
-    this.accepted += 1;
     this.lastAccepted = now;
     const second = Math.floor((now - this.#start) / 1000);
     this.bySecond[second] = (this.bySecond[second] ?? 0) + 1;
@@ -99,46 +98,31 @@ export class Observer {
   }
 
   sample(now: number): void {
-    this.samples.push({ at: (now - this.#start) / 1000, open: { ...this.open }, accepted: this.accepted });
+    this.samples.push({ at: (now - this.#start) / 1000, counts: { ...this.open } });
   }
 
   #of(row: number): Seen {
     return this.#seen[row] as Seen;
   }
 
-  #add(waits: Map<string, Histogram>, row: number, now: number): void {
+  #add(waits: Map<string, Waits>, row: number, now: number): void {
     const { group, priority } = this.#cohort(row);
     const name = `${group} ${priority}`;
-    const histogram = waits.get(name) ?? new Histogram();
-    waits.set(name, histogram);
-    histogram.add(now - this.#of(row).at);
+    const times = waits.get(name) ?? histogram();
+    waits.set(name, times);
+    times.add(now - this.#of(row).at);
   }
 }
 
-/** Each bin is wider than the one before by this factor: values are right to 2 %. */
-const GROWTH = Math.log(1.02);
-const SMALLEST = 1;
-
-/** Counts of values above 0 in bins that grow, for percentiles without keeping the values. */
-export class Histogram {
-  #bins: number[] = [];
-  count = 0;
-  max = 0;
-
-  add(value: number): void {
-    const bin = value <= SMALLEST ? 0 : Math.ceil(Math.log(value / SMALLEST) / GROWTH);
-    this.#bins[bin] = (this.#bins[bin] ?? 0) + 1;
-    this.count += 1;
-    if (value > this.max) this.max = value;
-  }
-
-  /** The value that the share of all values, 0…1, does not exceed; 0 without values. */
-  percentile(share: number): number {
-    let left = Math.ceil(share * this.count);
-    for (let bin = 0; bin < this.#bins.length; bin++) {
-      left -= this.#bins[bin] ?? 0;
-      if (left <= 0 && this.count > 0) return Math.min(this.max, SMALLEST * Math.exp(bin * GROWTH));
-    }
-    return this.max;
-  }
+/** Milliseconds, right to a tenth of a percent; what comes at once counts as one. */
+function histogram() {
+  const values = createHistogram();
+  return {
+    add: (ms: number) => values.record(Math.max(1, Math.round(ms))),
+    get count() {
+      return values.count;
+    },
+    /** That the share of all, 0…1, does not exceed; 0 without values. */
+    percentile: (share: number) => (values.count === 0 ? 0 : Math.min(values.max, values.percentile(share * 100))),
+  };
 }

@@ -21,7 +21,7 @@ export interface Cost extends Used {
 export function costOf(world: World): Cost {
   const { tables, sources } = world;
   const used: Used = {
-    write_units: tables.writeUnits,
+    write_units: tables.writeUnits + tables.state.units,
     read_units: Math.ceil(tables.readUnits + tables.index.readUnits),
     // Lambda's pollers receive, and delete what the function has handled.
     sqs_requests: world.allQueues().reduce((sum, { requests }) => sum + requests, 0),

@@ -39,21 +39,24 @@ export function heldBy({ observer, tables, time }: World, per_second: number): H
 
 export function drainOf(world: World, held: Held, { from, per_second }: { from: number; per_second: number }): Drain {
   const { observer } = world;
-  const after = observer.bySecond.slice(from);
-  const total = after.reduce((sum = 0, count = 0) => sum + count, 0);
-  let accepted = 0;
-  let second = 0;
-  for (; second < after.length && accepted < total * 0.99; second++) accepted += after[second] ?? 0;
-  const rate = second === 0 ? 0 : accepted / second;
+  const { seconds, per_second: rate } = rateUntil(0.99, observer.bySecond.slice(from));
   return {
     from,
     ...held,
     expired: Object.values(observer.expired).reduce((sum, count) => sum + count, 0),
-    seconds_99_percent: second,
+    seconds_99_percent: seconds,
     seconds: Math.ceil((observer.lastAccepted - START.getTime()) / 1000) - from,
     per_second: rate,
     share_of_rate: rate / per_second,
   };
+}
+
+/** How long it takes until this share of all, 0…1, is accepted, and how many a second are until then. */
+export function rateUntil(share: number, bySecond: readonly (number | undefined)[]) {
+  const total = bySecond.reduce<number>((sum, count = 0) => sum + count, 0);
+  let [accepted, seconds] = [0, 0];
+  for (; seconds < bySecond.length && accepted < total * share; seconds++) accepted += bySecond[seconds] ?? 0;
+  return { seconds, per_second: seconds === 0 ? 0 : accepted / seconds };
 }
 
 /** What nobody can do better: urgent first, oldest first, without a pause. @returns how many expire all the same */

@@ -1,6 +1,3 @@
-import { PRIORITIES } from '../../src/core/model/channels.ts';
-import type { Figures } from './figures.ts';
-
 const WIDTH = 860;
 const HEIGHT = 360;
 const PLOT = { left: 78, right: 20, top: 46, bottom: 52 };
@@ -10,43 +7,39 @@ const GREY = '#7f7f7f';
 const COLORS = ['#d55e00', '#b8860b', '#0a7fc2', '#009e73', '#8e63b8'];
 const MOST_POINTS = 600;
 
-/** Counts over time, stacked. */
-export interface Plot {
-  readonly title: string;
-  /** From the top of the stack to its bottom. */
-  readonly names: readonly string[];
+interface Plotted {
+  readonly scenario: string;
+  readonly notifications: number;
+  readonly seed: number;
   /** Seconds since the start, and a count for each name. */
-  readonly samples: readonly { readonly at: number; readonly counts: readonly number[] }[];
+  readonly samples: readonly { readonly at: number; readonly counts: Readonly<Record<string, number>> }[];
 }
 
-/** The backlog by priority. */
-export function backlogPlot({ scenario, notifications, seed, samples }: Figures): Plot {
-  return {
-    title: `${scenario}: notifications that wait, by priority (${notifications.toLocaleString('en')} in all, seed ${seed})`,
-    names: PRIORITIES,
-    samples: untilEmpty(samples.map(({ at, open }) => ({ at, counts: PRIORITIES.map((name) => open[name]) }))),
-  };
-}
-
-/** An SVG picture. */
-export function plotOf({ title, names, samples: all }: Plot): string {
-  const samples = thinned(all);
+/** Counts over time, stacked, as an SVG picture. @param what is counted @param names from the top of the stack to its bottom */
+export function plotOf(
+  { scenario, notifications, seed, samples: all }: Plotted,
+  what: string,
+  names: readonly string[],
+): string {
+  const title = `${scenario}: ${what} (${notifications.toLocaleString('en')} in all, seed ${seed})`;
+  const total = ({ counts }: Plotted['samples'][number]) => names.reduce((sum, name) => sum + (counts[name] ?? 0), 0);
+  // Without the time in which nothing waits any more, and no more points than a picture shows.
+  const until = all.slice(0, all.findLastIndex((sample) => total(sample) > 0) + 2);
+  const every = Math.ceil(until.length / MOST_POINTS);
+  const samples = until.filter((_, i) => i % every === 0 || i === until.length - 1);
   const last = Math.max(1, samples.at(-1)?.at ?? 1);
-  const most = Math.max(1, ...samples.map(({ counts }) => counts.reduce((sum, count) => sum + count, 0)));
+  const most = Math.max(1, ...samples.map(total));
   const x = (seconds: number) => PLOT.left + (seconds / last) * INNER_WIDTH;
   const y = (count: number) => PLOT.top + INNER_HEIGHT * (1 - count / most);
   const below = samples.map(() => 0);
-  const areas = names
-    .map((_, i) => i)
-    .reverse()
-    .map((place) => {
-      const lower = samples.map(({ at }, i) => `${x(at).toFixed(1)},${y(below[i] ?? 0).toFixed(1)}`);
-      const upper = samples.map(({ at, counts }, i) => {
-        below[i] = (below[i] ?? 0) + (counts[place] ?? 0);
-        return `${x(at).toFixed(1)},${y(below[i] ?? 0).toFixed(1)}`;
-      });
-      return `<polygon fill="${COLORS[place]}" fill-opacity="0.75" points="${[...upper, ...lower.reverse()].join(' ')}"/>`;
+  const areas = [...names.entries()].reverse().map(([place, name]) => {
+    const lower = samples.map(({ at }, i) => `${x(at).toFixed(1)},${y(below[i] ?? 0).toFixed(1)}`);
+    const upper = samples.map(({ at, counts }, i) => {
+      below[i] = (below[i] ?? 0) + (counts[name] ?? 0);
+      return `${x(at).toFixed(1)},${y(below[i] ?? 0).toFixed(1)}`;
     });
+    return `<polygon fill="${COLORS[place]}" fill-opacity="0.75" points="${[...upper, ...lower.reverse()].join(' ')}"/>`;
+  });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}" font-family="system-ui, sans-serif" font-size="12" fill="${GREY}">`,
     `<title>${title}</title>`,
@@ -79,7 +72,8 @@ function timeTick(seconds: number, at: number): string {
 
 /** Three to six round numbers up to the largest. */
 function ticks(most: number): number[] {
-  const step = roundStep(most / 5, [1, 2, 5, 10]);
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most / 5)));
+  const step = Math.max(1, ([1, 2, 5].find((digit) => digit * power >= most / 5) ?? 10) * power);
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }
 
@@ -87,20 +81,4 @@ function ticks(most: number): number[] {
 function hours(last: number): number[] {
   const step = [60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600].find((one) => last / one <= 10) ?? 43_200;
   return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step);
-}
-
-function roundStep(least: number, digits: readonly number[]): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
-  return Math.max(1, (digits.find((digit) => digit * power >= least) ?? 10) * power);
-}
-
-/** Cuts off the time in which nothing waits any more. */
-function untilEmpty(samples: Plot['samples']): Plot['samples'] {
-  const last = samples.findLastIndex(({ counts }) => counts.some((count) => count > 0));
-  return samples.slice(0, last + 2);
-}
-
-function thinned(samples: Plot['samples']): Plot['samples'] {
-  const every = Math.ceil(samples.length / MOST_POINTS);
-  return samples.filter((_, i) => i % every === 0 || i === samples.length - 1);
 }

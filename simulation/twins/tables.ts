@@ -3,7 +3,7 @@ import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
-import { Capacity } from '../models/capacity.ts';
+import { Capacity, SharedItems } from '../models/capacity.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { WorkIndex } from './work-index.ts';
 
@@ -42,13 +42,11 @@ export class Tables {
   readonly #time: Pick<VirtualTime, 'now' | 'clock'>;
   readonly #watcher: TableWatcher;
   readonly #capacities = new Map<string, Capacity>();
-  /** What the items of PipelineState took in the second of their last write. */
-  readonly #items = new Map<string, { second: number; units: number }>();
+  /** PipelineState. */
+  readonly state = new SharedItems();
+  /** Of the other tables. */
   writeUnits = 0;
   readUnits = 0;
-  /** Of these on PipelineState; and the most that one of its items took within a second. */
-  stateUnits = 0;
-  hottest = { item: '', per_second: 0 };
 
   /** @param shards partitions per state and priority of the work index; the defaults unless given */
   constructor(time: Pick<VirtualTime, 'now' | 'clock'>, watcher: TableWatcher, shards: number = BASE_SHARDS.work) {
@@ -116,17 +114,6 @@ export class Tables {
       this.#capacities.set(partition, capacity);
     }
     return capacity.take(units, this.#time.now);
-  }
-
-  /** A write to an item of PipelineState. */
-  stateWritten(item: string): void {
-    this.writeUnits += 1;
-    this.stateUnits += 1;
-    const second = Math.floor(this.#time.now / 1000);
-    const before = this.#items.get(item);
-    const units = before?.second === second ? before.units + 1 : 1;
-    this.#items.set(item, { second, units });
-    if (units > this.hottest.per_second) this.hottest = { item, per_second: units };
   }
 
   /** A write whose condition fails costs as much. */

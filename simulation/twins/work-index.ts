@@ -4,8 +4,6 @@ import { readEntries } from '../../src/core/model/work-rules.ts';
 /** Milliseconds by which a global index follows its table. */
 const LAG_MS = 100;
 const TIDY_AFTER = 4_096;
-/** Of an ISO-8601 time: its second. */
-const SECOND = 19;
 
 /** Where the index has a row. An entry that is not the row's present one has left the index. */
 interface Entry {
@@ -82,7 +80,7 @@ export class WorkIndex implements DueIndex {
     const { work_queue, work_at } = this.#log.get(log_id) ?? {};
     if (was?.queue === work_queue && was?.at === work_at) return;
     this.#entries.delete(log_id);
-    if (was !== undefined) this.#partitions.get(was.queue)?.leave(was);
+    if (was !== undefined) this.#partitions.get(was.queue)?.leave();
     if (work_queue === undefined) return;
     const entry = { log_id, queue: String(work_queue), at: String(work_at) };
     this.#entries.set(log_id, entry);
@@ -90,79 +88,60 @@ export class WorkIndex implements DueIndex {
   }
 
   #partition(queue: string): Partition {
-    const partition = this.#partitions.get(queue) ?? new Partition();
+    const partition =
+      this.#partitions.get(queue) ?? new Partition((entry) => this.#entries.get(entry.log_id) === entry);
     this.#partitions.set(queue, partition);
     return partition;
   }
 }
 
-interface Second {
-  readonly entries: Map<string, Entry>;
-  /** Those that were there when they were sorted; undefined since one has come. */
-  sorted?: Entry[] | undefined;
-}
-
 type Position = Pick<Entry, 'at' | 'log_id'>;
 
-/** The entries of a partition by second, oldest first: most come at the end, and all of a second leave soon after another. */
+/** The entries of a partition, oldest first: most come at the end. Those that have left go when they are the greater part. */
 class Partition {
-  readonly #seconds = new Map<string, Second>();
-  /** The keys of `#seconds`, ascending. */
-  readonly #order: string[] = [];
+  readonly #isThere: (entry: Entry) => boolean;
+  #entries: Entry[] = [];
+  #left = 0;
 
-  add(entry: Entry): void {
-    const key = entry.at.slice(0, SECOND);
-    const second: Second = this.#seconds.get(key) ?? { entries: new Map() };
-    if (second.entries.size === 0) this.#order.splice(this.#placeOf(key), 0, key);
-    this.#seconds.set(key, second);
-    second.entries.set(entry.log_id, entry);
-    second.sorted = undefined;
+  constructor(isThere: (entry: Entry) => boolean) {
+    this.#isThere = isThere;
   }
 
-  leave({ at, log_id }: Position): void {
-    const key = at.slice(0, SECOND);
-    const { entries } = this.#seconds.get(key) ?? {};
-    if (!entries?.delete(log_id) || entries.size > 0) return;
-    this.#seconds.delete(key);
-    this.#order.splice(this.#placeOf(key), 1);
+  add(entry: Entry): void {
+    this.#entries.splice(this.#placeOf(entry), 0, entry);
+  }
+
+  leave(): void {
+    this.#left += 1;
+    if (this.#left <= TIDY_AFTER || this.#left * 2 < this.#entries.length) return;
+    this.#entries = this.#entries.filter(this.#isThere);
+    this.#left = 0;
   }
 
   /** Entries behind the position, oldest first, that are due by `until`; one more than `limit` if there are more. */
   read(after: Position, until: string, limit: number): Entry[] {
     const found: Entry[] = [];
-    const first = after.at.slice(0, SECOND);
-    for (let i = this.#placeOf(first); i < this.#order.length && found.length <= limit; i++) {
-      const key = this.#order[i] ?? '';
-      const second = this.#seconds.get(key);
-      if (key > until || second === undefined) break;
-      second.sorted ??= [...second.entries.values()].sort(compare);
-      const { entries, sorted } = second;
-      for (let j = key === first ? firstFrom(sorted, (one) => compare(one, after) > 0) : 0; j < sorted.length; j++) {
-        const entry = sorted[j];
-        if (found.length > limit || entry === undefined) break;
-        if (entry.at <= until && entries.get(entry.log_id) === entry) found.push(entry);
-      }
+    for (let i = this.#placeOf(after); found.length <= limit; i++) {
+      const entry = this.#entries[i];
+      if (entry === undefined || entry.at > until) break;
+      if (this.#isThere(entry)) found.push(entry);
     }
     return found;
   }
 
-  #placeOf(key: string): number {
-    return firstFrom(this.#order, (one) => one >= key);
+  /** The first place behind the position. */
+  #placeOf(position: Position): number {
+    let low = 0;
+    for (let high = this.#entries.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if (compare(this.#entries[middle] ?? position, position) > 0) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 }
 
 function compare(a: Position, b: Position): number {
   if (a.at !== b.at) return a.at < b.at ? -1 : 1;
   return a.log_id === b.log_id ? 0 : a.log_id < b.log_id ? -1 : 1;
-}
-
-/** The first place of a list from which on it holds. */
-function firstFrom<T>(values: readonly T[], holds: (value: T) => boolean): number {
-  let low = 0;
-  for (let high = values.length; low < high; ) {
-    const middle = (low + high) >> 1;
-    if (holds(values[middle] as T)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
