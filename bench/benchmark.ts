@@ -8,8 +8,6 @@ export interface BenchContext {
   readonly stack: SynthesizedStack;
   /** Temporary directory of this run, removed at its end. */
   readonly home: string;
-  /** Directory for CPU profiles of the functions; undefined: no profiles. */
-  readonly profiles?: string;
   /** Reports the current step. */
   readonly step: (text: string) => void;
 }
@@ -43,23 +41,22 @@ const OPTIONS = {
   only: { type: 'string', multiple: true },
   json: { type: 'boolean', default: false },
   strict: { type: 'boolean', default: false },
-  profile: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
 /** @returns undefined when help is asked for. @throws UsageError */
 export function parseOptions(args: readonly string[], names: readonly string[]) {
-  const { help, only, json, strict, profile } = read(args, OPTIONS);
+  const { help, only, json, strict } = read(args, OPTIONS);
   const unknown = only?.find((name) => !names.includes(name));
   if (unknown !== undefined) {
     throw new UsageError(`There is no benchmark "${unknown}". --only takes one of: ${names.join(', ')}`);
   }
-  return help ? undefined : { only, json, strict, profile };
+  return help ? undefined : { only, json, strict };
 }
 
 export function usage(benchmarks: readonly Pick<Benchmark, 'name' | 'describes'>[]): string {
   const width = Math.max(...benchmarks.map(({ name }) => name.length));
-  return `npm run bench -- [--only NAME]… [--json] [--strict] [--profile DIR]
+  return `npm run bench -- [--only NAME]… [--json] [--strict]
 
 Measures the budgets of docs/architecture.md and prints each beside a plain reading of the specification.
 
@@ -67,7 +64,6 @@ Measures the budgets of docs/architecture.md and prints each beside a plain read
 ${benchmarks.map(({ name, describes }) => `      ${name.padEnd(width)}  ${describes}\n`).join('')}\
   --json         prints one object on stdout in place of the table
   --strict       ends with exit code 1 when a budget is missed
-  --profile DIR  writes CPU profiles of the functions there; this slows them
 
 Exit code 1 also when a benchmark could not be run, 2 for wrong options.
 `;

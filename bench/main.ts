@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { readAssembly } from '../src/local/emulator/template/assembly.ts';
 import { DEFAULT_WORK_DIR } from '../src/local/runtime/directories.ts';
 import { synthesize } from '../src/local/runtime/synthesize.ts';
@@ -32,7 +32,7 @@ process.exitCode = await command(
   bench,
 );
 
-async function bench({ only, json, strict, profile }: NonNullable<ReturnType<typeof parseOptions>>): Promise<number> {
+async function bench({ only, json, strict }: NonNullable<ReturnType<typeof parseOptions>>): Promise<number> {
   const started = new Date();
   const terminal = processTerminal();
   // Steps go to stderr, so they do no harm beside the JSON on stdout.
@@ -48,7 +48,7 @@ async function bench({ only, json, strict, profile }: NonNullable<ReturnType<typ
       await synthesize(DEFAULT_WORK_DIR, () => step('synthesizing and bundling the stack: once per change')),
     );
     const chosen = BENCHMARKS.filter(({ name }) => only === undefined || only.includes(name));
-    const measured = await runAll(chosen, { stack, home, step, ...(profile && { profiles: resolve(profile) }) });
+    const measured = await runAll(chosen, { stack, home, step });
     progress.end();
     const report = reportOf(started, new Date(), measured.figures, measured.failures);
     terminal.print(json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));

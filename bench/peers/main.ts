@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { installPackages } from '../../scripts/tools/install-packages.ts';
 import { readAssembly } from '../../src/local/emulator/template/assembly.ts';
 import { startChild } from '../../src/local/processes/start-child.ts';
 import { Teardown } from '../../src/local/processes/teardown.ts';
@@ -15,7 +16,7 @@ import { ourCandidate } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
 import { sharesOf } from './profile.ts';
 import { type Candidate, CONCURRENCY, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
-import { installPeers, type Server, startPostgres, startRedis, TOOLS, treeOf } from './servers.ts';
+import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
 const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--json]
 
@@ -68,7 +69,7 @@ async function run({ count, rounds, kills, json }: Options, home: string, teardo
   const [redis, postgres] = [await startRedis(home), await startPostgres(home)];
   teardown.add('Redis', () => redis.stop());
   teardown.add('PostgreSQL', () => postgres.stop());
-  installPeers();
+  const tools = installPackages('peers', join(import.meta.dirname, 'tools.json'));
   const stack = readAssembly(await synthesize(DEFAULT_WORK_DIR, () => step('synthesizing the stack')));
   const before = new Set(treeOf([process.pid]));
   const world = await startWorld({ stack, home, step }, teardown);
@@ -79,7 +80,7 @@ async function run({ count, rounds, kills, json }: Options, home: string, teardo
   teardown.add('receiver of the peers', () => receiver.close());
   const [url, body] = [`${receiver.url}/flaky`, bodyOf(BODY_BYTES)];
   const peer = (name: string, { port, pid }: Server) => {
-    const given = { peer: name, port, tools: TOOLS, url, secret, body };
+    const given = { peer: name, port, tools, url, secret, body };
     const settings = { ...given, concurrency: CONCURRENCY, patience_seconds: PATIENCE_SECONDS };
     return peerCandidate(settings, pid, join(home, `${name}.log`));
   };

@@ -1,34 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { unusedPort } from '../../src/local/processes/tcp-ports.ts';
 import { OperatorError } from '../../src/terminal/errors.ts';
-
-/** Outside the project's dependencies: only this benchmark uses them. */
-export const TOOLS = join(import.meta.dirname, '..', '..', '.local', 'tools', 'peers');
-
-/** Installs the peers in the versions of tools.json, once. */
-export function installPeers(): void {
-  const wanted = readFileSync(join(import.meta.dirname, 'tools.json'), 'utf8');
-  const installed = join(TOOLS, 'installed.json');
-  if (existsSync(installed) && readFileSync(installed, 'utf8') === wanted) return;
-  mkdirSync(TOOLS, { recursive: true });
-  writeFileSync(join(TOOLS, 'package.json'), wanted);
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: TOOLS, stdio: 'inherit' });
-  writeFileSync(installed, wanted);
-}
 
 /** A server of a peer on loopback, with its data in the benchmark's directory. */
 export interface Server {

@@ -1,5 +1,5 @@
 import { mkdtempSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type AwsClients, awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { functionEnvironment, type ServiceEndpoints } from '../../src/local/emulator/lambda/environment.ts';
@@ -85,7 +85,7 @@ export async function singleCalls(world: World, calls = 500): Promise<() => Prom
 }
 
 export async function startWorld(
-  { stack, profiles, home }: BenchContext,
+  { stack, home }: BenchContext,
   teardown: Teardown,
   { dataDir, secretsFile: given, email = false }: WorldOptions = {},
 ): Promise<World> {
@@ -121,7 +121,7 @@ export async function startWorld(
         ...functionEnvironment(plan, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER }),
         ...environment,
       },
-      nodeOptions: [...nodeOptions, ...profiling(profiles, bundle === undefined ? service : basename(dirname(bundle)))],
+      nodeOptions,
     });
     teardown.add(service, () => started.stop());
     return started;
@@ -132,14 +132,6 @@ export async function startWorld(
       start(service, { ...options, bundle: await bundle(`bench/plain/${name}.ts`, directory) }),
     until: (name, stop) => teardown.add(name, stop),
   };
-}
-
-/**
- * A later profile replaces an earlier one of the same name: the measured run comes after the setup with that function.
- */
-function profiling(directory: string | undefined, name: string): string[] {
-  if (directory === undefined) return [];
-  return ['--cpu-prof', `--cpu-prof-dir=${directory}`, `--cpu-prof-name=${name}.cpuprofile`];
 }
 
 /** Removes the stream: nothing reads it here, it consumes no capacity, and each record slows the stand-in down. */
