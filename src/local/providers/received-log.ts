@@ -1,5 +1,6 @@
-import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { Channel } from '../../core/model/channels.ts';
+import { jsonLines } from '../support/running.ts';
 import type { History } from './scripted-answer.ts';
 
 /** One request to a simulated provider. */
@@ -39,6 +40,7 @@ interface Counts {
 /** The requests that the simulated providers received. With a file they survive the runtime. */
 export class ReceivedLog {
   readonly #file: string | undefined;
+  readonly #append: (entry: Received & { readonly key: string }) => void;
   readonly #clock: () => number;
   #entries: Received[] = [];
   readonly #counts = new Map<string, Counts>();
@@ -47,12 +49,9 @@ export class ReceivedLog {
   constructor(file?: string, clock: () => number = Date.now) {
     this.#file = file;
     this.#clock = clock;
-    if (file === undefined || !existsSync(file)) return;
-    for (const line of readFileSync(file, 'utf8').split('\n')) {
-      // A killed runtime may leave an incomplete line.
-      const entry = line.endsWith('}') ? (JSON.parse(line) as Received & { key: string }) : undefined;
-      if (entry !== undefined) this.#count(entry.key, entry);
-    }
+    const { before, append } = jsonLines<Received & { readonly key: string }>(file);
+    this.#append = append;
+    for (const entry of before) this.#count(entry.key, entry);
   }
 
   /** @param key identifies a notification at an address */
@@ -72,7 +71,7 @@ export class ReceivedLog {
       at: new Date(this.#clock()).toISOString(),
     };
     this.#count(key, entry);
-    if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify({ ...entry, key })}\n`);
+    this.#append({ ...entry, key });
   }
 
   list(filter: Filter = {}): readonly Received[] {

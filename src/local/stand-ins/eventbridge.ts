@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import * as v from 'valibot';
 import type { Publish } from '../emulator/events/event-bus.ts';
 import { nameOfBus } from '../emulator/template/event-rules.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../emulator/template/references.ts';
 import { isObject, type Json, type JsonObject } from '../support/json.ts';
+import { jsonLines } from '../support/running.ts';
 
 const putEvents = v.object({
   Entries: v.pipe(
@@ -37,19 +36,15 @@ interface AwsAnswer {
 /** EventBridge's PutEvents on the buses of the template: it keeps what is put, and gives it to the rules of the bus. */
 export class EventBridgeStandIn {
   readonly #publish: Publish;
-  readonly #file: string | undefined;
-  #events: JsonObject[] = [];
+  readonly #append: (event: JsonObject) => void;
+  #events: JsonObject[];
 
   /** @param file keeps the events, so that they survive the runtime */
   constructor(publish: Publish, file?: string) {
     this.#publish = publish;
-    this.#file = file;
-    if (file === undefined) return;
-    mkdirSync(dirname(file), { recursive: true });
-    if (!existsSync(file)) return;
-    // A killed runtime may leave an incomplete line.
-    const lines = readFileSync(file, 'utf8').split('\n');
-    this.#events = lines.filter((line) => line.endsWith('}')).map((line): JsonObject => JSON.parse(line));
+    const { before, append } = jsonLines<JsonObject>(file);
+    this.#events = before;
+    this.#append = append;
   }
 
   /** The events of all buses, in the order in which they were put. */
@@ -83,7 +78,7 @@ export class EventBridgeStandIn {
   #take(event: JsonObject, bus: string): void {
     this.#events.push(event);
     if (this.#events.length > KEPT) this.#events = this.#events.slice(-KEPT / 2);
-    if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify(event)}\n`);
+    this.#append(event);
     const name = nameOfBus(bus);
     void this.#publish(event, name === 'default' ? undefined : name);
   }

@@ -1,4 +1,5 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
 /** Takes a line for the runtime's own log. A line never holds the content of an event. */
@@ -11,4 +12,21 @@ export function fileLog(path: string): Log {
 /** Waits; an abort of the signal ends the wait early. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal }).catch(() => {});
+}
+
+/**
+ * A file with a JSON value per line. Without a file nothing is kept.
+ * @returns what was written before, but not a line that a killed runtime has cut: the next one would go on there
+ */
+export function jsonLines<T>(file: string | undefined) {
+  if (file === undefined) return { before: [], append: () => {} };
+  mkdirSync(dirname(file), { recursive: true });
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  if (whole !== text) truncateSync(file, Buffer.byteLength(whole));
+  const lines = whole.split('\n').slice(0, -1);
+  return {
+    before: lines.map((line): T => JSON.parse(line)),
+    append: (value: T) => appendFileSync(file, `${JSON.stringify(value)}\n`),
+  };
 }

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { jsonLines } from '../../support/running.ts';
 import type { MailEvent } from './mail-outcome.ts';
 import type { SentMail } from './ses-events.ts';
 
@@ -21,20 +21,15 @@ const KEPT = 50_000;
  * got lost is published again, as SES does now and then.
  */
 export class BulkMails {
-  readonly #file: string | undefined;
+  readonly #append: (line: Line) => void;
   #receipts: BulkReceipt[] = [];
   readonly #attempts = new Map<string, number>();
   readonly #owed = new Map<string, BulkReceipt>();
 
   constructor(file?: string) {
-    this.#file = file;
-    if (file === undefined || !existsSync(file)) return;
-    for (const line of readFileSync(file, 'utf8').split('\n')) {
-      // A killed runtime may leave an incomplete line.
-      if (line.endsWith('}')) this.#apply(JSON.parse(line) as Line);
-    }
-    // The next line must not go on where that one was cut.
-    if (!readFileSync(file, 'utf8').endsWith('\n')) appendFileSync(file, '\n');
+    const { before, append } = jsonLines<Line>(file);
+    this.#append = append;
+    for (const line of before) this.#apply(line);
   }
 
   accept(accepted: readonly BulkReceipt[]): void {
@@ -62,7 +57,7 @@ export class BulkMails {
   }
 
   #write(line: Line): void {
-    if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify(line)}\n`);
+    this.#append(line);
     this.#apply(line);
   }
 
