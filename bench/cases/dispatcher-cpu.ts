@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
-import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { PRIORITIES } from '../../src/core/model/channels.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { median, REFERENCE_NOTE, toReference } from '../figure.ts';
-import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
+import { PLAIN_QUEUE } from '../plain/plain-tables.ts';
 import { tableNames, variableOf } from '../setup/function.ts';
 import { queueAt } from '../setup/lanes.ts';
-import { bodyOf, dueItem, failedRow, putAll } from '../setup/rows.ts';
+import { bodyOf, dueItem, putAll, putPlain } from '../setup/rows.ts';
 import { inWorld, singleCalls, type World } from '../setup/world.ts';
 
 const DUE = 2_000;
@@ -70,9 +69,7 @@ async function deployed(world: World): Promise<() => Promise<number>> {
 }
 
 async function plainDispatcher(world: World): Promise<() => Promise<number>> {
-  const now = new Date();
-  const rows = Array.from({ length: PLAIN_DUE }, () => toItem(failedRow(shape, now)));
-  await putAll(world, PLAIN_TABLES.log, rows);
+  await putPlain(world, PLAIN_DUE, shape);
   const dispatcher = await world.startPlain('dispatcher', 'plain-dispatcher');
   const event = { queue_url: queueAt(world, PLAIN_QUEUE).url };
   return async () => {

@@ -6,13 +6,11 @@ import { bodyOf } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
 
 const REQUESTS = 200;
-const TIMED = 600;
-const WARM_UP = 100;
 
-/** Write units of a notification's handover to the API, and the time that the function takes. */
+/** Write units of a notification's handover to the API. */
 export const intake: Benchmark = {
   name: 'intake',
-  describes: 'write units and time of handing a notification over to the API',
+  describes: 'write units of handing a notification over to the API',
   run: (context) =>
     inWorld(context, async (world) => {
       const meter = await startMeter(world, 'dynamodb');
@@ -37,21 +35,6 @@ export const intake: Benchmark = {
           details: { 'WU of the content': (written[content] ?? 0) / REQUESTS },
         });
       }
-      const timed = world.start('api-intake');
-      context.step(`intake: ${TIMED} notifications, timed`);
-      const { results, times_ms, cpu_us } = await timed.run(requests(world, 'time', WARM_UP + TIMED, 1), WARM_UP);
-      expectAccepted(results);
-      const sorted = [...times_ms].sort((a, b) => a - b);
-      const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
-      measured.push({
-        id: 'intake.p99_ms',
-        what: "p99 of the intake function's own time, one after the other",
-        figure: at(0.99),
-        unit: 'ms',
-        budget: { max: 200 },
-        note: 'storage and queue are stand-ins on this machine',
-        details: { 'p50 ms': at(0.5), 'CPU ms': cpu_us / TIMED / 1000 },
-      });
       return measured;
     }),
 };

@@ -1,12 +1,10 @@
-import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
-import { PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { tableNames } from '../setup/function.ts';
 import { BATCH, eventsFor, standardLane } from '../setup/lanes.ts';
-import { bodyOf, dueAgain, failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
+import { bodyOf, dueAgain, putAll, putPlain, type RowShape, seedDue } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
 
 const NOTIFICATIONS = 20;
@@ -78,9 +76,7 @@ function shapeOf(channel: Channel, world: World): RowShape {
 
 async function plainPeak(world: World, step: BenchContext['step']): Promise<number> {
   step('memory: the plain reading');
-  const now = new Date();
-  const rows = Array.from({ length: NOTIFICATIONS }, () => toItem(failedRow(shapeOf('webhook', world), now)));
-  await putAll(world, PLAIN_TABLES.log, rows);
+  const rows = await putPlain(world, NOTIFICATIONS, shapeOf('webhook', world));
   const fn = await world.startPlain('send-webhook', 'plain-worker', { heapLimited: true });
   await fn.run(eventsFor(rows, standardLane(world, 'send-webhook').arn, 1));
   const { peak } = fn.memory();

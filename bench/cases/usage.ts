@@ -1,13 +1,12 @@
-import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
-import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
+import { PLAIN_QUEUE } from '../plain/plain-tables.ts';
 import { tableNames } from '../setup/function.ts';
 import { BATCH, drain, queueAt, standardLane } from '../setup/lanes.ts';
 import { startMeter, totalRequests } from '../setup/meter.ts';
-import { bodyOf, failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
+import { bodyOf, putPlain, type RowShape, seedDue } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
 
 interface Run {
@@ -141,9 +140,7 @@ async function meteredSides(world: World): Promise<{ readonly deployed: Side; re
       return measured(count, () => dispatcher.run([{}]), handle);
     },
     async plain(count, shape) {
-      const now = new Date();
-      const rows = Array.from({ length: count }, () => toItem(failedRow(shape, now)));
-      await putAll(world, PLAIN_TABLES.log, rows);
+      await putPlain(world, count, shape);
       const sweep = () => plainDispatcher.run([{ queue_url: plainLane.url }]);
       return measured(count, sweep, () => drain(poller.sqs, plainLane, plainWorker));
     },

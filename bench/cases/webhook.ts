@@ -1,10 +1,9 @@
-import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { median, REFERENCE_NOTE, toReference } from '../figure.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { BATCH, type Conditions, eventsFor, standardLane, webhookPasses } from '../setup/lanes.ts';
 import { startMeter, totalRequests } from '../setup/meter.ts';
-import { bodyOf, failedRow, putAll } from '../setup/rows.ts';
+import { bodyOf, putAll, putPlain } from '../setup/rows.ts';
 import { inWorld, singleCalls, type World } from '../setup/world.ts';
 
 /** What a batch reads and writes at least: one claim, one read of the contents, records, settlements. */
@@ -104,8 +103,7 @@ async function startCandidates(world: World): Promise<Map<string, () => Promise<
   }
   const plain = await world.startPlain('send-webhook', 'plain-worker');
   const shape = { channel: 'webhook', recipient: `${world.receiver.url}/ok`, body: bodyOf(1024) } as const;
-  const now = new Date();
-  const rows = Array.from({ length: NOTIFICATIONS }, () => toItem(failedRow(shape, now)));
+  const rows = await putPlain(world, NOTIFICATIONS, shape);
   const { arn } = standardLane(world, 'send-webhook');
   return candidates.set('plain', async () => {
     await putAll(world, PLAIN_TABLES.log, rows);

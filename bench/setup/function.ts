@@ -5,17 +5,16 @@ import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 import { heapLimit, Sandbox } from '../../src/local/emulator/lambda/sandbox.ts';
 import type { SynthesizedStack } from '../../src/local/emulator/template/assembly.ts';
-import type { FunctionPlan } from '../../src/local/emulator/template/plan.ts';
-import { type LocalPlan, planFrom } from '../../src/local/emulator/template/plan.ts';
+import { type FunctionPlan, type LocalPlan, planFrom } from '../../src/local/emulator/template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 
 /** What a function needed for a series of events. */
 export interface Work {
   /** The result of every event, in order. */
   readonly results: readonly unknown[];
-  /** Microseconds of CPU for the events after the warm-up: user and system, all threads. */
+  /** Microseconds of CPU: user and system, all threads. */
   readonly cpu_us: number;
-  /** Milliseconds from call to answer for each event after the warm-up, in order. */
+  /** Milliseconds from call to answer for each event, in order. */
   readonly times_ms: readonly number[];
 }
 
@@ -23,10 +22,9 @@ export interface Work {
 export interface MeasuredFunction {
   /**
    * Handles the events one after the other.
-   * @param warm_up number of events before the measurement starts
    * @throws Error with the function's error, or with the way its process ended
    */
-  run(events: readonly unknown[], warm_up?: number): Promise<Work>;
+  run(events: readonly unknown[]): Promise<Work>;
   /** Megabytes of resident memory at its peak, and of what is swapped out now. Linux only. */
   memory(): { readonly peak: number; readonly swapped: number };
   readonly process: Sandbox;
@@ -61,7 +59,7 @@ export function startFunction({ plan, bundle, logFile, ...given }: FunctionStart
     [...given.nodeOptions, ...(given.heapLimited ? [heapLimit(plan)] : [])],
   );
   return {
-    async run(events, warm_up = 0) {
+    async run(events) {
       const done: { readonly result: unknown; readonly ms: number; readonly cpu_us: Sandbox['cpu_us'] }[] = [];
       for (const event of events) {
         const began = performance.now();
@@ -72,11 +70,10 @@ export function startFunction({ plan, bundle, logFile, ...given }: FunctionStart
         }
         done.push({ result: JSON.parse(outcome.result), ms: performance.now() - began, cpu_us: started.cpu_us });
       }
-      const counted = done.slice(warm_up);
       return {
         results: done.map(({ result }) => result),
-        cpu_us: (counted.at(-1)?.cpu_us[1] ?? 0) - (counted[0]?.cpu_us[0] ?? 0),
-        times_ms: counted.map(({ ms }) => ms),
+        cpu_us: (done.at(-1)?.cpu_us[1] ?? 0) - (done[0]?.cpu_us[0] ?? 0),
+        times_ms: done.map(({ ms }) => ms),
       };
     },
     memory() {

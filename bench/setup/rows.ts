@@ -6,6 +6,7 @@ import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import type { ForeignRow, MessageFormat } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { tableNames } from './function.ts';
 import { expectNoFailures } from './lanes.ts';
 import type { World } from './world.ts';
@@ -161,4 +162,12 @@ export function dueAgain(items: readonly Item[], pass: number): Item[] {
 /** Puts items and replaces existing ones. A dozen bodies of 256 KB are within what a call takes. */
 export async function putAll({ clients }: World, table: string, items: readonly Item[]): Promise<void> {
   for (const some of chunks(items, 12)) await putItems(clients.dynamodb, table, some);
+}
+
+/** Puts failed rows into the table of the plain reading. */
+export async function putPlain(world: World, count: number, shape: RowShape): Promise<readonly Item[]> {
+  const now = new Date();
+  const rows = Array.from({ length: count }, () => toItem(failedRow(shape, now)));
+  await putAll(world, PLAIN_TABLES.log, rows);
+  return rows;
 }
