@@ -23,8 +23,9 @@ export function Button({ name, more, icon, bare = false, kind = 'plain', ...prop
       {...(bare && { 'aria-label': name, title: name })}
       {...props}
     >
-      {icon !== undefined && <Icon name={icon} />}
+      {icon !== undefined && icon !== 'right' && <Icon name={icon} />}
       {!bare && name}
+      {icon === 'right' && <Icon name={icon} />}
       {more !== undefined && <span class="visually-hidden"> {more}</span>}
     </button>
   );

@@ -51,7 +51,7 @@ const EXACT = exactFormat();
 
 /** A browser may name a locale that it does not know itself, such as `en-US@posix`. */
 function exactFormat(): Intl.DateTimeFormat {
-  const style = { dateStyle: 'medium', timeStyle: 'medium' } as const;
+  const style = { dateStyle: 'medium', timeStyle: 'long' } as const;
   try {
     return new Intl.DateTimeFormat(undefined, style);
   } catch {

@@ -6,9 +6,9 @@ const STATES: Readonly<Record<string, Word>> = {
   delivered: { name: 'Delivered', tone: 'good', meaning: 'The provider accepted it.' },
   claimed: { name: 'Sending', tone: 'busy', meaning: 'An attempt is under way.' },
   abandoned: {
-    name: 'Taken over',
+    name: 'Interrupted',
     tone: 'busy',
-    meaning: 'The worker of an attempt died; the next message or sweep takes over.',
+    meaning: 'The worker of an attempt crashed; the next message or sweep takes over.',
   },
   due: { name: 'Due', tone: 'busy', meaning: 'Its time has come; the next sweep, or a queued message, sends it.' },
   waiting: { name: 'Waiting', tone: 'wait', meaning: 'It waits for its next retry.' },

@@ -68,7 +68,7 @@ export function DeadLettersScreen() {
 
 function lead(total: number, groups: number, complete: boolean): string {
   const count = complete ? plural(total, 'notification') : `At least ${plural(total, 'notification')}`;
-  return `${count} by ${plural(groups, 'cause')}. Remove the cause, then redrive the group: each notification starts again with a full budget of retries.`;
+  return `${count}, ${plural(groups, 'cause')}. Remove a cause, then redrive its group: each notification starts again with a full budget of retries.`;
 }
 
 interface CauseProps {

@@ -124,7 +124,7 @@ const PLAIN = [
   ['attempts_left', 'Attempts left'],
   ['redrive_count', 'Redrives'],
   ['send_status', 'send_status'],
-  ['failure_reason', 'Given up because of'],
+  ['failure_reason', 'Failure reason'],
   ['template_id', 'Template'],
   ['fallback_channel', 'Fallback channel'],
   ['traceparent', 'Trace'],

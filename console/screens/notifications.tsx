@@ -129,7 +129,7 @@ export function NotificationsScreen() {
           <Button
             name={held ? `Follow${list.newer > 0 ? `: ${count(list.newer)} newer` : ''}` : 'Live: pause'}
             icon={held ? 'play' : 'pause'}
-            title="p"
+            title="Shortcut: p"
             onClick={() => (held ? follow() : setPaused(true))}
           />
           {session.role === 'operator' && kinds.length > 0 && (

@@ -38,23 +38,24 @@ export function OverviewScreen() {
 }
 
 function headline(overview: Overview): string {
-  const { dead, due, waiting } = sums(overview);
+  const { dead, due, waiting, in_flight } = sums(overview);
+  const onTheWay = due + waiting + in_flight;
   const about = dead > 0 && overview.channels.some(({ estimated }) => estimated) ? 'About ' : '';
   const down = overview.breakers.filter(({ state }) => state === 'open').length;
   if (dead > 0 && down > 0)
     return `${about}${plural(dead, 'notification is dead', 'notifications are dead')} and ${dead === 1 ? 'waits' : 'wait'} for a decision, and ${plural(down, 'provider is', 'providers are')} down.`;
   if (dead > 0)
-    return `${about}${plural(dead, 'notification is', 'notifications are')} dead and ${dead === 1 ? 'needs' : 'need'} a decision. Everything else is delivered or on its way.`;
+    return `${about}${plural(dead, 'notification is', 'notifications are')} dead and ${dead === 1 ? 'needs' : 'need'} a decision. Nothing else does.`;
   if (down > 0)
-    return `${plural(down, 'provider is', 'providers are')} down: what it should get is held, and sent when it is back.`;
-  return due + waiting > 0 ? 'Everything is delivered or on its way.' : 'Everything is delivered.';
+    return `${plural(down, 'provider is', 'providers are')} down: ${down === 1 ? 'its' : 'their'} notifications are held, and sent when ${down === 1 ? 'it is' : 'they are'} back.`;
+  return `Nothing needs a decision, and ${onTheWay > 0 ? `${plural(onTheWay, 'notification is', 'notifications are')} on the way` : 'nothing waits'}.`;
 }
 
 function Figures({ overview }: { readonly overview: Overview }) {
   const { dead, due, waiting, in_flight, oldest } = sums(overview);
   const estimated = overview.channels.some((figures) => figures.estimated);
   const late = oldest === null ? 'nothing is late' : ['oldest ', <Time at={oldest} />];
-  const causes = dead === 0 ? 'nothing needs you' : `by ${plural(overview.causes.length, 'cause')}`;
+  const causes = dead === 0 ? 'nothing needs you' : plural(overview.causes.length, 'cause');
   const figures = [
     { label: 'Dead', value: dead, hint: causes, href: '/dead-letters' },
     { label: 'Due', value: due, hint: late, status: 'due' },

@@ -106,7 +106,7 @@ export function SearchField({ value, onSearch }: SearchFieldProps) {
       <input
         ref={input}
         type="search"
-        placeholder="id, its beginning, recipient"
+        placeholder="ID or recipient"
         defaultValue={value ?? ''}
         maxLength={500}
         spellcheck={false}

@@ -132,7 +132,7 @@ const SEEN: readonly { readonly what: string; readonly at: string; readonly see:
       await page.getByText('31,207 of 50,000 in the last 24 h').waitFor();
       expect(await causes.getByRole('heading', { level: 3 }).allInnerTexts()).toEqual(['Slack 3']);
       await page.getByRole('link', { name: /^Dead\s*3/ }).click();
-      await page.getByText(/^3 notifications by 1 cause/).waitFor();
+      await page.getByText(/^3 notifications, 1 cause/).waitFor();
     },
   },
   {

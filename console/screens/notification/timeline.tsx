@@ -106,7 +106,8 @@ function attemptEvent(attempt: AttemptView, exchange: Exchanges): EventView {
   const number = retry_attempt === 0 ? 'First send' : `Retry ${retry_attempt}`;
   const [skipped, delivered] = [retry_status === 'SKIPPED', retry_status === 'SUCCESS'];
   const ended = failure_reason === undefined ? '' : ', and given up';
-  const why = attempt.held ?? (error_type === undefined ? 'failed' : lowerFirst(causeWord(error_type)));
+  const why =
+    attempt.held?.replace(': ', ', ') ?? (error_type === undefined ? 'failed' : lowerFirst(causeWord(error_type)));
   const became = skipped && error_type === undefined ? 'not made' : why;
   return {
     key: `attempt ${retry_attempt}`,

@@ -11,7 +11,7 @@ const NAMES: Readonly<Record<keyof OperationFilter, string>> = {
   channel: 'Channel',
   priority: 'Priority',
   tenant: 'Tenant',
-  failure_reason: 'Given up because of',
+  failure_reason: 'Failure reason',
   error_type: 'Error',
   last_error: 'Last error',
   integration: 'Integration',

@@ -156,10 +156,10 @@ function Preview({ operation: { kind, cut_off, sample }, counts: { matched, take
           ))}
         </ul>
       )}
-      <p class="faint">Nothing that came after {localTime(cut_off)} is taken.</p>
+      <p class="faint">What came after {localTime(cut_off)} is left out.</p>
       {sample.length > 0 && (
         <details>
-          <summary>The first {sample.length}</summary>
+          <summary>{sample.length < taken ? `The first ${sample.length}` : plural(taken, 'notification')}</summary>
           <ul class="rows tight">
             {sample.map((view) => (
               <li key={String(view['log_id'])}>

@@ -23,17 +23,25 @@ export function Causes({ causes, complete }: CausesProps) {
   const [asked, setAsked] = useState<CauseFigures>();
   if (causes.length === 0) return null;
   const more = causes.length - SHOWN;
+  const shown = new Set(causes.slice(0, SHOWN));
+  const channels = [...Map.groupBy(causes, ({ channel }) => channel)]
+    .map(([channel, all]) => ({
+      channel,
+      dead: all.reduce((sum, cause) => sum + cause.count, 0),
+      listed: all.filter((cause) => shown.has(cause)),
+    }))
+    .filter(({ listed }) => listed.length > 0)
+    .sort((a, b) => b.dead - a.dead);
   return (
     <Panel title="Why they are dead" aside={<a href="/dead-letters">All dead letters</a>}>
       <ul class="providers">
-        {[...Map.groupBy(causes.slice(0, SHOWN), ({ channel }) => channel)].map(([channel, own]) => (
+        {channels.map(({ channel, dead, listed }) => (
           <li key={channel}>
             <h3>
-              {channelName(channel)}{' '}
-              <span class="faint">{count(own.reduce((sum, cause) => sum + cause.count, 0))}</span>
+              {channelName(channel)} <span class="faint">{count(dead)}</span>
             </h3>
             <ul>
-              {own.map((cause) => (
+              {listed.map((cause) => (
                 <Cause key={keyOf(cause)} cause={cause} {...(role === 'operator' && { onRedrive: setAsked })} />
               ))}
             </ul>
