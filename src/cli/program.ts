@@ -51,8 +51,9 @@ function createProgram(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-On AWS the commands use the stack notification-retry-dev, or the one that NOTIFICATION_RETRY_STACK names. With --local
-they use the running local runtime. Exit codes: 0 done, 1 the command could not be carried out, 2 wrong arguments.
+On AWS the commands use the stack notification-retry-dev, or the one that
+NOTIFICATION_RETRY_STACK names; with --local the running local runtime.
+Exit codes: 0 done, 1 the command could not be carried out, 2 wrong arguments.
 
 Examples:
   npm run ops -- status

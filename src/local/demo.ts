@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { read, UsageError } from '../terminal/command-line.ts';
 import { processTerminal } from '../terminal/terminal.ts';
 import { publishSampleNewsletter } from './demo/demo-newsletter.ts';
 import { describeDemo, lettersUnderWay, readReport, stillWaiting } from './demo/demo-summary.ts';
@@ -27,8 +27,10 @@ const USAGE = `Usage: npm start -- [--keep|--exit]
 
 /** `npm start`: starts the local runtime with sample failures, runs the job once and shows the outcome. */
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: { keep: { type: 'boolean' }, exit: { type: 'boolean' }, help: { type: 'boolean' } },
+  const values = read(process.argv.slice(2), {
+    keep: { type: 'boolean' },
+    exit: { type: 'boolean' },
+    help: { type: 'boolean' },
   });
   if (values.help === true) {
     process.stdout.write(USAGE);
@@ -124,6 +126,6 @@ try {
   process.exitCode = await main();
 } catch (error) {
   showError(error);
-  process.exitCode = 1;
+  process.exitCode = error instanceof UsageError ? error.exitCode : 1;
 }
 process.exit();

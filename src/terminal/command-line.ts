@@ -33,7 +33,7 @@ export function read<O extends ParseArgsOptionsConfig>(args: readonly string[], 
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     const all = Object.keys(options).map((name) => `--${name}`);
-    throw new UsageError(`${(error as Error).message} The options are: ${all.join(', ')}`, { cause: error });
+    throw new UsageError(`${(error as Error).message}. The options are: ${all.join(', ')}`, { cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Command, CommanderError, Option } from 'commander';
+import { type Command, CommanderError, Help, Option } from 'commander';
 import { describeError, EXIT_USAGE } from './errors.ts';
 import { sayError } from './output.ts';
 import type { Terminal } from './terminal.ts';
@@ -83,7 +83,16 @@ export function describeCommand<S extends Options>(
     else command.argument(form, taken.says, (text) => taken.parse?.(text));
   }
   for (const [flags, taken] of Object.entries({ ...options, ...common })) command.addOption(optionOf(flags, taken));
-  return help === undefined ? command : command.addHelpText('after', help);
+  return help === undefined ? command : command.addHelpText('after', filled(help));
+}
+
+/** Its paragraphs fill the lines of the terminal, 80 columns without one; lists and examples stay as they are. */
+function filled(help: string): string {
+  const wrap = (text: string) => new Help().boxWrap(text.replaceAll('\n', ' '), process.stdout.columns ?? 80);
+  return help
+    .split('\n\n')
+    .map((part) => (/\n[ -]/.test(part) ? part : `${part.startsWith('\n') ? '\n' : ''}${wrap(part.trim())}`))
+    .join('\n\n');
 }
 
 function optionOf(flags: string, taken: AnyTaken): Option {

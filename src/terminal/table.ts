@@ -15,13 +15,27 @@ export function table<T>(rows: readonly T[], columns: readonly Column<NoInfer<T>
   const texts = cells.map((row) =>
     row.map((cell) => (cell === null || cell === undefined ? '–' : printableValue(String(cell)))),
   );
-  const widths = named.map(([title], i) => Math.max(title.length, ...texts.map((row) => row[i]?.length ?? 0)));
+  const widths = named.map(([title], i) => Math.max(title.length, ...texts.map((row) => widthOf(row[i] ?? ''))));
   const line = (row: readonly string[]) =>
     row
-      .map((cell, i) => (numeric[i] ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+      .map((cell, i) => {
+        const padding = ' '.repeat((widths[i] ?? 0) - widthOf(cell));
+        return numeric[i] ? padding + cell : cell + padding;
+      })
       .join('  ')
       .trimEnd();
   return `${[COLORS.dim(line(named.map(([title]) => title))), ...texts.map(line)].join('\n')}\n`;
+}
+
+const GRAPHEMES = new Intl.Segmenter();
+/** What a terminal shows in two places: the East Asian wide and full-width ranges, and emoji. */
+const WIDE =
+  /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}])/u;
+
+/** The places that a text takes on a terminal. */
+function widthOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
+  return [...GRAPHEMES.segment(text)].reduce((sum, { segment }) => sum + (WIDE.test(segment) ? 2 : 1), 0);
 }
 
 /** One line per entry: its name, and its value in a second column. */

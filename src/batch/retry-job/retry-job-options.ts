@@ -13,22 +13,24 @@ export interface RetryJobOptions {
 
 export const USAGE = `Usage: npm run batch:notification-retry -- [options]
 
-Finds the notifications that are due for a retry and sends them to their lanes (BATCH-952).
+Finds the notifications that are due for a retry and sends them to their lanes
+(BATCH-952).
 
   --channel=C            only this channel: ${CHANNELS.join(', ')}
   --priority=P           only this priority: ${PRIORITIES.join(', ')}
   --tenant=T             only this tenant
   --limit=N              at most N notifications
-  --max-retry-count=N    replaces the limit of retries for this run's notifications; the limit of each row or
-                         priority unless given. One that has used up N retries is given up: MAX_RETRIES
-  --force-retry          ignores limit and deadline, and includes dead notifications: one attempt each
+  --max-retry-count=N    replaces the limit of retries of the row or priority;
+                         what has used up N retries is given up: MAX_RETRIES
+  --force-retry          ignores limit and deadline, and includes dead
+                         notifications: one attempt each
   --dry-run              only counts; writes and sends nothing
   --wait                 waits for the outcomes and counts them by final status
   --json                 prints one JSON object on stdout
   --local                uses the running local runtime instead of AWS
   --help
 
-An option without a value may also be given as --dry-run=true or --dry-run=false.
+An option without a value also takes one: --dry-run=true, --dry-run=false.
 
 Examples:
   npm run batch:notification-retry -- --dry-run

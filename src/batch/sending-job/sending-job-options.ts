@@ -3,7 +3,8 @@ import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 
 export const USAGE = `Usage: npm run batch:batch-sending-service-job -- --email-id=ID [options]
 
-Starts the sending of a newsletter's e-mail that is pending or failed; otherwise it says why it is skipped.
+Starts the sending of a newsletter's e-mail that is pending or failed; otherwise
+it says why it is skipped.
 
   --email-id=ID   the email_id
   --wait          waits until the e-mail is submitted, failed or cancelled
@@ -11,7 +12,8 @@ Starts the sending of a newsletter's e-mail that is pending or failed; otherwise
   --local         uses the running local runtime instead of AWS
   --help
 
-Exit codes: 0 started or skipped (with --wait: submitted), 1 it could not be started or sent, 2 wrong arguments.
+Exit codes: 0 started or skipped (with --wait: submitted),
+1 it could not be started or sent, 2 wrong arguments.
 `;
 
 const FLAGS = {

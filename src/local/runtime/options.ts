@@ -14,18 +14,21 @@ export interface LocalCommand
   readonly help: boolean;
 }
 
-export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-interval SECONDS] [--schedule EXPR|off] [--port N]
-                           [--parts NAME] [--ses-rate N] [--ses-quota N] [--cors-origin ORIGIN]
+export const USAGE = `Usage: npm run local -- [options]
 
   --empty                  no sample data, no first run
-  --data DIR               keep tables, queues and keys in DIR, so that they survive a restart
-  --base-interval SECONDS  unit of backoff: the first retry comes after one to two of these (default: the stack's, 300)
-  --schedule EXPR|off      when to sweep instead of the stack's schedule: "rate(1 minute)", "cron(30 * * * ? *)", or off
-  --parts NAME             everything (the default), default, without-newsletters or least: what the stage takes
+  --data DIR               keep tables, queues and keys in DIR across restarts
+  --base-interval SECONDS  unit of backoff: the first retry comes after one to
+                           two of these (default: the stack's, 300)
+  --schedule EXPR|off      when to sweep instead of the stack's schedule:
+                           "rate(1 minute)", "cron(30 * * * ? *)", or off
+  --parts NAME             what the stage takes: everything (the default),
+                           default, without-newsletters or least
   --ses-rate N             e-mails a second that the local SES takes (default: 500)
   --ses-quota N            e-mails in 24 hours that the local SES takes (default: 1000000)
-  --cors-origin ORIGIN     web pages of this origin may call the API; may be given several times
-  --port N                 port of the API and the status page (default: any free one)
+  --cors-origin ORIGIN     web pages of this origin may call the API; may be
+                           given several times
+  --port N                 port of the API and its pages (default: a free one)
 `;
 
 const text = { type: 'string' } as const;
