@@ -178,7 +178,7 @@ export function NotificationsScreen() {
       {list.rows.length > 0 && (
         <p class="table-foot faint" role="status">
           {count(list.rows.length)} {list.more ? 'loaded; more come as you scroll' : 'in all'}
-          {list.by_tenant && '. So many tenants sent on one day that the list goes by tenant instead of by time'}
+          {list.by_tenant && '. The list goes by tenant instead of by time: too many tenants sent on one day'}
         </p>
       )}
       {chosen.size > 0 && <ActOnChosen chosen={chosen} onClear={() => setChosen(new Map())} onDone={list.refresh} />}

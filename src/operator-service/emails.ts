@@ -84,7 +84,7 @@ export async function showEmail(email_id: string, access: EmailAccess) {
 }
 
 /** The same for the page, with what may be done about it. */
-export async function emailDetail(email_id: string, access: EmailAccess, local: boolean): Promise<EmailDetail> {
+export async function emailForPage(email_id: string, access: EmailAccess, local: boolean): Promise<EmailDetail> {
   const { email, view } = await showEmail(email_id, access);
   const content = await access.emails.content(email_id);
   const actions = actionsIn(view.phase);

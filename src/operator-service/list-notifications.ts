@@ -68,7 +68,7 @@ export interface NotificationPage {
   readonly rows: readonly ForeignRow[];
   /** Null at the end. */
   readonly next_cursor: string | null;
-  /** So many tenants sent on a day that it is listed tenant by tenant. */
+  /** Listed tenant by tenant: more tenants sent on a day than can be merged by time. */
   readonly by_tenant?: true;
 }
 

@@ -138,7 +138,7 @@ export async function showNotification(log_id: string, deps: ShowDeps) {
 }
 
 /** The same for the page, with what may be done about it. */
-export async function notificationDetail(log_id: string, deps: OperatorDeps): Promise<NotificationDetail> {
+export async function notificationForPage(log_id: string, deps: OperatorDeps): Promise<NotificationDetail> {
   const { row, notification, attempts, remedy } = await showNotification(log_id, deps);
   const askers = await askersOf(attempts, deps);
   // The row says when its window began, which a redrive begins anew. The first attempt is that of the records.

@@ -149,7 +149,7 @@ describe('the list of notifications', () => {
 
   it('says when it goes by tenant instead of by time', async () => {
     const page = await open('/notifications?q=crowd');
-    await page.getByText('So many tenants sent on one day that the list goes by tenant instead of by time').waitFor();
+    await page.getByText('The list goes by tenant instead of by time: too many tenants sent on one day').waitFor();
     await page.context().close();
   });
 

@@ -4,7 +4,7 @@ import type { NotificationRow } from '../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { Kind, Operation } from '../../src/core/operator/operations/operation.ts';
-import { CLAIM_MS, runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { OPERATION_CLAIM_MS, runOperation } from '../../src/core/operator/operations/run-operation.ts';
 import { deadRow, storedRow } from './cli/operations.ts';
 
 class Killed extends Error {}
@@ -83,7 +83,7 @@ export function operationsWorld() {
           if (!(error instanceof Killed)) throw error;
         }
         writesLeft = Number.POSITIVE_INFINITY;
-        time += CLAIM_MS + 1;
+        time += OPERATION_CLAIM_MS + 1;
       }
     },
   };

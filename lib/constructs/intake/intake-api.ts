@@ -22,7 +22,7 @@ import { PAGE_CORS } from '../../../src/adapters/api/page-cors.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
 import type { NewsletterStage, Stage } from '../stage.ts';
-import { present } from '../storage/encryption.ts';
+import { presentPart } from '../storage/encryption.ts';
 import { accessLog } from './access-log.ts';
 import {
   authorizerFunction,
@@ -55,7 +55,7 @@ export class IntakeApi extends Construct {
   constructor(scope: Construct, id: string, props: Stage) {
     super(scope, id);
     const { config } = props;
-    const { rateLimit, burstLimit, corsOrigins, domain } = present(config.api || undefined, 'api');
+    const { rateLimit, burstLimit, corsOrigins, domain } = presentPart(config.api || undefined, 'api');
     this.intake = intakeFunction(this, props);
     this.notifications = notificationsFunction(this, props);
     this.tokens = tokensFunction(this, props);

@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import type { EmailEnv, SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
-import { present } from '../storage/encryption.ts';
+import { presentPart } from '../storage/encryption.ts';
 
 /** The configuration set of mails whose integration names none: that of the configuration, else the stack's own. */
 export function configurationSetName({ configurationSet, stage }: StageConfig): string {
@@ -13,7 +13,7 @@ export function configurationSetName({ configurationSet, stage }: StageConfig): 
 
 /** The From address, which the configuration requires with the channel. */
 export function senderAddressOf({ senderAddress }: StageConfig): string {
-  return present(senderAddress, 'email');
+  return presentPart(senderAddress, 'email');
 }
 
 /** The variables of EmailEnv that other senders do not have. */

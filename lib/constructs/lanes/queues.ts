@@ -15,7 +15,7 @@ interface WorkQueue {
   readonly queueName: string;
   /** Longer than a function may work on a message. */
   readonly visibilityTimeout: Duration;
-  /** Where SQS moves what was delivered so often. */
+  /** Where SQS moves a message after `maxReceiveCount` receives. */
   readonly deadLetters: Queue;
   readonly maxReceiveCount: number;
 }

@@ -21,7 +21,7 @@ export function tableRemovalPolicyOf(config: Kept): RemovalPolicy {
 }
 
 /** What belongs to a part. Only constructs of the part ask for it, and these are made only with it. */
-export function present<T>(one: T | undefined, part: string): T {
+export function presentPart<T>(one: T | undefined, part: string): T {
   if (one === undefined) throw new Error(`The stage is without ${part}`);
   return one;
 }
@@ -85,11 +85,11 @@ export class Encryption extends Construct {
 
   /** The key that signs the unsubscribe links of newsletters. */
   get unsubscribeSecret(): Secret {
-    return present(this.#unsubscribeSecret, 'newsletters');
+    return presentPart(this.#unsubscribeSecret, 'newsletters');
   }
 
   /** The key that signs the tokens of web pages. */
   get tokenSecret(): Secret {
-    return present(this.#tokenSecret, 'api');
+    return presentPart(this.#tokenSecret, 'api');
   }
 }

@@ -19,7 +19,7 @@ import {
 } from '../../../src/adapters/dynamodb/schema.ts';
 import { retains } from '../../config/parts.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { type Encryption, present, tableRemovalPolicyOf } from './encryption.ts';
+import { type Encryption, presentPart, tableRemovalPolicyOf } from './encryption.ts';
 
 /** The tables of notifications (src/adapters/dynamodb/schema.ts). */
 export class NotificationTables extends Construct {
@@ -45,7 +45,7 @@ export class NotificationTables extends Construct {
   }
 
   get apiKeys(): Table {
-    return present(this.#apiKeys, 'api');
+    return presentPart(this.#apiKeys, 'api');
   }
 }
 

@@ -9,13 +9,13 @@ export interface Later {
   readonly looks: number;
 }
 
-export const PHASES = ['rows', 'contents', 'members', 'later', 'done'] as const;
+export const FORGET_PHASES = ['rows', 'contents', 'members', 'later', 'done'] as const;
 
 /** How far an erasure is: plain data that does not hold the address. */
 export interface ForgetState {
   /** When this scan began; one of an earlier version does not say. */
   started_at?: string;
-  phase: (typeof PHASES)[number];
+  phase: (typeof FORGET_PHASES)[number];
   cursors: (PageCursor | 'end' | null)[];
   scanned: number;
   /** By what became of them, or in a preview by their states. */

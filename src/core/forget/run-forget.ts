@@ -11,7 +11,7 @@ import { epochMs } from '../model/time.ts';
 import type { PageCursor } from '../model/work-index.ts';
 import { Pace, type Page, SEGMENTS } from '../verify/verification.ts';
 import { type ForgetDeps, forgetOne, type Names } from './forget-one.ts';
-import { type ForgetState, type Later, newForget, PHASES } from './forget-state.ts';
+import { FORGET_PHASES, type ForgetState, type Later, newForget } from './forget-state.ts';
 
 /** Whom a row, or a content, is for: the recipient themselves, or somebody else, and the recipient if that one fails. */
 export type Whose = 'recipient' | 'fallback';
@@ -86,7 +86,7 @@ async function finish(work: Work): Promise<void> {
     else if (state.phase === 'members') await takeMembers(work);
     else await takeLater(work);
     if (isStopping()) return;
-    state.phase = PHASES[PHASES.indexOf(state.phase) + 1] ?? 'done';
+    state.phase = FORGET_PHASES[FORGET_PHASES.indexOf(state.phase) + 1] ?? 'done';
     state.cursors = Array<null>(SEGMENTS).fill(null);
     run.onProgress?.(state);
   }

@@ -13,7 +13,7 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import { isGivenUp, parseWorkQueue, workQueueOf } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
-import { inUtc, isContent, keptFrom, moveContent, NOTES, timeOf, workKeys } from './work-keys.ts';
+import { columnTime, inUtc, isContent, keptFrom, moveContent, NOTES, workKeys } from './work-keys.ts';
 
 /** What a stage adds to the rules. */
 export interface IndexTerms {
@@ -82,7 +82,7 @@ export function planIndex(
     return ended ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   }
   const taking = { now, policy, time_zone, shards };
-  const created = timeOf(row, 'created_at', time_zone) ?? now;
+  const created = columnTime(row, 'created_at', time_zone) ?? now;
   const history = {
     ...historyKeys({ ...row, log_id, tenant_id }, created, {
       kept_from: ended ? created : keptFrom(row, taking),
@@ -133,7 +133,7 @@ const SENDING_GRACE_MS = 3_600_000;
  */
 function sendingSince(row: ForeignRow, time_zone: string | undefined): number | undefined {
   if (row['work_queue'] !== undefined) return Number.POSITIVE_INFINITY;
-  const times = SENDING_TIMES.flatMap((column) => timeOf(row, column, time_zone)?.getTime() ?? []);
+  const times = SENDING_TIMES.flatMap((column) => columnTime(row, column, time_zone)?.getTime() ?? []);
   return times.length === 0 ? undefined : Math.max(...times);
 }
 

@@ -54,7 +54,7 @@ export interface ReconcileResult {
 }
 
 /** The indexer takes a row in within seconds. What it has not by then, it has missed. */
-export const GRACE_MS = 20_000;
+export const INDEXER_GRACE_MS = 20_000;
 /** Rows that are taken in at the same time. */
 const WRITE_CONCURRENCY = 8;
 
@@ -88,13 +88,13 @@ export async function reconcile(
     const missed = page.rows.filter((row) => isMissed(row, deps));
     seen.push(...missed.map((row) => ({ log_id: String(row['log_id']), at: now(), from })));
     next = page.next;
-    await settle(now() - GRACE_MS);
+    await settle(now() - INDEXER_GRACE_MS);
     const [oldest] = seen;
     await deps.onProgress?.({ ...counts }, oldest ? oldest.from : next);
     if (next) await pause(Math.max(0, began + (page.read_units / deps.units_per_second) * 1000 - now()));
   } while (next !== undefined && !deps.outOfTime());
   const newest = seen.at(-1);
-  if (newest !== undefined) await pause(newest.at + GRACE_MS - now());
+  if (newest !== undefined) await pause(newest.at + INDEXER_GRACE_MS - now());
   await settle(Number.POSITIVE_INFINITY);
   return { counts, ...(next && { next }) };
 }

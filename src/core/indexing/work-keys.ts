@@ -19,7 +19,7 @@ const WRITTEN_TIMES = ['created_at', 'scheduled_at', 'sent_at', 'next_retry_at']
 /** The row's times that have no zone, in UTC; none in a stage whose writers write UTC. */
 export function inUtc(row: ForeignRow, time_zone: string | undefined): ForeignRow {
   const read = (zone: string | undefined) =>
-    WRITTEN_TIMES.map((column) => [column, timeOf(row, column, zone)?.toISOString()] as const);
+    WRITTEN_TIMES.map((column) => [column, columnTime(row, column, zone)?.toISOString()] as const);
   const asUtc = new Map(read(undefined));
   return Object.fromEntries(read(time_zone).filter(([column, time]) => time !== asUtc.get(column)));
 }
@@ -53,7 +53,7 @@ export function workKeys(row: ForeignRow, log_id: string, taking: Taking): Parti
 
 /** A row that waits for its time, or for its writer, is kept for two years from then on. */
 export function keptFrom(row: ForeignRow, { now, time_zone }: Taking): Date {
-  const times = [now, ...['next_retry_at', 'scheduled_at'].map((column) => timeOf(row, column, time_zone) ?? now)];
+  const times = [now, ...['next_retry_at', 'scheduled_at'].map((column) => columnTime(row, column, time_zone) ?? now)];
   return new Date(Math.max(...times.map((time) => time.getTime())));
 }
 
@@ -63,13 +63,13 @@ export function keptFrom(row: ForeignRow, { now, time_zone }: Taking): Date {
  * (docs/decisions/delivery/attempts-windows-and-limits.md#0083).
  */
 function windowStart(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date | undefined {
-  return timeOf(row, 'first_attempt_at', time_zone) ?? (begun ? now : timeOf(row, 'scheduled_at', time_zone));
+  return columnTime(row, 'first_attempt_at', time_zone) ?? (begun ? now : columnTime(row, 'scheduled_at', time_zone));
 }
 
 /** Never in the past: a sweep decides by the due time whether a row is new since the last sweep. */
 function dueTime(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date {
-  const scheduled = begun ? undefined : timeOf(row, 'scheduled_at', time_zone);
-  const wanted = timeOf(row, 'next_retry_at', time_zone) ?? scheduled ?? now;
+  const scheduled = begun ? undefined : columnTime(row, 'scheduled_at', time_zone);
+  const wanted = columnTime(row, 'next_retry_at', time_zone) ?? scheduled ?? now;
   return wanted > now ? wanted : now;
 }
 
@@ -91,7 +91,7 @@ function channelOf(row: ForeignRow): Channel {
   return channel;
 }
 
-export function timeOf(row: ForeignRow, column: string, time_zone: string | undefined): Date | undefined {
+export function columnTime(row: ForeignRow, column: string, time_zone: string | undefined): Date | undefined {
   const value = row[column];
   return typeof value === 'string' ? parseTime(value, time_zone) : undefined;
 }

@@ -24,7 +24,7 @@ export function parseTime(text: string, zone = 'UTC'): Date | undefined {
 const FIRST = new Date('0000-01-01T00:00:00Z');
 const END = new Date('+010000-01-01T00:00:00Z');
 
-/** So many milliseconds before, but no time before the year 0: its sign would sort it wrongly, and no store reads it. */
+/** The time `ms` earlier, but none before the year 0: its sign would sort it wrongly, and no store reads it. */
 export function isoBefore(time: string | Date, ms: number): string {
   return new Date(Math.max(FIRST.getTime(), new Date(time).getTime() - ms)).toISOString();
 }

@@ -85,10 +85,10 @@ export interface AuditDeps {
   readonly onUnwritten: (error: unknown) => void;
 }
 
-export type Action = Pick<AuditRecord, 'who' | 'role' | 'what' | 'on' | 'details' | 'request_id'>;
+export type AskedAction = Pick<AuditRecord, 'who' | 'role' | 'what' | 'on' | 'details' | 'request_id'>;
 
 /** Its request_id is made by the client, once per decision of a person. */
-interface AuditedAction extends Action {
+interface AuditedAction extends AskedAction {
   /** Everything that makes the request what it is. */
   readonly fingerprint: string;
 }
@@ -144,7 +144,7 @@ export async function audited<A>(
  * that cannot be written stays open in the log: it neither hides nor undoes what took effect.
  */
 export async function recorded<A>(
-  action: Action,
+  action: AskedAction,
   deps: AuditDeps,
   run: () => Promise<Outcome<A>>,
 ): Promise<Outcome<A>> {

@@ -1,7 +1,7 @@
 import { accountOf, type Stored, textOf } from './rules/row-rules.ts';
 import {
-  GRACE_MS,
   type Letter,
+  REREAD_AFTER_MS,
   type Run,
   readRows,
   suspect,
@@ -67,7 +67,7 @@ async function byCounts(run: Run, channels: readonly string[]): Promise<Compared
 }
 
 function hasSettled(dead: Stored, now: number): boolean {
-  return Date.parse(textOf(dead['work_at'])) <= now - GRACE_MS;
+  return Date.parse(textOf(dead['work_at'])) <= now - REREAD_AFTER_MS;
 }
 
 async function oneByOne(run: Run, channels: readonly string[]): Promise<Compared> {

@@ -10,7 +10,7 @@ import {
   sumsOf,
 } from './rules/newsletter-sums.ts';
 import { type Stored, textOf } from './rules/row-rules.ts';
-import { belongs, type Run, suspect } from './verification.ts';
+import { isAskedFor, type Run, suspect } from './verification.ts';
 
 /** What the recipients of an email add up to, and what does not. */
 interface RecountedEmail {
@@ -25,14 +25,14 @@ export async function verifyNewsletters(run: Run): Promise<void> {
   const { newsletters } = deps.ports;
   for (let more = newsletters !== undefined; more && !deps.isStopping(); ) {
     const page = await (newsletters as NonNullable<typeof newsletters>).page(state.after);
-    const own = page.items.filter((email) => belongs(state.asked, email, textOf(email['created_at']) || undefined));
+    const own = page.items.filter((email) => isAskedFor(state.asked, email, textOf(email['created_at']) || undefined));
     const counts: (() => void)[] = [];
     for (const { email_id } of own) {
       const email = await verifyEmail(String(email_id), run);
       // A process that is stopped here recounts the page.
       if (deps.isStopping()) return;
       const isWrong = email !== undefined && email.faults.length > 0;
-      counts.push(() => (isWrong ? suspect(run, 'email', String(email_id)) : countEmail(email, run)));
+      counts.push(() => (isWrong ? suspect(run, 'email', String(email_id)) : recountEmail(email, run)));
     }
     for (const count of counts) count();
     state.after = page.next ?? null;
@@ -43,7 +43,7 @@ export async function verifyNewsletters(run: Run): Promise<void> {
   }
 }
 
-export function countEmail(email: RecountedEmail | undefined, { state }: Run): void {
+export function recountEmail(email: RecountedEmail | undefined, { state }: Run): void {
   if (email === undefined) return;
   const { sums } = email;
   state.emails += 1;

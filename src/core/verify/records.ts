@@ -1,5 +1,5 @@
 import { accountOf, firstAttempt, hasContentInTheClear, recordFaults, textOf } from './rules/row-rules.ts';
-import { createdOf, found, GRACE_MS, type Run, readRows, suspect } from './verification.ts';
+import { createdOf, found, REREAD_AFTER_MS, type Run, readRows, suspect } from './verification.ts';
 
 /** Notifications whose records are read at the same time. */
 const AT_ONCE = 8;
@@ -40,7 +40,7 @@ export async function verifyRecords(run: Run): Promise<void> {
 /** Content is put before its row and read after it, so what is still to be sent has it. */
 async function withoutContent(log_ids: readonly string[], run: Run): Promise<readonly string[]> {
   const { state, deps } = run;
-  const before = new Date(Date.parse(state.started_at) - GRACE_MS).toISOString();
+  const before = new Date(Date.parse(state.started_at) - REREAD_AFTER_MS).toISOString();
   const rows = [...(await readRows(log_ids, run)).values()].filter((row) => {
     const account = accountOf(row, deps.clock().getTime()) ?? '';
     const created = createdOf(row) ?? state.started_at;

@@ -24,8 +24,8 @@ export interface Violation {
   readonly channel?: string;
 }
 
-export const PHASES = ['rows', 'contents', 'records', 'newsletters', 'letters', 'done'] as const;
-type Phase = (typeof PHASES)[number];
+export const VERIFY_PHASES = ['rows', 'contents', 'records', 'newsletters', 'letters', 'done'] as const;
+type Phase = (typeof VERIFY_PHASES)[number];
 
 /** What looked wrong, and is looked at again a minute later. */
 export interface Suspect {
@@ -153,7 +153,7 @@ export interface VerifyDeps {
 }
 
 /** What changes while it is read may look wrong: it is looked at again after this time. */
-export const GRACE_MS = 60_000;
+export const REREAD_AFTER_MS = 60_000;
 
 /** One process's work on it. */
 export interface Run {
@@ -180,7 +180,7 @@ export function found(state: Verification, faults: readonly string[], whose: Omi
 }
 
 /** Whether a row, content or email is one of those that were asked for. */
-export function belongs({ tenant, from, to }: Asked, stored: Stored, created: string | undefined): boolean {
+export function isAskedFor({ tenant, from, to }: Asked, stored: Stored, created: string | undefined): boolean {
   if (tenant !== undefined && stored['tenant_id'] !== tenant) return false;
   return created === undefined || ((from === undefined || created >= from) && (to === undefined || created <= to));
 }

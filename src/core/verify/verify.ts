@@ -1,21 +1,21 @@
 import { isGone } from '../model/history-index.ts';
 import { suspectLetters, verifyLetters } from './letters.ts';
-import { countEmail, verifyEmail, verifyNewsletters } from './newsletters.ts';
+import { recountEmail, verifyEmail, verifyNewsletters } from './newsletters.ts';
 import { chooseForSample, recordsOf, verifyRecords } from './records.ts';
-import { accountOf, isLeftToItsWriter, isOnItsWay, rowFaults, type Stored } from './rules/row-rules.ts';
+import { accountOf, isLeftToItsWriter, isOnItsWay, rowViolations, type Stored } from './rules/row-rules.ts';
 import {
-  belongs,
   createdOf,
   found,
-  GRACE_MS,
+  isAskedFor,
   MOST_READS,
   Pace,
-  PHASES,
+  REREAD_AFTER_MS,
   type Run,
   readRows,
   SEGMENTS,
   type Suspect,
   suspect,
+  VERIFY_PHASES,
   type Verification,
   type VerifyDeps,
 } from './verification.ts';
@@ -37,7 +37,7 @@ export async function verify(state: Verification, deps: VerifyDeps): Promise<voi
     if (deps.isStopping()) break;
     await settle(run, { all: true });
     if (deps.isStopping()) break;
-    state.phase = PHASES[PHASES.indexOf(state.phase) + 1] ?? 'done';
+    state.phase = VERIFY_PHASES[VERIFY_PHASES.indexOf(state.phase) + 1] ?? 'done';
     state.cursors = Array<null>(SEGMENTS).fill(null);
     await deps.onProgress?.(state);
   }
@@ -80,7 +80,7 @@ async function scan(run: Run, page: PageOf, take: Take): Promise<void> {
 async function takeRows(items: readonly Stored[], run: Run): Promise<() => void> {
   const { state, deps } = run;
   const now = deps.clock();
-  const rows = items.filter((row) => !isGone(row, now) && belongs(state.asked, row, createdOf(row)));
+  const rows = items.filter((row) => !isGone(row, now) && isAskedFor(state.asked, row, createdOf(row)));
   const astray = await withoutSuccessor(rows, run);
   const terms = await deps.terms();
   return () => {
@@ -88,7 +88,7 @@ async function takeRows(items: readonly Stored[], run: Run): Promise<() => void>
     for (const row of rows) {
       const log_id = String(row['log_id']);
       chooseForSample(log_id, run);
-      if (rowFaults(row, terms, now.getTime()).length > 0 || astray.has(log_id)) suspect(run, 'row', log_id);
+      if (rowViolations(row, terms, now.getTime()).length > 0 || astray.has(log_id)) suspect(run, 'row', log_id);
       else countRow(row, run);
     }
   };
@@ -117,7 +117,7 @@ async function withoutSuccessor(rows: readonly Stored[], run: Run): Promise<Read
 async function takeContents(items: readonly Stored[], run: Run): Promise<() => void> {
   const { state, deps } = run;
   const now = deps.clock();
-  const own = items.filter((content) => !isGone(content, now) && belongs(state.asked, content, undefined));
+  const own = items.filter((content) => !isGone(content, now) && isAskedFor(state.asked, content, undefined));
   const rows = await readRows(
     own.map(({ log_id }) => String(log_id)),
     run,
@@ -138,11 +138,11 @@ async function settle(run: Run, { all = false } = {}): Promise<void> {
   while (!deps.isStopping()) {
     const oldest = state.suspects.find((one) => !looking.has(one));
     if (oldest === undefined) return;
-    const left = oldest.at + GRACE_MS - deps.clock().getTime();
+    const left = oldest.at + REREAD_AFTER_MS - deps.clock().getTime();
     if (left > 0 && !all && state.suspects.length < MOST_SUSPECTS) return;
     // In short pauses: somebody may stop it.
     if (left > 0) await deps.pause(Math.min(left, 1_000));
-    else await lookAgain(run, deps.clock().getTime() - GRACE_MS);
+    else await lookAgain(run, deps.clock().getTime() - REREAD_AFTER_MS);
   }
 }
 
@@ -160,7 +160,7 @@ async function lookAgain(run: Run, until: number): Promise<void> {
     const now = run.deps.clock().getTime();
     const gone = astray.has(log_id) ? [`1: it goes on as ${row['successor_log_id']}, which is not there`] : [];
     countRow(row, run);
-    if (!isOnItsWay(row, now)) found(state, [...rowFaults(row, terms, now), ...gone], { log_id });
+    if (!isOnItsWay(row, now)) found(state, [...rowViolations(row, terms, now), ...gone], { log_id });
   });
   for (const log_id of of('records')) {
     const faults = await recordsOf(log_id, run);
@@ -169,7 +169,7 @@ async function lookAgain(run: Run, until: number): Promise<void> {
   for (const email_id of of('email')) {
     const email = await verifyEmail(email_id, run);
     counts.push(() => {
-      countEmail(email, run);
+      recountEmail(email, run);
       if (email !== undefined) found(state, email.faults, { email_id });
     });
   }

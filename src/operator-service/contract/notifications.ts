@@ -52,7 +52,7 @@ export const notificationsQuery = v.strictObject({
 export const notificationList = v.strictObject({
   notifications: v.array(notificationView),
   ...nextPage,
-  /** So many tenants sent on a day that it is not in the order of time. */
+  /** Not in the order of time: more tenants sent on a day than can be merged. */
   by_tenant: v.exactOptional(v.literal(true)),
 });
 export type NotificationList = Out<typeof notificationList>;

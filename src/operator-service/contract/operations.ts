@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { PHASES } from '../../core/verify/verification.ts';
+import { VERIFY_PHASES } from '../../core/verify/verification.ts';
 import { OPERATION_ACTIONS, OPERATION_KINDS, OPERATION_STATUSES } from './choices.ts';
 import { count, counts, cursor, limit, nextPage, notificationView, type Out, requestId, time } from './fields.ts';
 import { filterFields } from './notifications.ts';
@@ -90,7 +90,7 @@ const verificationView = v.strictObject({
   started_at: time,
   ended_at: v.nullable(time),
   progress: v.strictObject({
-    phase: v.picklist(PHASES),
+    phase: v.picklist(VERIFY_PHASES),
     scanned: count,
     violated: count,
     read_units: count,

@@ -66,7 +66,7 @@ export async function requireMember(tenant: string, member_id: string, { members
 }
 
 /** A member without address and name, and what is known of the address. @throws Problem not-found */
-export async function memberDetail(tenant: string, id: string, access: MemberAccess) {
+export async function memberForPage(tenant: string, id: string, access: MemberAccess) {
   const { email_hash, ...member } = await requireMember(tenant, id, access);
   const { tenant_id, member_id, status, labels, newsletters, created_at } = member;
   const { suppressed, unsubscribed = {} } = (await access.members.facts(tenant, [email_hash])).get(email_hash) ?? {};

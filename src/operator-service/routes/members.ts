@@ -9,7 +9,7 @@ import {
 import { emailPlace, fromCursor, toCursor } from '../cursor.ts';
 import { emailAccess } from '../emails.ts';
 import { emailsOfMember } from '../members/emails-of-member.ts';
-import { memberAccess, memberDetail as readMember, showMembers } from '../members/members.ts';
+import { memberAccess, memberForPage as readMember, showMembers } from '../members/members.ts';
 import { decision, list } from '../route.ts';
 
 /** Members of newsletters: what became of each in the mailings; and who they are, for operators. */

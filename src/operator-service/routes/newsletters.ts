@@ -29,7 +29,7 @@ import {
   decideEmail,
   emailAccess,
   listEmails,
-  emailDetail as readDetail,
+  emailForPage as readDetail,
   requireEmail,
   resolveUncertain,
 } from '../emails.ts';

@@ -13,7 +13,7 @@ import {
 } from '../contract/notifications.ts';
 import {
   findNotifications,
-  notificationDetail as readDetail,
+  notificationForPage as readDetail,
   recipientFilter,
   requireNotification,
 } from '../notifications.ts';

@@ -13,7 +13,7 @@ export type Reconciled = Omit<ReconcileAnswer, 'next'>;
  * Looks for rows that the due-indexer never took in, through the whole table, and has them taken in.
  * @param onPart the sums so far, and where the next part begins
  */
-export async function reconcile(
+export async function reconcileStage(
   asked: Omit<ReconcilePart, 'seconds'>,
   { deployment }: Pick<OperatorDeps, 'deployment'>,
   decide: Decide,

@@ -60,7 +60,7 @@ describe('the line of a breaker', () => {
   });
 });
 
-/** So many are held since the breaker opened. */
+/** The breaker after `slots` notifications were held. */
 const holding = (breaker: ReturnType<typeof open>, slots: number) => ({
   ...breaker,
   lines: { ...breaker.lines, standard: { ...breaker.lines.standard, slots } },

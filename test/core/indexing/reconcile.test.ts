@@ -3,7 +3,7 @@ import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import {
-  GRACE_MS,
+  INDEXER_GRACE_MS,
   type ReconcileDeps,
   reconcile,
   type ScanProgress,
@@ -83,7 +83,9 @@ describe('a reconciling scan', () => {
 
   it('leaves rows to the indexer that it takes in within seconds', async () => {
     const { tables, time, run } = setUp([foreign('quick'), foreign('slow')]);
-    const indexer = time.pause(GRACE_MS - 1).then(() => tables.log.set('quick', { ...ours(1)[0], log_id: 'quick' }));
+    const indexer = time
+      .pause(INDEXER_GRACE_MS - 1)
+      .then(() => tables.log.set('quick', { ...ours(1)[0], log_id: 'quick' }));
     expect((await run()).counts).toMatchObject({ missed: 1, taken_in: 1 });
     await indexer;
     expect(tables.log.get('quick')).toMatchObject({ updated_by: 'notification-retry', channel: 'webhook' });

@@ -9,14 +9,14 @@ import {
   isLeftToItsWriter,
   isOnItsWay,
   REASONS,
-  rowFaults,
+  rowViolations,
   type Stored,
 } from '../../../src/core/verify/rules/row-rules.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
 const NOW = T0.getTime();
-const faultsOf = (row: Stored) => rowFaults(row, { shards: 8 }, NOW);
+const faultsOf = (row: Stored) => rowViolations(row, { shards: 8 }, NOW);
 
 /** The sample rows of his-notification-log-table.md. */
 const DELIVERED = {

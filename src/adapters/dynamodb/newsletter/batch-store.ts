@@ -8,7 +8,7 @@ import { chunks } from '../../batching/gather.ts';
 import { MAX_WRITES } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, type Query, query, queryAll } from '../table/reads.ts';
-import { changeVersioned, expiresAt } from './versioned-item.ts';
+import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 /** Sorts behind the numbers of batches and before everything else in the partition of an email. */
 const LAST_NUMBER = '99999';
@@ -31,7 +31,7 @@ export function createBatchStore(client: DynamoDBClient, table: string, clock: C
 
     async put(batch) {
       await client.send(
-        new PutItemCommand({ TableName: table, Item: toItem({ ...batch, expires_at: expiresAt(clock()) }) }),
+        new PutItemCommand({ TableName: table, Item: toItem({ ...batch, expires_at: expiresAfter(clock()) }) }),
       );
     },
 
@@ -99,7 +99,7 @@ export function createEventStore(client: DynamoDBClient, table: string, clock: C
         key: keyOf(events.email_id, events.batch_id),
         was: events,
         change: { set: { bits } },
-        stored: { set: { ...bits, expires_at: expiresAt(clock()) }, remove: [] },
+        stored: { set: { ...bits, expires_at: expiresAfter(clock()) }, remove: [] },
         fromItem: toEvents,
       }),
 

@@ -17,7 +17,7 @@ import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sea
 import { MAX_WRITES, putItems } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
-import { changeVersioned, expiresAt } from './versioned-item.ts';
+import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 /** Columns of a state that are absent while they are empty: most states are small for most of their life. */
 const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids'] as const;
@@ -49,12 +49,12 @@ export function createChunkStore(
 
   return {
     async put(chunks) {
-      const expires_at = expiresAt(clock());
+      const expires_at = expiresAfter(clock());
       const items = await Promise.all(
         chunks.flatMap(({ chunk, state }) => {
           const { email_id: _, batch_id: __, chunk: ___, ...columns } = state;
           const stored = toItem({ ...storedColumns(columns).set, version: state.version, expires_at });
-          return [chunkItem(chunk, expiresAt(clock(), recipient_days)), { ...stateKeyOf(state), ...stored }];
+          return [chunkItem(chunk, expiresAfter(clock(), recipient_days)), { ...stateKeyOf(state), ...stored }];
         }),
       );
       await Promise.all(groups(items, MAX_WRITES).map((group) => putItems(client, table, group)));

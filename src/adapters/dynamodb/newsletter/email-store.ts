@@ -11,7 +11,7 @@ import { conditionOf, putGuarded } from '../table/guarded-update.ts';
 import { type Guard, ofVersion } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
-import { changeVersioned, expiresAt } from './versioned-item.ts';
+import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 const PAGE = 50;
 const ROW = 'row';
@@ -133,7 +133,7 @@ export function createDryRunStore(client: DynamoDBClient, table: string, clock: 
           ? [[['version', '=', undefined]], [['expires_at', '<=', nowInSeconds()]]]
           : [[['version', '=', was.version]]];
       // In one attribute: an item with tenant and time would be in the index of the tenant's emails.
-      const item = toItem({ email_id, part: DRY_RUN, run, version, expires_at: expiresAt(clock(), DRY_RUN_DAYS) });
+      const item = toItem({ email_id, part: DRY_RUN, run, version, expires_at: expiresAfter(clock(), DRY_RUN_DAYS) });
       // The client repeats a write whose answer was lost.
       return (await putGuarded(client, table, item, [...before, [['version', '=', version]]])).applied;
     },

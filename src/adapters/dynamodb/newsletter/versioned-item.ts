@@ -9,7 +9,7 @@ import { getItem } from '../table/reads.ts';
 /** How long newsletters' rows are kept after they were written, in days; unsubscribe links end with them. */
 const KEPT_DAYS = 2 * 365;
 
-export function expiresAt(now: Date, days = KEPT_DAYS): number {
+export function expiresAfter(now: Date, days = KEPT_DAYS): number {
   return Math.floor((now.getTime() + days * 86_400_000) / 1000);
 }
 

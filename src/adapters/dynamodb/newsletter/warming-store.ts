@@ -5,7 +5,7 @@ import type { DomainWarming, WarmingStore } from '../../../core/newsletter/warmi
 import { WARMING_KIND } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 import { getItem } from '../table/reads.ts';
-import { changeVersioned, expiresAt } from './versioned-item.ts';
+import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 /** WarmingStore on PipelineState: one item per sending domain. */
 export function createWarmingStore(client: DynamoDBClient, table: string, clock: Clock): WarmingStore {
@@ -22,7 +22,7 @@ export function createWarmingStore(client: DynamoDBClient, table: string, clock:
         key: keyOf(domain),
         was: warming,
         change: { set },
-        stored: { set: { ...set, expires_at: expiresAt(clock()) }, remove: [] },
+        stored: { set: { ...set, expires_at: expiresAfter(clock()) }, remove: [] },
         fromItem: toWarming,
       });
       return changed !== undefined;

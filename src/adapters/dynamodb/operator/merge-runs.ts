@@ -123,7 +123,7 @@ export interface Group {
   readonly end?: ListPlace;
 }
 
-/** So many tenants sent on a day that what they sent cannot be merged by time. */
+/** More tenants sent on a day than can be merged by time. */
 export class TooManyTenantsError extends Error {
   override readonly name = 'TooManyTenantsError';
 }

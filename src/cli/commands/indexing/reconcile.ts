@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { fromCursor, placeOf, toCursor } from '../../../operator-service/cursor.ts';
-import { type Reconciled, reconcile } from '../../../operator-service/scans/reconcile.ts';
+import { type Reconciled, reconcileStage } from '../../../operator-service/scans/reconcile.ts';
 import { value } from '../../../terminal/command.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
@@ -34,7 +34,7 @@ Examples:
     try {
       progress.step('Scanning NotificationLog');
       const asked = { dry_run, ...(after && { after }) };
-      const total = await reconcile(asked, session, session.decide, ({ scanned, missed }, reached) => {
+      const total = await reconcileStage(asked, session, session.decide, ({ scanned, missed }, reached) => {
         next = reached;
         progress.update({ verb: 'scanned', done: scanned, summary: `${missed} missed` });
       });

@@ -55,7 +55,7 @@ function mayHold({ status, paused, held, cancelled_at }: Email): boolean {
   return status === 'submitting' && !paused && held === undefined && cancelled_at === undefined;
 }
 
-/** What is above a share of its limit, of at least so many mails. */
+/** The reason whose count is above `share` of its limit, once at least `least` mails were sent. */
 function passed(sent: number, counts: Readonly<Record<Held['reason'], number>>, share: number, least: number) {
   // A sender's counts may be older than the first events of its mails.
   return REASONS.find((reason) => sent >= least && counts[reason] > share * LIMITS[reason] * sent);

@@ -6,7 +6,7 @@ import type { PrepareMessage, SendMessage } from '../model/email-message.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, Change, EmailStore, JobLog, NewsletterQueues } from '../model/ports.ts';
 import { withNextAt } from './lock.ts';
-import { type DoneSlot, planSlots } from './plan-slots.ts';
+import { type DoneSlot, planBatchSlots } from './plan-slots.ts';
 
 export interface AdvanceDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change'>;
@@ -83,10 +83,10 @@ async function planSending(email: Email, deps: AdvanceDeps, done: DoneSlot | und
   const slots = { held: new Map(held), now: clock(), limits, ...(done && { done }) };
   const ahead = await batches.from(email_id, batchId(email.next_batch ?? 0), LOOK_AHEAD);
   // The pace of a window depends on how many are left, so it needs them all.
-  const quick = email.delivery_deadline === undefined ? planSlots(email, ahead, slots) : undefined;
+  const quick = email.delivery_deadline === undefined ? planBatchSlots(email, ahead, slots) : undefined;
   if (quick !== undefined && (quick.full || Object.keys(quick.given).length > 0)) return quick;
   const all = await batches.list(email_id);
-  const plan = planSlots(email, all, slots);
+  const plan = planBatchSlots(email, all, slots);
   return plan.idle ? { change: endOf(email, all, clock()), given: {} } : plan;
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../model/time.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { renderingKey } from '../preparation/open-batches.ts';
 import type { CandidateReader, PartSegment, PartSegments } from '../preparation/ports.ts';
-import { addOne, neededUses, refusalOf, type Tally, take } from '../preparation/tally.ts';
+import { addOne, neededUses, type Tally, take, whyNotSent } from '../preparation/tally.ts';
 import { newEmail, type Publication } from './publish.ts';
 
 /** Whom an email would go to, and why not to others, if it were sent now. Nothing is stored and nobody is sent to. */
@@ -60,7 +60,7 @@ export async function dryRun(
     sum.after = position;
     if (!goesOn(sum)) return { progress: sum };
   }
-  return { result: resultOf(sum, parts, refusalOf(sum, uses)) };
+  return { result: resultOf(sum, parts, whyNotSent(sum, uses)) };
 }
 
 /** Renderings are named by the segments of the parts that are shown; an error says why it would not be sent at all. */

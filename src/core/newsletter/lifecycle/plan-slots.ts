@@ -37,7 +37,11 @@ export interface SlotPlan {
  * Frees the slots whose batch is done or waits, repeats the message of a batch that nobody works on, and gives free
  * slots to the batches whose time has come.
  */
-export function planSlots(email: Email, batches: readonly Batch[], { held, done, now, limits }: SlotsNow): SlotPlan {
+export function planBatchSlots(
+  email: Email,
+  batches: readonly Batch[],
+  { held, done, now, limits }: SlotsNow,
+): SlotPlan {
   const at = now.toISOString();
   const next: Record<string, Slot> = {};
   const given: Record<string, string> = {};

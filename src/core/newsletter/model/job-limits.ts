@@ -46,7 +46,7 @@ export const DEFAULT_JOB_LIMITS = {
   record_reserve_ms: 20_000,
   /** A sender without a sign of life within this time has crashed. With the clock's minute that is noticed within 90 s. */
   sender_claim_ms: 20_000,
-  /** A sender gives a sign of life so often, also while a call hangs. */
+  /** The time between two signs of life of a sender, also while a call hangs. */
   renew_ms: 5_000,
   /** A preparation without a sign of life within this time has crashed; longer than a write takes (lease.ts). */
   lease_ms: 30_000,

@@ -6,7 +6,7 @@ import type { MergeUse } from '../model/merge-fields.ts';
 import { PreparationLease } from './lease.ts';
 import { type Commit, excludedBatch, OpenBatches, renderingKey } from './open-batches.ts';
 import type { CandidatePage, PartSegment, PrepareDeps, PreparedCandidate } from './ports.ts';
-import { neededUses, refusalOf, type Tally, take } from './tally.ts';
+import { neededUses, type Tally, take, whyNotSent } from './tally.ts';
 
 export type PrepareResult =
   | {
@@ -132,7 +132,7 @@ class PreparationPass {
     const progress = { ...this.#progress, ...this.#open.numbers };
     const { clock, batches, warming } = this.#deps;
     const { email_id, email_count } = this.#lease.email;
-    const refused = this.hasTooMany ? TOO_MANY : refusalOf(progress, this.#uses);
+    const refused = this.hasTooMany ? TOO_MANY : whyNotSent(progress, this.#uses);
     const domain = this.#warmed;
     if (domain !== undefined && progress.own_domain_allowed !== undefined) {
       const used = refused === undefined ? progress.own_domain_used : 0;

@@ -36,7 +36,7 @@ export function take({ member, identity, excluded }: PreparedCandidate, tally: T
 }
 
 /** Why an email cannot be sent to the members that its pass found; undefined when it can. */
-export function refusalOf(
+export function whyNotSent(
   { recipients, excluded, excluded_by_reason, missing_fields }: Tally,
   uses: readonly MergeUse[],
 ): string | undefined {

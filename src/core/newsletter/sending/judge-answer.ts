@@ -56,7 +56,7 @@ function judgeEntries(answers: readonly EntryAnswer[], judged: Judged): Judgemen
   const settings = refusals.find(
     (refusal) => refusal.class === 'settings' || (refusal.class === 'unverified' && !given.is_accepted),
   );
-  const limited = limitOf(refusals);
+  const limited = limitNamedBy(refusals);
   const stop = settings ? ({ kind: 'fail', refusal: settings } as const) : limited && waitFor(limited, given);
   return { outcomes, provider_failures: 0, ...(stop && { stop }), ...(limited && { limited }) };
 }
@@ -65,7 +65,7 @@ function judgeEntries(answers: readonly EntryAnswer[], judged: Judged): Judgemen
  * Whether a pending recipient was refused for the time being in all its tries: it waits for a `retry`, which gives it
  * new ones.
  */
-export function isGivenUp(
+export function hasUsedUpTries(
   { tries }: Pick<ChunkState, 'tries'>,
   n: number,
   { tries_before = 0 }: Pick<Batch, 'tries_before'>,
@@ -134,7 +134,7 @@ export function refusalsIn(answer: BulkAnswer): readonly Refusal[] {
 }
 
 /** The limit of the account that refusals name, which pacing should know. */
-export function limitOf(refusals: readonly Refusal[]): 'throttled' | 'quota' | undefined {
+export function limitNamedBy(refusals: readonly Refusal[]): 'throttled' | 'quota' | undefined {
   const classes = refusals.map((refusal) => refusal.class);
   return classes.includes('quota') ? 'quota' : classes.includes('throttled') ? 'throttled' : undefined;
 }

@@ -7,7 +7,7 @@ import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { pauseAfter, retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import { hasBit, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { BatchWork } from './batch-work.ts';
-import { isGivenUp } from './judge-answer.ts';
+import { hasUsedUpTries } from './judge-answer.ts';
 import type { SendDeps, Stop } from './send-deps.ts';
 
 /** What is kept of an invocation for the queue, when storage does not take an outcome. */
@@ -117,7 +117,7 @@ function timesOf(state: ChunkState, now: Date, { batch, deps: { limits } }: Batc
   const { states, tries, call } = state;
   return [...states].flatMap((code, n) => {
     if (code === RECIPIENT_STATES.claimed) return [call?.until ?? now.toISOString()];
-    if (code !== RECIPIENT_STATES.pending || isGivenUp(state, n, batch, limits)) return [];
+    if (code !== RECIPIENT_STATES.pending || hasUsedUpTries(state, n, batch, limits)) return [];
     const made = (tries[n] ?? 0) - (batch.tries_before ?? 0);
     return [made <= 0 ? now.toISOString() : isoAfter(now, pauseAfter(made, limits.provider))];
   });
@@ -126,7 +126,7 @@ function timesOf(state: ChunkState, now: Date, { batch, deps: { limits } }: Batc
 function givenUp({ states, batch, deps: { limits } }: BatchWork): Stop | undefined {
   const reasons = states.flatMap((state) =>
     placesOf(state.states, RECIPIENT_STATES.pending)
-      .filter((n) => isGivenUp(state, n, batch, limits))
+      .filter((n) => hasUsedUpTries(state, n, batch, limits))
       .map((n) => state.reasons[n] ?? 'refused'),
   );
   const [reason] = reasons;

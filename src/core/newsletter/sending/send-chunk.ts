@@ -5,7 +5,7 @@ import type { CallOutcome } from '../model/email-message.ts';
 import type { BulkAnswer, BulkCall } from '../model/provider.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { BatchLostError, type BatchWork } from './batch-work.ts';
-import { giveSlotAway, isGivenUp, type Judgement, judgeAnswer, noteAnswer } from './judge-answer.ts';
+import { giveSlotAway, hasUsedUpTries, type Judgement, judgeAnswer, noteAnswer } from './judge-answer.ts';
 import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
 import { bulkEntries, type Stop, sentAs } from './send-deps.ts';
 
@@ -32,7 +32,7 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
       await exclude(state, new Map(pending.map((n) => [n, 'cancelled'])), work);
       continue;
     }
-    const open = pending.filter((n) => !tried.has(n) && !isGivenUp(state, n, work.batch, limits));
+    const open = pending.filter((n) => !tried.has(n) && !hasUsedUpTries(state, n, work.batch, limits));
     if (open.length === 0 || work.reader.isUnreadable(key.chunk)) return undefined;
     chunk ??= await work.reader.chunk(key.chunk);
     if (chunk === undefined) {

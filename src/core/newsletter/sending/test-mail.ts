@@ -6,7 +6,7 @@ import { mergeValues } from '../model/merge-fields.ts';
 import type { NewsletterStore } from '../model/ports.ts';
 import type { BulkAnswer, BulkProvider } from '../model/provider.ts';
 import { FOREIGN_SENDER, foreignSenders } from '../model/senders.ts';
-import { limitOf, refusalsIn } from './judge-answer.ts';
+import { limitNamedBy, refusalsIn } from './judge-answer.ts';
 import { type LateExclusions, type Renderings, type SendPacing, sentAs } from './send-deps.ts';
 
 /** Batch id in the tags of test mails: there is no such batch, so their events count for nobody. */
@@ -96,7 +96,7 @@ export async function sendTestMail(
     }),
     timeout_ms: Math.min(TIMEOUT_MS, begun + LONGEST_MS - clock().getTime()),
   });
-  const limited = limitOf(refusalsIn(answer));
+  const limited = limitNamedBy(refusalsIn(answer));
   if (limited !== undefined) await pacing.refused(limited).catch(() => undefined);
   for (const [place, index] of places.entries()) results[index] = resultOf(answer, place, index);
   return results;

@@ -48,7 +48,7 @@ export function emailSummary(email: Email, now: Date) {
   const { email_id, newsletter_id, subject, status, segment, scheduled_at, delivery_window_minutes } = email;
   const { submitted_at, error, error_code, created_at } = email;
   return defined({
-    ...{ email_id, newsletter_id, subject, status, phase: phaseOf(email, now) },
+    ...{ email_id, newsletter_id, subject, status, phase: emailPhaseOf(email, now) },
     // Members that the count found, then the frozen number of recipients; null until it is counted.
     email_count: email.email_count ?? null,
     ...{ segment, scheduled_at, delivery_window_minutes, submitted_at, error, error_code },
@@ -67,7 +67,7 @@ function shownHeld(held: Held) {
 export function emailView({ email, batches, events }: EmailRows, now: Date, allowed: number | undefined) {
   const sent = sentBatches(batches);
   const { recipients, ...states } = countsOf(email, batches);
-  const rate = phaseOf(email, now) === 'sending' ? throughputOf(sent, now) : undefined;
+  const rate = emailPhaseOf(email, now) === 'sending' ? throughputOf(sent, now) : undefined;
   return defined({
     ...emailSummary(email, now),
     counts: { recipients, ...states, ...eventCounts(events) },
@@ -83,7 +83,7 @@ export function emailView({ email, batches, events }: EmailRows, now: Date, allo
 }
 
 function waitsOf(email: Email, batches: readonly Batch[], now: Date): Waits | undefined {
-  if (phaseOf(email, now) !== 'waiting') return undefined;
+  if (emailPhaseOf(email, now) !== 'waiting') return undefined;
   const at = now.toISOString();
   const { silence, next_batch_at = '', delivery_deadline, next_at = at } = email;
   if ((silence?.until ?? '') > at) return { for: 'silence', until: silence?.until ?? at };
@@ -106,7 +106,7 @@ export function ratesOf({ counts: { submitted, delivered, opened, clicked, bounc
   return defined({ rates: submitted === 0 ? undefined : rates });
 }
 
-export function phaseOf(email: Email, now: Date): EmailPhase {
+export function emailPhaseOf(email: Email, now: Date): EmailPhase {
   const { status, paused, prepared, scheduled_at, slots, next_batch_at, cancelled_at } = email;
   const at = now.toISOString();
   if (status !== 'pending' && status !== 'submitting') return status;

@@ -3,8 +3,8 @@ import type { Clock } from '../../model/time.ts';
 import {
   applyRequestedStop,
   failed,
+  hasRunner,
   isActive,
-  isClaimed,
   NOTHING,
   type Operation,
   type OperationChange,
@@ -63,7 +63,7 @@ async function begin(operation: Operation, { operations, clock, startRun }: Oper
     await startRun(operation.operation_id);
   } catch (error) {
     const why = 'No process could be started for it. Nothing is lost: resume it.';
-    if (!isClaimed(operation, clock())) await operations.change(operation, failed(why));
+    if (!hasRunner(operation, clock())) await operations.change(operation, failed(why));
     throw error;
   }
 }
@@ -122,7 +122,7 @@ function changeFor(operation: Operation, act: OperationAct, now: Date): Operatio
       };
     default: {
       const wanted = { ...operation, wanted: act } as const;
-      if (isActive(operation) && isClaimed(operation, now)) return { set: { wanted: act } };
+      if (isActive(operation) && hasRunner(operation, now)) return { set: { wanted: act } };
       if (act === 'pause' || operation.page === undefined) return applyRequestedStop(wanted, now);
       // What its process took of the page before it died, or failed, is counted before the end.
       return {

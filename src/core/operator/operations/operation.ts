@@ -142,7 +142,7 @@ export function isOver({ status }: Pick<Operation, 'status'>): boolean {
 }
 
 /** Whether a process works on it, as far as is known. */
-export function isClaimed({ claim_until }: Operation, now: Date): boolean {
+export function hasRunner({ claim_until }: Operation, now: Date): boolean {
   return claim_until !== undefined && epochMs(claim_until) > now.getTime();
 }
 

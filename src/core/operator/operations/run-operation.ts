@@ -10,8 +10,8 @@ import {
   cancelled,
   counted,
   failed,
+  hasRunner,
   isActive,
-  isClaimed,
   NOTHING,
   type Operation,
   type OperationChange,
@@ -33,7 +33,7 @@ export interface RunDeps extends TakeDeps {
 type LookDeps = Pick<RunDeps, 'candidates' | 'clock' | 'policy'>;
 
 /** A process that gives no sign of life within this time has crashed, and another one goes on. A page takes much less. */
-export const CLAIM_MS = 15_000;
+export const OPERATION_CLAIM_MS = 15_000;
 /** Rows in memory at once: a page, whatever the number of notifications that match. */
 const MOST_ROWS = 100;
 /** The seconds of its rate that a page holds: the rate holds for every second, and a pause is followed soon. */
@@ -84,12 +84,12 @@ async function work(claimed: Operation, deps: RunDeps, isStopping: () => boolean
 async function claim(operation_id: string, { operations, clock, newId }: RunDeps): Promise<Operation | RunResult> {
   const found = await operations.read(operation_id);
   if (found === undefined || !isActive(found)) return 'ended';
-  if (isClaimed(found, clock())) return 'busy';
+  if (hasRunner(found, clock())) return 'busy';
   return (await operations.change(found, { set: { claim_id: newId(), claim_until: until(clock()) } })) ?? 'busy';
 }
 
 function until(now: Date): string {
-  return new Date(now.getTime() + CLAIM_MS).toISOString();
+  return new Date(now.getTime() + OPERATION_CLAIM_MS).toISOString();
 }
 
 /**

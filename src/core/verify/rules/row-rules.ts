@@ -141,7 +141,7 @@ export interface RowTerms {
 }
 
 /** What a row breaks by itself. @param now epoch milliseconds */
-export function rowFaults(row: Stored, { shards }: RowTerms, now: number): string[] {
+export function rowViolations(row: Stored, { shards }: RowTerms, now: number): string[] {
   const { send_status, work_queue, priority, work_at } = row;
   const account = accountOf(row, now);
   const faults: string[] = [];

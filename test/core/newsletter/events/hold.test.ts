@@ -36,7 +36,7 @@ async function sendingWorld(...sent: readonly number[]) {
     sealing: { emailHash: async (_: string, email: string) => email },
     warming: { report: async () => {} },
   };
-  /** So many mails of a batch, from a place on. */
+  /** The event of `count` mails of a batch, from the place `from` on. */
   const report = (batch: number, kind: EventKind, count: number, from = 0) => {
     const batch_id = `0000${batch}`;
     const events = Array.from({ length: count }, (_, i) => ({

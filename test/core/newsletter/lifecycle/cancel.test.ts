@@ -7,7 +7,7 @@ import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { BulkCall } from '../../../../src/core/newsletter/model/provider.ts';
 import { recordLate } from '../../../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
-import { emailView, phaseOf } from '../../../../src/core/newsletter/views/email-view.ts';
+import { emailPhaseOf, emailView } from '../../../../src/core/newsletter/views/email-view.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 
 /** Three batches of four recipients, all prepared; nothing is sent yet. */
@@ -44,7 +44,7 @@ describe('an email that is cancelled while it is sent', () => {
     };
     const [first] = world.sends;
     if (first?.kind === 'batch') await sendBatch(first, { ...deps, provider });
-    expect(phaseOf(await world.email(), world.now)).toBe('cancelling');
+    expect(emailPhaseOf(await world.email(), world.now)).toBe('cancelling');
     await work(world);
     const email = await world.email();
     expect(email).toMatchObject({ status: 'cancelled', slots: {} });

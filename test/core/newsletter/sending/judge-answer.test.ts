@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import type { Refusal } from '../../../../src/core/newsletter/model/provider.ts';
-import { isGivenUp, judgeAnswer } from '../../../../src/core/newsletter/sending/judge-answer.ts';
+import { hasUsedUpTries, judgeAnswer } from '../../../../src/core/newsletter/sending/judge-answer.ts';
 import { chunkState } from '../../../support/newsletter/job-rows.ts';
 
 const NOW = new Date('2026-03-01T10:00:00.000Z');
@@ -108,7 +108,9 @@ describe('a call that was answered entry by entry', () => {
       const outcome = answered(['ok', 'transient'], { ...(made !== undefined && { 1: made }) }, before).outcomes[1];
       expect(outcome).toEqual({ n: 1, state: 'pending', tries: next, reason: 'because_transient' });
       const state = chunkState('s.', { tries: { 1: next } });
-      expect(isGivenUp(state, 1, { tries_before: before }, DEFAULT_JOB_LIMITS), 'waits for a retry').toBe(given_up);
+      expect(hasUsedUpTries(state, 1, { tries_before: before }, DEFAULT_JOB_LIMITS), 'waits for a retry').toBe(
+        given_up,
+      );
     },
   );
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createOperation, operate, possibleActs } from '../../../../src/core/operator/operations/operate.ts';
 import type { Kind } from '../../../../src/core/operator/operations/operation.ts';
-import { CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
+import { OPERATION_CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
 import { deadRow } from '../../../support/cli/operations.ts';
 import { KINDS, operationsWorld, request, rowFor } from '../../../support/operations-world.ts';
 
@@ -71,14 +71,14 @@ describe('an operation whose page fails', () => {
       ...at.deps,
       // Another process takes over while this one sends.
       send: async () => {
-        at.pass(CLAIM_MS + 1);
+        at.pass(OPERATION_CLAIM_MS + 1);
         await runOperation(
           operation_id,
-          { ...at.deps, pause: async () => at.pass(CLAIM_MS / 2) },
+          { ...at.deps, pause: async () => at.pass(OPERATION_CLAIM_MS / 2) },
           () => at.sent.length >= 20,
         );
         const operation = await stored();
-        const claim_until = new Date(at.deps.clock().getTime() + CLAIM_MS).toISOString();
+        const claim_until = new Date(at.deps.clock().getTime() + OPERATION_CLAIM_MS).toISOString();
         await at.deps.operations.change(operation, { set: { claim_id: 'healthy', claim_until } });
         return fail();
       },
@@ -88,7 +88,7 @@ describe('an operation whose page fails', () => {
     // A duplicate of the message that started it, whose first read fails.
     const broken = { ...at.deps, operations: { ...at.deps.operations, change: async () => fail() } };
     expect(await runOperation(operation_id, broken, () => false)).toBe('busy');
-    at.pass(2 * CLAIM_MS);
+    at.pass(2 * OPERATION_CLAIM_MS);
     await expect(runOperation(operation_id, broken, () => false)).rejects.toThrow('it is gone');
     expect(await stored()).toMatchObject({ status: 'running', claim_id: 'healthy' });
   });
@@ -152,9 +152,9 @@ describe('an operation whose page fails', () => {
       const { at, operation_id, stored } = await failing('redrive', 20);
       await at.run(operation_id, [4 + 10], { alone: true });
       // The process that this starts dies, too, or is never started.
-      at.pass(-CLAIM_MS);
+      at.pass(-OPERATION_CLAIM_MS);
       await operate(operation_id, act, at.deps);
-      at.pass(2 * CLAIM_MS);
+      at.pass(2 * OPERATION_CLAIM_MS);
       expect(possibleActs(await stored())).toEqual(['cancel']);
       await operate(operation_id, 'cancel', at.deps);
       await at.run(operation_id, []);
@@ -177,7 +177,7 @@ describe('an operation whose page fails', () => {
             if (++reads < 10) return at.deps.rows.read(log_id);
             others ??= (async () => {
               await new Promise(setImmediate);
-              at.pass(CLAIM_MS + 1);
+              at.pass(OPERATION_CLAIM_MS + 1);
               await operate(operation_id, 'cancel', at.deps);
               await runOperation(operation_id, at.deps, () => false);
             })();

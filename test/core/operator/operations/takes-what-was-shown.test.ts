@@ -8,7 +8,7 @@ import {
   possibleActs,
 } from '../../../../src/core/operator/operations/operate.ts';
 import type { Kind } from '../../../../src/core/operator/operations/operation.ts';
-import { CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
+import { OPERATION_CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
 import { NONE, type SearchFilter } from '../../../../src/core/operator/search-filter.ts';
 import { deadRow, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 import { KINDS, operationsWorld, request } from '../../../support/operations-world.ts';
@@ -195,7 +195,7 @@ describe('a bulk operation', () => {
               let pages = 0;
               const read = async (log_id: string) => {
                 if (reads++ === one.read) {
-                  at.pass(CLAIM_MS + 1);
+                  at.pass(OPERATION_CLAIM_MS + 1);
                   if (one.cancels) isCancelled = (await ask('cancel')) || isCancelled;
                   await runOperation(operation_id, at.deps, () => pages++ >= one.pages);
                 }
