@@ -143,15 +143,15 @@ export async function sendTest(
   });
 }
 
-/** Replaces an email that has not started. @throws Problem */
-export async function replaceBy(email: Email, asked: object, access: DraftAccess, decide: Decide) {
+/** Replaces an email that has not started; `known_at` as `replaceEmail` takes it. @throws Problem */
+export async function replaceBy(email: Email, asked: object, access: DraftAccess, decide: Decide, known_at?: string) {
   const { email_id, tenant_id } = email;
   const request = check(replaceSchema, asked);
   // An id that no email has: the time must be to come, whatever the email had before.
   const { publication } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
   const details = { tenant: tenant_id, request: publication.request_hash };
   return decide({ what: 'email.replace', on: [email_id], details }, async () => ({
-    answer: await replaceEmail(email, publication, access),
+    answer: await replaceEmail(email, publication, access, known_at),
     result: { replaced: 1 },
   }));
 }

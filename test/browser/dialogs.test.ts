@@ -290,7 +290,7 @@ describe('an e-mail that is written', () => {
     const pending = { ...EMAIL, email: { ...EMAIL.email, ...state } };
     const served = await startFakeConsole({
       'GET /api/emails/{email_id}': pending,
-      'GET /api/emails/{email_id}/draft': { ...DRAFT, scheduled_at },
+      'GET /api/emails/{email_id}/draft': { ...DRAFT, scheduled_at, known_at: scheduled_at },
       'POST /api/emails/dry-run': DRY_RUN,
       'POST /api/emails/{email_id}/replace': { email_id: 'EM1', status: 'pending' },
     });
@@ -303,7 +303,9 @@ describe('an e-mail that is written', () => {
     await dialog.getByRole('button', { name: 'Who gets it?' }).click();
     await dialog.getByRole('button', { name: 'Replace: 1,204 members' }).click();
     await dialog.waitFor({ state: 'detached' });
-    expect(sent(served, '/api/emails/EM1/replace')).toMatchObject([{ ...DRAFT, subject: 'Autumn', scheduled_at }]);
+    expect(sent(served, '/api/emails/EM1/replace')).toMatchObject([
+      { ...DRAFT, subject: 'Autumn', scheduled_at, known_at: scheduled_at },
+    ]);
     await page.context().close();
     await served.close();
   });

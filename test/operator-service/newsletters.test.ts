@@ -416,7 +416,7 @@ describe('a draft in the console', () => {
     const given = { body: 'Hello', segment: 'status:free', scheduled_at: inHours(1) };
     const { email_id } = await page.ok('POST /api/emails', { body: body('T-REP', given) });
     const draft = await page.ok('GET /api/emails/{email_id}/draft', { path: { email_id } });
-    expect(draft).toEqual({ ...DRAFT, ...given });
+    expect(draft).toEqual({ ...DRAFT, ...given, known_at: expect.any(String) });
     const scheduled_at = inHours(2);
     const next = { request_id: request_id(), ...draft, subject: 'Other', scheduled_at };
     await page.ok('POST /api/emails/{email_id}/replace', { path: { email_id }, body: next });
@@ -429,6 +429,29 @@ describe('a draft in the console', () => {
     expect((await page.call('POST /api/emails/{email_id}/replace', { path: { email_id }, body: late })).status).toBe(
       409,
     );
+  });
+
+  it('is replaced as somebody looked at it: of two editors the later one is told, and nothing of the first is lost', async () => {
+    await audience('T-TWO');
+    const given = { body: 'Hello', scheduled_at: inHours(1) };
+    const { email_id } = await page.ok('POST /api/emails', { body: body('T-TWO', given) });
+    const draft = await page.ok('GET /api/emails/{email_id}/draft', { path: { email_id } });
+    const replace = (subject: string, { known_at }: { known_at?: string | undefined }) =>
+      page.call('POST /api/emails/{email_id}/replace', {
+        path: { email_id },
+        body: { request_id: request_id(), ...DRAFT, ...given, subject, known_at },
+      });
+    expect((await replace('First', draft)).status).toBe(200);
+    const told = await replace('Second', draft);
+    expect(told).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringMatching(/Somebody has replaced .*look at it/) },
+    });
+    expect((await access.emails.content(email_id))?.subject).toBe('First');
+    const again = await page.ok('GET /api/emails/{email_id}/draft', { path: { email_id } });
+    expect((await replace('Second', again)).status).toBe(200);
+    // A page from before knows of no moment.
+    expect((await replace('Third', {})).status).toBe(200);
   });
 
   it('is tested by mails of which the audit names no address', async () => {

@@ -85,10 +85,11 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
   const send = () =>
     decide(async (request_id, draft) => {
       const body = { request_id, ...draft };
+      const known_at = replaces?.draft.known_at;
       const { email_id } =
         replaces === undefined
           ? await write('POST /api/emails', {}, { ...body, tenant })
-          : await write('POST /api/emails/{email_id}/replace', { email_id: replaces.email_id }, body);
+          : await write('POST /api/emails/{email_id}/replace', { email_id: replaces.email_id }, { ...body, known_at });
       showToast('done', replaces === undefined ? 'It is stored; its progress is below.' : 'It is replaced.');
       onClose();
       navigate(`/newsletters/emails/${encodeURIComponent(email_id)}`);

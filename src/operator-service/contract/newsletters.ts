@@ -55,9 +55,10 @@ const draft = {
 };
 export const draftBody = v.strictObject({ request_id: requestId, tenant: id, ...draft });
 export const draftTestBody = v.strictObject({ ...draftBody.entries, to: v.array(v.string()) });
-/** The same of an e-mail that has not started. */
-export const replaceBody = v.strictObject({ request_id: requestId, ...draft });
-export const writtenEmail = v.strictObject(draft);
+/** The same of an e-mail that has not started. `known_at`: when that was written; absent: it replaces any. */
+const written = { ...draft, known_at: v.optional(moment) };
+export const replaceBody = v.strictObject({ request_id: requestId, ...written });
+export const writtenEmail = v.strictObject(written);
 export type EmailDraft = v.InferInput<typeof writtenEmail>;
 
 /** Without addresses and names. */

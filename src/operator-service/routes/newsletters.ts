@@ -175,9 +175,9 @@ export const NEWSLETTER_ROUTES = [
       const { draftAccess, storedEmail } = await drafts();
       const { email, content } = await storedEmail(path.email_id, draftAccess(deps));
       const { newsletter, ...post } = content;
-      const { segment, scheduled_at, delivery_window_minutes } = email;
+      const { segment, scheduled_at, delivery_window_minutes, created_at, replaced_at: known_at = created_at } = email;
       const { newsletter_id } = newsletter;
-      return { newsletter_id, ...post, segment, scheduled_at, delivery_window_minutes };
+      return { newsletter_id, ...post, segment, scheduled_at, delivery_window_minutes, known_at };
     },
   }),
   decision('POST /api/emails/{email_id}/replace', replaceBody, {
@@ -186,11 +186,11 @@ export const NEWSLETTER_ROUTES = [
     max_bytes,
     answer: acceptedEmail,
     command: ['emails replace', 'email_id'],
-    async handle({ path, input: { request_id: _, ...request }, decide }, deps) {
+    async handle({ path, input: { request_id: _, known_at, ...request }, decide }, deps) {
       const { draftAccess, replaceBy } = await drafts();
       const access = draftAccess(deps);
       const email = await requireEmail(path.email_id, access);
-      const { email_id, status } = await replaceBy(email, request, access, decide);
+      const { email_id, status } = await replaceBy(email, request, access, decide, known_at);
       return { email_id, status };
     },
   }),

@@ -77,16 +77,27 @@ export interface ReplaceDeps extends Omit<PublishDeps, 'emails'> {
 
 /**
  * Replaces an email that has not started: row and content change together, so that a start has the one or the other. It
- * keeps its id, and whether it is paused. @throws Problem
+ * keeps its id, and whether it is paused.
+ * @param known_at when the one was written that somebody looked at; undefined replaces any
+ * @throws Problem
  */
-export async function replaceEmail(email: Email, publication: Publication, deps: ReplaceDeps): Promise<Email> {
+export async function replaceEmail(
+  email: Email,
+  publication: Publication,
+  deps: ReplaceDeps,
+  known_at?: string,
+): Promise<Email> {
   const { content, scheduled_at } = publication;
   const { email_id } = email;
   refuseUnknownFields(content);
   for (let found: Email | undefined = email; found !== undefined; found = await deps.emails.read(email_id)) {
-    const { status, submitting_at } = found;
+    const { status, submitting_at, created_at: made_at, replaced_at = made_at } = found;
     if (status !== 'pending' || submitting_at !== undefined) {
       throw new Problem('conflict', `The email ${email_id} has started: it is ${status}, and cannot be replaced.`);
+    }
+    if (known_at !== undefined && known_at !== replaced_at) {
+      const what = `Somebody has replaced the email ${email_id} meanwhile`;
+      throw new Problem('conflict', `${what}: look at it again, then edit it.`);
     }
     const next = newEmail(publication, deps);
     const { newsletter_id, subject, segment, delivery_window_minutes, next_at, created_at } = next;
