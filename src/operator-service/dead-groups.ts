@@ -150,7 +150,7 @@ interface Member {
  */
 export function groupDead(rows: readonly NotificationRow[]): DeadGroup[] {
   const members = rows.flatMap((row): Member[] => {
-    if (row.failure_reason === undefined || workFaults({ ...row }).length > 0) return [];
+    if (row.failure_reason === undefined || workFaults(row).length > 0) return [];
     return [{ row, at: failedAt(row) ?? row.work_at ?? '' }];
   });
   return [...Map.groupBy(members, ({ row }) => groupKey(row)).values()]

@@ -77,7 +77,7 @@ async function claimAndAttempt(
   });
   if (!claimed || row === undefined) return considerRow(row, received, deps, company);
   const counters = countersBefore(row);
-  const faults = workFaults({ ...row, ...counters });
+  const faults = workFaults(row, counters);
   const malformed = faults.length > 0 ? removalOfClaimed(row, counters, faults, deps.clock()) : undefined;
   if (malformed) {
     return (await deps.rows.settle(row, malformed.change))
@@ -143,7 +143,7 @@ async function considerOnce(
   company: Company,
 ): Promise<DeliveryOutcome | 'changed'> {
   if (row && owesRecord(row)) return repairRecord(row, deps);
-  const departure = row && (await leaveIndex(row, workFaults({ ...row }), deps));
+  const departure = row && (await leaveIndex(row, workFaults(row), deps));
   if (departure === 'changed') return departure;
   if (departure && 'held_ms' in departure) return returnAfter(meetClaim(received, departure.held_ms).after_seconds);
   if (departure) return left(departure.why);

@@ -79,7 +79,7 @@ async function eraseRow(row: NotificationRow, run_id: string, names: Names, deps
     return told ? 'claimed' : 'again';
   }
   if (state === 'set_aside') {
-    const left = await leaveIndex(row, workFaults({ ...row }), { rows, records, clock, claim_ms: CLAIM_MS });
+    const left = await leaveIndex(row, workFaults(row), { rows, records, clock, claim_ms: CLAIM_MS });
     if (left !== undefined) return 'again';
   }
   if (state === 'abandoned' || ((state === 'due' || state === 'waiting') && arrived(row.delivery_by_attempt))) {

@@ -171,7 +171,7 @@ async function takeContent({ log_id, whose }: { readonly log_id: string; readonl
   // Counted by the scan of the rows.
   if (run.dry_run && row !== undefined && (await ports.whose({ ...row })) === 'recipient') return;
   // Its writer has put in another recipient, whose content the indexer is about to store.
-  const isReplaced = row !== undefined && hasContent({ ...row });
+  const isReplaced = row !== undefined && hasContent(row);
   if (row !== undefined && !isReplaced) return takeNotification(log_id, { ...row }, work);
   if (isReplaced && run.dry_run) return;
   if (run.dry_run) state.contents_without_row += 1;

@@ -80,9 +80,9 @@ export const count = (column: string, name: string, least = 0) =>
   );
 
 /** The rules that the row's columns break. Values are never quoted, because they may be personal. */
-export function brokenRules(rules: readonly ColumnRule[], row: ForeignRow): RowFault[] {
+export function brokenRules(rules: readonly ColumnRule[], row: ForeignRow, before: ForeignRow = {}): RowFault[] {
   return rules
-    .filter(({ column, holds }) => !holds(row[column]))
+    .filter(({ column, holds }) => !holds(before[column] ?? row[column]))
     .map(({ column, rule, expected }) => ({ column, rule, expected }));
 }
 

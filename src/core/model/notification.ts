@@ -228,9 +228,11 @@ export const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_con
 export const TOLD_COLUMNS = ['error_message', 'response_message', 'error_details', 'provider_host'] as const;
 
 /** The row holds content or recipients, which must not stay in it: its writer has put them there since it was taken in. */
-export function hasContent(row: ForeignRow): boolean {
-  return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => (row[column] ?? null) !== null);
+export function hasContent(row: object): boolean {
+  return GIVEN_COLUMNS.some((column) => ((row as ForeignRow)[column] ?? null) !== null);
 }
+
+const GIVEN_COLUMNS = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
 
 /** A row as the pipeline reads it, with defaults for the counters that its writer left out. */
 export function asNotification(row: ForeignRow): NotificationRow {

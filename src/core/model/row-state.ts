@@ -29,7 +29,7 @@ export function stateOf(row: NotificationRow, now: Date): RowState {
   if (row.send_status === 'SUCCESS') return 'delivered';
   const work = typeof row.work_queue === 'string' ? parseWorkQueue(row.work_queue) : undefined;
   if (work === undefined || row.work_at === undefined) return withoutWork(row);
-  if (workFaults({ ...row }).length > 0) return 'set_aside';
+  if (workFaults(row).length > 0) return 'set_aside';
   if (row.send_status === 'SENDING') {
     return epochMs(row.claim_until ?? '') > now.getTime() ? 'claimed' : 'abandoned';
   }
@@ -88,7 +88,7 @@ export function checkRetry(row: NotificationRow, now: Date): RetryCheck {
 function whySetAside(row: NotificationRow): string {
   return row.work_queue === undefined
     ? 'it was set aside as malformed; its writer has to correct the columns that error_message names'
-    : `it is malformed, and its writer has to correct it: ${describeFaults(workFaults({ ...row }))}`;
+    : `it is malformed, and its writer has to correct it: ${describeFaults(workFaults(row))}`;
 }
 
 function checkStopped({ successor_log_id, failure_reason }: NotificationRow): RetryCheck {

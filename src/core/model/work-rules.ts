@@ -117,8 +117,10 @@ const WRONG_QUEUE: RowFault = {
 };
 
 /** The rules that a row in the work index breaks: whoever may write to the table may have written it. */
-export function workFaults(row: ForeignRow): RowFault[] {
-  return [...brokenRules(WORK_RULES, row), ...partitionFaults(row['work_queue'], row['priority'])];
+export function workFaults(row: object, before: object = {}): RowFault[] {
+  const { work_queue, priority } = row as ForeignRow;
+  const broken = brokenRules(WORK_RULES, row as ForeignRow, before as ForeignRow);
+  return [...broken, ...partitionFaults(work_queue, priority)];
 }
 
 /**

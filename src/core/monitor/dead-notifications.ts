@@ -53,7 +53,7 @@ export function causesOf(rows: readonly NotificationRow[]): Cause[] {
 
 function causeOf(row: NotificationRow): Omit<Cause, 'log_ids'> {
   const { channel, integration_config_id, failure_reason = 'UNKNOWN' } = row;
-  const faults = workFaults({ ...row });
+  const faults = workFaults(row);
   if (faults.length > 0) return { ...MALFORMED, what: `malformed row: ${clip(describeFaults(faults), FAULT_LENGTH)}` };
   const error_type = errorTypeIn(row.error_type) ?? failure_reason;
   const last = error_type === failure_reason ? '' : `, at last ${error_type}`;

@@ -68,7 +68,7 @@ export function deadLetterView(
   // SQS gives a redriven message a new id and time.
   const redriven = { message, message_id: `redriven-${message_id}`, sent_at: now, receive_count: 1 };
   const claim = { now, until: now.toISOString(), by: '' };
-  const faults = row?.work_queue === undefined ? [] : workFaults({ ...row });
+  const faults = row?.work_queue === undefined ? [] : workFaults(row);
   const state = faults.length > 0 ? malformed(faults) : stateOf(planClaim(row, redriven, claim, policy));
   return {
     log_id,
