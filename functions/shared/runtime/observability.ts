@@ -61,10 +61,14 @@ export function countBy(
   value = 1,
 ): void {
   if (!isWanted(name)) return;
-  const single = metrics.singleMetric();
+  const single = singles.get(metrics) ?? metrics.singleMetric();
+  singles.set(metrics, single);
   single.addDimensions({ ...dimensions });
   single.addMetric(name, METRICS[name].unit, value);
 }
+
+/** Each writes its metric and forgets it at once. To make one reads the environment and makes a console of its own. */
+const singles = new WeakMap<Observability['metrics'], Metrics>();
 
 /** With the stage's monitoring off, Powertools itself writes none. */
 function isWanted(name: MetricName): boolean {

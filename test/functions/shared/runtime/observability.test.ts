@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
-import { withObservability } from '../../../../functions/shared/runtime/observability.ts';
+import { countBy, withObservability } from '../../../../functions/shared/runtime/observability.ts';
 import { emittedBy } from '../../../support/emf.ts';
 
 const CONTEXT = { functionName: 'f', awsRequestId: 'r' } as Context;
@@ -18,6 +18,20 @@ describe('the middleware of every function', () => {
       });
       expect(emitted).toMatchObject([{ name: 'Sweeps', values: [1] }]);
     }
+  });
+
+  it('writes each metric with dimensions of its own, and none of those before it', async () => {
+    const emitted = await emittedBy('service', {}, async ({ metrics }) => {
+      metrics.setDefaultDimensions({ channel: 'email' });
+      countBy(metrics, 'FailedAttempts', { error_type: 'UNKNOWN' }, 2);
+      countBy(metrics, 'GivenUp', {});
+    });
+    const shared = { service: 'service', channel: 'email' };
+    expect(emitted).toMatchObject([
+      { name: 'FailedAttempts', values: [2] },
+      { name: 'GivenUp', values: [1] },
+    ]);
+    expect(emitted.map(({ dimensions }) => dimensions)).toEqual([{ ...shared, error_type: 'UNKNOWN' }, shared]);
   });
 
   it('says nothing when there is nothing to count', async () => {
