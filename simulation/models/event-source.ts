@@ -1,3 +1,4 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { between, type Draw } from '../engine/random.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import type { Received, SimulatedQueue } from './queue.ts';
@@ -8,6 +9,8 @@ export interface EventSourceOptions {
   readonly batch: number;
   readonly window_ms: number;
   readonly timeout_ms: number;
+  /** Milliseconds in which messages are deleted. */
+  readonly settle_ms: number;
   /**
    * Share of the invocations whose process dies now, 0…1, at one of this many calls; those of a full batch of notifications
    * unless given.
@@ -15,10 +18,31 @@ export interface EventSourceOptions {
   readonly faults: () => { readonly deaths: number; readonly calls?: number };
 }
 
-/** A function on a queue. It settles its messages itself before it returns. */
-export interface QueueFunction<M> {
-  /** A new process of the function. @returns handles one batch */
-  start(worker: WorkerProcess): (batch: readonly Received<M>[], remaining: () => number) => Promise<void>;
+/** A deployed handler of a queue. */
+export type Handler = (
+  event: SQSEvent,
+  context: { getRemainingTimeInMillis(): number },
+) => Promise<Pick<SQSBatchResponse, 'batchItemFailures'>>;
+
+/** A batch as Lambda hands it over. */
+export function eventOf(batch: readonly Received<unknown>[]): SQSEvent {
+  const Records = batch.map(({ message, message_id, sent_at, receive_count }) => ({
+    messageId: message_id,
+    receiptHandle: message_id,
+    body: JSON.stringify(message),
+    eventSourceARN: 'arn:aws:sqs:r:1:standard',
+    attributes: { SentTimestamp: String(sent_at.getTime()), ApproximateReceiveCount: String(receive_count) },
+  }));
+  return { Records } as unknown as SQSEvent;
+}
+
+/** Those that do not come back: Lambda deletes them. */
+export function doneOf<R extends { readonly message_id: string }>(
+  batch: readonly R[],
+  { batchItemFailures }: Awaited<ReturnType<Handler>>,
+): readonly R[] {
+  const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+  return batch.filter(({ message_id }) => !back.has(message_id));
 }
 
 /** What functions run on. */
@@ -30,9 +54,9 @@ export interface Machine {
   readonly paused: () => boolean;
 }
 
-interface Instance<M> {
+interface Instance {
   readonly worker: WorkerProcess;
-  readonly handle: ReturnType<QueueFunction<M>['start']>;
+  readonly handle: Handler;
 }
 
 const COLD_START_MS = [300, 900] as const;
@@ -46,20 +70,26 @@ const CALLS = 50;
 export class EventSource<M> {
   readonly #time: VirtualTime;
   readonly #queue: SimulatedQueue<M>;
-  readonly #function: QueueFunction<M>;
+  readonly #start: (worker: WorkerProcess) => Handler;
   readonly #options: EventSourceOptions;
   readonly #machine: Machine;
-  readonly #idle: Instance<M>[] = [];
+  readonly #idle: Instance[] = [];
   #running = 0;
   #wakeAt = Number.POSITIVE_INFINITY;
   invocations = 0;
   busy_ms = 0;
 
-  constructor(machine: Machine, queue: SimulatedQueue<M>, handler: QueueFunction<M>, options: EventSourceOptions) {
+  /** @param start a new process of the function */
+  constructor(
+    machine: Machine,
+    queue: SimulatedQueue<M>,
+    start: (worker: WorkerProcess) => Handler,
+    options: EventSourceOptions,
+  ) {
     this.#time = machine.time;
     this.#machine = machine;
     this.#queue = queue;
-    this.#function = handler;
+    this.#start = start;
     this.#options = options;
     queue.onVisible = () => this.#wake(this.#time.now);
   }
@@ -120,12 +150,17 @@ export class EventSource<M> {
     this.#time.at(began + timeout_ms, () => {
       if (!over) worker.die('timeout');
     });
-    await instance.handle(messages, () => began + timeout_ms - this.#time.now);
+    const getRemainingTimeInMillis = () => began + timeout_ms - this.#time.now;
+    const answer = await instance.handle(eventOf(messages), { getRemainingTimeInMillis });
+    await worker.call(this.#options.settle_ms, () => {
+      this.#queue.requests += Math.ceil(messages.length / 10);
+      for (const { message_id } of doneOf(messages, answer)) this.#queue.delete(message_id);
+    });
     end();
   }
 
   /** The instance that was used last, as Lambda prefers it, or a new one. */
-  #instance(): { instance: Instance<M>; cold: number } {
+  #instance(): { instance: Instance; cold: number } {
     const warm = this.#idle.pop();
     if (warm !== undefined && this.#time.now - warm.worker.lastUsed < IDLE_MS) return { instance: warm, cold: 0 };
     this.#idle.length = 0;
@@ -134,7 +169,7 @@ export class EventSource<M> {
       dead.onEnd();
     });
     return {
-      instance: { worker, handle: this.#function.start(worker) },
+      instance: { worker, handle: this.#start(worker) },
       cold: between(this.#machine.draw, ...COLD_START_MS),
     };
   }

@@ -1,5 +1,4 @@
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
-import type { NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import type { MemberProfile } from '../../src/core/newsletter/model/member.ts';
 import type { JobEvent } from '../../src/core/newsletter/model/ports.ts';
@@ -144,23 +143,23 @@ function accept(entries: readonly BulkEntry[], world: NewsletterWorld): void {
 
 /** What the provider reports of an accepted mail, later and in any order. @returns whether anything of it comes */
 function reportEvents({ tags }: BulkEntry, world: NewsletterWorld): boolean {
-  const { draw, scenario } = world;
+  const { draw, scenario, time } = world;
   const { lost, bounced, complained } = scenario.events;
-  const [batch_id = '', chunk = ''] = tags.chunk.split('-');
-  const place = { email_id: tags.email_id, batch_id, chunk: Number(chunk), n: Number.parseInt(tags.n, 10) };
+  const { email_id, chunk } = tags;
+  const place = { version: 1, at: time.clock().toISOString(), email_id, chunk, n: String(Number.parseInt(tags.n, 10)) };
   let told = false;
-  const emit = (event: Omit<NewsletterEvent, keyof typeof place>, [least, most]: readonly [number, number]) => {
+  const emit = (event: string, [least, most]: readonly [number, number], more: object = {}) => {
     if (draw() < lost) return;
     told = true;
-    world.later(between(draw, least, most), () => world.send(world.events, { ...place, ...event }));
+    world.later(between(draw, least, most), () => world.send(world.events, { ...place, event, ...more }));
   };
-  emit({ kinds: ['accepted'] }, SENT_MS);
+  emit('Send', SENT_MS);
   if (draw() < bounced) {
-    emit({ kinds: ['accepted', 'bounced'], suppress: 'bounced' }, DELIVERED_MS);
+    emit('Bounce', DELIVERED_MS, { bounce: { type: 'Permanent', sub_type: 'General' } });
     return told;
   }
-  emit({ kinds: ['accepted', 'delivered'] }, DELIVERED_MS);
-  if (draw() < complained) emit({ kinds: ['accepted', 'complained'], suppress: 'complained' }, COMPLAINED_MS);
+  emit('Delivery', DELIVERED_MS);
+  if (draw() < complained) emit('Complaint', COMPLAINED_MS);
   return told;
 }
 

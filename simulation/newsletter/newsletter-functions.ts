@@ -1,127 +1,104 @@
-import { parsePrepareMessage, parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
-import { applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
-import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
-import { countEmail, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
-import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
-import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
-import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
+import type { Observability } from '../../functions/shared/runtime/observability.ts';
+import { SOURCE_RETRIES } from '../../src/core/newsletter/model/job-limits.ts';
 import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
-import { EventSource, type EventSourceOptions, type QueueFunction } from '../models/event-source.ts';
-import type { Received, SimulatedQueue } from '../models/queue.ts';
+import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
+import { EventSource, type EventSourceOptions, type Handler } from '../models/event-source.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
+import { loadedIn } from '../world/channel-program.ts';
 import { CALL_MS, through } from './calls.ts';
 import { depsOf, pacingOf, TOTAL_CONCURRENCY } from './newsletter-deps.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';
 
+const PACING = { ...DEFAULT_PACING_POLICY, workers: TOTAL_CONCURRENCY };
+const TABLES = ['EMAILS', 'EMAIL_BATCHES', 'EMAIL_RECIPIENTS', 'MEMBERS', 'PIPELINE_STATE', 'DATA_KEYS'];
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(TABLES.map((name) => [`${name}_TABLE`, name])),
+  ...{ AWS_REGION: 'us-east-1', LOCAL_SECRETS_FILE: '/none', API_URL: 'https://news.example.test' },
+  ...{ NEWSLETTER_PREPARE_QUEUE: 'https://sqs/1/prepare', NEWSLETTER_SEND_QUEUE: 'https://sqs/1/send' },
+  ...{ NEWSLETTER_RETRIES: JSON.stringify(SOURCE_RETRIES), PACING: JSON.stringify(PACING) },
+  ...{ BATCH_CONCURRENCY: '2', UNCERTAIN_MINUTES: '60', RECIPIENT_DAYS: '30', NEWSLETTER_CONFIGURATION_SET: 'news' },
+};
+
+/** As they are deployed. */
+const [prepare, send, events] = await loadedIn(ENVIRONMENT, () =>
+  Promise.all([
+    import('../../functions/newsletter-prepare/handler.ts'),
+    import('../../functions/newsletter-send/handler.ts'),
+    import('../../functions/newsletter-events/handler.ts'),
+  ]),
+);
+
 /** As lib/constructs/newsletter/ sets them. */
 const PREPARE_CONCURRENCY = 2;
-const EVENTS = { concurrency: 5, batch: 1_000, window_ms: 5_000, timeout_ms: 60_000 };
+const EVENTS = { concurrency: 5, batch: 1_000, window_ms: 5_000, timeout_ms: 60_000, settle_ms: CALL_MS[1] };
 
 /** How much a function was used. */
 export type FunctionUse = Pick<EventSource<unknown>, 'invocations' | 'busy_ms'>;
+
+type Job = ReturnType<typeof depsOf> & Pick<SendDeps, 'pacing'> & { readonly dry_runs: never };
 
 /** Puts the functions of newsletters on their queues. */
 export function connectFunctions(world: NewsletterWorld): readonly FunctionUse[] {
   const { sure } = world.scenario.events;
   const job = (concurrency: number): EventSourceOptions => ({
-    ...{ concurrency, batch: 1, window_ms: 0, timeout_ms: world.limit_ms },
+    ...{ concurrency, batch: 1, window_ms: 0, timeout_ms: world.limit_ms, settle_ms: CALL_MS[1] },
     faults: () => world.faults,
   });
-  const events = { ...EVENTS, faults: () => ({ deaths: sure ? 0 : world.faults.deaths }) };
+  const told = { ...EVENTS, faults: () => ({ deaths: sure ? 0 : world.faults.deaths }) };
+  const prepares = jobFunction(world, prepare.createHandler);
+  const sends = jobFunction(world, send.createHandler);
   return [
-    new EventSource(world.machine('prepare'), world.prepares, prepareFunction(world), job(PREPARE_CONCURRENCY)),
-    new EventSource(world.machine('send'), world.sends, sendFunction(world), job(TOTAL_CONCURRENCY)),
-    new EventSource(world.machine('events'), world.events, eventsFunction(world), events),
+    new EventSource(world.machine('prepare'), world.prepares, prepares, job(PREPARE_CONCURRENCY)),
+    new EventSource(world.machine('send'), world.sends, sends, job(TOTAL_CONCURRENCY)),
+    new EventSource(world.machine('events'), world.events, eventsFunction(world), told),
   ];
 }
 
-function prepareFunction(world: NewsletterWorld): QueueFunction<PrepareMessage> {
-  return jobFunction(world, world.prepares, parsePrepareMessage, async ({ kind, email_id }, deps) => {
-    if (kind === 'count') await countEmail(email_id, deps);
-    else await startEmail(email_id, deps);
-  });
-}
-
-function sendFunction(world: NewsletterWorld): QueueFunction<SendMessage> {
-  return jobFunction(world, world.sends, parseSendMessage, async (message, deps) => {
-    if (message.kind === 'resolve') {
-      world.count('decisions continued');
-      const more = await continueResolve(message, deps);
-      if (more !== undefined && message.action === 'resend') world.count('resent', more.resolved);
-    } else if (message.kind === 'record') {
-      world.count('late records');
-      await recordLate(message, deps);
-    } else world.count(`batches ${(await sendBatch(message, deps)).result}`);
-  });
-}
-
-type JobDeps = ReturnType<typeof depsOf> & Pick<SendDeps, 'pacing'>;
-
-/** One message per invocation, as functions/shared/newsletter/bind-newsletter.ts handles it. */
-function jobFunction<M>(
-  world: NewsletterWorld,
-  queue: SimulatedQueue<M>,
-  parse: (body: string) => M,
-  run: (message: M, deps: JobDeps) => Promise<void>,
-): QueueFunction<M> {
-  return {
-    start(worker) {
-      const pacing = pacingOf(world, worker);
-      return async ([received], remaining) => {
-        if (received === undefined) return;
-        world.running.add(worker);
-        try {
-          await run(parse(JSON.stringify(received.message)), { ...depsOf(world, worker, remaining), pacing });
-          await settle(worker, queue, [received]);
-        } catch (error) {
-          world.threw(error);
-          world.count('messages that come again');
-        }
-        world.running.delete(worker);
-      };
-    },
+function jobFunction(world: NewsletterWorld, createHandler: (deps: Job, observability: Observability) => Handler) {
+  return (worker: WorkerProcess): Handler => {
+    let left_ms = () => 0;
+    const deps = { ...depsOf(world, worker, () => left_ms()), pacing: pacingOf(world, worker) };
+    // Nobody asks for a dry run.
+    const handler = createHandler(deps as Job, observed(world));
+    return async (event, context) => {
+      left_ms = () => context.getRemainingTimeInMillis();
+      world.running.add(worker);
+      const answer = await handler(event, context);
+      world.running.delete(worker);
+      world.count('messages that come again', answer.batchItemFailures.length);
+      return answer;
+    };
   };
 }
 
-function eventsFunction(world: NewsletterWorld): QueueFunction<NewsletterEvent> {
+function eventsFunction(world: NewsletterWorld) {
   const { tables, members, time, draw } = world;
   const around = world.scenario.events.sure ? { time, draw, faults: NO_FAULTS } : world;
-  return {
-    start: (worker) => async (batch) => {
-      const deps = {
-        emails: through(around, worker, tables.emails),
-        batches: through(around, worker, tables.batches),
-        chunks: through(around, worker, tables.chunks),
-        events: through(around, worker, tables.events),
-        members: through(around, worker, { suppress: members.store.suppress, read: members.store.read }),
-        sealing: members.sealing,
-        warming: { report: async () => {} },
-        clock: time.clock,
-      };
-      const groups = Map.groupBy(batch, ({ message }) => `${message.email_id}#${message.batch_id}`);
-      const done = await Promise.all(
-        [...groups.values()].map(async (group) => {
-          const { email_id = '', batch_id = '' } = group[0]?.message ?? {};
-          const given = group.map(({ message }) => message);
-          try {
-            const applied = await applyEvents(email_id, batch_id, given, deps);
-            world.count('reconciled by events', applied.reconciled);
-            return group;
-          } catch (error) {
-            world.threw(error);
-            return [];
-          }
-        }),
-      );
-      await settle(worker, world.events, done.flat());
-    },
+  return (worker: WorkerProcess): Handler => {
+    const deps = {
+      emails: through(around, worker, tables.emails),
+      batches: through(around, worker, tables.batches),
+      chunks: through(around, worker, tables.chunks),
+      events: through(around, worker, tables.events),
+      members: through(around, worker, { suppress: members.store.suppress, read: members.store.read }),
+      sealing: members.sealing,
+      warming: { report: async () => {} },
+      clock: time.clock,
+    };
+    return events.createHandler(deps, observed(world));
   };
 }
 
-function settle<M>(worker: WorkerProcess, queue: SimulatedQueue<M>, done: readonly Received<M>[]): Promise<void> {
-  return worker.call(CALL_MS[1], () => {
-    queue.requests += Math.ceil(done.length / 10);
-    for (const { message_id } of done) queue.delete(message_id);
-  });
+/** What their lines of the log say of what they did. */
+function observed(world: NewsletterWorld): Observability {
+  const info = (line: string, { result, action, resolved, reconciled }: Readonly<Record<string, unknown>>) => {
+    if (line === 'batch') world.count(`batches ${result}`);
+    if (line === 'late outcome recorded') world.count('late records');
+    if (line === 'decision') world.count('decisions continued');
+    if (action === 'resend') world.count('resent', Number(resolved));
+    if (line === 'newsletter events') world.count('reconciled by events', Number(reconciled));
+  };
+  const error = (_: string, { error }: { readonly error?: unknown }) => world.threw(error);
+  return { logger: { info, error }, metrics: { addMetric: () => {} } } as unknown as Observability;
 }

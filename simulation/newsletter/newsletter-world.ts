@@ -1,5 +1,4 @@
 import { Problem } from '../../src/core/model/problem.ts';
-import type { NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { EXCLUDED_BATCH } from '../../src/core/newsletter/model/batch.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../src/core/newsletter/model/job-limits.ts';
@@ -52,7 +51,7 @@ export class NewsletterWorld implements Surroundings {
   readonly budgets = new MemoryPacing();
   readonly prepares: SimulatedQueue<PrepareMessage>;
   readonly sends: SimulatedQueue<SendMessage>;
-  readonly events = new SimulatedQueue<NewsletterEvent>(this.time, { ...EVENT_QUEUE, groupOf: oneGroup });
+  readonly events = new SimulatedQueue<object>(this.time, { ...EVENT_QUEUE, groupOf: oneGroup });
   readonly counts: Record<string, number> = {};
   readonly samples: NewsletterSample[] = [];
   /** Processes that run a use case just now. */
@@ -224,7 +223,7 @@ export class NewsletterWorld implements Surroundings {
   readonly newId = () => `id-${++this.#ids}`;
 
   count(name: string, by = 1): void {
-    this.counts[name] = (this.counts[name] ?? 0) + by;
+    if (by > 0) this.counts[name] = (this.counts[name] ?? 0) + by;
   }
 
   /** A use case threw: what is no refusal of storage is a defect. */

@@ -14,12 +14,12 @@ import { type ReceiverAsk, ReceiverPacer } from '../../src/core/pacing/receiver-
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
 import type { Send } from '../audit/promises.ts';
 import { createRandom } from '../engine/random.ts';
-import { EventSource, type QueueFunction } from '../models/event-source.ts';
+import { EventSource, type Handler } from '../models/event-source.ts';
 import type { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { rowOf } from '../twins/tables.ts';
 import type { Env } from '../world/actor.ts';
-import { channelHandler, eventOf, pacedGate, portOf, scheduleBy } from '../world/channel-program.ts';
+import { channelHandler, pacedGate, portOf, scheduleBy } from '../world/channel-program.ts';
 import { type Ports, type World, windowOf } from './world.ts';
 
 /** As lib/constructs/lanes sets them. */
@@ -66,39 +66,30 @@ function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMe
       batch: BATCH,
       window_ms: windowOf(channel, lane),
       timeout_ms: TIMEOUT_MS,
+      settle_ms: QUEUE_MS,
       faults: () => ({ deaths: scenario.deaths ?? 0 }),
     },
   );
 }
 
 /** A channel's function as it is deployed, bound to the world through a process that can die. */
-function channelFunction(
-  channel: Channel,
-  queue: SimulatedQueue<QueueMessage>,
-  world: World,
-): QueueFunction<QueueMessage> {
-  const { time, scenario } = world;
+function channelFunction(channel: Channel, queue: SimulatedQueue<QueueMessage>, world: World) {
+  const { clocks = [0], batch_ms } = world.scenario;
   let instances = 0;
-  return {
-    start(worker) {
-      const { clocks = [0], batch_ms } = scenario;
-      const wrong_ms = clocks[instances++ % clocks.length] ?? 0;
-      let left_ms = () => 0;
-      const ports = portsOf(worker, queue, world, () => left_ms());
-      const env = world.env(ports, wrong_ms);
-      const gate = gateOf(channel, env, world);
-      const handler = channelHandler(env, { gate, pacing: gate, gathered: 'at once' });
-      return async (batch, remaining) => {
-        left_ms = remaining;
-        if (batch_ms !== undefined) await time.pause(batch_ms);
-        const { batchItemFailures } = await handler(eventOf(batch), { getRemainingTimeInMillis: remaining });
-        const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-        await worker.call(QUEUE_MS, () => {
-          queue.requests += 1;
-          for (const { message_id } of batch) if (!back.has(message_id)) queue.delete(message_id);
-        });
-      };
-    },
+  return (worker: WorkerProcess): Handler => {
+    const wrong_ms = clocks[instances++ % clocks.length] ?? 0;
+    let left_ms = () => 0;
+    const env = world.env(
+      portsOf(worker, queue, world, () => left_ms()),
+      wrong_ms,
+    );
+    const gate = gateOf(channel, env, world);
+    const handler = channelHandler(env, { gate, pacing: gate, gathered: 'at once' });
+    return async (event, context) => {
+      left_ms = () => context.getRemainingTimeInMillis();
+      if (batch_ms !== undefined) await world.time.pause(batch_ms);
+      return handler(event, context);
+    };
   };
 }
 

@@ -30,6 +30,7 @@ import type { ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import { ACCOUNT, type Budgets, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
 import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
+import { doneOf, eventOf } from '../models/event-source.ts';
 import type { Env, Program } from './actor.ts';
 
 /** How a channel function is put together, and what it shares with others. */
@@ -58,6 +59,18 @@ export function observed({ fault }: Env): Observability {
   return { logger: { info: nothing, warn: nothing, error }, metrics } as unknown as Observability;
 }
 
+/** Handlers that bind themselves to their environment on import, as Lambda loads them. */
+export async function loadedIn<T>(environment: Readonly<Record<string, string>>, load: () => Promise<T>): Promise<T> {
+  const own = { ...process.env };
+  Object.assign(process.env, environment);
+  const loaded = await load();
+  for (const name of Object.keys(environment)) {
+    if (own[name] === undefined) delete process.env[name];
+    else process.env[name] = own[name];
+  }
+  return loaded;
+}
+
 /** A port whose calls all go to the world. */
 export function portOf<T extends object>(env: Env, room: string, ...methods: (keyof T & string)[]): T {
   const call =
@@ -74,9 +87,7 @@ export function worker(first: readonly ReceivedMessage[], composition: Compositi
     const handler = instance(composition, env);
     const getRemainingTimeInMillis = () => begun + FUNCTION_MS - env.clock().getTime();
     for (let batch = first; ; begun = env.clock().getTime()) {
-      const { batchItemFailures } = await handler(eventOf(batch), { getRemainingTimeInMillis });
-      const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-      const done = batch.filter(({ message_id }) => !back.has(message_id));
+      const done = doneOf(batch, await handler(eventOf(batch), { getRemainingTimeInMillis }));
       if (done.length > 0)
         await env.call(
           'queue.delete',
@@ -91,18 +102,6 @@ export function worker(first: readonly ReceivedMessage[], composition: Compositi
 /** A batch as it was noted: times are texts there. */
 function revived(batch: readonly ReceivedMessage[]): ReceivedMessage[] {
   return batch.map((received) => ({ ...received, sent_at: new Date(received.sent_at) }));
-}
-
-/** A batch as Lambda hands it over. */
-export function eventOf(batch: readonly ReceivedMessage[]) {
-  const Records = batch.map(({ message, message_id, sent_at, receive_count }) => ({
-    messageId: message_id,
-    receiptHandle: message_id,
-    body: JSON.stringify(message),
-    eventSourceARN: 'arn:aws:sqs:r:1:standard',
-    attributes: { SentTimestamp: String(sent_at.getTime()), ApproximateReceiveCount: String(receive_count) },
-  }));
-  return { Records } as unknown as Parameters<ReturnType<typeof createHandler>>[0];
 }
 
 function instance({ pacing, breakers, gathering }: Composition, env: Env) {

@@ -19,10 +19,9 @@ import { cancel, giveUp } from '../../src/core/operator/cancel.ts';
 import { retryNow } from '../../src/core/operator/retry-now.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import type { Env, Program } from './actor.ts';
-import { observed, portOf } from './channel-program.ts';
+import { loadedIn, observed, portOf } from './channel-program.ts';
 import type { Image, Lanes } from './state.ts';
 
-/** These handlers bind themselves to their environment on import, as Lambda loads them. */
 const LANE = { express: 'https://sqs/1/express', standard: 'https://sqs/1/standard' };
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   AWS_REGION: 'us-east-1',
@@ -43,14 +42,9 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   }),
 };
 
-const own = { ...process.env };
-Object.assign(process.env, ENVIRONMENT);
-const { createHandler: createDispatcher } = await import('../../functions/dispatcher/handler.ts');
-const { createHandler: createIndexer } = await import('../../functions/due-indexer/handler.ts');
-for (const name of Object.keys(ENVIRONMENT)) {
-  if (own[name] === undefined) delete process.env[name];
-  else process.env[name] = own[name];
-}
+const [{ createHandler: createDispatcher }, { createHandler: createIndexer }] = await loadedIn(ENVIRONMENT, () =>
+  Promise.all([import('../../functions/dispatcher/handler.ts'), import('../../functions/due-indexer/handler.ts')]),
+);
 
 const HOUR = 3_600_000;
 /** Seconds until an event comes back when storage failed (functions/delivery-events). */
