@@ -6,11 +6,14 @@ import { promisify } from 'node:util';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { functionEnvironment } from '../../src/local/emulator/lambda/environment.ts';
 import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
-import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
+import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { median } from '../figure.ts';
-import { bundle, deployedFunctions } from '../setup/function.ts';
-import { NOWHERE, SERVICES_NOWHERE } from '../setup/world.ts';
+import { bundle, deployedFunctions, tableNames } from '../setup/function.ts';
+import { BATCH, eventsFor, standardLane } from '../setup/lanes.ts';
+import { bodyOf, seedDue } from '../setup/rows.ts';
+import { inWorld, type World } from '../setup/world.ts';
+import { requests } from './intake.ts';
 
 /**
  * Budget (docs/architecture.md): the size that Lambda fetches at a cold start, including code that may be loaded later.
@@ -38,70 +41,98 @@ function megabytesOf(entry: string): number {
   return readdirSync(directory).reduce((bytes, name) => bytes + statSync(join(directory, name)).size, 0) / 1e6;
 }
 
-const run = promisify(execFile);
 const ROUNDS = 11;
 /**
  * A text, because for a TypeScript file Node would load its type stripper beside the import. It prints CPU time, of
  * which a cold start has little, and which other work of the machine does not lengthen.
  */
-const PROGRAM =
-  'const before = process.cpuUsage(); await import(process.argv[1]); const { user, system } = process.cpuUsage(before); console.log((user + system) / 1000); process.exit(0);';
+const PROGRAM = `
+const before = process.cpuUsage();
+const used = () => { const { user, system } = process.cpuUsage(before); return (user + system) / 1000; };
+const [, path, event] = process.argv;
+const { handler } = await import(path);
+const imported = used();
+const context = { awsRequestId: 'first', getRemainingTimeInMillis: () => 60_000 };
+const answer = event && (await handler(JSON.parse(event), context));
+if (answer?.batchItemFailures?.length > 0 || answer?.statusCode >= 300) throw new Error('The first event failed');
+console.log(JSON.stringify([imported, used()]));
+process.exit(0);`;
 
 /**
- * Budget (docs/architecture.md): the CPU time that a cold start needs to load code. Each import runs in its own
- * process; the bundles take turns.
+ * Budget (docs/architecture.md): the CPU time that a cold start needs to load code, and beside it with the first event,
+ * for which more is loaded, connected and read. Each import runs in its own process; the bundles take turns.
  */
 export const imports: Benchmark = {
   name: 'imports',
-  describes: 'import of every function, in CPU time, against the DynamoDB client alone',
-  async run(context) {
-    context.step('imports: bundling what they are compared with');
-    const client = await bundle('bench/plain/dynamodb-only.ts', context.home);
-    const plain = await bundle('bench/plain/plain-worker.ts', context.home);
-    const secretsFile = join(context.home, 'import-secrets.json');
-    prepareSecrets(secretsFile, NOWHERE);
-    const deployed = deployedFunctions(context.stack);
-    // An import calls no service, so the endpoints lead nowhere.
-    const importOf = (path: string, service: string) =>
-      importTime(path, functionEnvironment(deployed.planOf(service), SERVICES_NOWHERE, { secretsFile }));
-    const services = deployed.names();
-    const candidates = [
-      { name: 'plain', run: () => importOf(plain, 'send-webhook') },
-      ...services.map((name) => ({ name, run: () => importOf(deployed.bundleOf(name), name) })),
-    ];
-    const imported = new Map(candidates.map(({ name }) => [name, { ms: [] as number[], ratio: [] as number[] }]));
-    const clientTimes = [await importOf(client, 'send-webhook')];
-    for (let round = 0; round < ROUNDS; round++) {
-      context.step(`imports: round ${round + 1} of ${ROUNDS}`);
-      for (const { name, run } of candidates) {
-        const before = clientTimes.at(-1) ?? Number.NaN;
-        const ms = await run();
-        const after = await importOf(client, 'send-webhook');
-        clientTimes.push(after);
-        imported.get(name)?.ms.push(ms);
-        // To the client's imports right before and after, because the speed of a machine changes within seconds.
-        imported.get(name)?.ratio.push(ms / ((before + after) / 2));
+  describes: 'import of every function, in CPU time, against the DynamoDB client alone, and its first event',
+  run: (context) =>
+    inWorld(context, async (world) => {
+      context.step('imports: bundling what they are compared with');
+      const [client, get, plain] = await Promise.all(
+        ['dynamodb-only', 'get-item', 'plain-worker'].map((name) => bundle(`bench/plain/${name}.ts`, context.home)),
+      );
+      const firstEvents = await firstEventsOf(world);
+      const coldStart = async (path = '', service = 'send-webhook', event?: object) => {
+        const { services, secretsFile } = world;
+        const env = functionEnvironment(world.planOf(service), services, { secretsFile });
+        const program = ['--input-type=module', '--eval', PROGRAM, pathToFileURL(path).href];
+        const args = event === undefined ? program : [...program, JSON.stringify(event)];
+        const { stdout } = await promisify(execFile)(pinnedNode(), args, { env });
+        return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as [imported: number, answered: number];
+      };
+      const lookUp = { table: tableNames(world).notification_log, log_id: 'none' };
+      const services = world.names();
+      const candidates = [
+        { name: 'plain', run: () => coldStart(plain) },
+        { name: 'get-item', run: () => coldStart(get, 'send-webhook', lookUp) },
+        ...services.map((name) => ({
+          name,
+          run: (round: number) => coldStart(world.bundleOf(name), name, firstEvents[name]?.[round]),
+        })),
+      ];
+      const cold = new Map(
+        candidates.map(({ name }) => [name, { ms: [] as number[], ratio: [] as number[], answered: [] as number[] }]),
+      );
+      const clientTimes = [(await coldStart(client))[0]];
+      for (let round = 0; round < ROUNDS; round++) {
+        context.step(`imports: round ${round + 1} of ${ROUNDS}`);
+        for (const { name, run } of candidates) {
+          const before = clientTimes.at(-1) ?? Number.NaN;
+          const [ms, answered] = await run(round);
+          const [after] = await coldStart(client);
+          clientTimes.push(after);
+          cold.get(name)?.ms.push(ms);
+          cold.get(name)?.answered.push(answered);
+          // To the client's imports right before and after, because the speed of a machine changes within seconds.
+          cold.get(name)?.ratio.push(ms / ((before + after) / 2));
+        }
       }
-    }
-    const of = (name: string, figure: 'ms' | 'ratio') => median(imported.get(name)?.[figure] ?? []);
-    return services.map((service) => ({
-      id: `import_time.${service.replace(/^send-/, '')}`,
-      what: `import of ${service}, against the DynamoDB client alone`,
-      figure: of(service, 'ratio'),
-      unit: '×',
-      budget: { max: 1.4 },
-      plain: of('plain', 'ratio'),
-      note: `median of ${ROUNDS} rounds`,
-      details: { ms: of(service, 'ms'), 'ms of the client alone': median(clientTimes) },
-    }));
-  },
+      const of = (name: string, figure: 'ms' | 'ratio' | 'answered') => median(cold.get(name)?.[figure] ?? []);
+      return services.map((service) => ({
+        id: `import_time.${service.replace(/^send-/, '')}`,
+        what: `import of ${service}, against the DynamoDB client alone`,
+        figure: of(service, 'ratio'),
+        unit: '×',
+        budget: { max: 1.4 },
+        plain: of('plain', 'ratio'),
+        note: `median of ${ROUNDS} rounds`,
+        details: {
+          ms: of(service, 'ms'),
+          ...(firstEvents[service] && { 'ms with the first event': of(service, 'answered') }),
+          'ms of the client alone': median(clientTimes),
+          'ms of the client with a GetItem': of('get-item', 'answered'),
+        },
+      }));
+    }),
 };
 
-/** Milliseconds of CPU. */
-async function importTime(path: string, env: Record<string, string>): Promise<number> {
-  const args = ['--input-type=module', '--eval', PROGRAM, pathToFileURL(path).href];
-  const { stdout } = await run(pinnedNode(), args, { env });
-  const ms = Number(stdout.trim().split('\n').at(-1));
-  if (!Number.isFinite(ms)) throw new Error(`The import of ${path} printed no time but: ${stdout.slice(0, 200)}`);
-  return ms;
+/** An event for each round: ten notifications to a sender, a sweep that finds them queued, a notification to the API. */
+async function firstEventsOf(world: World): Promise<Readonly<Record<string, readonly object[]>>> {
+  const shape = { channel: 'webhook', recipient: `${world.receiver.url}/ok`, body: bodyOf(1024) } as const;
+  const items = await seedDue(world, ROUNDS * BATCH, { ...shape, integration: SAMPLE_INTEGRATIONS.webhook });
+  return {
+    'send-webhook': eventsFor(items, standardLane(world, 'send-webhook').arn, BATCH),
+    dispatcher: Array.from({ length: ROUNDS }, () => ({})),
+    'api-intake': requests(world, 'first', ROUNDS, 1),
+  };
 }

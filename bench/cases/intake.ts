@@ -40,7 +40,7 @@ export const intake: Benchmark = {
 };
 
 /** Events in the form of API Gateway. */
-function requests({ receiver }: World, name: string, count: number, kilobytes: number): object[] {
+export function requests({ receiver }: World, name: string, count: number, kilobytes: number): object[] {
   const lambda = { tenant_id: 'TENANT001', key_id: 'bench', scopes: 'send', rate_limit: '1000000' };
   return Array.from({ length: count }, (_, i) => ({
     version: '2.0',
