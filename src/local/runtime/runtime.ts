@@ -17,7 +17,7 @@ import { endpointsFile, takeDirectories } from './directories.ts';
 import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { overridesFrom, runFunctions, sweepTiming } from './run-functions.ts';
 import { prepareSecrets } from './secrets-file.ts';
-import { startConsole, statusPage } from './start-console.ts';
+import { startConsole } from './start-console.ts';
 import { type LocalParts, startSynthesis } from './synthesize.ts';
 
 export interface LocalRuntimeOptions {
@@ -35,7 +35,7 @@ export interface LocalRuntimeOptions {
   readonly schedule?: string;
   /** Origins whose web pages may call the API, beside those of the stage's configuration. */
   readonly corsOrigins?: readonly string[];
-  /** Port of the API and the status page; 0 or undefined: any free port. */
+  /** Port of the API; 0 or undefined: any free port. */
   readonly port?: number;
   /** Directory of the endpoints file, the logs and the synthesized app. */
   readonly workDir?: string;
@@ -166,14 +166,12 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
     ...(dataDir !== undefined && { file: join(dataDir, 'schedules.json') }),
   });
   teardown.add('one-time schedules', async () => schedules.stop());
-  const page = statusPage(endpoints);
   api.serve(
     createLambdaApi({
       invoke,
       caughtUp,
       httpApi,
       scheduler: schedules.handle,
-      statusPage: () => page,
       log,
       signal: api.closing,
     }),

@@ -48,12 +48,6 @@ function applies(operator: string, operand: Json, leaf: Json): boolean {
   switch (operator) {
     case 'prefix':
       return typeof leaf === 'string' && leaf.startsWith(String(operand));
-    case 'suffix':
-      return typeof leaf === 'string' && leaf.endsWith(String(operand));
-    case 'equals-ignore-case':
-      return typeof leaf === 'string' && leaf.toLowerCase() === String(operand).toLowerCase();
-    case 'numeric':
-      return typeof leaf === 'number' && Array.isArray(operand) && inRange(leaf, operand);
     case 'anything-but':
       return ![operand]
         .flat()
@@ -61,21 +55,4 @@ function applies(operator: string, operand: Json, leaf: Json): boolean {
     default:
       throw new Error(`filter: the local runtime does not know the operator ${operator}`);
   }
-}
-
-/** `range` is `["=", 5]` or `[">", 0, "<=", 10]`. */
-function inRange(number: number, range: readonly Json[]): boolean {
-  for (let index = 0; index < range.length; index += 2) {
-    const bound = Number(range[index + 1]);
-    const holds = {
-      '=': number === bound,
-      '<': number < bound,
-      '<=': number <= bound,
-      '>': number > bound,
-      '>=': number >= bound,
-    }[String(range[index])];
-    if (holds === undefined) throw new Error(`filter: numeric does not know ${String(range[index])}`);
-    if (!holds) return false;
-  }
-  return true;
 }

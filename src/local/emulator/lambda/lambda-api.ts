@@ -13,8 +13,6 @@ export interface LambdaApiOptions {
   readonly httpApi?: Handle;
   /** Answers requests below `/schedules/`: EventBridge Scheduler. */
   readonly scheduler?: Handle;
-  /** The page at `/`. */
-  readonly statusPage: () => string;
   readonly log: Log;
   /** Milliseconds before each further try of a failed asynchronous invocation; on Lambda one and two minutes. */
   readonly retryDelaysMs?: readonly number[];
@@ -26,9 +24,9 @@ export interface LambdaApiOptions {
 const CATCH_UP_MS = 10_000;
 
 /**
- * Answers Lambda's Invoke as the SDK calls it, and two requests of our own: `GET /_caught_up` answers
- * `{"caught_up":true}` once the rows that were put before have been indexed, so that a sweep from outside finds them;
- * `GET /` shows what runs where. Any other AWS call of a function has no stand-in and gets an error that names it.
+ * Answers Lambda's Invoke as the SDK calls it, and a request of our own: `GET /_caught_up` answers
+ * `{"caught_up":true}` once the rows that were put before have been indexed, so that a sweep from outside finds them.
+ * Any other AWS call of a function has no stand-in and gets an error that names it.
  */
 export function createLambdaApi(options: LambdaApiOptions): Handle {
   return (request, response, body) => {
@@ -45,10 +43,6 @@ async function route(
   options: LambdaApiOptions,
 ): Promise<void> {
   const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-  if (request.method === 'GET' && path === '/') {
-    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(options.statusPage());
-    return;
-  }
   if (request.method === 'GET' && path === '/_caught_up') {
     return sendJson(response, 200, { caught_up: await options.caughtUp(CATCH_UP_MS) });
   }

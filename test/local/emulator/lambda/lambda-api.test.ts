@@ -16,7 +16,6 @@ describe("Lambda's Invoke API", () => {
     const handle = createLambdaApi({
       invoke: (name, event) => (name === 'f' ? run(event) : undefined),
       caughtUp: async () => true,
-      statusPage: () => '<!doctype html><title>status</title>',
       log: () => {},
       retryDelaysMs: [5, 5],
       signal: api.closing,
@@ -82,11 +81,6 @@ describe("Lambda's Invoke API", () => {
   it('says when rows that were put before have been handled', async () => {
     const { api } = await start(echo);
     expect(await (await fetch(`${api.url}/_caught_up`)).json()).toEqual({ caught_up: true });
-  });
-
-  it('shows the status page', async () => {
-    const { api } = await start(echo);
-    expect(await (await fetch(api.url)).text()).toContain('<title>status</title>');
   });
 
   it('says which port is taken and what to do', async () => {
