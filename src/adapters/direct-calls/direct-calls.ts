@@ -42,6 +42,8 @@ interface Options {
   readonly abortSignal?: AbortSignal;
 }
 
+/** Refusals of a time or credentials, which the SDK corrects. */
+const OF_SIGNATURE = /Expired|Skew|Signature|Future|Token|Auth|UnrecognizedClient/;
 /** Longest pause in milliseconds before the SDK repeats a call that the service refused. */
 const PAUSE_MS = 50;
 
@@ -53,8 +55,8 @@ const PAUSE_MS = 50;
  * credentials are the SDK's, too.
  * @param operations the commands by the name of their operation, in AWS JSON 1.0, or of one operation in REST JSON. The
  *   classes have other names in a minified bundle.
- * @param once a call is made again only where it was refused with 4xx, but not for its rate: any other may have taken
- *   effect, and who keeps to a rate has to learn of the refusal (docs/decisions/newsletters/throughput.md#0129)
+ * @param once a call is made again only where its signature was refused: any other may have taken effect, or who keeps to
+ *   a rate has to learn of the refusal (docs/decisions/newsletters/throughput.md#0129)
  */
 export function withDirectCalls<C extends SdkClient>(
   client: C,
@@ -126,7 +128,8 @@ async function call(
     status = response.statusCode;
     const answer = await read(response.body as IncomingMessage);
     if (status === 200) return { ...decode(answer), $metadata: { httpStatusCode: 200 } };
-    if (once && (status < 400 || status >= 500 || status === 429)) throw errorOf(response, answer);
+    const refusal = errorOf(response, answer);
+    if (once && !(status < 500 && OF_SIGNATURE.test(refusal.name))) throw refusal;
   } catch (error) {
     if (once)
       throw status === undefined ? error : Object.assign(error as Error, { $metadata: { httpStatusCode: status } });
@@ -142,9 +145,7 @@ function errorOf({ headers = {} }: HttpResponse, answer: string): Error {
   let said: Readonly<Record<string, unknown>> = {};
   try {
     said = decode(answer) as typeof said;
-  } catch {
-    // What is no JSON comes from a proxy: the status says all.
-  }
+  } catch {} // What is no JSON comes from a proxy: the status says all.
   const [, name] = /^(?:[^:]*#)?([^:#]+)/.exec(String(headers['x-amzn-errortype'] ?? said['__type'] ?? '')) ?? [];
   const words = said['message'] ?? said['Message'] ?? name ?? 'The service did not say that it refused the call.';
   return Object.assign(new Error(String(words)), name !== undefined && { name });

@@ -107,12 +107,27 @@ describe('a bulk call without the SDK', () => {
 
   const refusal = (expected: object) => ({ kind: 'refused', refusal: expected });
   const PAUSED = refusal({ class: 'settings', reason: 'sending_paused', message: 'as asked', status_code: 400 });
+  const EXPIRED = refusal({ class: 'transient', reason: 'request_expired', message: 'x', status_code: 400 });
   const OVERLOADED = refusal({ class: 'overloaded', reason: 'service_unavailable', message: 'x', status_code: 503 });
 
   it.each<[string, Handle, object, boolean[]]>([
-    // Nothing of it was accepted, and the SDK may heal it: it makes it again, and says why.
-    ['is refused with 400', refuse(400, 'SendingPausedException', 'as asked'), PAUSED, [true, false]],
+    // Nothing of it was accepted, and the SDK may heal it: it makes it again with the right time or credentials.
+    ['is signed too early', refuse(400, 'RequestExpired', 'x'), EXPIRED, [true, false]],
+    ['has old credentials', refuse(403, 'ExpiredTokenException', 'x'), { kind: 'refused' }, [true, false]],
+    ['may not be made', refuse(403, 'AccessDeniedException', 'x'), { kind: 'refused' }, [true]],
+    ['is refused with 400', refuse(400, 'SendingPausedException', 'as asked'), PAUSED, [true]],
     // Pacing has to see it, and a call at once would only be refused as well.
+    [
+      'is above the rate, which SES says with 400',
+      refuse(400, 'ThrottlingException', 'Maximum sending rate exceeded.'),
+      refusal({
+        class: 'throttled',
+        reason: 'throttling',
+        message: 'Maximum sending rate exceeded.',
+        status_code: 400,
+      }),
+      [true],
+    ],
     [
       'is above the rate',
       refuse(429, 'TooManyRequestsException:http://internal.amazon.com/#x', 'x'),
@@ -167,7 +182,7 @@ describe('a bulk call without the SDK', () => {
     ['is answered with another success', (_, response) => sendJson(response, 202, BODY), { kind: 'unknown' }, [true]],
     ['hangs', () => {}, { kind: 'unknown' }, [true]],
     ['hangs in its answer', (_, response) => void response.writeHead(200).write('{"Bulk'), { kind: 'unknown' }, [true]],
-  ])('that %s is made again only where nothing was accepted', async (_, handle, expected, made) => {
+  ])('that %s is made again only where another signature may help', async (_, handle, expected, made) => {
     const { answer, direct } = await directly(handle, { ...CALL, timeout_ms: 300 });
     expect(answer).toMatchObject(expected);
     expect(direct).toEqual(made);
