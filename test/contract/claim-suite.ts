@@ -225,6 +225,10 @@ export function claimSuite(store: () => StoreUnderTest): void {
     const { row: claimed } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');
     if (!claimed) throw new Error('the claim was refused');
     expect(await store().rows.settle({ ...claimed, last_attempt: 0 }, { set: { send_status: 'RETRY' } })).toBe(false);
+    // Of a row that its writer has put anew since: its attempts are numbered from the beginning.
+    expect(await store().rows.settle({ ...claimed, claim_id: 'claim-0' }, { set: { send_status: 'RETRY' } })).toBe(
+      false,
+    );
     expect(
       await store().rows.settle(claimed, { set: { send_status: 'RETRY', work_at: UNTIL, error_message: '失敗 "x"' } }),
     ).toBe(true);

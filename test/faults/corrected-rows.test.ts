@@ -5,7 +5,7 @@ import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { indexRow, type RowImage } from '../../src/core/indexing/index-row.ts';
 import { hasContent, type NotificationRow } from '../../src/core/model/notification.ts';
 import { refused, setUp } from '../support/delivering.ts';
-import { dueRow, messageFor, received, T0 } from '../support/rows.ts';
+import { at, dueRow, messageFor, received, T0 } from '../support/rows.ts';
 
 const OLD = 'https://example.com/hook';
 const NEW = 'https://example.com/corrected';
@@ -85,6 +85,41 @@ describe('a writer that corrects a row that was taken in', () => {
       expect(stored()).not.toHaveProperty('work_queue');
     },
   );
+});
+
+it('is settled by the worker that has its latest claim, when its writer puts it anew while it is sent', async () => {
+  let [tokens, times] = [0, 0];
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { tables, deps, put } = setUp(
+    async ({ content }) => {
+      if (content.recipient === NEW) {
+        begun.resolve();
+        await ended.promise;
+        return refused('NETWORK_TIMEOUT');
+      }
+      const anew = { log_id: 'log-1', tenant_id: 'tenant-1', notification_type: 'WEBHOOK', priority: 'normal' };
+      const row = {
+        ...anew,
+        send_status: 'FAILED',
+        recipient_address: NEW,
+        message_body: 'x',
+        message_format: 'PLAIN',
+      };
+      tables.log.set('log-1', row);
+      await indexRow({ row, sequence: '9' }, { store: tables, policy: deps.policy, clock: () => T0 });
+      other = deliverBatch([received(messageFor(tables.row('log-1') as NotificationRow))], deps);
+      await begun.promise;
+      return { ok: true, response_code: '200' };
+    },
+    { clock: () => at(times++), random: () => tokens++ / 1_000 },
+  );
+  let other: Promise<unknown> | undefined;
+  const first = await deliverBatch([received(messageFor(put(dueRow())))], deps);
+  expect(first).toMatchObject([{ dropped: 'the claim was lost before the outcome could be settled' }]);
+  ended.resolve();
+  await other;
+  expect(tables.row('log-1')).toMatchObject({ send_status: 'RETRY', last_attempt: 1 });
+  expect(tables.retryLog.get('log-1#1')).toMatchObject({ retry_status: 'FAILED', error_type: 'NETWORK_TIMEOUT' });
 });
 
 it('costs nothing for a row that nobody edits: no image for the indexer, no write beside claim and settlement', async () => {

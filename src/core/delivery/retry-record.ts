@@ -39,7 +39,7 @@ export async function recordOnce(record: RetryRecord, records: RecordStore): Pro
   const stored = await records.find(record.original_log_id, record.retry_attempt);
   const { claim_id, retry_at } = record;
   if (stored === undefined) return;
-  const isOlder = stored.claim_id !== claim_id || (claim_id === undefined && stored.retry_at < retry_at);
+  const isOlder = (stored.claim_id !== claim_id || claim_id === undefined) && stored.retry_at <= retry_at;
   if (isOlder) await records.replace(record, stored);
 }
 

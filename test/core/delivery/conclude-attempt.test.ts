@@ -132,6 +132,13 @@ describe('an attempt whose record RetryLog refuses', () => {
     expect(records).toEqual([retryRecord({ retry_status: 'SUCCESS', response_code: '200' })]);
   });
 
+  it('leaves the one of a worker that began it later, when its writer replaced the row meanwhile', async () => {
+    const { deliverOne, tables } = setUp(() => ACCEPTED);
+    const theirs = retryRecord({ error_type: 'AUTH_FAILED', claim_id: 'theirs', retry_at: at(60_000).toISOString() });
+    await tables.records.putIfAbsent(theirs);
+    expect(await deliverOne()).toMatchObject({ records: [theirs] });
+  });
+
   it('is recorded at last when nothing was sent, too', async () => {
     const { deliver, puts } = refusing(1, ACCEPTED, { row: { is_deleted: true } });
     const { report, row, records } = await deliver();
