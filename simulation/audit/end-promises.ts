@@ -55,6 +55,8 @@ function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly st
     // One that has arrived after all may have one, which an event has withdrawn.
     if (successors.length > 1 || (goesOn && successors.length === 0))
       violations.push(`1: ${successors.length} successors`);
+    const withdrawn = successors.some((successor) => successor['failure_reason'] === 'CANCELLED');
+    if (withdrawn && goesOn && !queue.startsWith('dead')) violations.push('1: it goes on as one that was withdrawn');
     return violations;
   });
 }

@@ -8,6 +8,7 @@ import {
 } from '../../src/core/delivery/ports.ts';
 import { isStored, RECORD_GUARD, retryLogId } from '../../src/core/delivery/retry-record.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
+import { CANCELLATION } from '../../src/core/delivery/transitions/without-attempt.ts';
 import type { EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { Erasable } from '../../src/core/forget/forget-one.ts';
 import {
@@ -77,7 +78,17 @@ export class MemoryTables implements IndexStore {
     },
   };
 
-  readonly eventRows: EventRows = this.#guarded(guards.EVENT_COLUMNS);
+  readonly eventRows: EventRows = {
+    ...this.#guarded(guards.EVENT_COLUMNS),
+    change: async (was, change, successor) => {
+      const guard = guards.asRead({ ...was }, guards.EVENT_COLUMNS);
+      if (successor === undefined) return this.#change(was, change, guard);
+      const both =
+        guards.holds(guard, this.log.get(was.log_id)) &&
+        this.#write(successor.log_id, this.#stamped(CANCELLATION), guards.asRead(successor, guards.STATE_COLUMNS));
+      return both && this.#write(was.log_id, this.#stamped(change), guard);
+    },
+  };
   readonly operatorRows: RowStore = this.#guarded(guards.STATE_COLUMNS);
   readonly forgetRows: RowStore = this.#guarded(guards.ERASED_COLUMNS);
 

@@ -33,8 +33,8 @@ export function asked(
   const number = ground.count(`sends of ${log_id}`);
   if (ground.state.down) return { ok: false, error_type: 'SERVER_OVERLOAD', response_code: '503', message: 'down' };
   const answer = ground.given.get(log_id)?.script[number - 1];
-  if (typeof answer === 'string') return { ok: false, error_type: answer, message: 'refused' };
-  if (answer !== undefined) return answer;
+  if (answer !== undefined && answer !== 'uncertain')
+    return typeof answer === 'string' ? { ok: false, error_type: answer, message: 'refused' } : answer;
   ground.judge(promises.accepted(ground.state.memory, send));
   const provider_message_id = `p${attempt}`;
   const { feedback } = ground.scope;
@@ -42,6 +42,7 @@ export function asked(
     const event = { log_id, attempt, at: new Date(now).toISOString(), provider_message_id, feedback };
     ground.set({ events: [...ground.state.events, { event, at: now }] });
   }
+  if (answer === 'uncertain') return { ok: false, error_type: 'NETWORK_TIMEOUT', message: 'no answer' };
   return { ok: true, response_code: '200', provider_message_id };
 }
 

@@ -29,8 +29,8 @@ export type Edit = keyof typeof EDITS;
 /** A notification that is there at the start. */
 export interface Given {
   readonly priority: Priority;
-  /** The provider's first answers; it accepts after them. */
-  readonly script: readonly (ProviderErrorType | Refused)[];
+  /** The provider's first answers; it accepts after them. `uncertain`: it accepts, and its answer is lost. */
+  readonly script: readonly (ProviderErrorType | Refused | 'uncertain')[];
   /** Each send of it kills its worker, once the provider has it. */
   readonly poison?: boolean;
   /** It names a fallback channel. */

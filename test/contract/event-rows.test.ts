@@ -44,6 +44,21 @@ function suite(store: () => Store): void {
     expect(await store().rows.read(log_id)).not.toHaveProperty('opened_at');
   });
 
+  it('cancels a successor by the same write, where both rows are as they were read, and else changes none', async () => {
+    const { rows } = store();
+    const [{ log_id }, { log_id: successor_id }] = [await put(uncertainRow()), await put(uncertainRow())];
+    const [row, successor] = [await rows.read(log_id), await rows.read(successor_id)];
+    if (row === undefined || successor === undefined) throw new Error('a row is missing');
+    const set = { send_status: 'SUCCESS' } as const;
+    expect(await rows.change(row, { set }, { ...successor, last_attempt: 9 })).toBe(false);
+    expect(await rows.change({ ...row, last_attempt: 9 }, { set }, successor)).toBe(false);
+    expect([await rows.read(log_id), await rows.read(successor_id)]).toEqual([row, successor]);
+    expect(await rows.change(row, { set, remove: ['work_queue'] }, successor)).toBe(true);
+    expect(await rows.read(log_id)).toMatchObject({ ...set, updated_by: 'notification-retry' });
+    expect(await rows.read(log_id)).not.toHaveProperty('work_queue');
+    expect(await rows.read(successor_id)).toMatchObject({ failure_reason: 'CANCELLED' });
+  });
+
   it('returns no row for an unknown log_id', async () => {
     expect(await store().rows.read('none')).toBeUndefined();
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { follow, fromStates, reexecute } from '../../simulation/explore/explorer.ts';
 import { SCOPES, scopeOf } from '../../simulation/explore/scopes.ts';
+import { ONE, type Scope } from '../../simulation/world/state.ts';
 
 const SECONDS = 120;
 const everyday = (name: string) => scopeOf(name, SCOPES[name]?.everyday ?? 1);
@@ -128,6 +129,57 @@ describe('stories that broke a promise once', () => {
     ],
   ])('%s: %s', async (scope, _, story) => {
     const { taken, violations } = await follow(scopeOf(scope, 1), story);
+    expect(taken).toEqual(story);
+    expect(violations).toEqual([]);
+  });
+});
+
+describe('a notification that goes on, on its fallback channel, while events contradict each other', () => {
+  const worker = 'worker of n1/sweep-1';
+  const event = (time: string, ...deeds: string[]) => deeds.map((deed) => `event of attempt 1 of n1${time} ${deed}`);
+  const looks = ['reads n1', ...[1, 2].map((attempt) => `looks for the record of attempt ${attempt} of n1`)];
+  const begins = (number: number) => [
+    `a worker receives n1/sweep-1/${number}`,
+    ...['claims n1', 'reads the content of n1', `sends attempt ${number} of n1`].map(
+      (deed) => `${worker}/${number} ${deed}`,
+    ),
+    `${worker}/${number} writes, if there is none, the record of attempt ${number} of n1: FAILED`,
+  ];
+  const bothSent = [
+    ...begins(1),
+    ...['queues n1 for in 600 s', 'settles n1 as RETRY for 10:40:00', 'ends; deleted: n1/sweep-1/1'].map(
+      (deed) => `${worker}/1 ${deed}`,
+    ),
+    ...['time passes: 600 s', ...begins(2)],
+  ];
+  const delivered = 'the provider reports attempt 1 of n1: delivered';
+  const bounced = 'the provider reports attempt 1 of n1: failed INVALID_RECIPIENT';
+
+  it.each([
+    [
+      'has a letter if the event that withdrew its successor is contradicted',
+      [
+        ...[...bothSent, `${worker}/2 reads n1`, `${worker}/2 calls successors.copyContent`],
+        ...[`${worker}/2 calls successors.put`, `${worker}/2 queues n1-fallback for in 1 s`],
+        ...[`${worker}/2 settles n1 as FAILED`, `${worker}/2 ends; deleted: n1/sweep-1/2`, delivered],
+        ...event('', ...looks, 'reads n1-fallback', 'changes n1 as SUCCESS'),
+        ...[bounced, ...event(' (time 2)', ...looks, 'queues n1 for in 1 s')],
+      ],
+    ],
+    [
+      'is not delivered by the event that is contradicted before the worker settles it',
+      [
+        ...[...bothSent, delivered, ...event('', ...looks, 'changes n1'), `${worker}/2 reads n1`],
+        ...[bounced, ...event(' (time 2)', ...looks, 'changes n1'), `${worker}/2 changes n1 as SUCCESS`],
+      ],
+    ],
+  ])('%s', async (_, story) => {
+    const bounce = { answer: { error_type: 'INVALID_RECIPIENT', message: 'bounced' }, final: true } as const;
+    const scope: Scope = {
+      ...{ workers: 2, given: [{ ...ONE, script: ['uncertain', 'INVALID_RECIPIENT'], fallback: true }] },
+      ...{ feedbacks: [{ kind: 'delivered' }, { kind: 'failed', ...bounce }], reports: 2, faults: 0 },
+    };
+    const { taken, violations } = await follow(scope, story);
     expect(taken).toEqual(story);
     expect(violations).toEqual([]);
   });

@@ -1,6 +1,6 @@
+import { successorId } from '../delivery/failover.ts';
 import { CHANGE_TRIES, queueIfNear, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
-import { CANCELLATION } from '../delivery/transitions/without-attempt.ts';
 import type { RetryRules } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { followUp } from '../model/queue-message.ts';
@@ -14,8 +14,11 @@ import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery
 /** NotificationLog, as delivery events need it: with rows that are in no work index. */
 export interface EventRows {
   read(log_id: string): Promise<NotificationRow | undefined>;
-  /** Applies the change if nothing at all in the row has changed since its read, else returns false. */
-  change(row: NotificationRow, change: RowChange): Promise<boolean>;
+  /**
+   * Applies the change if nothing at all in the row has changed since its read, else returns false.
+   * @param successor is cancelled by the same write, if it is as it was read, too: else nothing is written
+   */
+  change(row: NotificationRow, change: RowChange, successor?: NotificationRow): Promise<boolean>;
 }
 
 export interface DeliveryEventDeps extends RetryRules {
@@ -66,13 +69,14 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     const { record } = plan;
     // A row that rests on an attempt has its record.
     if (record && !subject.stored && !(await deps.records.putIfAbsent(record))) continue;
-    // Before the row is settled: once it is SUCCESS, no event of it comes here again.
-    if (plan.do === 'reconcile') await withdrawSuccessor(subject.row, deps);
+    const shows = plan.do === 'reconcile' || record?.retry_status === 'SUCCESS';
+    const successor = shows ? await withdrawable(subject.row, deps) : undefined;
     // Before the row says that a message waits for it: a repeated event finds its mark there, and queues none.
     const queued =
       plan.due === undefined ? {} : await queueIfNear(followUp(subject.row, plan.due, record?.run_id ?? ''), deps);
     const change = 'requeue_error' in queued ? unqueued(plan.change) : plan.change;
-    if (change !== undefined && !(await deps.rows.change(subject.row, change))) continue;
+    const changes = change !== undefined || successor !== undefined;
+    if (changes && !(await deps.rows.change(subject.row, change ?? { set: {} }, successor))) continue;
     if (record && subject.stored && !(await deps.records.replace(record, subject.stored))) continue;
     const again_at = plan.again_at === undefined ? undefined : epochMs(plan.again_at) - now.getTime();
     return {
@@ -93,11 +97,14 @@ function unqueued(change: RowChange | undefined): RowChange | undefined {
   return { ...change, set };
 }
 
-/** A notification that arrived needs no successor on its fallback channel. An attempt under way there goes on. */
-async function withdrawSuccessor({ successor_log_id }: NotificationRow, { rows, clock }: DeliveryEventDeps) {
-  const successor = successor_log_id === undefined ? undefined : await rows.read(successor_log_id);
-  if (successor === undefined || !['due', 'waiting'].includes(stateOf(successor, clock()))) return;
-  await rows.change(successor, CANCELLATION);
+/**
+ * A notification that arrived needs no successor on its fallback channel. An attempt under way there goes on. A worker
+ * that crashed may have made one of which the row says nothing.
+ */
+async function withdrawable({ log_id, fallback_channel }: NotificationRow, { rows, clock }: DeliveryEventDeps) {
+  const successor = fallback_channel === undefined ? undefined : await rows.read(successorId(log_id));
+  const waits = successor?.predecessor_log_id === log_id && ['due', 'waiting'].includes(stateOf(successor, clock()));
+  return waits ? successor : undefined;
 }
 
 async function read(

@@ -1,7 +1,8 @@
 import type { RetryRecord } from '../model/notification.ts';
 import { followUp } from '../model/queue-message.ts';
+import { epochMs } from '../model/time.ts';
 import type { Attempt, DeliveryOutcome, Disposition } from './attempt.ts';
-import { type FailoverDeps, failOver } from './failover.ts';
+import { type Failover, type FailoverDeps, failOver } from './failover.ts';
 import { type ClaimStore, queueIfNear, type RecordStore, type RetryQueue } from './ports.ts';
 import { recordOf, recordOnce } from './retry-record.ts';
 import { settlementOf, settlementWithPendingRecord } from './transitions/settlements.ts';
@@ -31,13 +32,18 @@ export async function concludeAttempt(conducted: Attempt<'made'>, deps: Conclude
   const record = recordOf(attempt);
   const owed = await recordWithRetries(attempt, record, deps);
   const { settled, verdict, ...faults } = owed ?? (await settleAttempt(attempt, deps));
+  // An event came meanwhile: the message comes back when the claim is over, and is judged by what that says.
+  const left_ms = epochMs(row.claim_until ?? '') - deps.clock().getTime();
+  const lost: Disposition = isShown(attempt, verdict)
+    ? { do: 'return', after_seconds: Math.max(1, Math.ceil(left_ms / 1000)) }
+    : { do: 'done' };
   return {
     attempt: row.last_attempt,
     verdict,
     record,
     ...(held_by !== undefined && { held_by }),
     ...faults,
-    disposition: settled ? dispositionOf(verdict) : { do: 'done' },
+    disposition: settled ? dispositionOf(verdict) : lost,
     ...(!settled && { dropped: 'the claim was lost before the outcome could be settled' }),
   };
 }
@@ -59,16 +65,21 @@ export interface Settled {
 export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps): Promise<Settled> {
   const { row, run_id } = attempt;
   const final = attempt.verdict.status === 'FAILED';
-  const { verdict, message: successor } = final
-    ? await failOver(row, attempt.verdict, run_id, deps)
-    : { verdict: attempt.verdict };
+  const over: Failover = final ? await failOver(row, attempt.verdict, run_id, deps) : { verdict: attempt.verdict };
+  const { verdict, message: successor, shown = row } = over;
   // What was held was not made: its next attempt is asked for by the same.
   const by = attempt.held_by && attempt.requested_by;
   const retry = verdict.status === 'RETRY' ? followUp(row, verdict.next_retry_at, run_id, by) : undefined;
   const next = successor ?? retry;
   const queued = next ? await queueIfNear(next, deps) : {};
   const change = settlementOf({ ...attempt, verdict }, { queued: !('requeue_error' in queued) });
-  return { settled: await deps.rows.settle(row, change), verdict, ...queued };
+  const settled = isShown(attempt, verdict) ? deps.rows.change(shown, change) : deps.rows.settle(row, change);
+  return { settled: await settled, verdict, ...queued };
+}
+
+/** Delivered as an event has shown, not as the provider answered: another event may take that back before it is written. */
+function isShown({ result }: Attempt<'judged'>, { status }: Verdict): boolean {
+  return status === 'SUCCESS' && !result?.ok;
 }
 
 export function dispositionOf(verdict: Verdict): Disposition {

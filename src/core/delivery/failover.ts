@@ -4,6 +4,7 @@ import { historyKeys } from '../model/history-index.ts';
 import { arrived, type ForeignRow, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
 import { followUp, type QueueMessage, queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { stateOf } from '../model/row-state.ts';
 import { beginning } from '../model/text.ts';
 import { type Clock, expiresAt } from '../model/time.ts';
 import { fnv1a, movedQueue } from '../model/work-index.ts';
@@ -44,6 +45,8 @@ export interface Failover {
   readonly verdict: Verdict;
   /** Sends the successor, once the predecessor is settled. */
   readonly message?: QueueMessage;
+  /** The row that shows that it has arrived. */
+  readonly shown?: NotificationRow;
 }
 
 /**
@@ -83,7 +86,7 @@ export async function failOver(
   if (deps.channels?.includes(channel) === false) return { verdict: { ...verdict, dead_letter: true } };
   // An event may have shown since the claim that an earlier attempt of uncertain outcome has arrived.
   const current = await deps.rows.read(row.log_id);
-  if (arrived(current?.delivery_by_attempt)) return { verdict: { status: 'SUCCESS' } };
+  if (current && arrived(current.delivery_by_attempt)) return { verdict: { status: 'SUCCESS' }, shown: current };
   const now = deps.clock();
   const log_id = successorId(row.log_id);
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
@@ -91,6 +94,8 @@ export async function failOver(
   const successor = await deps.successors.put(successorOf(row, channel, routing, { now, policy: deps.policy }));
   // A row with this log_id that names another predecessor, or none, is no successor of this one.
   if (successor.predecessor_log_id !== row.log_id) return { verdict };
+  // It seemed to have arrived, so an event withdrew it; or it has ended: it continues nothing. An operator decides.
+  if (stateOf(successor, now) === 'stopped') return { verdict: { ...verdict, dead_letter: true } };
   const { work_at } = successor;
   const message = work_at === undefined ? undefined : followUp(successor, work_at, run_id);
   return { verdict: { ...verdict, dead_letter: false, successor_log_id: log_id }, ...(message && { message }) };

@@ -45,10 +45,12 @@ describe('a delivery event', () => {
   });
 
   it('withdraws the successor of a notification that arrived, unless the successor’s attempt is under way', async () => {
-    const given = { send_status: 'FAILED', failure_reason: 'MAX_RETRIES', successor_log_id: 'log-1-fallback' } as const;
+    const over = { successor_log_id: 'log-1-fallback', fallback_channel: 'slack' } as const;
+    const given = { send_status: 'FAILED', failure_reason: 'MAX_RETRIES', ...over } as const;
+    const named = { log_id: 'log-1-fallback', predecessor_log_id: 'log-1' };
     const states = [
-      [dueRow({ log_id: 'log-1-fallback' }), 'CANCELLED'],
-      [dueRow({ log_id: 'log-1-fallback', send_status: 'SENDING', claim_until: at(62_000).toISOString() }), undefined],
+      [dueRow(named), 'CANCELLED'],
+      [dueRow({ ...named, send_status: 'SENDING', claim_until: at(62_000).toISOString() }), undefined],
     ] as const;
     for (const [successor, reason] of states) {
       const { work_queue: _, ...dead } = uncertainRow(given);
@@ -59,6 +61,19 @@ describe('a delivery event', () => {
       expect(tables.row(successor.log_id)?.failure_reason).toBe(reason);
       expect(tables.row(successor.log_id)?.work_queue === undefined).toBe(reason !== undefined);
     }
+  });
+
+  it.each([
+    ['before it settled the row', { send_status: 'SENDING', claim_until: at(0).toISOString() }, {}],
+    ['and the worker that took over found an earlier event', { send_status: 'SUCCESS' }, { work_queue: undefined }],
+  ] as const)('withdraws the successor that a worker made that crashed %s', async (_, given, more) => {
+    const row = { ...uncertainRow({ ...given, fallback_channel: 'slack' }), ...more } as NotificationRow;
+    const { tell, tables } = start(row, [recordOf(2, 'NETWORK_TIMEOUT')]);
+    const successor = dueRow({ log_id: 'log-1-fallback', predecessor_log_id: 'log-1' });
+    tables.log.set(successor.log_id, { ...successor });
+    await tell(eventOf({ kind: 'delivered' }));
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'SUCCESS' });
+    expect(tables.row('log-1-fallback')).toMatchObject({ failure_reason: 'CANCELLED' });
   });
 
   it('queues a message when a bounce makes the row due soon', async () => {

@@ -139,6 +139,20 @@ describe('an attempt whose record RetryLog refuses', () => {
     expect(await deliverOne()).toMatchObject({ records: [theirs] });
   });
 
+  it('is not delivered by an arrival that another event takes back before it is settled', async () => {
+    const { deps, put, tables } = setUp(() => ACCEPTED);
+    const row = put(dueRow({ delivery_by_attempt: { 0: 'delivered' } }));
+    const putIfAbsent: typeof deps.records.putIfAbsent = async (record) => {
+      tables.log.set(row.log_id, { ...tables.log.get(row.log_id), delivery_by_attempt: { 0: 'bounced' } });
+      return tables.records.putIfAbsent(record);
+    };
+    const deliver = (more: object) => deliverBatch([received(messageFor(row))], { ...deps, ...more });
+    const [report] = await deliver({ records: { ...deps.records, putIfAbsent } });
+    expect(report).toMatchObject({ disposition: { do: 'return', after_seconds: 65 } });
+    await deliver({ clock: () => at(70_000), random: () => 0.5 });
+    expect(tables.row(row.log_id)).toMatchObject({ send_status: 'RETRY' });
+  });
+
   it('is recorded at last when nothing was sent, too', async () => {
     const { deliver, puts } = refusing(1, ACCEPTED, { row: { is_deleted: true } });
     const { report, row, records } = await deliver();

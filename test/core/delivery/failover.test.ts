@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
 import { failOver, successorId } from '../../../src/core/delivery/failover.ts';
+import { CANCELLATION } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../../../src/core/delivery/verdict.ts';
 import type { ErrorType } from '../../../src/core/model/error-types.ts';
 import { historyKeys } from '../../../src/core/model/history-index.ts';
@@ -168,6 +169,18 @@ describe('a notification with a fallback', () => {
     const { work_queue: _, work_at: __, ...done } = tables.log.get('log-1-fallback') ?? {};
     tables.log.set('log-1-fallback', { ...done, send_status: 'SUCCESS' });
     expect(await failOver(row, verdict, 'sweep-2', deps)).toEqual({ verdict: first.verdict });
+  });
+
+  it('has a letter when its successor was withdrawn, because it seemed to have arrived, or has ended otherwise', async () => {
+    const { tables, deps } = setUp();
+    const row = dueRow({ fallback_channel: 'teams' });
+    const verdict = failedBecause('INVALID_RECIPIENT', 'INVALID_RECIPIENT');
+    await failOver(row, verdict, 'sweep-1', deps);
+    await tables.rows.change(tables.row('log-1-fallback') as NotificationRow, CANCELLATION);
+    expect(await failOver(row, verdict, 'sweep-2', deps)).toEqual({ verdict: { ...verdict, dead_letter: true } });
+    const dead = dueRow({ work_queue: workQueueOf('dead', 'normal', 'log-1', 1), send_status: 'FAILED' });
+    const continued = { ...dead, failure_reason: 'INVALID_RECIPIENT', successor_log_id: 'log-1-fallback' };
+    expect(exclusionOf(continued, {}, T0)).toBeUndefined();
   });
 
   it('has no work left after its failover, for no caller', async () => {

@@ -2,18 +2,22 @@ import {
   ConditionalCheckFailedException,
   type DynamoDBClient,
   PutItemCommand,
+  TransactionCanceledException,
+  TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { RowStore } from '../../../core/delivery/ports.ts';
+import { CANCELLATION } from '../../../core/delivery/transitions/without-attempt.ts';
 import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
 import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
-import { wasApplied } from '../../../core/model/row-change.ts';
+import { type RowChange, wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
 import {
   createRowReader,
   executeStatements,
   type ItemChange,
+  isConflict,
   MAX_STATEMENTS,
   type StatementResult,
   updateExpression,
@@ -203,7 +207,28 @@ function createGuardedRows(client: DynamoDBClient, table: string, clock: Clock, 
 
 /** EventRows on NotificationLog. */
 export function createEventRows(client: DynamoDBClient, table: string, clock: Clock): EventRows {
-  return createGuardedRows(client, table, clock, EVENT_COLUMNS);
+  const { read, change } = createGuardedRows(client, table, clock, EVENT_COLUMNS);
+  const updateOf = (row: NotificationRow, { set, remove }: RowChange, columns: readonly string[]) => {
+    const stamped = { ...set, updated_at: clock().toISOString(), updated_by: UPDATED_BY };
+    const { expression: UpdateExpression, ...update } = updateExpression({ set: stamped, ...(remove && { remove }) });
+    const condition = conditionOf([asRead<string>({ ...row }, columns)], update);
+    return { Update: { TableName: table, Key: { log_id: { S: row.log_id } }, UpdateExpression, ...condition } };
+  };
+  return {
+    read,
+    async change(row, given, successor) {
+      if (successor === undefined) return change(row, given);
+      const TransactItems = [updateOf(row, given, EVENT_COLUMNS), updateOf(successor, CANCELLATION, STATE_COLUMNS)];
+      try {
+        // The client's token makes a repetition of what was applied harmless.
+        await client.send(new TransactWriteItemsCommand({ TransactItems }));
+        return true;
+      } catch (error) {
+        if (error instanceof TransactionCanceledException && isConflict(error)) return false;
+        throw error;
+      }
+    },
+  };
 }
 
 /** RowStore on NotificationLog, for operators. It also changes rows that are in no work index. */

@@ -53,9 +53,9 @@ export interface Selection {
 export function exclusionOf(row: ForeignRow, selection: Selection, now: Date): Exclusion | undefined {
   const notification = asNotification(row);
   if (notification.is_deleted && notification.send_status !== 'SUCCESS') return 'deleted';
-  if (notification.successor_log_id !== undefined && notification.failure_reason !== undefined) return 'failed_over';
-  if (notification.suppressed) return 'recipient_suppressed';
   const state = stateOf(notification, now);
+  if (state === 'stopped' && notification.successor_log_id !== undefined) return 'failed_over';
+  if (notification.suppressed) return 'recipient_suppressed';
   if (state === 'dead' || (state === 'stopped' && selection.include_stopped)) return expiry(row, selection, now);
   const { failure_reason } = notification;
   const isNamed = failure_reason === 'INVALID_RECIPIENT' || failure_reason === 'CANCELLED';
