@@ -146,7 +146,7 @@ export function AuditScreen() {
         empty={{
           icon: 'audit',
           title: 'Nothing was done in this time',
-          text: 'What operators do in the console is written down when they do it. AWS CloudTrail has what they do by other commands.',
+          text: 'What operators do in the console and by commands is written down when they do it. AWS CloudTrail has what they do otherwise.',
         }}
       />
       <OpsCommands of={{ 'The same list': auditCommand({ days, who, what, target }) }} />

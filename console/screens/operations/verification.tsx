@@ -97,7 +97,7 @@ function Result({ result }: { readonly result: NonNullable<VerificationView['res
       ))}
       <p class="group-line soft">
         Records checked of {plural(records_checked, 'notification')}
-        {contents_without_row > 0 && ` · ${count(contents_without_row)} contents of requests that died`}
+        {contents_without_row > 0 && ` · ${count(contents_without_row)} contents of requests that were cut off`}
         {set_aside_in_clear > 0 && ` · ${count(set_aside_in_clear)} malformed, left to their writers`}
       </p>
       {violated > 0 && (

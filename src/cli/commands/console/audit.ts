@@ -20,7 +20,7 @@ export const addAudit = onDeployment({
     '--limit <N>': value('entries', parseCount, 100),
   },
   help: `
-An entry without a result is of an action that runs, or whose process died. Every command that changes something is here;
+An entry without a result is of an action that runs, or whose process crashed. Every command that changes something is here;
 what is done by the AWS CLI or in the AWS console is in CloudTrail.
 
 Examples:

@@ -90,7 +90,7 @@ function describe(answer: ReturnType<typeof answerOf>): string {
     `${dry_run ? 'Would be erased' : 'Erased'}: notifications: ${counts.join(', ') || 'none'}; members: ${members}`,
     ...(records > 0 ? [`Records whose answers were removed: ${records}`] : []),
     ...(fallbacks > 0 ? [`Notifications of others that would have gone on to it: ${fallbacks}`] : []),
-    ...(contents_without_row > 0 ? [`Content of requests that died: ${contents_without_row}`] : []),
+    ...(contents_without_row > 0 ? [`Content of requests that were cut off: ${contents_without_row}`] : []),
     ...(ids > 0 ? [`${ids} log_ids contain the address: they are keys and stay until they expire.`] : []),
     ...(left > 0 ? [`${left} are still being worked on: run the command again.`] : []),
     ...remains,
