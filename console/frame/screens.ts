@@ -45,12 +45,10 @@ const SCREENS: readonly Screen[] = [
   { path: '/audit', title: 'Audit log', show: AuditScreen, icon: 'audit', key: 'a' },
 ];
 
-/** The screens that a stage has. */
 export function offered({ lacks = [] }: Pick<SessionView, 'lacks'>): readonly Screen[] {
   return SCREENS.filter(({ needs }) => needs === undefined || !lacks.includes(needs));
 }
 
-/** The screen of a path, and the id in it. */
 export function screenOf(path: string): { readonly screen: Screen; readonly id: string } | undefined {
   for (const screen of SCREENS) {
     const prefix = screen.path.replace(/:id$/, '');

@@ -81,7 +81,6 @@ export function Group({ id, title, facts, count, actions, children }: GroupProps
   );
 }
 
-/** A line of a group with its name in front. */
 export function GroupLine({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
   return (
     <div class="group-line">

@@ -73,7 +73,6 @@ export function duration(ms: number): string {
   return `${unit.name === 's' && count < 10 && count % 1 !== 0 ? count.toFixed(1) : Math.floor(count)} ${unit.name}`;
 }
 
-/** A number that is estimated. */
 export function about(value: number): string {
   return value === 0 ? '0' : `≈ ${count(value)}`;
 }

@@ -10,7 +10,6 @@ export const explain =
   ({ received }) =>
     received === 'undefined' ? `is missing: ${right}` : `${right}, is ${received}`;
 
-/** A setting's check by a schema. */
 export function check<Value, Given = Value>(schema: v.GenericSchema<Given, Value>): Check<Value, Given> {
   return schema as unknown as Check<Value, Given>;
 }

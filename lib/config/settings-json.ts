@@ -20,12 +20,9 @@ export function settingsJson<S extends NamedSettings>(settings: S, values: Value
 
 /** The variable RETRY_POLICY, and the stack's output RetryPolicy. */
 export const retryPolicyJson = (config: StageConfig) => settingsJson(RETRY_SETTINGS, config);
-/** The variable BREAKER. */
 export const breakerJson = ({ breaker }: StageConfig) => settingsJson(BREAKER_SETTINGS, breaker);
 /** The variable PACING. @param workers batches that share the budgets at most */
 export const pacingJson = ({ pacing }: Pick<StageConfig, 'pacing'>, workers: number) =>
   settingsJson(PACING_SETTINGS, pacing, { workers });
-/** The variable INDEX_SHARDS. */
 export const indexShardsJson = ({ indexShards }: StageConfig) => settingsJson(INDEX_SHARD_SETTINGS, indexShards);
-/** The variable NEWSLETTER_RETRIES. */
 export const jobRetriesJson = ({ newsletter }: StageConfig) => settingsJson(JOB_RETRY_SETTINGS, newsletter);

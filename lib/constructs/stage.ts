@@ -10,7 +10,6 @@ export interface NewsletterStorage {
 
 export interface NewsletterStage extends StageStorage, NewsletterStorage {}
 
-/** A stage with its lanes. */
 export interface Stage extends StageStorage {
   readonly channels: Channels;
   /** Absent in a stage without newsletters. */

@@ -56,9 +56,7 @@ function faultOf(issue: v.BaseIssue<unknown>): FieldFault {
 type Schema = v.GenericSchema & {
   /** The inner schema of an optional one. */
   readonly wrapped?: Schema;
-  /** The entries of an object. */
   readonly entries?: Readonly<Record<string, Schema>>;
-  /** The schemas of a union. */
   readonly options?: readonly Schema[];
 };
 

@@ -32,7 +32,6 @@ export interface HttpAnswer {
 /** A request for a route. Query and body are checked when a handler asks for them. */
 export interface Given<C, Q = unknown, B = unknown> {
   readonly caller: C;
-  /** Parameters of the path. */
   readonly path: Texts;
   readonly headers: Texts;
   /** @throws Problem that names every fault */
@@ -73,7 +72,6 @@ export interface KernelOptions<C, A, R> {
   /** Checks what the caller may do. @throws Problem */
   readonly admit: (route: R, request: HttpRequest<C>, path: Texts) => Promise<A> | A;
   readonly clock: Clock;
-  /** Says that there is no such path. */
   readonly noSuchPath: string;
   /** The body of a refusal; else the problem's document. */
   readonly refusal?: ((problem: Problem, match: Match) => object) | undefined;

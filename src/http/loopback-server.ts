@@ -14,7 +14,6 @@ export interface HttpServer {
 
 /** A server that has its port. Requests wait until `serve` gives it a handler. */
 export interface BoundServer extends HttpServer {
-  /** Aborted when the server closes. */
   readonly closing: AbortSignal;
   serve(handle: Handle): void;
 }

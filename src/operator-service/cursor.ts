@@ -83,7 +83,6 @@ function longTime(text: string): string {
   return Number.isNaN(at.getTime()) ? text : at.toISOString();
 }
 
-/** The schema of a cursor whose place is an object. */
 export function placeOf<S extends v.GenericSchema>(schema: S) {
   return v.pipe(v.string(), v.parseJson(), schema);
 }
@@ -94,7 +93,6 @@ export function badCursor() {
 }
 
 export const emailPlace = v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [\w-]{1,50}$/));
-/** The hash of an address. */
 export const addressPlace = v.pipe(v.string(), v.regex(/^[\w-]{1,100}$/));
 export const batchPlace = v.pipe(v.string(), v.regex(/^\d{5}$/));
 export const recipientPlace = v.pipe(

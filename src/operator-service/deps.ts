@@ -37,7 +37,6 @@ export function operatorDeps(binding: OperatorBinding) {
   return {
     ...binding,
     rows: createOperatorRows(dynamodb, deployment.tables.notification_log, clock),
-    /** The work index. */
     entries: createWorkEntries(dynamodb, deployment.tables.notification_log, async () => (await shards()).work),
     /** The partitions of the indexes: as many as the stage ever had. */
     shards,

@@ -78,7 +78,6 @@ export function show<const K extends `GET /api/${string}`, A extends v.GenericSc
 
 const NOTHING = v.strictObject({});
 
-/** A GET with a query. */
 export function list<const K extends `GET /api/${string}`, S extends v.GenericSchema, A extends v.GenericSchema>(
   key: K,
   takes: S,

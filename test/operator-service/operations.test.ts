@@ -36,7 +36,6 @@ async function until(operation_id: string, ...statuses: OperationView['status'][
   throw new Error(`${operation_id} never was ${statuses.join(' or ')}`);
 }
 
-/** The words of a line for the shell. */
 const wordsOf = (line: string) =>
   [...line.matchAll(/'((?:[^']|'\\'')*)'|\S+/g)].map(([word, text]) => text?.replaceAll("'\\''", "'") ?? word);
 

@@ -15,7 +15,6 @@ import { type Caller, checkRights, fromContext, type RouteRights } from './calle
 
 export type ApiEvent = APIGatewayProxyEventV2 | APIGatewayProxyEventV2WithLambdaAuthorizer<unknown>;
 
-/** A request for a route of the API. */
 export interface ApiRequest<Q = unknown, B = unknown> extends Given<Caller, Q, B> {
   /** The Idempotency-Key; empty where the route needs none and none was sent. */
   readonly idempotency_key: string;

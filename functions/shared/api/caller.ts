@@ -84,7 +84,6 @@ export interface RouteRights {
 }
 
 interface Request {
-  /** The log_id in the path. */
   readonly log_id: string | undefined;
   readonly now: Date;
 }

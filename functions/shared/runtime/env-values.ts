@@ -16,7 +16,6 @@ export const allQueueUrls = v.pipe(
   v.parseJson(),
   v.partial(v.object(v.entriesFromList(CHANNELS, queueUrls))),
 );
-/** Queue URLs by channel as JSON: `{"email":url,…}`. */
 export const channelUrls = v.pipe(
   v.string(),
   v.parseJson(),

@@ -93,7 +93,6 @@ export const senderEnv = /* @__PURE__ */ environment(localOnly, sealing, sender)
 
 /** Senders that post to URLs which tenants choose. */
 export const postingEnv = /* @__PURE__ */ environment(localOnly, sealing, sender, {
-  /** Ports to which they post. */
   WEBHOOK_PORTS: ports,
 });
 
@@ -134,7 +133,6 @@ export const apiNotificationsEnv = /* @__PURE__ */ environment({
 });
 
 export const outcomesEnv = /* @__PURE__ */ environment({
-  /** Name of the event bus. */
   OUTCOMES_BUS: name,
   /** Absent in a stage without newsletters. */
   MEMBERS_TABLE: optionalName,

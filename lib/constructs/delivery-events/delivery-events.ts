@@ -37,7 +37,6 @@ interface DeliveryEventsProps extends StageStorage {
   readonly email: ChannelLanes;
 }
 
-/** The events of notifications by e-mail. */
 export class DeliveryEvents extends MailEvents {
   readonly handler: ServiceFunction;
 

@@ -5,7 +5,6 @@ import type { Construct } from 'constructs';
 /** A permission that needs a `*` in one of its resources, and the reason. */
 export interface WildcardPermission {
   readonly statement: PolicyStatement;
-  /** The resource with the `*`. */
   readonly resource: string;
   readonly reason: string;
 }

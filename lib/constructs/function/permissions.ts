@@ -134,7 +134,6 @@ export function useAudit({ tableArn }: Table): PolicyStatement[] {
   ];
 }
 
-/** The right to query these indexes of a table. */
 export function queryIndexes({ tableArn }: Table, ...indexes: readonly string[]): PolicyStatement {
   return allow(
     ['dynamodb:Query'],

@@ -24,7 +24,6 @@ interface ScheduledRun {
   readonly event?: object;
 }
 
-/** Runs a function by a schedule. */
 export function runOnSchedule(
   scope: Construct,
   id: string,

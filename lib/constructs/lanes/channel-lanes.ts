@@ -140,10 +140,8 @@ export class ChannelLanes extends Construct {
   }
 }
 
-/** The channels that the stage has. */
 export type Channels = { readonly [C in Channel]?: ChannelLanes };
 
-/** Queue URLs by channel and lane. */
 export function laneUrls(channels: Channels): StageLanes<string> {
   const urls = ({ express, standard }: ChannelLanes) => ({ express: express.queueUrl, standard: standard.queueUrl });
   return Object.fromEntries(Object.entries(channels).map(([channel, lanes]) => [channel, urls(lanes)]));

@@ -20,7 +20,6 @@ interface WorkQueue {
   readonly maxReceiveCount: number;
 }
 
-/** A queue that feeds a function. */
 export function workQueue(
   scope: Construct,
   id: string,

@@ -25,7 +25,6 @@ export function jobEnvironment({
   } satisfies NewsletterClockEnv;
 }
 
-/** The tables of recipients. */
 export function recipientTables({ emails, batches, recipients, members }: NewsletterTables) {
   return {
     EMAILS_TABLE: emails.tableName,

@@ -33,7 +33,6 @@ const RULES: readonly MailEventRule[] = [
   { id: 'BounceWithStatus', types: ['Bounce'], bounce: { status: true } },
 ];
 
-/** The events of newsletters. */
 export class NewsletterEvents extends MailEvents {
   readonly handler: ServiceFunction;
 

@@ -35,7 +35,6 @@ export const text = (longest: number) =>
 const UNPRINTABLE = '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
 
 const printable = v.regex<string, string>(new RegExp(`^[^${UNPRINTABLE}]*$`), 'must have no control characters');
-/** Text on one line. */
 export const line = (longest: number) => v.pipe(text(longest), printable);
 /** Ids are VARCHAR(50) in the table document. */
 export const id = line(50);

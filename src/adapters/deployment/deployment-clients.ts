@@ -34,7 +34,6 @@ export function createDeploymentClients(
   };
 }
 
-/** The sealer of a deployment, with its table of data keys. */
 export function openSealer(wrap: KeyWrap, dataKeysTable: string): (dynamodb: DynamoDBClient) => Sealer {
   return (dynamodb) => createSealer(createDataKeys({ store: createDataKeyStore(dynamodb, dataKeysTable), wrap }));
 }

@@ -12,7 +12,6 @@ import type { TableNames } from './stage-parts.ts';
  */
 export interface Deployment {
   readonly tables: TableNames;
-  /** Of the channels that the stage has. */
   readonly lane_queues: StageLanes<string>;
   readonly newsletter_queues: { readonly prepare: string; readonly send: string };
   readonly dead_letter_queues: Readonly<Record<Channel, string>>;

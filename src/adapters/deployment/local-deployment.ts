@@ -31,7 +31,6 @@ const endpointsFile = v.object({
     ...v.entriesFromList(namesIn(PART_TABLE_OUTPUTS), v.optional(text)),
     data_keys: text,
   }),
-  /** Of the channels that the stage has. */
   queues: v.object(v.entriesFromList(CHANNELS, v.optional(queues))),
   stack: v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),

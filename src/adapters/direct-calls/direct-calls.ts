@@ -15,7 +15,6 @@ interface Route {
   readonly signer: RequestSigner;
 }
 
-/** What this module needs of a client of the SDK. */
 interface SdkClient {
   send(...args: never): unknown;
   readonly middlewareStack: { addRelativeTo(middleware: never, options: object): void };

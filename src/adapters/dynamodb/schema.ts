@@ -21,7 +21,6 @@ export interface IndexSchema {
 export interface TableSchema {
   readonly partitionKey: KeyAttribute;
   readonly sortKey?: KeyAttribute;
-  /** By the name of the index. */
   readonly indexes: Readonly<Record<string, IndexSchema>>;
   /**
    * The attribute with the expiry in epoch seconds. DynamoDB deletes days later, so readers skip expired items. A table
@@ -148,7 +147,6 @@ export const TENANT_EMAILS_INDEX = 'tenant_index' satisfies keyof typeof NEWSLET
 /** A sparse index: the emails for which something has to be done, by when. */
 export const ACTIVE_EMAILS_INDEX = 'active_index' satisfies keyof typeof NEWSLETTER_TABLES.emails.indexes;
 
-/** The tables of newsletters. */
 export const NEWSLETTER_TABLES = {
   newsletters: {
     partitionKey: text('tenant_id'),

@@ -17,7 +17,6 @@ interface CredentialOwner {
   readonly chosen_by_tenant?: true;
 }
 
-/** The schema of a channel's credential. */
 type CredentialShape<T> = v.GenericSchema<unknown, T>;
 
 /** `undefined` when the owner names no integration or, with `optional`, when the integration has no secret. */

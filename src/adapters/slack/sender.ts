@@ -120,7 +120,6 @@ async function byToken({ api, url, delivery, message, token, signal }: TokenPost
   }
 }
 
-/** The code in the text that an incoming webhook answers. */
 function webhookCode(text: string): string | undefined {
   return word(text.trim(), /^[a-z_]{1,80}$/);
 }

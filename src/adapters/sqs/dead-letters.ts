@@ -12,7 +12,6 @@ const HIDDEN_SECONDS = 30;
 /** With a wait SQS asks all of its servers instead of a few, so that an empty answer means an empty queue. */
 const WAIT_SECONDS = 1;
 
-/** A dead letter that this process has received. */
 export interface HeldLetter extends DeadLetter {
   readonly receipt_handle: string;
   readonly body: string;

@@ -1,7 +1,6 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { NewsletterQueues } from '../../core/newsletter/model/ports.ts';
 
-/** URLs of the queues of newsletters. */
 export interface NewsletterQueueUrls {
   readonly prepare: string;
   readonly send: string;

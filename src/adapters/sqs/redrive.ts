@@ -12,7 +12,6 @@ import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.t
 import { createRetryQueue, returnToQueue } from './lanes.ts';
 import { queueCounts } from './queue-counts.ts';
 
-/** The progress of a redrive. */
 export interface RedriveProgress {
   readonly moved: number;
   /** The number of messages when the redrive began, as SQS estimates it. */

@@ -40,7 +40,6 @@ export const LOOKUP_OPTIONS = {
   '--attempts <N>': value('number of attempts, such as 3, or a range such as 2-5', parseRange),
 } as const;
 
-/** The conditions of LOOKUP_OPTIONS. */
 export function lookupFilterOf(options: Chosen<typeof LOOKUP_OPTIONS>): SearchFilter {
   const { attempts } = options;
   const scheduled = openPeriod(options.scheduledFrom, options.scheduledTo);

@@ -49,7 +49,6 @@ interface OpsCommand<S extends Options> extends CommandText<S> {
 
 export type AddCommand = (parent: Command, context: CliContext) => void;
 
-/** A command on the deployment that its options choose. */
 export function onDeployment<const S extends Options = Record<never, never>>(described: OpsCommand<S>): AddCommand {
   return (parent, context) => {
     describeCommand(parent, described, COMMON).action(async function (this: Command) {

@@ -43,7 +43,6 @@ export interface FlushProgress {
 export interface FlushOptions {
   readonly onProgress?: (progress: FlushProgress) => void;
   readonly signal?: AbortSignal;
-  /** Only these files. */
   readonly files?: readonly string[];
 }
 
@@ -52,7 +51,6 @@ export interface FlushDeps extends FileFlushDeps {
   readonly onLargeSpool: (size: SpoolSize) => void;
 }
 
-/** What waits in the spool. */
 export interface SpoolSize {
   readonly files: number;
   readonly bytes: number;

@@ -13,7 +13,6 @@ export interface SpoolHeader {
   readonly firstAttempt: string;
   /** Number of failed flushes. */
   readonly retryCount: number;
-  /** Number of notifications in the file. */
   readonly notifications: number;
   readonly lastError: { readonly at: string; readonly reason: string };
   /** Id of the key that encrypts the second line; absent if it is not encrypted. */

@@ -140,7 +140,6 @@ async function look(fs: FileSystem, path: string): Promise<Seen | undefined> {
 /** Another process uses the spool. */
 export class SpoolLockedError extends Error {
   override readonly name = 'SpoolLockedError';
-  /** Pid of the holder; undefined when it is not known. */
   readonly pid: number | undefined;
 
   constructor(directory: string, pid: number | undefined, host: string | undefined) {

@@ -21,7 +21,6 @@ export const unreportedName = (file: string) => `${UNREPORTED}${file}`;
 
 export const isUnreported = (file: string) => file.startsWith(UNREPORTED) && nameFault('failed', file) === undefined;
 
-/** The name of a file in data/failed after it is reported. */
 export const reportedName = (file: string) => (isUnreported(file) ? file.slice(UNREPORTED.length) : file);
 
 /** @param random distinguishes two corrupt files with the same name */

@@ -194,7 +194,6 @@ export function startedAt(breaker: Breaker, { now, policy }: TransitionContext):
   return epochMs(breaker.draining_since ?? now.toISOString()) + doublings * DOUBLES_EVERY_MS;
 }
 
-/** Attempts held since the breaker opened. */
 export function heldSince({ lines, slots_before }: Breaker): number {
   return slotsGiven(lines) - slots_before;
 }

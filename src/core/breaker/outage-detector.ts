@@ -79,7 +79,6 @@ export class OutageDetector {
   }
 }
 
-/** The attempts that this worker has under way, by provider. */
 export class AttemptsUnderWay {
   readonly #attempts = new Map<string, Set<Promise<void>>>();
 

@@ -10,7 +10,6 @@ interface ScannedPage {
   readonly rows: readonly ForeignRow[];
   /** All rows of the page. */
   readonly scanned: number;
-  /** Read units that the page cost. */
   readonly read_units: number;
   /** Absent on the last page. */
   readonly next?: PageCursor;

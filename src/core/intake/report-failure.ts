@@ -21,7 +21,6 @@ export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, Inde
 export interface ReportDeps extends Pick<IntakeDeps, 'policy' | 'shards' | 'clock' | 'newId'> {
   readonly reports: ReportStore;
   readonly records: RecordStore;
-  /** All records of a notification. */
   readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
 }
 

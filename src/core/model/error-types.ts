@@ -4,7 +4,6 @@ import { entryOf } from './text.ts';
 /** What a type of error means for the retry: batch-952-notification-retry.md §6, as data. */
 export interface ErrorPolicy {
   readonly class: 'transient' | 'permanent' | 'exhausted';
-  /** Factor on the normal backoff delay. */
   readonly backoff_factor: number;
   /** Whether a failed attempt of this type uses up one of the notification's retries. */
   readonly counted: boolean;

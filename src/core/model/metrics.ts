@@ -32,7 +32,6 @@ export interface MetricDefinition {
    * critical, whose alarms read it.
    */
   readonly idle?: 'full' | 'critical';
-  /** The one channel that has it. */
   readonly only?: Channel;
 }
 

@@ -23,7 +23,6 @@ export interface AttemptTrace {
   readonly trace_id: string;
   /** The attempt's own span. */
   readonly span_id: string;
-  /** The producer's span. */
   readonly parent_span_id: string;
   /** A retry: the span of the first attempt. */
   readonly first_span_id?: string;

@@ -19,7 +19,6 @@ export interface Cause {
   /** Channel, integration and reason; or the rules that a malformed row breaks. */
   readonly what: string;
   readonly remedy: string;
-  /** The command that lists them. */
   readonly command: string;
   readonly log_ids: readonly string[];
 }

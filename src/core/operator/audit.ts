@@ -95,7 +95,6 @@ interface AuditedAction extends AskedAction {
 
 export interface Outcome<A> {
   readonly answer: A;
-  /** Counts by result. */
   readonly result: Readonly<Record<string, number>>;
   /** What a repetition is answered, if it must not see all: a key is shown once. */
   readonly stored?: A;

@@ -32,7 +32,6 @@ export interface SearchFilter {
   readonly integration_config_id?: string;
   /** Keyed hash: a search needs the address, and the index never contains it. */
   readonly recipient_hash?: string;
-  /** When the notification was created. */
   readonly created?: Period;
   /** When it was to be sent. */
   readonly scheduled?: Period;

@@ -66,7 +66,6 @@ export const ACCOUNT = 'account';
 
 /** Turns of messages that were dropped before their attempt are forgotten in time, to bound the memory. */
 const MAX_TURNS = 1_000;
-/** The longest delay of SQS, in seconds. */
 const LONGEST_DELAY_S = 900;
 /** After an e-mail that names an integration of others, those of its tenant are reserved for after their claims. */
 const SUSPECT_MS = 60_000;

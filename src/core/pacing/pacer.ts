@@ -25,7 +25,6 @@ export interface PacerDeps {
   readonly random: () => number;
   /** How many workers share the budgets at most: what each takes alone while storage fails. */
   readonly workers: number;
-  /** Asks the provider for the account's limits. */
   readonly readLimits?: () => Promise<AccountLimits>;
   /** Storage or the provider failed; deliveries go on. */
   readonly onFault?: (error: unknown) => void;

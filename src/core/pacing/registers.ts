@@ -46,7 +46,6 @@ function holds(value: number | string | undefined, guard: Guard): boolean {
   return Number(value) >= at_least && Number(value) <= at_most;
 }
 
-/** The registers after the steps; undefined when a guard fails. */
 export function applied(registers: Registers, steps: readonly Step[]): Registers | undefined {
   if (steps.some(({ name, guard }) => guard !== undefined && !holds(registers[name], guard))) return undefined;
   const after: Record<string, number | string> = { ...registers };

@@ -85,7 +85,6 @@ export class LaneRooms {
     return this.#lanes.get(lane)?.messages ?? 0;
   }
 
-  /** The messages in the lane: those from before the sweep, and its own. */
   messages(lane: string): { readonly before: number; readonly own: number } {
     const { messages = 0, before = 0 } = this.#lanes.get(lane) ?? {};
     return { before, own: messages - before };

@@ -25,7 +25,6 @@ export interface DispatcherDeps {
 }
 
 export interface DispatcherRun {
-  /** The run of its messages. */
   readonly run_id: string;
   /** When the sweep began. */
   readonly now: Date;

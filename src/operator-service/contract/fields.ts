@@ -30,7 +30,6 @@ export const placePart = keyPart(300);
 
 /** Made by the client, once per decision of a person: a repeated request acts once. A UUID does. */
 export const requestId = v.pipe(v.string(), v.regex(/^[\w-]{8,64}$/, 'must have 8 to 64 of A-Z, a-z, 0-9, _ and -'));
-/** The body of a decision that needs no more. */
 export const decisionBody = v.strictObject({ request_id: requestId });
 
 export const moment = v.pipe(
@@ -40,7 +39,6 @@ export const moment = v.pipe(
     if (dataset.typed && !isTime(dataset.value)) addIssue({ message: 'must be a time that exists' });
   }),
 );
-/** A day of a cursor. */
 export const day = v.pipe(
   v.string(),
   v.check((text) => isTime(`${text}T00:00:00.000Z`)),

@@ -78,7 +78,6 @@ const recipient = v.strictObject({
 
 export const recipientPage = v.strictObject({ recipients: v.array(recipient), ...nextPage });
 
-/** Of a member: its tenant. */
 export const memberQuery = v.strictObject({ tenant: id });
 export const memberEmailsQuery = v.strictObject({ tenant: id, cursor });
 

@@ -55,7 +55,6 @@ export interface ImportRules {
 
 /** The members of a window of lines, and what is wrong with the other lines. */
 export interface ImportWindow {
-  /** The last line. */
   readonly line: number;
   readonly members: readonly GivenMember[];
   /** Who of them has unsubscribed. */
@@ -71,7 +70,6 @@ interface WindowResult {
   readonly changed: number;
 }
 
-/** Checks the lines of each window. */
 export async function* checkedWindows(
   windows: AsyncIterable<readonly LineRecord[]>,
   rules: ImportRules,

@@ -10,7 +10,6 @@ import { check, invalid } from '../../http/check.ts';
 import type { Decide } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-/** The stores of members on a deployment. */
 export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {
   let loading: Promise<string> | undefined;
   const hashKey = () => {

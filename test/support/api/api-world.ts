@@ -212,6 +212,21 @@ export async function startApiWorld() {
       return { key, key_id };
     },
 
+    /** A tenant of its own with the newsletter `weekly`; what earlier ones queued and sent is forgotten. */
+    async publisher() {
+      emailDeps.queued.length = 0;
+      emailDeps.calls.length = 0;
+      emailDeps.limited.length = 0;
+      emailDeps.scheduled.clear();
+      emailDeps.unverified.clear();
+      emailDeps.allowed.mails = Number.POSITIVE_INFINITY;
+      const tenant_id = `tenant-${randomUUID()}`;
+      const { key } = await this.key(tenant_id);
+      const body = { name: 'Weekly', from: 'Weekly <n@example.com>' };
+      await this.call('PUT', '/v1/newsletters/weekly', { key, body });
+      return { tenant_id, key };
+    },
+
     async call(method: string, path: string, { key, body, headers = {} }: CallOptions = {}): Promise<Answer> {
       const answer = await fetch(`${server.url}${path}`, {
         method,

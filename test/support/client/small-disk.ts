@@ -8,7 +8,6 @@ export interface Room {
   inodes: number;
   /** Whether the next call of this kind fails as on a broken disk. */
   broken?: ((call: string) => boolean) | undefined;
-  /** Takes the code of each error. */
   onError?: (code: string) => void;
 }
 

@@ -38,7 +38,6 @@ export class NewsletterCalls {
     return JSON.parse(answer.body) as T;
   }
 
-  /** Waits for the end of an email. */
   ended(email_id: string): Promise<EmailAnswer> {
     return until(`${email_id} has ended`, async () => {
       const email = await this.call<EmailAnswer>('GET', `/v1/emails/${email_id}`);

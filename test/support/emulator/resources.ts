@@ -5,10 +5,8 @@ import type { Right } from './users.ts';
 /** The outputs of the deployed stack, by name. */
 export type Outputs = Readonly<Record<string, string>>;
 
-/** The ARN of a table. */
 export const tableOf = (name = '') => `arn:aws:dynamodb:us-east-1:${ACCOUNT}:table/${name}`;
 
-/** The ARN of a queue, from its URL. */
 export const queueOf = (url = '') => `arn:aws:sqs:us-east-1:${ACCOUNT}:${url.split('/').at(-1)}`;
 
 /** The ARNs of the queues in an output whose value is a JSON object, at whatever depth. */

@@ -22,7 +22,6 @@ export async function createUser(stack: DeployedStack, name: string, rights: rea
   return { accessKeyId: AccessKey.AccessKeyId, secretAccessKey: AccessKey.SecretAccessKey };
 }
 
-/** The rights without one action. */
 export function without(action: string, rights: readonly Right[]): Right[] {
   return rights.flatMap(({ actions, resources }) => {
     const kept = actions.filter((one) => one !== action);

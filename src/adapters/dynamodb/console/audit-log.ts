@@ -8,7 +8,6 @@ import type { Guard } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
 
-/** Days that a record is kept. */
 const KEPT_DAYS = 400;
 /** Days that the answer to a request is kept for its repetitions. */
 const ANSWERED_DAYS = 2;
@@ -17,7 +16,6 @@ const PAGE = 200;
 /** Days that one page of the list reads at most, so that a rare filter does not read a year. */
 const MOST_DAYS = 31;
 
-/** AuditLog on the table audit. */
 export function createAuditLog(client: DynamoDBClient, TableName: string, clock: Clock): AuditLog {
   const requestKey = (request_id: string) => ({ bucket: { S: `request#${request_id}` }, item: { S: 'answer' } });
   const expiresIn = (days: number) => Math.ceil((clock().getTime() + days * DAY_MS) / 1000);

@@ -94,7 +94,6 @@ export function bodyAttribute(body: string): Item {
   return { message_body_deflated: { B: deflateRawSync(bytes) } };
 }
 
-/** The body of a stored item; undefined when the item has none. */
 function bodyOf(item: Item | undefined): string | undefined {
   const deflated = item?.['message_body_deflated']?.B;
   if (deflated === undefined) return item?.['message_body']?.S;

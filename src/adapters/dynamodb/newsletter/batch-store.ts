@@ -13,7 +13,6 @@ import { changeVersioned, expiresAfter } from './versioned-item.ts';
 /** Sorts behind the numbers of batches and before everything else in the partition of an email. */
 const LAST_NUMBER = '99999';
 
-/** BatchStore on the table email_batches. */
 export function createBatchStore(client: DynamoDBClient, table: string, clock: Clock): BatchStore {
   const keyOf = (email_id: string, batch_id: string) => ({ email_id: { S: email_id }, batch_id: { S: batch_id } });
 

@@ -97,7 +97,6 @@ export function createChunkStore(
   };
 }
 
-/** The partition of a batch. */
 function keyOfAll(email_id: string, batch_id: string) {
   return { email_batch: `${email_id}#${batch_id}` };
 }

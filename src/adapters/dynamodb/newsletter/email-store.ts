@@ -119,7 +119,6 @@ function toEmail(item: Item): Email {
 }
 
 const DRY_RUN = 'dry-run';
-/** Days for which the result of a dry run is kept. */
 const DRY_RUN_DAYS = 1;
 
 /** DryRunStore on the table emails, beside what would be the rows of the email. */

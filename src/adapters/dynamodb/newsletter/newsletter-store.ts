@@ -23,7 +23,6 @@ const sendersKey = (tenant_id: string) => ({
   newsletter_id: { S: '@' },
 });
 
-/** NewsletterStore on the table newsletters. */
 export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {
   return {
     async senders(tenant_id) {

@@ -11,7 +11,6 @@ export interface ListPlace {
 
 export type Order = 'newest' | 'oldest';
 
-/** An entry of an index. */
 export interface Entry {
   readonly time: string;
   readonly log_id: string;

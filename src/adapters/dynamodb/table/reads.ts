@@ -103,7 +103,6 @@ function inputOf(query: Query): QueryCommandInput {
   };
 }
 
-/** One page of a query. */
 export async function query(client: DynamoDBClient, asked: Query): Promise<QueryPage> {
   return pageOf(await client.send(new QueryCommand(inputOf(asked))));
 }
@@ -129,7 +128,6 @@ export async function* queryPages(client: DynamoDBClient, asked: Query): AsyncGe
   }
 }
 
-/** All items. */
 export async function queryAll(client: DynamoDBClient, asked: Query): Promise<Item[]> {
   const items: Item[] = [];
   for await (const page of queryPages(client, asked)) items.push(...page.items);

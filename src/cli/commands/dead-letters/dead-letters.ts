@@ -198,7 +198,6 @@ async function choiceOf(
   return { channels: await channelsOf(log_ids, session), log_ids, stale };
 }
 
-/** `1 dead letter`, `2 dead letters`. */
 function letterCount(letters: number): string {
   return `${letters} dead letter${letters === 1 ? '' : 's'}`;
 }

@@ -66,7 +66,6 @@ Examples:
 /** Notifications per second, which is what SQS moves at most. */
 const DEFAULT_RATE = 500;
 
-/** The operation that a replay is. */
 async function replayRequest(options: ReplayOptions, session: Session): Promise<NewOperation> {
   const { from, to, rate = DEFAULT_RATE, limit, maxAge, includeStopped = false } = options;
   // Before stdin and the secret are read for a recipient that no replay could find.
@@ -230,7 +229,6 @@ function describePreview(counts: Counts, to_send: number, sample: readonly Notif
   return `${describeCounts(counts, to_send, 'to send')}${sample.length > 0 ? `\n${shown}` : ''}`;
 }
 
-/** What a replay did. */
 function describeReplay({ operation_id, progress }: Operation, sent: number): string {
   const before = progress.taken - sent;
   const line = before > 0 ? `  ${String(before).padStart(7)}  sent before\n` : '';

@@ -18,7 +18,6 @@ export interface PreflightPorts {
   readonly account: typeof readAccount;
   readonly leftovers: typeof readLeftovers;
   readonly ties: typeof readTies;
-  /** The text of cdk.json. */
   readonly cdkJson: () => string;
 }
 

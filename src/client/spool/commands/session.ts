@@ -56,7 +56,6 @@ interface SpoolCommand<S extends Options> extends Omit<CommandText<S>, 'help'> {
   readonly run: (session: SpoolSession, options: Chosen<S>, args: readonly string[]) => Promise<number | undefined>;
 }
 
-/** A command on the spool that its options choose. */
 export function onSpool<const S extends Options = Record<never, never>>({ sends, help, ...text }: SpoolCommand<S>) {
   return (parent: Command, context: SpoolContext): void => {
     const api = context.localApi ? TO_LOCAL_API : TO_API;

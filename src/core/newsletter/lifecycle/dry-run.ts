@@ -79,7 +79,6 @@ function resultOf(sum: DryRunProgress, parts: readonly PartSegment[], error: str
 
 /** A dry run of many members: its request until it is done, then its result; kept for a day. */
 export interface KeptDryRun {
-  /** The id that the email would have. */
   readonly email_id: string;
   readonly tenant_id: string;
   readonly started_at: string;

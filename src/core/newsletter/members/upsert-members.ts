@@ -31,7 +31,6 @@ export interface UpsertDeps {
 
 /** Most members per call. */
 export const MAX_UPSERTS = 100;
-/** Facts that are written at once. */
 const FACTS_AT_ONCE = 20;
 
 /**

@@ -129,7 +129,6 @@ export type JobRetries = Configured<typeof JOB_RETRY_SETTINGS>;
 
 export const SOURCE_RETRIES: JobRetries = /* @__PURE__ */ standardsOf(JOB_RETRY_SETTINGS);
 
-/** The limits with these retries. */
 export function withRetries(limits: JobLimits, retries: JobRetries): JobLimits {
   const storage = (tries: number, minutes: number): Tries => ({
     tries,

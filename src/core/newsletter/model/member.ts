@@ -25,7 +25,6 @@ export interface MemberProfile {
 /** What a segment can see of a member: nothing that is encrypted. */
 export type SegmentSubject = Pick<MemberProfile, 'member_id' | 'status' | 'labels' | 'newsletters' | 'created_at'>;
 
-/** A member as it is stored. */
 export interface StoredMember extends MemberProfile {
   /** Keyed hash of tenant and address: finds the address without decrypting any, and orders the members. */
   readonly email_hash: string;

@@ -167,7 +167,6 @@ export interface EventStore {
   /** Strongly consistent; version 0 without an item. */
   read(email_id: string, batch_id: string): Promise<BatchEvents>;
   change(events: BatchEvents, bits: BatchEvents['bits']): Promise<BatchEvents | undefined>;
-  /** All batches of an email that have events. */
   list(email_id: string): Promise<readonly BatchEvents[]>;
 }
 

@@ -8,7 +8,6 @@ import type { MemberStore, SealedChunk, Sealing } from '../model/ports.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { LateExclusions, SendDeps, Stop } from './send-deps.ts';
 
-/** What the checks need of the batch that is sent. */
 interface CheckedBatch {
   readonly email: Email;
   readonly deps: Pick<SendDeps, 'clock' | 'exclusions'>;

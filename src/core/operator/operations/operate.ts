@@ -16,7 +16,6 @@ export interface OperateDeps {
   readonly operations: OperationStore;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Makes a process run the operation. */
   readonly startRun: (operation_id: string) => Promise<void>;
 }
 

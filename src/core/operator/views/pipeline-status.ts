@@ -22,7 +22,6 @@ export interface LaneStatus {
   /** Approximate number of messages that a channel function is processing: the count of the queue. */
   readonly in_flight: number;
   readonly dead: number;
-  /** When the oldest due notification became due. */
   readonly oldest_due_at: string | null;
 }
 

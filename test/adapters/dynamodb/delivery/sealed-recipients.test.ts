@@ -30,7 +30,6 @@ afterAll(async () => {
   await kms?.close();
 });
 
-/** The storage of one function instance. */
 function instance() {
   const { client } = dynamodb;
   const store = createDataKeyStore(client, tables.data_keys);

@@ -15,12 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world?.stop());
 beforeEach(async () => {
-  tenant_id = `tenant-${++serial}`;
-  key = (await world.key(tenant_id)).key;
-  world.emails.queued.length = 0;
-  world.emails.calls.length = 0;
-  world.emails.unverified.clear();
-  await world.call('PUT', '/v1/newsletters/weekly', { key, body: { name: 'Weekly', from: 'Weekly <n@example.com>' } });
+  ({ tenant_id, key } = await world.publisher());
 });
 
 const POST = { newsletter_id: 'weekly', subject: 'Hello', body: 'Dear {name, "reader"}', format: 'markdown' };
