@@ -11,9 +11,14 @@ export function configurationSetName({ configurationSet, stage }: StageConfig): 
   return configurationSet ?? `notification-retry-${stage}`;
 }
 
+/** Mails are sent with the domain in lower case, and AWS compares `ses:FromAddress` case by case. */
+export function asSent(sender: string): string {
+  return sender.replace(/@.*$/, (domain) => domain.toLowerCase());
+}
+
 /** The From address, which the configuration requires with the channel. */
 export function senderAddressOf({ senderAddress }: StageConfig): string {
-  return presentPart(senderAddress, 'email');
+  return asSent(presentPart(senderAddress, 'email'));
 }
 
 /** The variables of EmailEnv that other senders do not have. */
@@ -41,7 +46,7 @@ export function accountPermission(): WildcardPermission {
 export function emailPermission(scope: Construct, config: StageConfig): WildcardPermission {
   const arn = (resource: string, resourceName: string) =>
     Stack.of(scope).formatArn({ service: 'ses', resource, resourceName });
-  const senders = [senderAddressOf(config), ...config.integrationSenders];
+  const senders = [senderAddressOf(config), ...config.integrationSenders.map(asSent)];
   // SES requires the right to the configuration set besides the right to the identities.
   const sets = [configurationSetName(config), ...config.integrationConfigurationSets];
   const identities = arn('identity', '*');

@@ -15,7 +15,7 @@ import {
   readSecrets,
   useKinds,
 } from '../function/permissions.ts';
-import { senderAddressOf } from '../lanes/email-provider.ts';
+import { asSent, senderAddressOf } from '../lanes/email-provider.ts';
 import type { NewsletterRecipients } from './job-access.ts';
 
 /**
@@ -29,7 +29,7 @@ export function newsletterConfigurationSet({ stage }: Pick<StageConfig, 'stage'>
 /** Patterns of the From addresses of newsletters: those of the configuration, or the domain of the stage's sender. */
 function newsletterSenders(config: StageConfig): readonly string[] {
   const { senders } = config.newsletter;
-  return senders.length > 0 ? senders : [senderAddressOf(config).replace(/^.*@/, '*@')];
+  return senders.length > 0 ? senders.map(asSent) : [senderAddressOf(config).replace(/^.*@/, '*@')];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { fromHeader } from '../../../../src/adapters/email/address.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
 
@@ -202,6 +203,20 @@ describe('a channel function', () => {
     });
     const resources = permissionsOf('EmailSenderRole').get('ses:SendEmail') ?? '';
     for (const set of ['events', 'theirs']) expect(resources).toContain(`:configuration-set/${set}"`);
+  });
+
+  it('for e-mail sends as the senders in the form that it sends them, as AWS compares case by case', () => {
+    const [own, theirs] = ['Noreply@Mail.Your-Domain.JP', 'Sales@Their-Domain.jp'];
+    const mixed = templateOf({
+      'notification-retry.senderAddress': own,
+      'notification-retry.integrationSenders': JSON.stringify([theirs]),
+    });
+    const conditions = resourcesOf(mixed, 'AWS::IAM::Policy')
+      .flatMap(({ properties }): Statement[] => Object(properties['PolicyDocument']).Statement)
+      .flatMap(({ Condition = {} }) => JSON.stringify(Condition).match(/(?<="ses:FromAddress":)[^}]*/) ?? []);
+    expect(new Set(conditions)).toEqual(
+      new Set([JSON.stringify([own, theirs].map(fromHeader)), JSON.stringify(['*@mail.your-domain.jp'])]),
+    );
   });
 
   it('for e-mail may address recipients that are verified in the account, as all are in the SES sandbox', () => {
