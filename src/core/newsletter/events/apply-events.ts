@@ -1,5 +1,12 @@
 import type { Clock } from '../../model/time.ts';
-import { acceptUncertain, changeState, refreshBatch, rejectSubmitted } from '../accounting/chunk-changes.ts';
+import {
+  acceptUncertain,
+  changeState,
+  expireCall,
+  placesOf,
+  refreshBatch,
+  rejectSubmitted,
+} from '../accounting/chunk-changes.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import { CHUNK_SIZE, type ChunkKey, placeInBatch } from '../model/chunk.ts';
 import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
@@ -122,11 +129,11 @@ async function moveStates(batch: Batch, events: readonly NewsletterEvent[], deps
   let changed = false;
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
     const isNew = (n: number) => accepted.has(placeInBatch(state.chunk, n));
-    let after = state;
-    if ([...state.states].some((code, n) => code === RECIPIENT_STATES.uncertain && isNew(n))) {
-      after = await changeState(state, (found) => acceptUncertain(found, isNew), deps);
-      moved += [...state.states].filter((code, n) => code === RECIPIENT_STATES.uncertain && isNew(n)).length;
-    }
+    // Nobody takes over what a dead sender claimed while its email is paused.
+    let after = await changeState(state, (found) => expireCall(found, deps.clock().toISOString()), deps);
+    const found = placesOf(after.states, RECIPIENT_STATES.uncertain).filter(isNew).length;
+    if (found > 0) after = await changeState(after, (known) => acceptUncertain(known, isNew), deps);
+    moved += found;
     const reasons = rejected.get(state.chunk);
     if ([...(reasons?.keys() ?? [])].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
       throw new Error(`Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`);

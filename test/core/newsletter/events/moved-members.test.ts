@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
+import { isoAfter } from '../../../../src/core/model/time.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../../../src/core/newsletter/events/unsubscribe.ts';
 import { resubscribe, upsertMembers } from '../../../../src/core/newsletter/members/upsert-members.ts';
@@ -110,5 +111,27 @@ describe('a member who has another address since the mail', () => {
     await give(PRESENT);
     expect(await factsOf(PRESENT)).toBeUndefined();
     expect(Object.keys((await factsOf('m0@example.com'))?.unsubscribed ?? {})).toEqual(['news']);
+  });
+});
+
+describe('a rejection of a mail whose sender died', () => {
+  it('is recorded when its call must have ended, also while the email is paused and nobody takes it over', async () => {
+    const world = await JobWorld.of({ status: 'submitting', paused: true });
+    const until = isoAfter(world.now, 40_000);
+    const state = chunkState('>>', { call: { call_id: 'died', entries: [0, 1], until } });
+    await world.chunks.store.put([{ chunk: chunkOf(2), state }]);
+    await world.tables.batches.put(batchFor([state], { status: 'submitting' }));
+    const deps = {
+      ...world.deps(),
+      members: createMemoryMembers(),
+      sealing: legibleSealing(),
+      warming: { report: async () => {} },
+    };
+    const apply = () =>
+      applyEvents('email-1', '00000', [{ ...PLACE, kinds: ['rejected'], rejected: 'rejected' }], deps);
+    await expect(apply(), 'its sender may still write what was answered').rejects.toThrow('comes back');
+    world.advance(40_001);
+    await apply();
+    expect(await world.states()).toBe('fu');
   });
 });
