@@ -1,7 +1,7 @@
 import { START } from './engine/virtual-time.ts';
 import { schedule } from './pipeline/arrivals.ts';
 import { connectLanes } from './pipeline/channel-function.ts';
-import { queued, startDispatcher } from './pipeline/dispatcher.ts';
+import { startDispatcher } from './pipeline/dispatcher.ts';
 import { World } from './pipeline/world.ts';
 import { type Held, heldBy } from './report/drain.ts';
 import { figuresOf } from './report/figures.ts';
@@ -37,7 +37,7 @@ export async function runScenario(
     tables.size === scenario.notifications &&
     observer.finished === tables.size &&
     time.now > startOf(lastRedrive) &&
-    queued(world) === 0;
+    world.queued === 0;
   let over = false;
   const sample = () => {
     observer.sample(time.now);

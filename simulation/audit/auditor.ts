@@ -147,8 +147,8 @@ export class Auditor {
   }
 
   /** A message as it goes into a queue. */
-  queued(text: string, row: number): void {
-    for (const rule of promises.queued(text)) this.#violated(rule, row);
+  queued(text: string): void {
+    for (const rule of promises.queued(text)) this.threw(`invariant ${rule}`);
   }
 
   /** A function threw or logged what is no fault of storage. */

@@ -9,6 +9,7 @@ export interface EventSourceOptions {
   readonly batch: number;
   readonly window_ms: number;
   readonly timeout_ms: number;
+  readonly memory_gb: number;
   /** Milliseconds in which messages are deleted. */
   readonly settle_ms: number;
   /**
@@ -77,7 +78,7 @@ export class EventSource<M> {
   #running = 0;
   #wakeAt = Number.POSITIVE_INFINITY;
   invocations = 0;
-  busy_ms = 0;
+  #busy_ms = 0;
 
   /** @param start a new process of the function */
   constructor(
@@ -92,6 +93,10 @@ export class EventSource<M> {
     this.#start = start;
     this.#options = options;
     queue.onVisible = () => this.#wake(this.#time.now);
+  }
+
+  get gb_seconds(): number {
+    return (this.#busy_ms / 1000) * this.#options.memory_gb;
   }
 
   /** Looks at the queue once at this time, however many messages come. */
@@ -141,7 +146,7 @@ export class EventSource<M> {
       if (over) return;
       over = true;
       this.#running -= 1;
-      this.busy_ms += this.#time.now - began;
+      this.#busy_ms += this.#time.now - began;
       worker.lastUsed = this.#time.now;
       if (!worker.dead) this.#idle.push(instance);
       this.#wake(this.#time.now);

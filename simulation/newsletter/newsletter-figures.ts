@@ -1,22 +1,22 @@
-import { priceOf } from '../report/cost.ts';
+import { costOf } from '../report/cost.ts';
 import { counts, type Line, rounded } from '../report/describe.ts';
 import { rateUntil } from '../report/drain.ts';
 import { atLeast, atMost, judge, shown } from '../report/figures.ts';
-import type { FunctionUse } from './newsletter-functions.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';
 
 /** Newsletters may use a part of the day's quota, so the last part waits for the next day: the rate is judged before. */
 const JUDGED_SHARE = 0.8;
 
-export function newsletterFigures(world: NewsletterWorld, sources: readonly FunctionUse[]) {
-  const { provider, samples } = world;
+export function newsletterFigures(world: NewsletterWorld) {
+  const { provider, samples, tables, scenario } = world;
+  const units = { read: tables.units.read, write: tables.units.write + tables.state.units };
   const figures = {
     ...shown(world, provider.calls, provider.throttled),
     counts: samples.at(-1)?.counts ?? { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 },
     ...sendingOf(world),
     /** Recipients refused for the quota. */
     over_quota: provider.overQuota,
-    cost: costOf(world, sources),
+    cost: costOf(world, units, scenario.notifications),
     samples,
   };
   return judge(figures, [
@@ -41,25 +41,6 @@ function sendingOf({ bySecond, scenario }: NewsletterWorld) {
     allowed_per_second: scenario.provider.per_second,
     share_of_rate: per_second / scenario.provider.per_second,
   };
-}
-
-/** Half a gigabyte for preparation and sending, a quarter for the events' function. */
-const JOB_GB = 0.5;
-const EVENTS_GB = 0.25;
-
-function costOf({ tables, prepares, sends, events, scenario }: NewsletterWorld, sources: readonly FunctionUse[]) {
-  const [prepare, send, event] = sources;
-  const busy = (source: FunctionUse | undefined, gb: number) => ((source?.busy_ms ?? 0) / 1000) * gb;
-  return priceOf(
-    {
-      write_units: tables.units.write + tables.state.units,
-      read_units: tables.units.read,
-      sqs_requests: [prepares, sends, events].reduce((sum, { requests }) => sum + requests, 0),
-      lambda_requests: sources.reduce((sum, { invocations }) => sum + invocations, 0),
-      lambda_gb_seconds: Math.ceil(busy(prepare, JOB_GB) + busy(send, JOB_GB) + busy(event, EVENTS_GB)),
-    },
-    scenario.notifications,
-  );
 }
 
 /** What is shown of it for a person. */

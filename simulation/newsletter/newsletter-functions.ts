@@ -31,28 +31,33 @@ const [prepare, send, events] = await loadedIn(ENVIRONMENT, () =>
 
 /** As lib/constructs/newsletter/ sets them. */
 const PREPARE_CONCURRENCY = 2;
-const EVENTS = { concurrency: 5, batch: 1_000, window_ms: 5_000, timeout_ms: 60_000, settle_ms: CALL_MS[1] };
-
-/** How much a function was used. */
-export type FunctionUse = Pick<EventSource<unknown>, 'invocations' | 'busy_ms'>;
+const EVENTS = {
+  concurrency: 5,
+  batch: 1_000,
+  window_ms: 5_000,
+  timeout_ms: 60_000,
+  memory_gb: 0.25,
+  settle_ms: CALL_MS[1],
+};
 
 type Job = ReturnType<typeof depsOf> & Pick<SendDeps, 'pacing'> & { readonly dry_runs: never };
 
 /** Puts the functions of newsletters on their queues. */
-export function connectFunctions(world: NewsletterWorld): readonly FunctionUse[] {
+export function connectFunctions(world: NewsletterWorld): void {
   const { sure } = world.scenario.events;
   const job = (concurrency: number): EventSourceOptions => ({
-    ...{ concurrency, batch: 1, window_ms: 0, timeout_ms: world.limit_ms, settle_ms: CALL_MS[1] },
+    ...{ concurrency, batch: 1, window_ms: 0, timeout_ms: world.limit_ms },
+    ...{ memory_gb: 0.5, settle_ms: CALL_MS[1] },
     faults: () => world.faults,
   });
   const told = { ...EVENTS, faults: () => ({ deaths: sure ? 0 : world.faults.deaths }) };
   const prepares = jobFunction(world, prepare.createHandler);
   const sends = jobFunction(world, send.createHandler);
-  return [
+  world.sources.push(
     new EventSource(world.machine('prepare'), world.prepares, prepares, job(PREPARE_CONCURRENCY)),
     new EventSource(world.machine('send'), world.sends, sends, job(TOTAL_CONCURRENCY)),
     new EventSource(world.machine('events'), world.events, eventsFunction(world), told),
-  ];
+  );
 }
 
 function jobFunction(world: NewsletterWorld, createHandler: (deps: Job, observability: Observability) => Handler) {
@@ -99,6 +104,6 @@ function observed(world: NewsletterWorld): Observability {
     if (action === 'resend') world.count('resent', Number(resolved));
     if (line === 'newsletter events') world.count('reconciled by events', Number(reconciled));
   };
-  const error = (_: string, { error }: { readonly error?: unknown }) => world.threw(error);
+  const error = (_: string, { error }: { readonly error?: unknown }) => world.fault(error);
   return { logger: { info, error }, metrics: { addMetric: () => {} } } as unknown as Observability;
 }

@@ -1,14 +1,13 @@
-import { Problem } from '../../src/core/model/problem.ts';
 import { EXCLUDED_BATCH } from '../../src/core/newsletter/model/batch.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../src/core/newsletter/model/job-limits.ts';
 import { shownState } from '../../src/core/newsletter/model/recipient-state.ts';
 import { type EmailSeen, NewsletterAuditor, STATES, type State } from '../audit/newsletter-auditor.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
-import { START, VirtualTime } from '../engine/virtual-time.ts';
 import { BulkProvider } from '../models/bulk-provider.ts';
 import type { Machine } from '../models/event-source.ts';
 import { SimulatedQueue } from '../models/queue.ts';
+import { Simulation } from '../models/simulation.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { type Faults, type NewsletterScenario, NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
 import { MemoryPacing } from '../twins/pipeline-state.ts';
@@ -22,8 +21,6 @@ export const EMAIL_ID = 'email-1';
 const LIMIT_MS = 900_000;
 const BEYOND_LIMIT_MS = 60_000;
 const EVENT_QUEUE = { visibility_ms: 365_000, max_receives: 8 };
-/** The auditor reads one message in this many. */
-const READ_EVERY = 101;
 const PAGE = 100;
 /** A second copy of a message comes at most this much later, and as many messages can be shown again. */
 const COPY_MS = 600_000;
@@ -37,10 +34,8 @@ export interface NewsletterSample {
 }
 
 /** All parts of the simulation of one newsletter. */
-export class NewsletterWorld implements Surroundings {
-  readonly time = new VirtualTime(START);
+export class NewsletterWorld extends Simulation implements Surroundings {
   readonly scenario: NewsletterScenario;
-  readonly seed: number;
   readonly draw: Draw;
   readonly limits: JobLimits;
   readonly limit_ms: number;
@@ -52,24 +47,20 @@ export class NewsletterWorld implements Surroundings {
   readonly prepares: SimulatedQueue<PrepareMessage>;
   readonly sends: SimulatedQueue<SendMessage>;
   readonly events = new SimulatedQueue<object>(this.time, { ...EVENT_QUEUE, groupOf: oneGroup });
-  readonly counts: Record<string, number> = {};
   readonly samples: NewsletterSample[] = [];
   /** Processes that run a use case just now. */
   readonly running = new Set<WorkerProcess>();
-  /** Recipients whose mail was accepted, by second since the start. */
-  readonly bySecond: number[] = [];
   /** Nothing breaks any more. */
   healed = false;
   readonly #old: (() => void)[] = [];
   #ids = 0;
-  #messages = 0;
   /** Messages, copies and events that come later. */
   #onTheirWay = 0;
 
   constructor(scenario: NewsletterScenario, seed: number) {
     const { notifications, given = usualMember, page = PAGE, provider, limit_ms = LIMIT_MS } = scenario;
+    super(seed);
     this.scenario = scenario;
-    this.seed = seed;
     this.draw = createRandom(seed, 'newsletter');
     this.limits = { ...DEFAULT_JOB_LIMITS, ...scenario.limits };
     this.limit_ms = limit_ms;
@@ -93,16 +84,10 @@ export class NewsletterWorld implements Surroundings {
 
   /** What the functions of one queue run on. */
   machine(name: string): Machine {
-    return {
-      time: this.time,
-      draw: createRandom(this.seed, `function ${name}`),
-      onDeath: (worker: WorkerProcess, death) => {
-        this.count(`workers ${death}`);
-        this.running.delete(worker);
-        this.auditor.ended(worker);
-      },
-      paused: () => false,
-    };
+    return this.machineOf(`function ${name}`, (worker) => {
+      this.running.delete(worker);
+      this.auditor.ended(worker);
+    });
   }
 
   /** Everything that runs ends at once, as with its machine; what is on its way then still arrives. */
@@ -111,8 +96,7 @@ export class NewsletterWorld implements Surroundings {
   }
 
   send<M>(queue: SimulatedQueue<M>, message: M, delay_seconds = 0): void {
-    if (this.#messages++ % READ_EVERY === 0) this.auditor.queued(JSON.stringify(message));
-    queue.send(message, delay_seconds);
+    this.put(queue, message, delay_seconds);
   }
 
   /** Sends a message of the job, which may get lost or come twice. */
@@ -137,11 +121,6 @@ export class NewsletterWorld implements Surroundings {
       this.#onTheirWay -= 1;
       run();
     });
-  }
-
-  accepted(count: number): void {
-    const second = Math.floor((this.time.now - START.getTime()) / 1000);
-    this.bySecond[second] = (this.bySecond[second] ?? 0) + count;
   }
 
   unsubscribe(member: number): void {
@@ -212,27 +191,16 @@ export class NewsletterWorld implements Surroundings {
     };
   }
 
-  /** Messages in all queues, and what comes later. */
-  get queued(): number {
-    return [this.prepares, this.sends, this.events].reduce(
-      (sum, { visible, delayed, inFlight }) => sum + visible + delayed + inFlight,
-      this.#onTheirWay,
-    );
+  allQueues() {
+    return [this.prepares, this.sends, this.events];
+  }
+
+  /** And what comes later. */
+  override get queued(): number {
+    return this.#onTheirWay + super.queued;
   }
 
   readonly newId = () => `id-${++this.#ids}`;
-
-  count(name: string, by = 1): void {
-    if (by > 0) this.counts[name] = (this.counts[name] ?? 0) + by;
-  }
-
-  /** A use case threw: what is no refusal of storage is a defect. */
-  threw(error: unknown): void {
-    const name = error instanceof Error ? error.name : '';
-    if (error instanceof Problem && error.problem === 'unavailable') return;
-    if (name === 'ThrottlingException' || name === 'StorageUnavailableError') return;
-    this.auditor.threw(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  }
 }
 
 function oneGroup(): string {

@@ -36,7 +36,7 @@ export function operate<T>(
     time.at(ends, () => running.has(worker) && worker.die('timeout'));
     const end = (result: unknown) => {
       running.delete(worker);
-      if (result instanceof Error && !(result instanceof Problem)) world.threw(result);
+      if (result instanceof Error && !(result instanceof Problem)) world.fault(result);
       resolve(result);
     };
     run(depsOf(world, worker, () => ends - time.now)).then(end, end);

@@ -18,7 +18,7 @@ export async function runNewsletter(
   onProgress: (finished: number) => void = () => {},
 ) {
   const world = new NewsletterWorld(scenario, seed);
-  const sources = connectFunctions(world);
+  connectFunctions(world);
   const { time } = world;
   let over = false;
   const everyMinute = async () => {
@@ -33,7 +33,7 @@ export async function runNewsletter(
   });
   await time.runUntil(() => over);
   await world.auditEnd();
-  return newsletterFigures(world, sources);
+  return newsletterFigures(world);
 }
 
 /** An operator repeats what failed. */

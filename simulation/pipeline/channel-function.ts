@@ -13,7 +13,6 @@ import type { Allowance, Ask } from '../../src/core/pacing/plan-reservation.ts';
 import { type ReceiverAsk, ReceiverPacer } from '../../src/core/pacing/receiver-pacer.ts';
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
 import type { Send } from '../audit/promises.ts';
-import { createRandom } from '../engine/random.ts';
 import { EventSource, type Handler } from '../models/event-source.ts';
 import type { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
@@ -24,6 +23,7 @@ import { type Ports, type World, windowOf } from './world.ts';
 
 /** As lib/constructs/lanes sets them. */
 const TIMEOUT_MS = 60_000;
+const MEMORY_GB = 0.25;
 const BATCH = 10;
 const PROBE_MS = 25_000;
 /** More asks than a batch has. */
@@ -48,28 +48,16 @@ export function connectLanes(world: World): void {
 
 function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMessage> {
   const queue = world.queues[channel][lane];
-  const { time, auditor, scenario } = world;
-  return new EventSource(
-    {
-      time,
-      draw: createRandom(world.seed, `${channel} ${lane}`),
-      onDeath: (worker, death) => {
-        auditor.died(worker);
-        world.count(`workers ${death}`);
-      },
-      paused: () => world.isBlackout(),
-    },
-    queue,
-    channelFunction(channel, queue, world),
-    {
-      concurrency: world.concurrency[channel][lane],
-      batch: BATCH,
-      window_ms: windowOf(channel, lane),
-      timeout_ms: TIMEOUT_MS,
-      settle_ms: QUEUE_MS,
-      faults: () => ({ deaths: scenario.deaths ?? 0 }),
-    },
-  );
+  const { scenario } = world;
+  return new EventSource(world.machine(`${channel} ${lane}`), queue, channelFunction(channel, queue, world), {
+    concurrency: world.concurrency[channel][lane],
+    batch: BATCH,
+    window_ms: windowOf(channel, lane),
+    timeout_ms: TIMEOUT_MS,
+    settle_ms: QUEUE_MS,
+    memory_gb: MEMORY_GB,
+    faults: () => ({ deaths: scenario.deaths ?? 0 }),
+  });
 }
 
 /** A channel's function as it is deployed, bound to the world through a process that can die. */
@@ -179,6 +167,7 @@ async function request(
     if (taken.accepted) {
       auditor.accepted(row, sent);
       observer.acceptedBy(row, time.now);
+      world.accepted();
     }
     return taken;
   });

@@ -86,8 +86,3 @@ function lanesOf(world: World): SweepLanes {
     },
   };
 }
-
-/** Messages in all lanes. */
-export function queued(world: World): number {
-  return world.allQueues().reduce((sum, { visible, delayed, inFlight }) => sum + visible + delayed + inFlight, 0);
-}

@@ -44,8 +44,6 @@ export class Observer {
   requests = 0;
   finished = 0;
   lastAccepted = 0;
-  /** Acceptances by second since the start. */
-  readonly bySecond: number[] = [];
 
   constructor(start: number, cohort: (row: number) => Cohort) {
     this.#start = start;
@@ -76,8 +74,6 @@ export class Observer {
 
   acceptedBy(row: number, now: number): void {
     this.lastAccepted = now;
-    const second = Math.floor((now - this.#start) / 1000);
-    this.bySecond[second] = (this.bySecond[second] ?? 0) + 1;
     const seen = this.#of(row);
     if (!seen.delivered) this.#add(this.delivered, row, now);
     seen.delivered = true;

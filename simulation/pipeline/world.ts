@@ -6,11 +6,12 @@ import type { DueIndex } from '../../src/core/model/work-index.ts';
 import type { AccountLimits } from '../../src/core/pacing/account.ts';
 import { Auditor } from '../audit/auditor.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
-import { START, VirtualTime } from '../engine/virtual-time.ts';
+import { START } from '../engine/virtual-time.ts';
 import { ThrottledError } from '../models/capacity.ts';
-import type { EventSource } from '../models/event-source.ts';
+import type { Machine } from '../models/event-source.ts';
 import { Provider } from '../models/provider.ts';
 import { SimulatedQueue } from '../models/queue.ts';
+import { Simulation } from '../models/simulation.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { CONCURRENCY, type Scenario } from '../scenarios/scenario.ts';
 import { MemoryBreakers, MemoryPacing } from '../twins/pipeline-state.ts';
@@ -28,8 +29,6 @@ const QUEUE_OPTIONS = {
   max_receives: 5,
   groupOf: ({ tenant_id }: QueueMessage) => tenant_id,
 };
-/** The auditor reads one message in this many. */
-const READ_EVERY = 101;
 /** Milliseconds of a page of the work index. */
 const INDEX_MS = 8;
 /** What a refused call takes, with the client's own retries. */
@@ -39,11 +38,9 @@ const REFUSED_MS = 300;
 export type Ports = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
 /** All parts of one simulation. */
-export class World {
-  readonly time = new VirtualTime(START);
+export class World extends Simulation {
   readonly scenario: Scenario;
   readonly draw: Draw;
-  readonly seed: number;
   readonly tables: Tables;
   readonly auditor: Auditor;
   readonly observer: Observer;
@@ -51,16 +48,12 @@ export class World {
   readonly budgets = new MemoryPacing();
   readonly concurrency: PerLane<number>;
   readonly queues: PerLane<SimulatedQueue<QueueMessage>>;
-  /** The functions on the lanes (channel-function.ts). */
-  readonly sources: EventSource<QueueMessage>[] = [];
-  readonly counts: Record<string, number> = {};
   readonly #providers = new Map<string, Provider>();
   readonly #cohorts: Cohort[] = [];
-  #messages = 0;
 
   constructor(scenario: Scenario, seed: number) {
+    super(seed);
     this.scenario = scenario;
-    this.seed = seed;
     this.draw = createRandom(seed, 'worker');
     const { time } = this;
     const cohort = (row: number) => this.#cohorts[row] ?? UNKNOWN;
@@ -116,9 +109,17 @@ export class World {
     return CHANNELS.flatMap((channel) => LANES.map((lane) => this.queues[channel][lane]));
   }
 
+  /** What a channel's functions on a lane run on. */
+  machine(name: string): Machine {
+    return this.machineOf(
+      name,
+      (worker) => this.auditor.died(worker),
+      () => this.isBlackout(),
+    );
+  }
+
   send(message: QueueMessage, delay_seconds: number): void {
-    if (this.#messages++ % READ_EVERY === 0) this.auditor.queued(JSON.stringify(message), rowOf(message.log_id));
-    this.lane(message).send(message, delay_seconds);
+    this.put(this.lane(message), message, delay_seconds);
   }
 
   /** An operator sends these dead letters again. */
@@ -188,12 +189,6 @@ export class World {
     };
   }
 
-  /** An error that a function has logged: what is no refusal of storage is a defect. */
-  readonly fault = (error: unknown): void => {
-    if (error instanceof ThrottledError) return;
-    this.auditor.threw(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  };
-
   /** What deployed code sees of the world. @param wrong_ms by which the clock of its instance is wrong */
   env(ports: Ports, wrong_ms = 0): Env {
     const { time, draw, fault } = this;
@@ -203,10 +198,6 @@ export class World {
       return run(...(args as never[])) as Promise<T>;
     };
     return { call, clock: () => new Date(time.now + wrong_ms), random: draw, fault };
-  }
-
-  count(name: string): void {
-    this.counts[name] = (this.counts[name] ?? 0) + 1;
   }
 }
 

@@ -39,7 +39,7 @@ export function heldBy({ observer, tables, time }: World, per_second: number): H
 
 export function drainOf(world: World, held: Held, { from, per_second }: { from: number; per_second: number }): Drain {
   const { observer } = world;
-  const { seconds, per_second: rate } = rateUntil(0.99, observer.bySecond.slice(from));
+  const { seconds, per_second: rate } = rateUntil(0.99, world.bySecond.slice(from));
   return {
     from,
     ...held,

@@ -1,6 +1,6 @@
-import type { AuditResult } from '../audit/auditor.ts';
 import { START } from '../engine/virtual-time.ts';
 import type { SharedItems } from '../models/capacity.ts';
+import type { Simulation } from '../models/simulation.ts';
 import type { Observer, Waits } from '../pipeline/observer.ts';
 import type { World } from '../pipeline/world.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
@@ -95,14 +95,9 @@ export function judge<F extends Pick<Judged, 'pipeline_state'>>(figures: F, budg
   return { ...figures, budgets: judged };
 }
 
-/** A world as every simulation has one. */
-interface Shown {
+interface Shown extends Simulation {
   readonly scenario: { readonly name: string; readonly notifications: number };
-  readonly seed: number;
-  readonly time: { readonly now: number };
-  readonly auditor: { result(): AuditResult };
   readonly tables: { readonly state: SharedItems };
-  readonly counts: Readonly<Record<string, number>>;
 }
 
 /** @param requests to providers @param throttled_by_providers those that were refused for their rate or quota */
@@ -141,10 +136,10 @@ function measured(world: World, held: Held | undefined) {
     /** Seconds from the time of a retry to its request. */
     late_p99: Math.round(late.percentile(0.99)) / 1000,
     /** What was accepted of what all receivers together take, where they always had more. */
-    ...(scenario.saturated && { share_of_rate: shareOf(scenario.saturated, observer.bySecond) }),
+    ...(scenario.saturated && { share_of_rate: shareOf(scenario.saturated, world.bySecond) }),
     /** Calls that a partition of DynamoDB refused. */
     throttled_by_tables: tables.throttled,
-    cost: costOf(world),
+    cost: costOf(world, tables.units, tables.size),
     samples,
   };
 }

@@ -74,6 +74,11 @@ export class Tables {
     return this.memory.log.size;
   }
 
+  /** Of all tables and indexes. */
+  get units() {
+    return { write: this.writeUnits + this.state.units, read: this.readUnits + this.index.readUnits };
+  }
+
   get throttled(): number {
     return [...this.#capacities.values()].reduce((sum, { throttled }) => sum + throttled, 0);
   }

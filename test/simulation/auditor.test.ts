@@ -76,7 +76,7 @@ describe('the auditor of a simulation', () => {
       sent(T0 + (overloaded ? 10 : 5) * MINUTE - 1),
     ]),
     ['7: sent after its deadline', ...accepted(T0 + 181 * MINUTE)],
-    ['9: a queue', ['queued', '{"to":"someone@example.test"}', 0]],
+    ['9: a queue', ['queued', '{"to":"someone@example.test"}']],
     ['1: SUCCESS without an acceptance', ['finish', 0, DELIVERED]],
     ['11: dead, with 2', ['finish', 0, { ...DEAD, letters: 2 }]],
     ['11: not dead, with 1', ['finish', 0, { ...DELIVERED, letters: 1 }]],
