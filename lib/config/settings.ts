@@ -49,7 +49,7 @@ export const SETTINGS = {
   stage: { check: check(matching(/^[a-z][a-z0-9-]{0,15}$/, stageName)), required: true },
   /**
    * From address of e-mails. The address or its domain is verified in SES.
-   * @ja メールの送信元アドレス。アドレスかドメインを SES で検証しておく
+   * @ja メールの差出人アドレス。アドレスかドメインを SES で検証しておく
    * @absent required with the channel `email` | `email` チャネルがあれば必須
    */
   senderAddress: { check: check(address) },
@@ -62,12 +62,12 @@ export const SETTINGS = {
   configurationSet: { check: check(sesName) },
   /**
    * From addresses that e-mail integrations may use in place of `senderAddress`. The role may send as no others.
-   * @ja メール連携設定が `senderAddress` の代わりに使ってよい送信元アドレス。これ以外では送れない
+   * @ja メール連携設定が `senderAddress` の代わりに使ってよい差出人アドレス。これ以外では送れない
    */
   integrationSenders: { check: listOf(address, 'e-mail addresses'), standard: [] },
   /**
    * Configuration sets that e-mail integrations may name, and those that SES applies to a sender by itself.
-   * @ja メール連携設定が指定してよい設定セットと、SES が送信元に自動で適用する設定セット
+   * @ja メール連携設定が指定してよい設定セットと、SES が差出人に自動で適用する設定セット
    */
   integrationConfigurationSets: { check: listOf(sesName, 'names of SES configuration sets', 500), standard: [] },
   /**
@@ -94,7 +94,7 @@ export const SETTINGS = {
       /**
        * From addresses of [newsletters](docs/decisions/newsletters/on-aws.md#0107), or `*@domain`; fallback domains
        * included. Empty: every address at the domain of `senderAddress`.
-       * @ja [ニュースレター](docs/decisions/newsletters/on-aws.md#0107)の送信元アドレス、または `*@domain`。フォールバックドメインを含む。
+       * @ja [ニュースレター](docs/decisions/newsletters/on-aws.md#0107)の差出人アドレス、または `*@domain`。フォールバックドメインを含む。
        * 空なら `senderAddress` のドメインの全アドレス
        */
       senders: {
