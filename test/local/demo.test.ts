@@ -199,6 +199,7 @@ describe("the demo's summary", () => {
     const text = describeReport({ newsletter: { members: 300, view, examples } });
     expect(text).toContain('300 members, 2 unsubscribed before, 7 excluded, 2 refused by SES: 289 mails');
     expect(text).toContain('289 submitted, 0 pending, 7 excluded, 2 failed');
+    expect(text).toMatch(/rate +199\.2 per second allowed/);
     expect(text).toMatch(/suppressed +member-063 {2}excluded\n +→ bounced, complained/);
     expect(text).toMatch(/message_rejected +member-058 {2}failed\n +→ SES refused/);
     expect(text).toContain('npm run ops -- emails recipients demo-1 --state excluded --local');

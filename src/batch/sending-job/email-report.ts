@@ -28,7 +28,10 @@ export function describeEmail(view: EmailView, local: boolean): string {
       'batches',
       `${batches.submitted} submitted, ${batches.submitting} submitting, ${batches.pending} pending, ${batches.failed} failed`,
     ],
-    ['rate', `${rate.now ?? '–'} per second now, ${rate.allowed ?? '–'} allowed${loweredNote(rate)}`],
+    [
+      'rate',
+      `${rate.now === null ? `${rate.allowed ?? '–'} per second` : `${rate.now} per second now, ${rate.allowed ?? '–'}`} allowed${loweredNote(rate)}`,
+    ],
     ['waits', view.waits && `${WAITS_FOR[view.waits.for]}, until ${view.waits.until}`],
     ['expected end', view.eta],
     ['scheduled', view.scheduled_at],
