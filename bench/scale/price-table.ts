@@ -15,23 +15,14 @@ const PARTS: readonly (readonly [en: string, ja: string, with_it: StageConfigInp
   ['the console', 'コンソール', EVERYTHING, { ...EVERYTHING, console: 'off' }],
 ];
 
-/** Dollars that each part adds at rest. */
-function pricesOfParts(): { readonly en: string; readonly ja: string; readonly dollars: number }[] {
-  return PARTS.map(([en, ja, with_it, without]) => {
-    return { en, ja, dollars: totalOf(priceAtRest(with_it)) - totalOf(priceAtRest(without)) };
-  });
-}
-
 const WORDS = {
   en: {
-    item: '',
     stages: ['least', 'default', 'everything'],
     total: '**dollars a month**',
     part: 'part',
     adds: 'adds, in dollars a month',
   },
   ja: {
-    item: '',
     stages: ['最小', '既定', 'すべて'],
     total: '**1 か月のドル**',
     part: '要素',
@@ -49,9 +40,12 @@ export function pricesTable(language: 'en' | 'ja'): string {
     return row([first[language], ...cells.map(({ count, dollars }) => `${countOf(count)} (${dollars.toFixed(2)})`)]);
   });
   const totals = row([words.total, ...stages.map((lines) => `**${totalOf(lines).toFixed(2)}**`)]);
-  const parts = pricesOfParts().map((part) => row([part[language], part.dollars.toFixed(2)]));
+  const parts = PARTS.map(([en, ja, with_it, without]) => {
+    const dollars = totalOf(priceAtRest(with_it)) - totalOf(priceAtRest(without));
+    return row([{ en, ja }[language], dollars.toFixed(2)]);
+  });
   return [
-    row([words.item, ...words.stages]),
+    row(['', ...words.stages]),
     row(['---', '---', '---', '---']),
     ...items,
     totals,

@@ -35,11 +35,9 @@ export async function importItems(directory: string, table: { readonly TableName
   writeFileSync(schema, JSON.stringify({ Table: table }));
   const output = join(directory, 'dynamodb.sqlite');
   const args = ['import', '--source', source, '--schema', schema, '--output', output];
-  await promisify(execFile)(dynoxideBinary() ?? missing(), args, { maxBuffer: 100_000_000 });
-}
-
-function missing(): never {
-  throw new Error('This needs dynoxide: run npm ci without --omit=optional, where it exists for this platform');
+  const binary = dynoxideBinary();
+  if (binary === undefined) throw new Error('This needs dynoxide: run npm ci without --omit=optional, where it exists');
+  await promisify(execFile)(binary, args, { maxBuffer: 100_000_000 });
 }
 
 /** Bytes that are compressed at once. */
