@@ -59,7 +59,7 @@ export function createHandler(deps: ReconcilerDeps, { logger, metrics }: Observa
     const asked = parseReconcileEvent(event);
     if ('part' in asked) {
       const { counts, next } = await byOperator(asked.part, late);
-      report(counts, !asked.part.dry_run);
+      report(counts, { counted: !asked.part.dry_run });
       return { ...counts, ...(next && { next: { ...next } }) };
     }
     const done = await scheduledScan(asked, {
@@ -72,11 +72,11 @@ export function createHandler(deps: ReconcilerDeps, { logger, metrics }: Observa
     if (done === undefined) logger.info('another scan is under way');
     if (done?.reached.next) await deps.continueWith({ continued: true });
     const counts = done?.counts ?? NOTHING;
-    report(counts, true);
+    report(counts, { counted: true });
     return counts;
   };
 
-  function report(counts: ReconcileCounts, counted: boolean): void {
+  function report(counts: ReconcileCounts, { counted }: { readonly counted: boolean }): void {
     logger.info('reconciled', { ...counts });
     if (!counted) return;
     count(metrics, 'RowsScanned', counts.scanned);

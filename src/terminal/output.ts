@@ -31,11 +31,6 @@ export function printList<T>(
   return !isEmpty && !output.json;
 }
 
-/** Names a step on stderr. Unlike a step of `Progress`, the line stays. */
-export function sayStep({ say, colors }: Terminal, step: string): void {
-  say(`${colors.cyan('•')} ${step}\n`);
-}
-
 /** Reports an error on stderr. */
 export function sayError({ say, colors }: Terminal, message: string): void {
   say(`${colors.red('✗')} ${message}\n`);

@@ -37,7 +37,8 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
     return server;
   }
 
-  async function leave(silent: boolean, back = location.pathname + location.search): Promise<SignIn> {
+  async function leave(how: Pick<Journey, 'silent'> & Partial<Journey>): Promise<SignIn> {
+    const { silent, back = location.pathname + location.search } = how;
     const { authorization_endpoint } = await discovered();
     if (authorization_endpoint === undefined) throw new Error('The issuer names no authorization_endpoint');
     const journey: Journey = {
@@ -74,7 +75,7 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
   function again(): void {
     forgetSignOut();
     // An issuer that cannot be reached shows up when the page starts, with a button to try again.
-    leave(false).catch(() => location.reload());
+    leave({ silent: false }).catch(() => location.reload());
   }
 
   async function comeBack(journey: Journey, answer: URL): Promise<SignIn> {
@@ -101,7 +102,8 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
     } catch (error) {
       if (error instanceof TypeError) throw error;
       const refusal = refusalOf(error);
-      if (journey.silent && refusal !== undefined && NEEDS_PERSON.includes(refusal)) return leave(false, journey.back);
+      if (journey.silent && refusal !== undefined && NEEDS_PERSON.includes(refusal))
+        return leave({ silent: false, back: journey.back });
       if (refusal === undefined) {
         return out('The answer of the issuer does not belong to the sign-in that this tab began, or is not valid.');
       }
@@ -181,7 +183,7 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
         history.replaceState(null, '', '/');
         return out('This address is the answer to a sign-in that this tab did not begin.');
       }
-      return hasSignedOut() ? signedOut() : leave(true);
+      return hasSignedOut() ? signedOut() : leave({ silent: true });
     },
     accessToken,
     ended: () => (hasSignedOut() ? signedOut() : out('Your session has ended.')),

@@ -87,7 +87,7 @@ export function createIntegrationCredentials(
   const { prefix, oldPrefix, onOldName } = names;
 
   /** The text of the integration's secret, and the name under which it was found or is missing. */
-  async function find(id: string, fresh: boolean): Promise<{ name: string; text: string | undefined }> {
+  async function find(id: string, { fresh = false } = {}): Promise<{ name: string; text: string | undefined }> {
     const name = `${prefix}${id}`;
     const text = await source.get(name, { fresh });
     if (text !== undefined || oldPrefix === undefined) return { name, text };
@@ -101,7 +101,7 @@ export function createIntegrationCredentials(
 
   /** The secret that the last load gave to an owner; undefined where none was found or readable. */
   const given = new WeakMap<CredentialOwner, string | undefined>();
-  const readAnew = atMostOncePer((id) => asRefusal(() => find(id, true)).then(() => {}), REREAD_MS, now);
+  const readAnew = atMostOncePer((id) => asRefusal(() => find(id, { fresh: true })).then(() => {}), REREAD_MS, now);
 
   return {
     async load(shape, owner, { optional = false } = {}) {
@@ -110,7 +110,7 @@ export function createIntegrationCredentials(
       if (!CONFIG_ID.test(id)) {
         return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _+=.@-');
       }
-      const found = await asRefusal(() => find(id, false));
+      const found = await asRefusal(() => find(id));
       given.set(owner, 'ok' in found ? undefined : found.text);
       if ('ok' in found) return found;
       const { name, text } = found;
@@ -132,7 +132,7 @@ export function createIntegrationCredentials(
       const { integration_config_id: id } = owner;
       if (id === undefined || !CONFIG_ID.test(id)) return false;
       await readAnew(id);
-      const found = await asRefusal(() => find(id, false));
+      const found = await asRefusal(() => find(id));
       return !('ok' in found) && found.text !== undefined && found.text !== given.get(owner);
     },
 
@@ -140,7 +140,7 @@ export function createIntegrationCredentials(
       const { integration_config_id: id } = owner;
       if (id === undefined || !CONFIG_ID.test(id)) return true;
       try {
-        const { name, text } = await find(id, false);
+        const { name, text } = await find(id);
         return text === undefined
           ? !owner.chosen_by_tenant
           : isTheirs(parsed.get(name)?.text === text ? parsed.get(name)?.result.owned_by : ownerIn(text), owner);
@@ -154,7 +154,7 @@ export function createIntegrationCredentials(
       const { integration_config_id: id } = owner;
       if (id === undefined || !CONFIG_ID.test(id)) return undefined;
       try {
-        const { text } = await find(id, false);
+        const { text } = await find(id);
         if (text === undefined || !isTheirs(ownerIn(text), owner)) return undefined;
         return v.parse(terms, parseJsonObject(text)).retry;
       } catch {

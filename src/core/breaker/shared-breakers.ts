@@ -92,12 +92,12 @@ export class SharedBreakers {
    */
   async refresh(id: string, max_age_ms: number): Promise<void> {
     await this.#readOnce(TOGETHER, max_age_ms, () => this.#readFirst());
-    if (!this.#knowsAll) await this.#readOnce(id, max_age_ms, () => this.#read(id, false));
+    if (!this.#knowsAll) await this.#readOnce(id, max_age_ms, () => this.#read(id, { newest: false }));
   }
 
   /** The same, with the last transition of all workers. */
   async refreshNewest(id: string, max_age_ms: number): Promise<void> {
-    await this.#readOnce(`newest ${id}`, max_age_ms, () => this.#read(id, true));
+    await this.#readOnce(`newest ${id}`, max_age_ms, () => this.#read(id, { newest: true }));
   }
 
   /** @param per_second the provider's budget, where one is known */
@@ -141,7 +141,7 @@ export class SharedBreakers {
     for (const breaker of breakers) this.learn(breaker);
   }
 
-  async #read(id: string, newest: boolean): Promise<void> {
+  async #read(id: string, { newest }: { readonly newest: boolean }): Promise<void> {
     const breaker = await this.#deps.store.read(id, { newest });
     if (breaker !== undefined) this.learn(breaker);
   }

@@ -1,13 +1,13 @@
-import { sayError, sayStep } from '../../terminal/output.ts';
+import { sayError } from '../../terminal/output.ts';
 import { fields } from '../../terminal/table.ts';
 import { processTerminal } from '../../terminal/terminal.ts';
 import type { Endpoints } from './endpoints-file.ts';
 
 const terminal = processTerminal();
 
-/** Shows a step of the runtime on stderr, because stdout is for results. */
+/** A step of the runtime, on stderr, because stdout is for results. Unlike a step of `Progress`, the line stays. */
 export function showStep(step: string): void {
-  sayStep(terminal, step);
+  terminal.say(`${terminal.colors.cyan('•')} ${step}\n`);
 }
 
 export function showError(error: unknown): void {

@@ -25,8 +25,8 @@ interface TakenSlot {
 export function createBreakerStore(client: DynamoDBClient, table: string, clock: Clock): BreakerStore & DownProviders {
   const breakers = { table, key: { kind: BREAKER_KIND } };
   const takeSlots = slotTaker(client, table);
-  const readNewest = reader(client, table, true);
-  const readRecent = reader(client, table, false);
+  const readNewest = reader(client, table, { consistent: true });
+  const readRecent = reader(client, table, { consistent: false });
 
   return {
     async list() {
@@ -66,7 +66,7 @@ const keyOf = (id: string) => ({ kind: { S: BREAKER_KIND }, id: { S: id } });
 const thereIs = (id: string): Guard => [['id', '=', id]];
 
 /** One call reads all breakers that are asked for at the same moment. */
-function reader(client: DynamoDBClient, table: string, consistent: boolean) {
+function reader(client: DynamoDBClient, table: string, { consistent }: { readonly consistent: boolean }) {
   return gather<string, Breaker | undefined>(
     async (ids) => {
       const items = await getItems(client, table, ids.map(keyOf), { consistent });

@@ -12,7 +12,7 @@ import { readItem } from '../table/reads.ts';
 
 /** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
 export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {
-  const get = itemReader(client, table, false);
+  const get = itemReader(client, table, { consistent: false });
   async function read(owner: RecipientOwner): Promise<NotificationContent> {
     // The cheaper, eventually consistent read may not see content that was written a moment ago.
     const item = (await get(owner.log_id)) ?? (await readItem(client, table, owner.log_id));

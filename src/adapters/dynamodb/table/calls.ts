@@ -146,7 +146,7 @@ export async function rowsById(
 export function itemReader(
   client: DynamoDBClient,
   table: string,
-  consistent: boolean,
+  { consistent }: { readonly consistent: boolean },
 ): (log_id: string) => Promise<Item | undefined> {
   return gather<string, Item | undefined>(
     async (log_ids) => {
@@ -162,7 +162,7 @@ export function createRowReader(
   client: DynamoDBClient,
   table: string,
 ): (log_id: string) => Promise<NotificationRow | undefined> {
-  const read = itemReader(client, table, true);
+  const read = itemReader(client, table, { consistent: true });
   return async (log_id) => {
     const item = await read(log_id);
     return item && toNotificationRow(item);

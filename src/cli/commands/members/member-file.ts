@@ -33,7 +33,7 @@ export async function* readRecords(
   { after, newsletter_id }: ReadRules,
 ): AsyncGenerator<readonly LineRecord[]> {
   let parser: Parser | undefined = format === 'jsonl' ? { parse: parseJson, multiline: false } : undefined;
-  let joiner = createJoiner(false);
+  let joiner = createJoiner({ multiline: false });
   let window: Line[] = [];
   for await (const line of readLines(bytes)) {
     if (parser === undefined) {
@@ -41,7 +41,7 @@ export async function* readRecords(
         throw new OperatorError('The file is not UTF-8: save it as CSV in UTF-8.', EXIT_USAGE);
       }
       parser = createCsvParser(line, newsletter_id);
-      joiner = createJoiner(parser.multiline);
+      joiner = createJoiner(parser);
       continue;
     }
     if (line.number === 1 && line.text.trimStart().startsWith('[')) {
@@ -138,7 +138,10 @@ interface Parser {
 const MOST_LINES = 100;
 
 /** Joins the lines of a value with line breaks, under the number of its last line. */
-function createJoiner(multiline: boolean): { take(line: Line): readonly Line[]; rest(): readonly Line[] } {
+function createJoiner({ multiline }: { readonly multiline: boolean }): {
+  take(line: Line): readonly Line[];
+  rest(): readonly Line[];
+} {
   let open: Line[] = [];
   const rest = () => open.splice(0);
   return {
