@@ -43,7 +43,11 @@ export async function takeOver(
  * A writer that replaces the row starts its attempts anew: an older record says nothing about this claim. Records of an
  * earlier version name no claim, and their times decide, by the present length of a claim.
  */
-function isOfClaim(record: RetryRecord, row: NotificationRow, { claim_ms }: Pick<TakeOverDeps, 'claim_ms'>): boolean {
+export function isOfClaim(
+  record: RetryRecord,
+  row: NotificationRow,
+  { claim_ms }: Pick<TakeOverDeps, 'claim_ms'>,
+): boolean {
   if (record.claim_id !== undefined && row.claim_id) return record.claim_id === row.claim_id;
   return epochMs(record.retry_at) >= epochMs(row.claim_until ?? '') - claim_ms;
 }

@@ -1,5 +1,7 @@
+import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
 import { crashedAfterArrival, recordOfCrash } from '../delivery/retry-record.ts';
+import { isOfClaim } from '../delivery/take-over.ts';
 import { CANCELLATION, GIVEN_UP, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../delivery/verdict.ts';
 import { arrived, type NotificationRow } from '../model/notification.ts';
@@ -77,7 +79,8 @@ async function reasonNotToCancel(
     case 'not_taken_in':
       return { result: 'refused', because: 'it is not in the work index yet; try again in a few seconds' };
     case 'abandoned': {
-      const record = await records.find(row.log_id, row.last_attempt);
+      const stored = await records.find(row.log_id, row.last_attempt);
+      const record = stored && isOfClaim(stored, row, { claim_ms: CLAIM_MS }) ? stored : undefined;
       if (record?.retry_status === 'SUCCESS') {
         return { result: 'ended', because: 'its last attempt delivered it; the next sweep settles that' };
       }
@@ -85,7 +88,8 @@ async function reasonNotToCancel(
       // worker that crashed.
       if (record !== undefined) return undefined;
       const ending = arrived(row.delivery_by_attempt) ? crashedAfterArrival(now) : CANCELLED;
-      if (await records.putIfAbsent(recordOfCrash(row, { run_id, now, ...ending }))) return undefined;
+      const crashed = recordOfCrash(row, { run_id, now, ...ending });
+      if (await (stored ? records.replace(crashed, stored) : records.putIfAbsent(crashed))) return undefined;
       return reasonNotToCancel(row, run_id, { records, clock });
     }
     default:

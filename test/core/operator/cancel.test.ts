@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
+import { cancel } from '../../../src/core/operator/cancel.ts';
+import { recordOf } from '../../support/delivery-events.ts';
+import { at, dueRow } from '../../support/rows.ts';
+
+it.each([
+  ['its own: it was delivered', 'mine', 'ended', { retry_status: 'SUCCESS', claim_id: 'mine' }],
+  [
+    'of a row that its writer has put anew since: it was never sent',
+    'theirs',
+    'cancelled',
+    { retry_status: 'FAILED', claim_id: 'mine', failure_reason: 'CANCELLED' },
+  ],
+])(
+  'cancels what a crashed worker had claimed by the record of that claim, if it is %s',
+  async (_, of, result, kept) => {
+    const tables = new MemoryTables(() => at(70_000));
+    const claim = { send_status: 'SENDING', claim_until: at(65_000).toISOString(), claim_id: 'mine' } as const;
+    const row = dueRow({ ...claim, last_attempt: 1 });
+    tables.log.set(row.log_id, { ...row });
+    await tables.records.putIfAbsent({ ...recordOf(1), claim_id: of });
+    const deps = { rows: tables.operatorRows, records: tables.records, clock: () => at(70_000) };
+    expect(await cancel([row.log_id], 'manual-1', deps)).toMatchObject([{ result }]);
+    expect(tables.retryLog.get('log-1#1')).toMatchObject(kept);
+  },
+);
