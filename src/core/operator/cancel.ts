@@ -1,3 +1,4 @@
+import { successorId } from '../delivery/failover.ts';
 import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
 import { crashedAfterArrival, recordOfCrash } from '../delivery/retry-record.ts';
@@ -52,7 +53,12 @@ async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Prom
       if (await deps.rows.change(row, change)) return { log_id, ...DELIVERED };
       continue;
     }
-    if (await deps.rows.change(row, CANCELLATION)) return { log_id, result: 'cancelled' };
+    if (!(await deps.rows.change(row, CANCELLATION))) continue;
+    // A worker that crashed before it settled the row may have handed it on already.
+    const isHandedOn = row.send_status === 'SENDING' && row.fallback_channel !== undefined;
+    const successor = isHandedOn ? await deps.rows.read(successorId(log_id)) : undefined;
+    if (successor?.predecessor_log_id === log_id) await cancelOne(successor.log_id, run_id, deps);
+    return { log_id, result: 'cancelled' };
   }
   const because = 'other processes kept changing it; look at it with `ops show`, then run the command again';
   return { log_id, result: 'refused', because };

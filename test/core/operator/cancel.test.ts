@@ -25,3 +25,18 @@ it.each([
     expect(tables.retryLog.get('log-1#1')).toMatchObject(kept);
   },
 );
+
+it('cancels what a worker has handed on to the fallback channel that crashed before it settled the row', async () => {
+  const tables = new MemoryTables(() => at(70_000));
+  const claim = { send_status: 'SENDING', claim_until: at(65_000).toISOString(), claim_id: 'mine' } as const;
+  const rows = [
+    dueRow({ ...claim, last_attempt: 1, fallback_channel: 'slack' }),
+    dueRow({ log_id: 'log-1-fallback', predecessor_log_id: 'log-1' }),
+  ];
+  for (const row of rows) tables.log.set(row.log_id, { ...row });
+  await tables.records.putIfAbsent({ ...recordOf(1, 'NETWORK_TIMEOUT'), claim_id: 'mine' });
+  const deps = { rows: tables.operatorRows, records: tables.records, clock: () => at(70_000) };
+  expect(await cancel(['log-1'], 'manual-1', deps)).toEqual([{ log_id: 'log-1', result: 'cancelled' }]);
+  for (const { log_id } of rows)
+    expect(tables.row(log_id)).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED' });
+});
