@@ -140,7 +140,8 @@ describe('cancel', () => {
   it('leaves a notification that a dead worker delivered to the sweep', async () => {
     const row = storedRow('c-delivered', { send_status: 'SENDING', claim_until: past() });
     await ops.put(row);
-    const record = { original_log_id: 'c-delivered', retry_attempt: row.last_attempt, retry_status: 'SUCCESS' };
+    const attempt = { original_log_id: 'c-delivered', retry_attempt: row.last_attempt, retry_at: past() };
+    const record = { ...attempt, retry_status: 'SUCCESS' };
     const TableName = ops.tables.notification_retry_log;
     await ops.dynamodb.send(new PutItemCommand({ TableName, Item: toItem(record) }));
     expect(await ops.json('cancel', 'c-delivered')).toMatchObject({
