@@ -51,8 +51,9 @@ export const addKeysList = onDeployment({
   help: '\nExample:\n  npm run ops -- keys list --tenant TENANT001',
   async run(session, { tenant }) {
     const keys = await listKeys(tenant, session);
-    printResult(session, { keys }, () =>
-      table(keys, [
+    printResult(session, { keys }, () => {
+      if (keys.length === 0) return `${tenant ?? 'The stage'} has no keys.\n`;
+      return table(keys, [
         'key_id',
         ['tenant', 'tenant_id'],
         ['scopes', ({ scopes }) => scopes.join(' ')],
@@ -61,8 +62,8 @@ export const addKeysList = onDeployment({
         ['ends', ({ revoked_at, expires_at }) => revoked_at ?? expires_at],
         ['per second', 'rate_limit'],
         'description',
-      ]),
-    );
+      ]);
+    });
   },
 });
 

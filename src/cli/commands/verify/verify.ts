@@ -94,7 +94,7 @@ function describe(result: Verified): string {
   const lines = [
     result.equation,
     ...(emails > 0 ? [equation(`recipients of ${emails} newsletters`, total, Object.entries(recipients))] : []),
-    `letters: ${of.join('; ')}`,
+    `letters, of what has been dead for a minute: ${of.join('; ')}`,
     `records: checked of ${records_checked} notifications`,
     ...(contents_without_row > 0 ? [`content without a notification: ${contents_without_row}`] : []),
     ...(erased > 0 ? [`erased by ops forget: ${erased}`] : []),

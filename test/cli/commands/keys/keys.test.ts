@@ -72,6 +72,7 @@ describe('keys list', () => {
     const listed = await ops.json<{ keys: object[] }>('keys', 'list', '--tenant', 'T2');
     expect(listed.keys).toEqual([expect.objectContaining({ key_id, tenant_id: 'T2', state: 'valid' })]);
     expect(JSON.stringify(await ops.json('keys', 'list'))).not.toContain('secret_hash');
+    expect((await ops.run(['keys', 'list', '--tenant', 'T9', '--local'])).out).toBe('T9 has no keys.\n');
     const { out } = await ops.run(['keys', 'list', '--local']);
     expect(out).toContain(key_id);
   });
