@@ -51,7 +51,7 @@ export abstract class Simulation {
     return this.allQueues().reduce((sum, { visible, delayed, inFlight }) => sum + visible + delayed + inFlight, 0);
   }
 
-  protected put<M>(queue: SimulatedQueue<M>, message: M, delay_seconds: number): void {
+  send<M>(queue: SimulatedQueue<M>, message: NoInfer<M>, delay_seconds = 0): void {
     if (this.#messages++ % READ_EVERY === 0) this.auditor.queued(JSON.stringify(message));
     queue.send(message, delay_seconds);
   }

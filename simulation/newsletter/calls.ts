@@ -1,5 +1,6 @@
 import { between, type Draw } from '../engine/random.ts';
 import { START, type VirtualTime } from '../engine/virtual-time.ts';
+import { ThrottledError } from '../models/capacity.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import type { Faults } from '../scenarios/newsletter-scenario.ts';
 
@@ -14,11 +15,6 @@ export interface Surroundings {
 export const CALL_MS = [1, 12] as const;
 const STALL_MS = 400_000;
 
-/** Storage refused a call, or its answer got lost. */
-class StorageFault extends Error {
-  override readonly name = 'ThrottlingException';
-}
-
 /** A call of a worker to storage or a queue. It may fail: before it was applied, or after. An outage is of storage. */
 export function stored<A extends readonly unknown[], T>(
   around: Surroundings,
@@ -31,9 +27,9 @@ export function stored<A extends readonly unknown[], T>(
     const { failing, stalling } = around.faults;
     const answer = await worker.call(Math.floor(between(draw, ...CALL_MS)), async () => {
       const fails = (!queue && isDown(around)) || (failing > 0 && draw() < failing);
-      if (fails && draw() < 0.5) throw new StorageFault('slow down');
+      if (fails && draw() < 0.5) throw new ThrottledError('slow down');
       const result = await run(...args);
-      if (fails) throw new StorageFault('the answer was lost');
+      if (fails) throw new ThrottledError('the answer was lost');
       return result;
     });
     if (stalling > 0 && draw() < stalling) await time.pause(draw() * STALL_MS);

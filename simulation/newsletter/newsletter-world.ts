@@ -95,10 +95,6 @@ export class NewsletterWorld extends Simulation implements Surroundings {
     for (const worker of [...this.running].slice(0, most)) worker.die('killed');
   }
 
-  send<M>(queue: SimulatedQueue<M>, message: M, delay_seconds = 0): void {
-    this.put(queue, message, delay_seconds);
-  }
-
   /** Sends a message of the job, which may get lost or come twice. */
   sendJob<M>(queue: SimulatedQueue<M>, message: NoInfer<M>, delay_seconds = 0): void {
     const { lost_messages, duplicated_messages } = this.faults;

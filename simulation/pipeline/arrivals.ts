@@ -69,7 +69,7 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => boo
       ...(by === 'api' && queuedFor(work_at, priority, time.clock())),
       ...(sent === 1 && { first_attempt_at: work_at, next_retry_at: work_at }),
     });
-    if (by === 'api') world.send(messageFor({ log_id, tenant_id, channel, priority }, work_at, 'sweep-intake'), 0);
+    if (by === 'api') world.queue(messageFor({ log_id, tenant_id, channel, priority }, work_at, 'sweep-intake'), 0);
     return true;
   };
 }

@@ -134,7 +134,7 @@ function portsOf(
         worker,
         QUEUE_MS,
         () => 0,
-        () => world.send(message, delay_seconds),
+        () => world.queue(message, delay_seconds),
       ),
     'queue.giveBack': (returned: readonly Returned[]) =>
       worker.call(QUEUE_MS, () => {

@@ -81,7 +81,7 @@ function lanesOf(world: World): SweepLanes {
     send: async (messages) => {
       await time.pause(messages.length * MESSAGE_MS);
       if (world.isBlackout()) return [...messages];
-      for (const { message, delay_seconds } of messages) world.send(message, delay_seconds);
+      for (const { message, delay_seconds } of messages) world.queue(message, delay_seconds);
       return [];
     },
   };

@@ -101,10 +101,6 @@ export class World extends Simulation {
     }
   }
 
-  lane({ channel, priority }: QueueMessage): SimulatedQueue<QueueMessage> {
-    return this.queues[channel][PRIORITY_POLICY[priority].lane];
-  }
-
   allQueues(): SimulatedQueue<QueueMessage>[] {
     return CHANNELS.flatMap((channel) => LANES.map((lane) => this.queues[channel][lane]));
   }
@@ -118,8 +114,9 @@ export class World extends Simulation {
     );
   }
 
-  send(message: QueueMessage, delay_seconds: number): void {
-    this.put(this.lane(message), message, delay_seconds);
+  /** Puts a message into its lane. */
+  queue(message: QueueMessage, delay_seconds: number): void {
+    this.send(this.queues[message.channel][PRIORITY_POLICY[message.priority].lane], message, delay_seconds);
   }
 
   /** An operator sends these dead letters again. */

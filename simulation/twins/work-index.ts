@@ -120,6 +120,8 @@ class Partition {
 
   /** Entries behind the position, oldest first, that are due by `until`; one more than `limit` if there are more. */
   read(after: Position, until: string, limit: number): Entry[] {
+    const first = this.#entries.findIndex(this.#isThere);
+    this.#left -= this.#entries.splice(0, first < 0 ? this.#entries.length : first).length;
     const found: Entry[] = [];
     for (let i = this.#placeOf(after); found.length <= limit; i++) {
       const entry = this.#entries[i];
