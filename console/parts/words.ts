@@ -85,8 +85,6 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   failed_over: 'continue on their fallback channel',
   INVALID_RECIPIENT: 'wrong recipients',
   CANCELLED: 'cancelled',
-  not_waiting: 'not waiting any more',
-  failed: 'could not be changed',
 };
 
 export function exclusionWord(reason: string): string {

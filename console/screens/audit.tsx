@@ -42,6 +42,7 @@ function columns(): readonly Column<AuditRecord>[] {
 
 /** JSON as a person reads it: `kind redrive, channel slack`. */
 function wordsOf(details: string): string {
+  const listed = (value: unknown) => [value].flat().map(String).join(' ');
   const flat = (value: unknown): string[] =>
     typeof value === 'object' && value !== null
       ? Object.entries(value).flatMap(([name, one]) =>
@@ -53,10 +54,6 @@ function wordsOf(details: string): string {
   } catch {
     return details;
   }
-}
-
-function listed(value: unknown): string {
-  return Array.isArray(value) ? value.map(String).join(' ') : String(value);
 }
 
 function Targets({ entry: { on, targets } }: { readonly entry: AuditRecord }) {

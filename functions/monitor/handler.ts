@@ -52,7 +52,7 @@ export function createHandler(deps: MonitorDeps, { logger, metrics }: Observabil
       }),
       reportDeaths(deps, now).then((deaths) => {
         count(metrics, 'DeadNotificationsReported', deaths);
-        logger.info('monitor', { deaths_told: deaths });
+        logger.info('monitor', { dead_notifications_reported: deaths });
       }),
     ]);
     const failed = checks.flatMap((check) => (check.status === 'rejected' ? [check.reason] : []));

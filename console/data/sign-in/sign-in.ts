@@ -12,7 +12,7 @@ export function onSignedOut(listen: (out: SignIn) => void): void {
 
 /** The API answered 401: whatever identified the page does not any more. */
 export function sessionEnded(): SignIn {
-  const out = oidc?.ended() ?? needsLink();
+  const out = oidc?.ended() ?? NEEDS_LINK;
   listener?.(out);
   return out;
 }
@@ -65,8 +65,4 @@ async function signInByLink(): Promise<SignIn> {
     credentials: 'same-origin',
   });
   return answer.ok ? { state: 'in' } : NEEDS_LINK;
-}
-
-function needsLink(): SignIn {
-  return NEEDS_LINK;
 }

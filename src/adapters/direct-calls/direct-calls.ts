@@ -105,7 +105,7 @@ async function call(
   { once, ...options }: Options & { readonly once: boolean },
 ): Promise<object | undefined> {
   const { protocol, hostname, port, path, target } = route;
-  const text = encode(input);
+  const text = JSON.stringify(hasBytes(input) ? withBase64(input) : input);
   const body = text.length > LONG ? Buffer.from(text) : text;
   let status: number | undefined;
   try {
@@ -188,11 +188,6 @@ function routeOf(request: unknown): Route | undefined {
     ...{ protocol, hostname, port, path, host, target, contentType },
     signer: createRequestSigner({ region, service }),
   };
-}
-
-/** The text of a request: JSON, in which binary values are base64. */
-function encode(input: object): string {
-  return JSON.stringify(hasBytes(input) ? withBase64(input) : input);
 }
 
 /**

@@ -164,17 +164,13 @@ export function entryData({ values }: Pick<BulkEntry, 'values'>, rendering: Rend
   const { variables, literals } = prepare(rendering);
   const data: Record<string, string> = { ...literals };
   for (const { name, form, use } of variables) {
-    const value = filledIn(use, values);
+    const value = values[use.field] ?? use.fallback ?? '';
     data[name] = form === 'html' ? escapeHtml(value) : value;
   }
   return JSON.stringify(data);
 }
 
 type Form = 'text' | 'html';
-
-function filledIn({ field, fallback }: MergeUse, values: BulkEntry['values']): string {
-  return values[field] ?? fallback ?? '';
-}
 
 /** Two uses of a field may have different fallbacks, so each fallback makes a variable of its own. */
 function variable({ field, fallback }: MergeUse, form: Form): string {

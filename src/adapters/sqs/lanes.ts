@@ -117,17 +117,16 @@ export function createRetryQueue(
 
 /** Messages by the URL of their queue, and those of a channel that the stage does not have. */
 function sorted(messages: readonly QueuedMessage[], queues: StageLanes<string>) {
-  const byQueue = Map.groupBy(messages, ({ message }) => queues[message.channel]?.[laneOf(message)] ?? '');
+  const byQueue = Map.groupBy(
+    messages,
+    ({ message }) => queues[message.channel]?.[PRIORITY_POLICY[message.priority].lane] ?? '',
+  );
   const homeless = byQueue.get('') ?? [];
   byQueue.delete('');
   const refused = homeless.map((queued): RefusedMessage => {
     return { queued, message: queued.message, reason: `the stage has no channel ${queued.message.channel}` };
   });
   return { byQueue, refused };
-}
-
-function laneOf({ priority }: QueuedMessage['message']): Lane {
-  return PRIORITY_POLICY[priority].lane;
 }
 
 /** @returns the messages that could not be sent, each with the reason of the last try */

@@ -40,7 +40,7 @@ export async function sendNext(ports: SendPorts, anew = false): Promise<number |
   if (entry === undefined || !isOnline()) return undefined;
   const { not_before = 0, first_sent_at = now() } = entry;
   const wait = not_before - now();
-  if (wait > 0 && !(anew && isNoAnswer(entry.reason))) {
+  if (wait > 0 && !(anew && entry.reason?.startsWith('no answer'))) {
     const { wait_ms = LONGEST_UNKNOWN_WAIT_MS } = entry;
     if (wait <= wait_ms) return wait;
     // The clock was set back since.
@@ -94,10 +94,6 @@ async function judge(ports: SendPorts, entry: QueueEntry, outcome: HandoverOutco
 /** An entry that was removed meanwhile stays removed. */
 async function settle({ store, emit }: SendPorts, type: QueueEventType, entry: QueueEntry): Promise<void> {
   emit({ type: (await store.replace(entry)) ? type : 'removed', entry });
-}
-
-function isNoAnswer(reason: string | undefined): boolean {
-  return reason?.startsWith('no answer') ?? false;
 }
 
 function nameOf(type: string): string {
