@@ -8,8 +8,7 @@ import { parseTime } from '../../../core/model/time.ts';
 import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
 import { check } from '../../../http/check.ts';
 import type { DraftAccess } from '../../../operator-service/drafts.ts';
-import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
-import { unreadableFile } from '../../../terminal/unreadable-file.ts';
+import { EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { faultInOptions, newsletterNotFound, type Session } from '../../session/session.ts';
 
 const FORMATS: Readonly<Record<string, EmailFormat>> = {

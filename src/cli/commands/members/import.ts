@@ -27,11 +27,10 @@ import {
 import { type MemberAccess, memberAccess } from '../../../operator-service/members/members.ts';
 import { isSameFile } from '../../../processes/same-file.ts';
 import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
-import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile, unwritableFile } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { unreadableFile, unwritableFile } from '../../../terminal/unreadable-file.ts';
 import { newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { type ImportJournal, type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
 import { formatOf, readRecords } from './member-file.ts';

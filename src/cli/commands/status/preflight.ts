@@ -8,10 +8,9 @@ import { CHANNELS } from '../../../core/model/channels.ts';
 import { type Finding, isReadable, preflight, type Wanted } from '../../../operator-service/preflight.ts';
 import { holdingsOf } from '../../../operator-service/scans/holdings.ts';
 import { describeCommand } from '../../../terminal/command.ts';
-import { OperatorError } from '../../../terminal/errors.ts';
+import { OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
-import { unreadableFile } from '../../../terminal/unreadable-file.ts';
 import type { CliContext } from '../../session/session.ts';
 
 export interface PreflightPorts {
