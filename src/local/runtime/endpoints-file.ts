@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { CHANNELS, type Channel, type Lane } from '../../core/model/channels.ts';
 import { LOCAL_REGION } from '../emulator/template/references.ts';
@@ -77,13 +76,6 @@ export function describeRuntime(
     stack: outputs,
     ...rest,
   };
-}
-
-/** Writes the file atomically, because a client may read it as soon as it appears. */
-export function writeEndpoints(path: string, endpoints: Endpoints): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.new`, `${JSON.stringify(endpoints, null, 2)}\n`);
-  renameSync(`${path}.new`, path);
 }
 
 /** Removes the file, unless another runtime has replaced it. */

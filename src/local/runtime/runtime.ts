@@ -11,10 +11,10 @@ import { Teardown } from '../processes/teardown.ts';
 import type { SesLimits } from '../providers/ses/sending-limits.ts';
 import { startProviders } from '../providers/start-providers.ts';
 import { startStandIns } from '../stand-ins/stand-ins.ts';
-import { fileLog } from '../support/running.ts';
+import { fileLog, writeWhole } from '../support/running.ts';
 import { createStack } from './create-stack.ts';
 import { endpointsFile, takeDirectories } from './directories.ts';
-import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
+import { describeRuntime, type Endpoints, removeEndpoints } from './endpoints-file.ts';
 import { overridesFrom, runFunctions, sweepTiming } from './run-functions.ts';
 import { prepareSecrets } from './secrets-file.ts';
 import { startConsole } from './start-console.ts';
@@ -178,7 +178,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
   );
   if (options.console !== false) await startConsole({ endpoints, port: ports.console, log, teardown });
   const file = endpointsFile(workDir);
-  writeEndpoints(file, endpoints);
+  writeWhole(file, endpoints);
   teardown.add('endpoints file', async () => removeEndpoints(file));
   return { endpoints, invoke, caughtUp, broken: standIns.broken, stop: () => teardown.run() };
 }

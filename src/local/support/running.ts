@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
@@ -29,4 +29,11 @@ export function jsonLines<T>(file: string | undefined) {
     before: lines.map((line): T => JSON.parse(line)),
     append: (value: T) => appendFileSync(file, `${JSON.stringify(value)}\n`),
   };
+}
+
+/** Writes JSON so that a reader, and who starts after a kill, finds what was there before or all of it. */
+export function writeWhole(path: string, value: object): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
 }

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Teardown } from '../../../src/local/processes/teardown.ts';
 import { lockDirectory, takeDirectories } from '../../../src/local/runtime/directories.ts';
-import { describeRuntime, removeEndpoints, writeEndpoints } from '../../../src/local/runtime/endpoints-file.ts';
+import { describeRuntime, removeEndpoints } from '../../../src/local/runtime/endpoints-file.ts';
 import { prepareSecrets, SAMPLE_INTEGRATIONS } from '../../../src/local/runtime/secrets-file.ts';
 import { localContext } from '../../../src/local/runtime/synthesize.ts';
+import { writeWhole } from '../../../src/local/support/running.ts';
 import { identityOf } from '../../../src/processes/process-identity.ts';
 import { scratch } from '../../support/local/tiny-app.ts';
 
@@ -54,7 +55,7 @@ describe('the directories of a runtime', () => {
 describe('the endpoints file', () => {
   it("has the contract's keys, taken from the stack's outputs", () => {
     const file = join(directory.path, 'sub', 'endpoints.json');
-    writeEndpoints(file, describeRuntime(outputs, rest));
+    writeWhole(file, describeRuntime(outputs, rest));
     const queues = { express: 'http://q/e', standard: 'http://q/s', dead_letter: 'http://q/d' };
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
       pid: process.pid,
@@ -87,10 +88,10 @@ describe('the endpoints file', () => {
 
   it('is removed by its own runtime only', () => {
     const file = join(directory.path, 'endpoints.json');
-    writeEndpoints(file, { ...describeRuntime(outputs, rest), pid: process.ppid });
+    writeWhole(file, { ...describeRuntime(outputs, rest), pid: process.ppid });
     removeEndpoints(file);
     expect(existsSync(file)).toBe(true);
-    writeEndpoints(file, describeRuntime(outputs, rest));
+    writeWhole(file, describeRuntime(outputs, rest));
     removeEndpoints(file);
     expect(existsSync(file)).toBe(false);
   });

@@ -1,8 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import * as v from 'valibot';
 import { type Handle, sendJson } from '../../../http/loopback-server.ts';
-import type { Log } from '../../support/running.ts';
+import { type Log, writeWhole } from '../../support/running.ts';
 import { nameInArn } from '../template/references.ts';
 
 const created = v.object({
@@ -46,7 +45,7 @@ const TICK_MS = 1_000;
 export function startOneTimeSchedules({ file, send, log }: OneTimeSchedulesOptions): OneTimeSchedules {
   const schedules = new Map<string, OneTimeSchedule>(file === undefined ? [] : read(file));
   const save = () => {
-    if (file !== undefined) write(file, [...schedules]);
+    if (file !== undefined) writeWhole(file, [...schedules]);
   };
 
   async function run(): Promise<void> {
@@ -102,10 +101,4 @@ export function startOneTimeSchedules({ file, send, log }: OneTimeSchedulesOptio
 
 function read(file: string): [string, OneTimeSchedule][] {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as [string, OneTimeSchedule][]) : [];
-}
-
-function write(file: string, schedules: readonly [string, OneTimeSchedule][]): void {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(`${file}.new`, JSON.stringify(schedules));
-  renameSync(`${file}.new`, file);
 }

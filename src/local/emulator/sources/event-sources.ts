@@ -6,7 +6,7 @@ import type { InvocationResult } from '../lambda/invocation.ts';
 import { isAwaited, type LocalPlan } from '../template/plan.ts';
 import { startSqsEventSource } from './sqs-event-source.ts';
 import { StreamEventSource } from './stream-event-source.ts';
-import { fileCheckpoints, memoryCheckpoints } from './stream-shard.ts';
+import { fileCheckpoints } from './stream-shard.ts';
 
 /** Between two looks at a stream that others wait for: a run begins when its rows are taken in. */
 const POLL_AWAITED_MS = 75;
@@ -57,7 +57,7 @@ export function startSources(
       mapping,
       checkpoints:
         options.dataDir === undefined
-          ? memoryCheckpoints()
+          ? new Map<string, string>()
           : fileCheckpoints(join(options.dataDir, 'streams', `${mapping.id}.json`)),
       invoke: (event) => options.invoke(mapping.functionName, event),
       giveUp: async (message) => {

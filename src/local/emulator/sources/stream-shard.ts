@@ -1,11 +1,11 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
 import {
   type _Record,
   type DynamoDBStreamsClient,
   GetRecordsCommand,
   GetShardIteratorCommand,
 } from '@aws-sdk/client-dynamodb-streams';
+import { writeWhole } from '../../support/running.ts';
 
 /** Reads one shard in order from a position. Only `commit` moves the position. */
 export class ShardReader {
@@ -66,24 +66,15 @@ export class ShardReader {
   }
 }
 
-/** The last handled position per shard of a stream. */
+/** The last handled position per shard of a stream. A Map is one, for a runtime whose tables do not survive it. */
 export interface Checkpoints {
   get(key: string): string | undefined;
-  set(key: string, sequenceNumber: string): void;
+  set(key: string, sequenceNumber: string): unknown;
 }
 
 /** The stream's ARN is part of the key, because a table that was created again has a new stream with other numbers. */
 export function checkpointKey(streamArn: string, shardId: string): string {
   return `${streamArn} ${shardId}`;
-}
-
-/** Checkpoints in memory, for a runtime whose tables do not survive it. */
-export function memoryCheckpoints(): Checkpoints {
-  const positions = new Map<string, string>();
-  return {
-    get: (key) => positions.get(key),
-    set: (key, position) => void positions.set(key, position),
-  };
 }
 
 /**
@@ -96,9 +87,7 @@ export function fileCheckpoints(path: string): Checkpoints {
     get: (key) => positions.get(key),
     set(key, position) {
       positions.set(key, position);
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(`${path}.new`, JSON.stringify(Object.fromEntries(positions)));
-      renameSync(`${path}.new`, path);
+      writeWhole(path, Object.fromEntries(positions));
     },
   };
 }

@@ -6,11 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AwsClients, awsClients } from '../../../../src/local/emulator/aws-clients.ts';
 import type { InvocationResult } from '../../../../src/local/emulator/lambda/invocation.ts';
 import { StreamEventSource } from '../../../../src/local/emulator/sources/stream-event-source.ts';
-import {
-  type Checkpoints,
-  fileCheckpoints,
-  memoryCheckpoints,
-} from '../../../../src/local/emulator/sources/stream-shard.ts';
+import { type Checkpoints, fileCheckpoints } from '../../../../src/local/emulator/sources/stream-shard.ts';
 import type { StreamMappingPlan } from '../../../../src/local/emulator/template/event-sources.ts';
 import { type DynamodbStandIn, startDynamodb } from '../../../../src/local/stand-ins/dynamodb.ts';
 import { eventually, scratch } from '../../../support/local/tiny-app.ts';
@@ -67,7 +63,7 @@ describe('the stream event source', () => {
     tableName: string,
     handle: (ids: string[], event: DynamoDBStreamEvent) => unknown = () => undefined,
     mapping: Partial<StreamMappingPlan> = {},
-    checkpoints: Checkpoints = memoryCheckpoints(),
+    checkpoints: Checkpoints = new Map<string, string>(),
     streams: DynamoDBStreamsClient = clients.streams,
   ): Started {
     const batches: string[][] = [];
@@ -228,7 +224,7 @@ describe('the stream event source', () => {
         },
       },
     });
-    const { source, batches } = start(name, undefined, {}, memoryCheckpoints(), streams);
+    const { source, batches } = start(name, undefined, {}, new Map<string, string>(), streams);
     expect(await source.caughtUp(10_000)).toBe(true);
     hold = new Promise((resolve) => {
       release = resolve;
