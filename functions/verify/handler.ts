@@ -30,12 +30,12 @@ export function createHandler(deps: VerifyFunctionDeps, { logger, metrics }: Obs
     event: unknown,
     context: Pick<Context, 'getRemainingTimeInMillis' | 'awsRequestId'>,
   ): Promise<KeptRun['result']> => {
-    // What an operator's console ended, or an invocation that died.
+    // What an operator's console ended, or an invocation that crashed.
     await tell();
     if (v.is(scheduled, event)) await begin();
     const run = await runKept({
       ...deps,
-      // Lambda repeats an invocation that died with the same id.
+      // Lambda repeats an invocation that crashed with the same id.
       claim_id: context.awsRequestId,
       isEnding: () => context.getRemainingTimeInMillis() < RESERVE_MS,
       isOver: () => context.getRemainingTimeInMillis() < LAST_WRITES_MS,

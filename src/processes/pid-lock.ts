@@ -31,7 +31,7 @@ export function takePidLock(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     const taker = holderOf(takeover, files);
-    // Its maker died within the milliseconds of a takeover. The next call succeeds: to go on here, beside others who
+    // Its maker crashed within the milliseconds of a takeover. The next call succeeds: to go on here, beside others who
     // do the same, could remove the file of one that lives.
     if (taker === undefined) files.rmSync(takeover, { force: true });
     throw heldBy(taker ?? holderOf(path, files));

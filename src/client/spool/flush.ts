@@ -78,7 +78,7 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
   const reportUnreported = async () => {
     for (const name of unreported.splice(0)) await attempt(name, () => report(name, deps, givenUp));
   };
-  // The process that moved these files died, or could not report them.
+  // The process that moved these files crashed, or could not report them.
   await reportUnreported();
   const api: ApiState = { ...newApiState(), split: { failures: 0 } };
   let done = 0;
@@ -128,7 +128,7 @@ function becauseOf(error: unknown): string {
   return error instanceof UnreadableFileError ? error.message : whyFailed(error);
 }
 
-/** Describes a file in data/failed from the file alone, because the process that moved it there may have died. */
+/** Describes a file in data/failed from the file alone, because the process that moved it there may have crashed. */
 export async function describeGivenUp(spool: Spool, name: string): Promise<GivenUp> {
   const file = originName(name);
   const { header } = await spool.head('failed', name);

@@ -103,7 +103,7 @@ function countersBefore(row: NotificationRow) {
 
 /**
  * A claim may have been applied although its call failed. Then the row has its token, and the attempt need not wait for
- * the end of its own claim (docs/decisions/delivery/workers-that-die.md#0175).
+ * the end of its own claim (docs/decisions/delivery/workers-that-crash.md#0175).
  * @returns the row as claimed
  * @throws the error of the claim if it was not applied, or if nobody knows
  */

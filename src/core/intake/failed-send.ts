@@ -39,7 +39,7 @@ export function isRecordOf(send: FailedAttempt, { error_details }: RetryRecord):
  * processed twice gets the same verdict both times.
  *
  * A dead letter needs a message that SQS itself moves (docs/decisions/delivery/dead-letters-and-redrive.md), and a
- * fallback needs a successor (failover.ts). Therefore a send that is given up leaves the row as if its worker had died
+ * fallback needs a successor (failover.ts). Therefore a send that is given up leaves the row as if its worker had crashed
  * after it wrote the record. The channel function that receives the row's message finds the record, settles the row by
  * it, and then moves the message to the dead-letter queue or fails over.
  * @param claimed the row with the changes of claimForSend or claimOf

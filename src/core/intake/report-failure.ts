@@ -92,7 +92,7 @@ async function claim(
     case 'claimed':
       throw conflict('an attempt is under way');
     case 'abandoned':
-      // A report that died after its claim is continued. The pipeline takes over the attempts of its own workers.
+      // A report that crashed after its claim is continued. The pipeline takes over the attempts of its own workers.
       if (row.claim_until === at.toISOString()) return row;
       throw conflict('an attempt is under way');
     case 'dead':

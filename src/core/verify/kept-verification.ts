@@ -56,7 +56,7 @@ interface StartDeps extends Pick<VerifyDeps, 'clock'> {
 }
 
 /**
- * Begins a verification of everything, or goes on with one whose process died.
+ * Begins a verification of everything, or goes on with one whose process crashed.
  * @throws Problem when one is running
  */
 export async function startVerification(started_by: string, { store, clock, startRun }: StartDeps): Promise<void> {

@@ -84,7 +84,7 @@ export type OperationView = Out<typeof operationView>;
 const text = v.string();
 
 const verificationView = v.strictObject({
-  /** `interrupted`: its process died; a start goes on with it. */
+  /** `interrupted`: its process crashed; a start goes on with it. */
   status: v.picklist(['running', 'interrupted', 'done', 'stopped', 'failed']),
   started_by: text,
   started_at: time,

@@ -39,7 +39,7 @@ A replay covers all dead notifications. It also covers notifications that stoppe
 created in the last 24 hours, or between --from and --to. Each notification starts again with a full budget, as after a
 redrive, and stores the id of the replay. A replay is an operation: the console lists it, pauses and resumes it. After an
 interruption the same command continues it, from any machine, and repeats nothing; it may wait 15 seconds for the claim of
-the process that died. Filter, period, age and limit have to be the same; a period such as --from 2d, which moves with
+the process that crashed. Filter, period, age and limit have to be the same; a period such as --from 2d, which moves with
 the clock, is continued by --id.
 
 Examples:

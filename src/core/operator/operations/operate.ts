@@ -74,7 +74,7 @@ export function newOperationId({ clock, newId }: Pick<OperateDeps, 'clock' | 'ne
 
 /** What an operator may ask of an operation in its state. */
 export function possibleActs({ status, wanted }: Operation): readonly OperationAct[] {
-  // Also a cancel again: the process that was to carry it out may have died.
+  // Also a cancel again: the process that was to carry it out may have crashed.
   if (wanted !== undefined) return ['cancel'];
   switch (status) {
     case 'ready':
@@ -123,7 +123,7 @@ function changeFor(operation: Operation, act: OperationAct, now: Date): Operatio
       const wanted = { ...operation, wanted: act } as const;
       if (isActive(operation) && hasRunner(operation, now)) return { set: { wanted: act } };
       if (act === 'pause' || operation.page === undefined) return applyRequestedStop(wanted, now);
-      // What its process took of the page before it died, or failed, is counted before the end.
+      // What its process took of the page before it crashed, or failed, is counted before the end.
       return {
         set: { status: 'running', wanted: act },
         remove: ['error', 'ended_at', 'claim_id', 'claim_until'],
