@@ -269,6 +269,15 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(await store().records.find(row.log_id, 3)).toBeUndefined();
   });
 
+  it('keeps one record of an attempt that two workers put at the same moment', async () => {
+    const record = recordOf(fresh(), 2);
+    const twice = ['one', 'other'].map((claim_id) => store().records.putIfAbsent({ ...record, claim_id }));
+    const [one, other] = await Promise.all(twice);
+    expect([one, other].sort()).toEqual([false, true]);
+    const claim_id = one ? 'one' : 'other';
+    expect(await store().records.find(record.original_log_id, 2)).toMatchObject({ claim_id });
+  });
+
   it('replaces a record by another one, whole', async () => {
     const record = { ...recordOf(fresh(), 2), error_type: 'UNKNOWN' } as const;
     const { error_type: _, ...delivered } = { ...record, retry_status: 'SUCCESS', evidence: 'delivered' } as const;
