@@ -64,8 +64,6 @@ type Turn = { readonly slot: number } | { readonly wait: number } | 'once claime
 /** The budget that all e-mail shares, as asks and metrics name it. */
 export const ACCOUNT = 'account';
 
-/** Turns of messages that were dropped before their attempt are forgotten in time, to bound the memory. */
-const MAX_TURNS = 1_000;
 const LONGEST_DELAY_S = 900;
 /** After an e-mail that names an integration of others, those of its tenant are reserved for after their claims. */
 const SUSPECT_MS = 60_000;
@@ -93,7 +91,8 @@ export class PacedGate implements ProviderGate {
 
   /** Before the claim: keeps what may be sent now, and says when the rest may try again. Never rejects. */
   async screen(batch: readonly ReceivedMessage[]): Promise<Screened> {
-    if (this.#turns.size > MAX_TURNS) this.#turns.clear();
+    // What a dropped message left would count for a later one of its notification that is reserved for after its claim.
+    this.#turns.clear();
     // A breaker holds what is claimed, and sends nothing: it needs no slots of the budget.
     if (this.#deps.receiver !== ACCOUNT || this.#isHeld(batch)) return { now: batch, later: [] };
     const now = this.#now();

@@ -191,6 +191,18 @@ describe('a notification that names an integration of another tenant', () => {
     });
     expect(calls.asks).toMatchObject([{ count: 1 }]);
   });
+
+  it('does not let its tenant’s mail use the slot that a dropped message had', async () => {
+    const { gate, calls } = gateWith(({ count }) => ({ slots: Array(count).fill(NOW), waits: [] }), {
+      mayUse: async (one) => one.integration_config_id === undefined,
+    });
+    const own = { log_id: 'b-2', tenant_id: 'tenant-2' };
+    await gate.screen([message(own)]);
+    await gate.admit(row({ log_id: 'b-1', ...theirs }), false);
+    await gate.screen([message(own)]);
+    expect(await gate.admit(row(own), false)).toMatchObject({ do: 'send' });
+    expect(calls.asks).toHaveLength(2);
+  });
 });
 
 describe('the gate of a channel with a budget per receiver', () => {
