@@ -112,7 +112,7 @@ async function complete(
   const planned = newNotification(identity, request, policy, await shards());
   const { content, failed } = planned;
   const due = dueFromNow(planned.row, clock());
-  const sends = failed === undefined || messageDue(failed, due) !== undefined;
+  const sends = failed === undefined || messageDue(failed, due.work_at) !== undefined;
   const row = { ...due, ...(sends && due.work_at && queuedFor(due.work_at, due.priority, clock())) };
   if (failed !== undefined) await records.putIfAbsent(failed.record);
   const stored = await store.putRow(row, content.recipient, clock());

@@ -78,12 +78,10 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
   return { verdict, record, ...(!settledLater && { change: settlementOf(ended) }) };
 }
 
-/**
- * When the message for a judged row is due: at its retry, or now if the row is to be given up. Undefined: no message.
- */
-export function messageDue({ verdict, change }: JudgedSend, claimed: NotificationRow): string | undefined {
+/** When the message for a judged row is due: at its retry, or now if it is to be given up. Undefined: no message. */
+export function messageDue({ verdict, change }: JudgedSend, now: string | undefined): string | undefined {
   if (verdict.status === 'RETRY') return verdict.next_retry_at;
-  return change === undefined ? claimed.work_at : undefined;
+  return change === undefined ? now : undefined;
 }
 
 export function stateAfter({ verdict }: JudgedSend): PublicState {

@@ -1,3 +1,4 @@
+import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES, type ClaimStore, type RecordStore } from '../delivery/ports.ts';
 import { recordOnce } from '../delivery/retry-record.ts';
 import { claimForSend, claimOf } from '../delivery/transitions/claims.ts';
@@ -27,8 +28,9 @@ export interface ReportDeps extends Pick<IntakeDeps, 'policy' | 'shards' | 'cloc
 /**
  * Records that a producer sent one of its notifications itself and failed. From then on the pipeline retries it. As for
  * an attempt of the pipeline, the row is claimed for the send, the send is recorded, and the row is
- * settled. A worker that finds the row in between continues by the same rules. A second report with the same
- * attempted_at gets the same answer.
+ * settled. Until then it is due later than any report lasts, and a worker would take it for one whose worker crashed:
+ * it would record that in place of the failure, and retry at once. A second report with the same attempted_at gets the
+ * same answer.
  * @throws Problem not-found, conflict with the reason, or unavailable while other processes keep changing the row
  */
 export async function reportFailure(
@@ -101,7 +103,7 @@ async function claim(
       throw conflict('the notification was given up already; retry it instead');
     case 'due':
     case 'waiting': {
-      const set = claimForSend(row, at, now);
+      const set = claimForSend(row, at, afterReport(now));
       return (await deps.reports.change(row, { set, remove: ['next_retry_at'] })) ? { ...row, ...set } : undefined;
     }
     case 'not_taken_in':
@@ -131,8 +133,12 @@ async function takeIn(
     recipient_hash: await reports.putContent({ ...owner, sequence: '0' }, plan.content),
   };
   const counted = asNotification({ ...image, ...plan.set });
-  const set = { ...plan.set, ...hash, ...claimOf(counted, at, now) };
+  const set = { ...plan.set, ...hash, ...claimOf(counted, at, afterReport(now)) };
   return (await reports.index(image, set, plan.remove)) ? asNotification({ ...image, ...set }) : undefined;
+}
+
+function afterReport(now: Date): Date {
+  return new Date(now.getTime() + CLAIM_MS);
 }
 
 async function finish(
@@ -143,9 +149,10 @@ async function finish(
 ): Promise<Acceptance> {
   const judged = judgeSend(claimed, failure, now, policy);
   await recordOnce(judged.record, records);
+  const work_at = now.toISOString();
   // If another worker settles the row first, it found the expired claim and uses the record: the failure is not lost.
-  if (judged.change !== undefined) await reports.settle(claimed, judged.change);
-  const due = messageDue(judged, claimed);
+  await reports.settle(claimed, judged.change ?? { set: { work_at } });
+  const due = messageDue(judged, work_at);
   const message = due === undefined ? undefined : laneMessage(claimed, due, newId(), now);
   return { log_id: claimed.log_id, status: stateAfter(judged), repeat: false, ...(message && { message }) };
 }

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { FailedAttempt } from '../../../src/core/intake/notification-request.ts';
 import { type ReportDeps, type ReportStore, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import * as worker from '../../support/delivering.ts';
 import { baseShards } from '../../support/index-shards.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const FAILURE = { error_type: 'NETWORK_TIMEOUT' } as const;
 
@@ -80,6 +82,32 @@ describe('a report that loses its race', () => {
     };
     expect(await report({ settle })).toMatchObject({ status: 'retrying', repeat: false });
     expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, error_type: 'NETWORK_TIMEOUT' }]);
+  });
+});
+
+describe('a report whose notification a sweep finds before its record', () => {
+  it.each([
+    ['NETWORK_TIMEOUT', 'RETRY'],
+    ['INVALID_RECIPIENT', 'FAILED'],
+    ['AUTH_FAILED', 'FAILED'],
+  ] as const)('is no worker that crashed: after %s it is %s', async (error_type, send_status) => {
+    const { tables, reports, deps } = setUp();
+    const { deliveries, deps: channel } = worker.setUp(() => ({ ok: true, response_code: '202' }), {
+      ...{ rows: tables.rows, records: tables.records, clock: () => at(10) },
+    });
+    const sweep = () => deliverBatch([received(messageFor(tables.row('log-1') ?? dueRow()))], channel);
+    const records: ReportDeps['records'] = {
+      ...tables.records,
+      putIfAbsent: async (record) => {
+        await sweep();
+        return tables.records.putIfAbsent(record);
+      },
+    };
+    await reportFailure('log-1', 'tenant-1', { error_type }, { ...deps, reports, records });
+    expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, error_type }]);
+    await sweep();
+    expect(deliveries).toEqual([]);
+    expect(tables.row('log-1')).toMatchObject({ send_status, last_attempt: 1 });
   });
 });
 

@@ -79,11 +79,11 @@ function dueDuringAttempt(row: NotificationRow, now: Date): Partial<Notification
   return { work_queue: movedQueue('due', row), work_at: now.toISOString() };
 }
 
-/** → sending, for a send that the producer made: counted, numbered, due now, and its claim already expired. */
-export function claimForSend(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
+/** → sending, for a send that the producer made: counted, numbered, and its claim already expired. */
+export function claimForSend(row: NotificationRow, at: Date, due: Date): Partial<NotificationRow> {
   const counted = row.attempts_left > 0;
   return {
-    ...claimOf(row, at, now),
+    ...claimOf(row, at, due),
     send_attempts: row.send_attempts + (counted ? 1 : 0),
     attempts_left: row.attempts_left - (counted ? 1 : 0),
     last_attempt: row.last_attempt + 1,
@@ -91,11 +91,11 @@ export function claimForSend(row: NotificationRow, at: Date, now: Date): Partial
 }
 
 /** As claimForSend, for a row whose counters already include the send. */
-export function claimOf(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
+export function claimOf(row: NotificationRow, at: Date, due: Date): Partial<NotificationRow> {
   return {
     send_status: 'SENDING',
     claim_until: at.toISOString(),
-    work_at: now.toISOString(),
+    work_at: due.toISOString(),
     first_attempt_at: row.first_attempt_at ?? at.toISOString(),
   };
 }
