@@ -1,5 +1,7 @@
 import { isClaimed } from '../delivery/claim-plan.ts';
+import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { resultOf } from '../delivery/retry-record.ts';
+import { isOfClaim } from '../delivery/take-over.ts';
 import { cameBack, present, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { judge, type RetryRules } from '../delivery/verdict.ts';
 import { policyOf } from '../model/error-types.ts';
@@ -51,16 +53,20 @@ export interface EventContext extends RetryRules {
  *   such as an automatic reply, is never a reason to send again (docs/decisions/delivery/ses-events.md#0071).
  * - An attempt under way is left to its worker.
  */
-export function planDeliveryEvent(event: DeliveryEvent, subject: EventSubject, context: EventContext): EventPlan {
-  const { row, record } = subject;
+export function planDeliveryEvent(event: DeliveryEvent, found: EventSubject, context: EventContext): EventPlan {
+  const { record, ...others } = found;
+  const { row } = found;
   const inProgress = isClaimed(row) && event.attempt === row.last_attempt;
   if (event.attempt > row.last_attempt || (record === undefined && !inProgress)) {
     return { do: 'ignore', because: 'the notification has had no such attempt' };
   }
+  // The writer may have put the row anew, and the attempt of that number before be the one on record.
+  const isFormer = inProgress && record !== undefined && !isOfClaim(record, row, { claim_ms: CLAIM_MS });
   const id = record?.provider_message_id;
-  if (id !== undefined && id !== event.provider_message_id) {
+  if (id !== undefined && (id === event.provider_message_id) === isFormer) {
     return { do: 'ignore', because: 'the attempt sent another message' };
   }
+  const subject = isFormer ? others : found;
   switch (event.feedback.kind) {
     case 'unclear':
       return { do: 'note' };

@@ -36,6 +36,32 @@ const uncertain = (changes: Partial<NotificationRow> = {}): EventSubject => {
   return { row: uncertainRow(changes), record, newest: record };
 };
 
+describe('an event during an attempt of a row that its writer has put anew', () => {
+  const claim = { send_status: 'SENDING', claim_until: at(60_000).toISOString(), claim_id: 'new' } as const;
+  const record = { ...recordOf(2), claim_id: 'former' };
+  const subject = { row: uncertainRow(claim), record, newest: record };
+
+  it('is not of the attempt if it is of the message before', () => {
+    expect(plan(DELIVERED, subject)).toMatchObject({ do: 'ignore' });
+  });
+
+  it('is of the attempt if it is of another message', () => {
+    expect(plan(DELIVERED, subject, { provider_message_id: 'message-new' })).toMatchObject({
+      do: 'note',
+      change: { set: { delivery_by_attempt: { 2: 'delivered' } } },
+      again_at: claim.claim_until,
+    });
+  });
+
+  it('whose worker crashed is recorded as of the new claim', () => {
+    const row = uncertainRow({ ...claim, claim_until: at(1_500).toISOString() });
+    expect(plan(DELIVERED, { ...subject, row }, { provider_message_id: 'message-new' })).toMatchObject({
+      do: 'reconcile',
+      record: { claim_id: 'new', provider_message_id: 'message-new' },
+    });
+  });
+});
+
 describe('an event of an arrival', () => {
   it.each<[Feedback['kind'], object]>([
     ['delivered', { delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } }],
