@@ -75,6 +75,7 @@ export class Outputs extends Construct {
       this.output('NewsletterConfigurationSet', newsletterConfigurationSet(config), set);
       const minutes = 'Minutes before an uncertain recipient of a newsletter may be sent to again';
       this.output('UncertainMinutes', String(config.newsletter.uncertainMinutes), minutes);
+      this.output('BatchConcurrency', String(config.newsletter.batchConcurrency), 'Batches of one email at once');
     }
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
     this.output('ReconcilerFunction', reconciler.function.functionName, 'Function that ops reconcile invokes');

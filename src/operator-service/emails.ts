@@ -31,7 +31,7 @@ export type EmailAccessDeps = Pick<OperatorBinding, 'deployment' | 'dynamodb' | 
 
 /** What commands need that work on emails: the use cases of the API, on the deployment's tables and queues. */
 export function emailAccess({ deployment, dynamodb, sqs, clock, newId, local = false }: EmailAccessDeps) {
-  const { tables, newsletter_queues, uncertain_minutes } = deployment;
+  const { tables, newsletter_queues, uncertain_minutes, batch_concurrency } = deployment;
   const sealer = deployment.sealer(dynamodb);
   return {
     emails: createEmailStore(dynamodb, tables.emails, clock),
@@ -48,6 +48,7 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId, local = f
     local,
     limits: {
       ...DEFAULT_JOB_LIMITS,
+      ...(batch_concurrency !== undefined && { concurrency: batch_concurrency }),
       ...(uncertain_minutes !== undefined && { uncertain_ms: 60_000 * uncertain_minutes }),
     },
     log: { info: () => {}, warn: () => {}, error: () => {} },

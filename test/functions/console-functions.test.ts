@@ -26,6 +26,7 @@ const ENV: ConsoleApiEnv = {
   LANE_QUEUES: JSON.stringify(Object.fromEntries(CHANNELS.map((name) => [name, { express: queue, standard: queue }]))),
   NEWSLETTER_PREPARE_QUEUE: queue,
   NEWSLETTER_SEND_QUEUE: queue,
+  BATCH_CONCURRENCY: '2',
   UNCERTAIN_MINUTES: '15',
   NEWSLETTER_CONFIGURATION_SET: 'newsletters',
   RETRY_POLICY: JSON.stringify({

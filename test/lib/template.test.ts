@@ -430,6 +430,7 @@ describe('the outputs', () => {
       'ApiKeysTable',
       'ApiUrl',
       'AuditTable',
+      'BatchConcurrency',
       'DataKey',
       'DataKeysTable',
       'DeadLetterQueues',

@@ -11,6 +11,7 @@ import {
   optionalName,
   queueUrl,
   sealingAndSearch,
+  wholeNumber,
 } from './env-values.ts';
 
 const words = v.pipe(
@@ -38,6 +39,7 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, sealingAndSe
   NEWSLETTER_PREPARE_QUEUE: v.optional(queueUrl),
   NEWSLETTER_SEND_QUEUE: v.optional(queueUrl),
   RETRY_POLICY: retryPolicyFromJson,
+  BATCH_CONCURRENCY: v.optional(wholeNumber),
   UNCERTAIN_MINUTES: v.optional(minutes),
   /** Test mails are sent with it. */
   NEWSLETTER_CONFIGURATION_SET: optionalName,

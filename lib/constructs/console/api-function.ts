@@ -143,6 +143,7 @@ function newslettersFunction(
       NEWSLETTERS_TABLE: newsletterTables.newsletters.tableName,
       NEWSLETTER_PREPARE_QUEUE: prepare.queueUrl,
       NEWSLETTER_SEND_QUEUE: send.queueUrl,
+      BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),
       UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
       NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
     } satisfies Partial<ConsoleApiEnv>,

@@ -24,6 +24,8 @@ const outputs = v.object({
   NewsletterConfigurationSet: v.optional(text),
   /** Absent from stacks that were deployed before a resend waited. */
   UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
+  /** Absent likewise. */
+  BatchConcurrency: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
   DataKeysTable: text,
   RecipientKey: text,
   /** Absent from stacks that were deployed before operators could search by recipient. */
@@ -73,6 +75,7 @@ async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
     retry_policy: rest.RetryPolicy,
     newsletter_configuration_set: rest.NewsletterConfigurationSet,
     uncertain_minutes: rest.UncertainMinutes,
+    batch_concurrency: rest.BatchConcurrency,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
     operator: async () => (await import('./caller-identity.ts')).callerIdentity(env),
     ...(rest.ReconcilerFunction !== undefined && { reconciler: rest.ReconcilerFunction }),

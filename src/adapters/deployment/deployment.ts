@@ -22,6 +22,8 @@ export interface Deployment {
   readonly newsletter_configuration_set?: string | undefined;
   /** How long a recipient must have been uncertain before `resend` takes it. Absent: deployed before it was set. */
   readonly uncertain_minutes?: number | undefined;
+  /** Batches of an email at once. Absent: deployed before operators needed it. */
+  readonly batch_concurrency?: number | undefined;
   /**
    * Reads the key of recipientHash.
    * @throws Error that says why the key cannot be read

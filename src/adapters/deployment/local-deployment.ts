@@ -38,6 +38,8 @@ const endpointsFile = v.object({
     NewsletterConfigurationSet: v.optional(text),
     /** Absent in the file of an older runtime. */
     UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
+    /** Absent likewise. */
+    BatchConcurrency: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
     OutcomesBus: v.optional(text),
     NewsletterQueues: v.optional(v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text }))),
   }),
@@ -94,6 +96,7 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
     retry_policy: file.stack.RetryPolicy,
     newsletter_configuration_set: file.stack.NewsletterConfigurationSet,
     uncertain_minutes: file.stack.UncertainMinutes,
+    batch_concurrency: file.stack.BatchConcurrency,
     secrets_file: file.secrets_file,
     metricHistory: async () => {
       if (file.logs !== undefined) return createLogHistory(file.logs);

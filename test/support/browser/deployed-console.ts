@@ -95,6 +95,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     LANE_QUEUES: JSON.stringify(lane_queues),
     NEWSLETTER_PREPARE_QUEUE: newsletter_queues.prepare,
     NEWSLETTER_SEND_QUEUE: newsletter_queues.send,
+    BATCH_CONCURRENCY: '2',
     UNCERTAIN_MINUTES: '15',
     NEWSLETTER_CONFIGURATION_SET: 'newsletters',
     RETRY_POLICY: JSON.stringify({

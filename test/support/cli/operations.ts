@@ -78,6 +78,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     sweep_interval_seconds: 3600,
     retry_policy: DEFAULT_RETRY_POLICY,
     uncertain_minutes: 20,
+    batch_concurrency: 7,
     newsletter_configuration_set: 'newsletters',
     recipientHashKey: async () => HASH_KEY,
     sealer: (given) => sealerOn(given, tables, masterKey),

@@ -58,6 +58,10 @@ describe('a post', () => {
 });
 
 describe('ops emails', () => {
+  it('decide with the limits of the stage', () => {
+    expect(access.limits).toMatchObject({ concurrency: 7, uncertain_ms: 20 * 60_000 });
+  });
+
   it('send a post, and the job is asked for', async () => {
     const { email_id, status } = await send('--segment', 'status:paid', '--window', '30');
     expect(status).toBe('pending');

@@ -20,26 +20,27 @@ it('the job retries as the source says, in each of its functions', () => {
 });
 
 it.each([
-  ['15 minutes', {}, '15'],
-  ['as long as the stage says', { 'notification-retry.newsletter.uncertainMinutes': 0 }, '0'],
-])('a resend waits, wherever an operator decides: %s', (_, context, expected) => {
+  ['a resend waits 15 minutes', 'UNCERTAIN_MINUTES', 'UncertainMinutes', {}, '15'],
+  ['it waits as the stage says', 'UNCERTAIN_MINUTES', 'UncertainMinutes', { uncertainMinutes: 0 }, '0'],
+  ['as many batches go at once', 'BATCH_CONCURRENCY', 'BatchConcurrency', { batchConcurrency: 7 }, '7'],
+])('wherever an operator decides: %s', (_, variable, output, settings, expected) => {
   const template = templateOf({
     stage: 'dev',
     'notification-retry.console': { cognito: { domainPrefix: 'nr-ops' } },
-    ...context,
+    'notification-retry.newsletter': settings,
   });
   const given = resourcesOf(template, 'AWS::Lambda::Function').flatMap(({ properties }) => {
     // The function that empties the console's bucket has none.
     const { Variables } = (properties['Environment'] ?? { Variables: {} }) as { Variables: Record<string, string> };
-    const { POWERTOOLS_SERVICE_NAME: name, UNCERTAIN_MINUTES: minutes } = Variables;
-    return minutes === undefined ? [] : [[name, minutes]];
+    const { POWERTOOLS_SERVICE_NAME: name, [variable]: value } = Variables;
+    return value === undefined ? [] : [[name, value]];
   });
   expect(Object.fromEntries(given)).toMatchObject({
     'api-emails': expected,
     'newsletter-send': expected,
     'console-newsletters': expected,
   });
-  expect(template.findOutputs('UncertainMinutes')['UncertainMinutes']?.['Value']).toBe(expected);
+  expect(template.findOutputs(output)[output]?.['Value']).toBe(expected);
 });
 
 it('a stage changes them', () => {
