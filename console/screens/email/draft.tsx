@@ -202,6 +202,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
 
 /** Who would get it, in which rendering, and who would not and why. */
 function Found({ run }: { readonly run: DryRun }) {
+  const { other_recipients = 0 } = run;
   const { recipients = 0, excluded = 0, excluded_by_reason = {}, renderings = [], missing_fields = {}, error } = run;
   return (
     <div class="rows" role="status">
@@ -222,6 +223,11 @@ function Found({ run }: { readonly run: DryRun }) {
               <strong>{count(number)}</strong> with {segments.join(' and ') || 'no part of their own'}
             </li>
           ))}
+        {other_recipients > 0 && (
+          <li>
+            <strong>{count(other_recipients)}</strong> with other combinations of parts
+          </li>
+        )}
         {Object.entries(excluded_by_reason).map(([reason, number]) => (
           <li key={reason}>
             <strong>{count(number)}</strong> left out: <code>{reason}</code> {reasonWord('excluded', reason)}

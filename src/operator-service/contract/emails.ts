@@ -164,6 +164,9 @@ export const dryRunAnswer = v.strictObject({
       }),
     ),
   ),
+  other_recipients: v.exactOptional(
+    v.pipe(count, v.description('Recipients of further renderings, of which there are too many to list')),
+  ),
   missing_fields: v.exactOptional(
     v.pipe(byReason, v.description('Recipients without a value, by merge field without a fallback')),
   ),

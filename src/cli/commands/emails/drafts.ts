@@ -90,7 +90,8 @@ async function showDryRun(session: Session, publication: Publication, access: Dr
   return error === undefined ? 0 : EXIT_FAILED;
 }
 
-function describeDryRun({ recipients, excluded_by_reason, renderings, missing_fields, error }: DryRun): string {
+function describeDryRun(run: DryRun): string {
+  const { recipients, excluded_by_reason, renderings, other_recipients, missing_fields, error } = run;
   const number = (count: number) => count.toLocaleString('en');
   const counted = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([name, count]) => `${number(count)} ${name}`);
@@ -103,6 +104,7 @@ function describeDryRun({ recipients, excluded_by_reason, renderings, missing_fi
           (one) => `  ${number(one.recipients)} with ${one.segments.join(' and ') || 'no part of its own'}`,
         )
       : []),
+    ...(other_recipients === undefined ? [] : [`  ${number(other_recipients)} with other combinations of parts`]),
     ...(missing.length > 0 ? [`Missing: ${missing.join(', ')}.`] : []),
     error === undefined ? 'Nothing was sent or stored.' : `It would not be sent. ${error}`,
     '',

@@ -16,7 +16,7 @@ export interface DryRunProgress extends Readonly<Tally> {
   readonly after?: string;
   /** Members that were looked at. */
   readonly members: number;
-  /** By rendering. */
+  /** By rendering; those of more than MOST_RENDERINGS are not told apart. */
   readonly shown: Readonly<Record<string, number>>;
 }
 
@@ -26,6 +26,11 @@ export interface DryRunDeps {
   readonly clock: Clock;
   readonly limits: JobLimits;
 }
+
+/** Twenty parts make a million renderings: what is kept of a dry run is one item of at most 400 KB, with the post. */
+const MOST_RENDERINGS = 1_000;
+/** Characters of the segments that an answer lists. */
+const MOST_LISTED = 50_000;
 
 const NOTHING: DryRunProgress = {
   members: 0,
@@ -51,10 +56,14 @@ export async function dryRun(
   const parts = await deps.parts.of(email, content);
   const uses = neededUses(content);
   const sum = { ...structuredClone(from), shown: { ...from.shown } as Record<string, number> };
+  let kinds = Object.keys(sum.shown).length;
   for await (const { position, members, candidates } of deps.candidates.pages(email, from.after)) {
     for (const candidate of candidates) {
       take(candidate, sum, uses);
-      if (candidate.excluded === undefined) addOne(sum.shown, String(renderingKey(parts, candidate.member).rendering));
+      if (candidate.excluded !== undefined) continue;
+      const rendering = String(renderingKey(parts, candidate.member).rendering);
+      // Those that are left out are the recipients who are in no count.
+      if (rendering in sum.shown || kinds++ < MOST_RENDERINGS) addOne(sum.shown, rendering);
     }
     sum.members += members;
     sum.after = position;
@@ -66,14 +75,21 @@ export async function dryRun(
 /** Renderings are named by the segments of the parts that are shown; an error says why it would not be sent at all. */
 function resultOf(sum: DryRunProgress, parts: readonly PartSegment[], error: string | undefined) {
   const { recipients, excluded, excluded_by_reason, missing_fields, shown } = sum;
-  const renderings = Object.entries(shown).map(([rendering, number]) => ({
+  const all = Object.entries(shown).map(([rendering, number]) => ({
     segments: parts.flatMap(({ segment }, i) => ((Number(rendering) & (1 << i)) === 0 ? [] : [segment])),
     recipients: number,
   }));
-  renderings.sort((a, b) => b.recipients - a.recipients);
+  all.sort((a, b) => b.recipients - a.recipients);
+  let room = MOST_LISTED;
+  const renderings = all.filter((one) => {
+    room -= JSON.stringify(one).length;
+    return room >= 0;
+  });
+  const others = renderings.reduce((rest, one) => rest - one.recipients, recipients - excluded);
   return defined({
     recipients: recipients - excluded,
     ...{ excluded, excluded_by_reason, renderings, missing_fields, error },
+    other_recipients: others > 0 ? others : undefined,
   });
 }
 

@@ -83,12 +83,15 @@ describe('a dry run', () => {
 
   /** Three pages of members, more than a request waits for. */
   const members = 20_001;
-  async function withMany(run: (deps: ApiWorld['emails']['deps']) => Promise<void>): Promise<void> {
+  async function withMany(
+    run: (deps: ApiWorld['emails']['deps']) => Promise<void>,
+    candidatesOf: (page: number) => CandidatePage['candidates'] = (i) => [candidate(i)],
+  ): Promise<void> {
     const { deps } = world.emails;
     const all: CandidatePage[] = Array.from({ length: 3 }, (_, i) => ({
       position: String(i),
       members,
-      candidates: [candidate(i)],
+      candidates: candidatesOf(i),
     }));
     const original = deps.candidates;
     const candidates = {
@@ -170,6 +173,29 @@ describe('a dry run', () => {
       await continueDryRun(body.email_id, { ...deps, dry_runs: { read, put: during }, remaining_ms: () => 0 });
       expect(world.emails.queued).toHaveLength(1);
     });
+  });
+
+  it('fits into what is stored, however many combinations of parts the members see', async () => {
+    const bits = Array.from({ length: 17 }, (_, i) => i);
+    const labelled = (n: number) => {
+      const { member, ...rest } = candidate(n);
+      return { ...rest, member: { ...member, labels: bits.flatMap((i) => ((n >> i) & 1 ? [`label-${i}`] : [])) } };
+    };
+    const parts = bits.map((i) => `<div data-gh-segment="label:label-${i}">more</div>`).join('');
+    const body = { ...POST, format: 'html', body: parts, dry_run: true };
+    await withMany(
+      async (deps) => {
+        const { status, body: started } = await publish(body, 'many-parts');
+        expect(status).toBe(202);
+        const run = await continueDryRun(started.email_id, { ...deps, remaining_ms: () => 900_000 });
+        const { recipients, renderings = [], other_recipients = 0 } = run?.result ?? {};
+        expect(recipients).toBe(3 * 15_000);
+        expect(renderings.length).toBeGreaterThan(50);
+        expect(JSON.stringify(run?.result).length).toBeLessThan(100_000);
+        expect(renderings.reduce((sum, one) => sum + one.recipients, other_recipients)).toBe(recipients);
+      },
+      (page) => Array.from({ length: 15_000 }, (_, i) => labelled(page * 15_000 + i)),
+    );
   });
 
   it('goes on once, whatever messages come twice', async () => {
