@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Breaker, opened, phaseOf, reopened, slotTime } from '../../../src/core/breaker/breaker.ts';
+import { type Breaker, opened, phaseOf, reopened, shownPhaseOf, slotTime } from '../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { at, T0 } from '../../support/rows.ts';
 
@@ -22,6 +22,34 @@ describe('the phase of a breaker', () => {
 
   it('of one that is open is its state', () => {
     expect(phaseOf({ ...open(), drained_at: T0.toISOString() }, at(1))).toBe('open');
+  });
+});
+
+describe('the phase of a breaker that operators are told', () => {
+  const HOUR = 3_600_000;
+  // Twenty slots a second: the last of 40 is let go two seconds after the first.
+  const long = { from: T0.toISOString(), slots: 40 };
+  const empty = { from: T0.toISOString(), slots: 0 };
+  const before = { ...open(), probe_at: T0.toISOString(), per_second: 20 };
+  it.each([
+    ['its probe', { express: empty, standard: empty }, 0],
+    ['the last slot of the express lane', { express: long, standard: empty }, 2_000],
+    ['the last slot of the standard lane', { express: empty, standard: long }, 2_000],
+  ])('is open until an hour after %s, and closed then', (_, lines, last_ms) => {
+    expect(shownPhaseOf({ ...before, lines }, at(last_ms + HOUR))).toBe('open');
+    expect(shownPhaseOf({ ...before, lines }, at(last_ms + HOUR + 1))).toBe('closed');
+  });
+
+  it('counts the slots by the standard rate where none was measured', () => {
+    const { per_second: _, ...unmeasured } = { ...before, lines: { express: long, standard: empty } };
+    const seconds = 40 / DEFAULT_BREAKER_POLICY.drain_per_second;
+    expect(shownPhaseOf(unmeasured, at(seconds * 1000 + HOUR))).toBe('open');
+    expect(shownPhaseOf(unmeasured, at(seconds * 1000 + HOUR + 1))).toBe('closed');
+  });
+
+  it('of one that drains is its own, however long nothing came', () => {
+    const drained_at = at(3 * HOUR).toISOString();
+    expect(shownPhaseOf({ ...before, state: 'draining', drained_at }, at(2 * HOUR))).toBe('draining');
   });
 });
 
