@@ -156,8 +156,9 @@ describe('the reads of the console', () => {
       expect(ids(found).sort()).toEqual([`T-ALL-1-${status}`, `T-ALL-2-${status}`]);
       const parts = recipient_hash.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
       expect(parts.join()).not.toContain('example');
-      const refused = [{ query: { recipient_hash: `${recipient_hash.slice(0, -2)}AA` } }];
-      for (const request of refused) expect((await page.call('GET /api/notifications', request)).status).toBe(400);
+      const other = `${recipient_hash.slice(0, -3)}${recipient_hash.at(-3) === 'A' ? 'B' : 'A'}${recipient_hash.slice(-2)}`;
+      const refused = await page.call('GET /api/notifications', { query: { recipient_hash: other } });
+      expect(refused.status).toBe(400);
       const body = { request_id: 'request-r', kind: 'redrive' as const, filter: { recipient_hash }, rate: 5 };
       const operation = await page.call('POST /api/operations', { body });
       expect([operation.status, JSON.stringify(operation.body)]).toEqual([

@@ -121,6 +121,7 @@ describe('what the routes take', () => {
       'POST /api/emails/test scheduled_at',
       'POST /api/emails scheduled_at',
       'POST /api/emails/{email_id}/replace scheduled_at',
+      'POST /api/emails/{email_id}/replace known_at',
     ]);
     const part = (most: number, length = 2) => fc.nat({ max: most }).map((n) => String(n).padStart(length, '0'));
     const written = fc
