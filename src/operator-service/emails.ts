@@ -74,7 +74,8 @@ export async function requireEmail(
 export async function showEmail(email_id: string, access: EmailAccess) {
   const email = await requireEmail(email_id, access);
   const [batches, events, registers] = await Promise.all([
-    access.batches.list(email_id),
+    // None counts before all are prepared; a refused preparation leaves as many as it made.
+    email.prepared === undefined ? [] : access.batches.list(email_id),
     access.events.list(email_id),
     access.budgets.read('email'),
   ]);

@@ -445,7 +445,7 @@ describe('a draft in the console', () => {
     const told = await replace('Second', draft);
     expect(told).toMatchObject({
       status: 409,
-      body: { detail: expect.stringMatching(/Somebody has replaced .*look at it/) },
+      body: { detail: expect.stringMatching(/was replaced meanwhile, .*look at it/) },
     });
     expect((await access.emails.content(email_id))?.subject).toBe('First');
     const again = await page.ok('GET /api/emails/{email_id}/draft', { path: { email_id } });

@@ -217,7 +217,7 @@ function Found({ run }: { readonly run: DryRun }) {
         </div>
       </dl>
       <ul class="reasons">
-        {renderings.length > 1 &&
+        {(renderings.length > 1 || other_recipients > 0) &&
           renderings.map(({ segments, recipients: number }) => (
             <li key={segments.join()}>
               <strong>{count(number)}</strong> with {segments.join(' and ') || 'no part of their own'}

@@ -106,7 +106,8 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
         const email = await find(request);
         const { email_id } = email;
         const [batches, events, allowed] = await Promise.all([
-          deps.batches.list(email_id),
+          // None counts before all are prepared; a refused preparation leaves as many as it made.
+          email.prepared === undefined ? [] : deps.batches.list(email_id),
           deps.events.list(email_id),
           deps.allowedRate(),
         ]);

@@ -69,7 +69,7 @@ export async function applyEvents(
   const ignored = events.length - known.length;
   if (batch === undefined || known.length === 0) return { news: {}, suppressed: 0, reconciled: 0, ignored };
   const { bits, news } = await setBits(batch, known, deps);
-  const reconciled = await moveStates(batch, known, deps);
+  const reconciled = await moveStates(batch, known, bits.accepted, deps);
   const suppressed = await suppress(batch, known, deps);
   await reportDomain(batch, news, deps);
   // Not only what is new: an earlier try may have ended before this.
@@ -112,7 +112,12 @@ function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
  * uncertain, but its sender writes it after the chunks, so a batch in work is looked at in any case. Returns how many
  * recipients were uncertain.
  */
-async function moveStates(batch: Batch, events: readonly NewsletterEvent[], deps: ApplyDeps): Promise<number> {
+async function moveStates(
+  batch: Batch,
+  events: readonly NewsletterEvent[],
+  accepted: Uint8Array | undefined,
+  deps: ApplyDeps,
+): Promise<number> {
   const rejected = new Map<number, Map<number, string>>();
   for (const { chunk, n, rejected: reason } of events) {
     if (reason === undefined) continue;
@@ -122,19 +127,17 @@ async function moveStates(batch: Batch, events: readonly NewsletterEvent[], deps
   const now = await deps.batches.read(email_id, batch_id);
   const mayBeUncertain = now !== undefined && (now.status !== 'submitted' || now.counts.uncertain > 0);
   if (!mayBeUncertain && rejected.size === 0) return 0;
-  const accepted = new Set(
-    events.filter(({ kinds }) => kinds.includes('accepted')).map(({ chunk, n }) => placeInBatch(chunk, n)),
-  );
   let moved = 0;
   let changed = false;
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
-    const isNew = (n: number) => accepted.has(placeInBatch(state.chunk, n));
+    const reasons = rejected.get(state.chunk);
+    // Also by events that came while its call was open.
+    const isNew = (n: number) => reasons?.has(n) !== true && hasBit(accepted, placeInBatch(state.chunk, n));
     // Nobody takes over what a dead sender claimed while its email is paused.
     let after = await changeState(state, (found) => expireCall(found, deps.clock().toISOString()), deps);
     const found = placesOf(after.states, RECIPIENT_STATES.uncertain).filter(isNew).length;
     if (found > 0) after = await changeState(after, (known) => acceptUncertain(known, isNew), deps);
     moved += found;
-    const reasons = rejected.get(state.chunk);
     if ([...(reasons?.keys() ?? [])].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
       throw new Error(`Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`);
     }

@@ -96,7 +96,7 @@ export async function replaceEmail(
       throw new Problem('conflict', `The email ${email_id} has started: it is ${status}, and cannot be replaced.`);
     }
     if (known_at !== undefined && known_at !== replaced_at) {
-      const what = `Somebody has replaced the email ${email_id} meanwhile`;
+      const what = `The email ${email_id} was replaced meanwhile, by somebody or by an earlier try`;
       throw new Problem('conflict', `${what}: look at it again, then edit it.`);
     }
     const next = newEmail(publication, deps);

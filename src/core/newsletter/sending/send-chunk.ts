@@ -159,7 +159,7 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
 /** Keeps what was recorded; otherwise the sender ends. @throws BatchLostError */
 function keep(recorded: Recorded, work: BatchWork): CallResult | undefined {
   if (recorded === 'down') return { kind: 'stopped', stop: { kind: 'storage' } };
-  if (recorded === 'late') throw new BatchLostError('Another sender took the call for lost.');
+  if (recorded === 'late') throw new BatchLostError('The call was taken for lost.');
   work.keep(recorded);
   return undefined;
 }

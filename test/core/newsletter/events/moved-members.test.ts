@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { isoAfter } from '../../../../src/core/model/time.ts';
-import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
+import { applyEvents, type NewsletterEvent } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../../../src/core/newsletter/events/unsubscribe.ts';
 import { resubscribe, upsertMembers } from '../../../../src/core/newsletter/members/upsert-members.ts';
 import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
@@ -114,8 +114,8 @@ describe('a member who has another address since the mail', () => {
   });
 });
 
-describe('a rejection of a mail whose sender died', () => {
-  it('is recorded when its call must have ended, also while the email is paused and nobody takes it over', async () => {
+describe('an event of a mail whose sender died, also while the email is paused and nobody takes it over', () => {
+  async function started() {
     const world = await JobWorld.of({ status: 'submitting', paused: true });
     const until = isoAfter(world.now, 40_000);
     const state = chunkState('>>', { call: { call_id: 'died', entries: [0, 1], until } });
@@ -127,11 +127,28 @@ describe('a rejection of a mail whose sender died', () => {
       sealing: legibleSealing(),
       warming: { report: async () => {} },
     };
-    const apply = () =>
-      applyEvents('email-1', '00000', [{ ...PLACE, kinds: ['rejected'], rejected: 'rejected' }], deps);
-    await expect(apply(), 'its sender may still write what was answered').rejects.toThrow('comes back');
+    return {
+      world,
+      apply: (event: Omit<NewsletterEvent, 'email_id' | 'batch_id' | 'chunk'>) =>
+        applyEvents('email-1', '00000', [{ ...PLACE, ...event }], deps),
+    };
+  }
+
+  it('is recorded when its call must have ended, if it is a rejection', async () => {
+    const { world, apply } = await started();
+    const reject = () => apply({ n: 0, kinds: ['rejected'], rejected: 'rejected' });
+    await expect(reject(), 'its sender may still write what was answered').rejects.toThrow('comes back');
     world.advance(40_001);
-    await apply();
+    await reject();
     expect(await world.states()).toBe('fu');
+  });
+
+  it('leaves none uncertain that an earlier event has shown as accepted', async () => {
+    const { world, apply } = await started();
+    for (const n of [0, 1]) await apply({ n, kinds: ['accepted'] });
+    expect(await world.states()).toBe('>>');
+    world.advance(40_001);
+    await apply({ n: 0, kinds: ['opened'] });
+    expect(await world.states()).toBe('ss');
   });
 });
