@@ -111,13 +111,15 @@ function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefO
   }, [rows, first, last]);
 
   const bindings = useMemo(() => {
+    const focus = () =>
+      body.current?.querySelector<HTMLElement>(`[data-row="${position.current}"]`)?.focus({ preventScroll: true });
     const move = (step: number) => {
       position.current = Math.max(0, Math.min(rows.length - 1, position.current + step));
       setActive(position.current);
       reveal(position.current);
-      requestAnimationFrame(() =>
-        body.current?.querySelector<HTMLElement>(`[data-row="${position.current}"]`)?.focus({ preventScroll: true }),
-      );
+      // At once, so that a fast x or Enter meets this row; again when a row that was out of sight is drawn.
+      focus();
+      requestAnimationFrame(focus);
     };
     const choose = () => document.activeElement?.querySelector<HTMLElement>('input[type=checkbox]')?.click();
     return { j: () => move(1), k: () => move(-1), x: choose };
