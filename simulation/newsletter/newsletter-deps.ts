@@ -29,7 +29,10 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
   const { tables, time, members, scenario } = world;
   const addresses = pagesThrough(world, worker);
   // A query is charged for whole items, whatever columns it asks for.
-  const readers = createCandidateReader({ addresses, audience: (tenant) => addresses(tenant) }, members.sealing);
+  const audience = (tenant: string) => addresses(tenant);
+  // Nobody moves here.
+  const moved = async () => undefined;
+  const readers = createCandidateReader({ addresses, audience, read: moved, address: moved }, members.sealing);
   const exclusions = createLateExclusions({ facts: stored(world, worker, members.store.facts) }, members.sealing);
   const { prepares, sends } = world;
   const called = <T extends object>(port: T) => through(world, worker, port);

@@ -1,21 +1,27 @@
 import { holds, isAny, ofVersion, suppressible } from '../../src/adapters/dynamodb/table/guards.ts';
+import type { Clock } from '../../src/core/model/time.ts';
 import type { AddressFacts, StoredMember } from '../../src/core/newsletter/model/member.ts';
 import {
   type AddressEntry,
   leftAddresses,
   type MemberPlace,
   type MemberStore,
+  type Move,
+  movesWith,
 } from '../../src/core/newsletter/model/ports.ts';
 
 const PAGE = 100;
 
 /** MemberStore in memory: the twin of dynamodb/newsletter/member-store.ts. */
-export function createMemoryMembers(): MemberStore {
+export function createMemoryMembers(clock: Clock = () => new Date()): MemberStore {
   const members = new Map<string, StoredMember>();
   const facts = new Map<string, AddressFacts>();
   const key = (tenant_id: string, id: string) => JSON.stringify([tenant_id, id]);
   const find = (tenant_id: string, member_id: string) => members.get(key(tenant_id, member_id));
   const places = new Map<string, MemberPlace>();
+  /** Marks where members were. */
+  const left = new Map<string, { readonly tenant_id: string; readonly member_id: string; readonly move: Move }>();
+  const markKey = (...place: [tenant_id: string, email_hash: string, member_id: string]) => JSON.stringify(place);
 
   const change = (tenant_id: string, email_hash: string, next: (before: AddressFacts) => AddressFacts) => {
     const before = facts.get(key(tenant_id, email_hash)) ?? { tenant_id, email_hash, unsubscribed: {} };
@@ -35,12 +41,16 @@ export function createMemoryMembers(): MemberStore {
         const before = place?.gone ? undefined : place;
         members.set(at, { ...member, member_uuid, created_at });
         if (before?.email_hash === email_hash) continue;
+        const { tenant_id, member_id } = member;
+        const version = Math.max((place?.version ?? 0) + 1, clock().getTime());
+        left.delete(markKey(tenant_id, email_hash, member_id));
+        if (before) {
+          const move = { from: before.email_hash, at: version };
+          left.set(markKey(tenant_id, before.email_hash, member_id), { tenant_id, member_id, move });
+        }
         places.set(at, {
-          email_hash,
-          member_uuid,
-          created_at,
-          version: (place?.version ?? 0) + 1,
-          ...(before && { moved_from: leftAddresses(before, email_hash) }),
+          ...{ email_hash, member_uuid, created_at, version },
+          ...(before && { moved_from: leftAddresses(before, email_hash), moves: movesWith(before, version) }),
         });
       }
     },
@@ -68,8 +78,9 @@ export function createMemoryMembers(): MemberStore {
       const at = key(tenant_id, member_id);
       const place = places.get(at);
       if (!members.delete(at) || place === undefined) return false;
-      const { moved_from: _, ...left } = place;
-      places.set(at, { ...left, version: place.version + 1, gone: true });
+      const { moved_from: _, moves: __, ...rest } = place;
+      left.delete(markKey(tenant_id, place.email_hash, member_id));
+      places.set(at, { ...rest, version: Math.max(place.version + 1, clock().getTime()), gone: true });
       return true;
     },
 
@@ -79,11 +90,19 @@ export function createMemoryMembers(): MemberStore {
         if (one.tenant_id === tenant_id)
           entries.set(one.email_hash, { email_hash: one.email_hash, members: [], facts: one });
       }
+      const entryAt = (email_hash: string) => entries.get(email_hash) ?? { email_hash, members: [] };
+      const tell = (email_hash: string, member_id: string, moves: readonly Move[]) => {
+        const entry = entryAt(email_hash);
+        entries.set(email_hash, { ...entry, moves: new Map([...(entry.moves ?? []), [member_id, moves]]) });
+      };
       for (const one of members.values()) {
         if (one.tenant_id !== tenant_id) continue;
-        const entry = entries.get(one.email_hash) ?? { email_hash: one.email_hash, members: [] };
+        const entry = entryAt(one.email_hash);
         entries.set(one.email_hash, { ...entry, members: [...entry.members, one].sort(byId) });
+        const { moves } = places.get(key(tenant_id, one.member_id)) ?? {};
+        if (moves !== undefined) tell(one.email_hash, one.member_id, moves);
       }
+      for (const one of left.values()) if (one.tenant_id === tenant_id) tell(one.move.from, one.member_id, [one.move]);
       const ordered = [...entries.values()]
         .filter(({ email_hash }) => email_hash > after)
         .sort((a, b) => (a.email_hash < b.email_hash ? -1 : 1));
@@ -95,7 +114,7 @@ export function createMemoryMembers(): MemberStore {
     async address(tenant_id, email_hash) {
       for await (const page of store.addresses(tenant_id)) {
         const entry = page.find((one) => one.email_hash === email_hash);
-        if (entry !== undefined) return entry;
+        if (entry !== undefined) return entry.members.length > 0 || entry.facts ? entry : undefined;
       }
       return undefined;
     },

@@ -107,6 +107,41 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await place()).not.toHaveProperty('gone');
   });
 
+  it('tells of addresses which members came from, and who left them, but not of who was deleted', async () => {
+    const first = storedMember(tenant(), 'm-1', { email: 'a@example.com' });
+    const { tenant_id } = first;
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => storedMember(tenant_id, 'm-1', { email: `${name}@example.com` }));
+    if (a === undefined || b === undefined || c === undefined) throw new Error('no members');
+    const moves = async ({ email_hash }: StoredMember) => {
+      const entry = (await all(tenant_id)).find((one) => one.email_hash === email_hash);
+      return entry?.moves?.get('m-1')?.map(({ from }) => from);
+    };
+    const begin = Date.now();
+    await store().upsert([a]);
+    expect(await moves(a)).toBeUndefined();
+    await store().upsert([b]);
+    expect([await moves(a), await moves(b)]).toEqual([[a.email_hash], [a.email_hash]]);
+    await store().upsert([c]);
+    await store().upsert([{ ...c, labels: ['kept'] }]);
+    const came = [a.email_hash, b.email_hash];
+    expect([await moves(a), await moves(b), await moves(c)]).toEqual([[a.email_hash], [b.email_hash], came]);
+    const entry = await store().address(tenant_id, c.email_hash);
+    const times = entry?.moves?.get('m-1')?.map(({ at }) => at) ?? [];
+    expect(times).toEqual([...times].sort((x, y) => x - y));
+    expect(times[0]).toBeGreaterThanOrEqual(begin);
+    expect(times[1]).toBeLessThanOrEqual(Date.now() + 10);
+    await store().upsert([a]);
+    expect([await moves(a), await moves(c)]).toEqual([[...came, c.email_hash], [c.email_hash]]);
+    for (let i = 0; i < 5; i++) await store().upsert([b, a].slice(i % 2, (i % 2) + 1));
+    for (let i = 0; i < 5; i++) await store().upsert([c, a].slice(i % 2, (i % 2) + 1));
+    expect(await moves(c), 'no more than ten').toHaveLength(10);
+    await store().remove(tenant_id, 'm-1');
+    expect([await moves(a), await moves(b), await moves(c)]).toEqual([[a.email_hash], [b.email_hash], undefined]);
+    expect((await store().find(tenant_id, ['m-1'])).places.get('m-1')).not.toHaveProperty('moves');
+    await store().upsert([b]);
+    expect([await moves(a), await moves(b)]).toEqual([[a.email_hash], undefined]);
+  });
+
   it('leaves exactly one of many simultaneous upserts of one id with different addresses', async () => {
     const tenant_id = tenant();
     for (let round = 0; round < 5; round++) {

@@ -7,7 +7,7 @@ import { parseSegment } from './parse-segment.ts';
 
 /** The members of an email by its segment, in the order of their addresses' hashes. */
 export function createCandidateReader(
-  members: Pick<MemberStore, 'addresses' | 'audience'>,
+  members: Pick<MemberStore, 'addresses' | 'address' | 'read' | 'audience'>,
   sealing: Pick<Sealing, 'openMember' | 'mailbox'>,
 ): CandidateReader {
   return {
@@ -23,6 +23,13 @@ export function createCandidateReader(
 
 async function audienceOf({ tenant_id, newsletter_id, segment, submitting_at, created_at }: Email): Promise<Audience> {
   const parsed = segment === undefined ? undefined : await parseSegment(segment);
-  // A relative time counts from the same moment however often the preparation is interrupted.
-  return { tenant_id, newsletter_id, matches: segmentMatcher(parsed, new Date(submitting_at ?? created_at)) };
+  // The same moment however often the preparation is interrupted.
+  const start = new Date(submitting_at ?? created_at);
+  return {
+    ...{ tenant_id, newsletter_id, matches: segmentMatcher(parsed, start) },
+    began: start.getTime() - CLOCK_SKEW_MS,
+  };
 }
+
+/** A move is written with the time of another machine. */
+const CLOCK_SKEW_MS = 60_000;

@@ -1,18 +1,29 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { AddressFacts, StoredMember } from '../../../core/newsletter/model/member.ts';
-import type { AddressEntry, MemberStore } from '../../../core/newsletter/model/ports.ts';
+import type { AddressEntry, MemberStore, Move } from '../../../core/newsletter/model/ports.ts';
 import { getItems } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
 import { isThere, suppressible } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 import { queryAll, queryPages } from '../table/reads.ts';
-import { addressShard, behind, factsKey, hashIn, isFacts, PARTITIONS, toKey, toMember } from './member-items.ts';
+import {
+  addressShard,
+  behind,
+  factsKey,
+  hashIn,
+  isFacts,
+  memberIn,
+  PARTITIONS,
+  toKey,
+  toMember,
+} from './member-items.ts';
 
 interface Entry<M> {
   readonly email_hash: string;
   readonly members: M[];
   facts?: AddressFacts;
+  moves?: Map<string, readonly Move[]>;
 }
 
 /** Items of a page: a page of 1 MB becomes 20 MB of objects, and two are in memory. */
@@ -26,6 +37,8 @@ export interface AddressQuery<M> {
   /** Columns of members and facts; absent: all. */
   readonly columns?: readonly string[];
   readonly toMember: (item: Item) => M | undefined;
+  /** Absent: moves are not asked for. */
+  readonly toMoves?: (item: Item) => readonly Move[];
 }
 
 /** All addresses of a tenant in the order of their hashes. Reads the next page while one is worked on. */
@@ -36,14 +49,14 @@ export async function* readAddresses<M>(
   let open: Entry<M> | undefined;
   for await (const items of oneAhead(pagesOf(client, query))) {
     const entries: Entry<M>[] = open === undefined ? [] : [open];
-    for (const item of items) add(entries, item, query.toMember);
+    for (const item of items) add(entries, item, query);
     // The next page may have more of the last address.
     open = entries.pop();
-    const page = entries.filter(isInUse);
-    // Marks of members that are gone are passed over; their last one says how far the reading is.
+    const page = entries.filter(isTold);
+    // Marks of deleted members are passed over; their last one says how far the reading is.
     if (entries.length > 0) yield page.length > 0 ? page : entries.slice(-1);
   }
-  if (open !== undefined && isInUse(open)) yield [open];
+  if (open !== undefined && isTold(open)) yield [open];
 }
 
 async function* pagesOf<M>(
@@ -82,15 +95,17 @@ export async function readAddress(
   table: string,
   tenant_id: string,
   email_hash: string,
+  toMoves: (item: Item) => readonly Move[] = () => [],
 ): Promise<AddressEntry | undefined> {
   const key = { shard: addressShard(tenant_id, email_hash.charAt(0)) };
   const range = ['item', 'between', email_hash, behind(email_hash)] as const;
   const entries: Entry<StoredMember>[] = [];
-  for (const item of await queryAll(client, { table, key, range, consistent: true })) add(entries, item, toMember);
+  const items = await queryAll(client, { table, key, range, consistent: true });
+  for (const item of items) add(entries, item, { toMember, toMoves });
   return entries.find(isInUse);
 }
 
-function add<M>(entries: Entry<M>[], item: Item, read: (item: Item) => M | undefined): void {
+function add<M>(entries: Entry<M>[], item: Item, read: Pick<AddressQuery<M>, 'toMember' | 'toMoves'>): void {
   const key = item['item']?.S ?? '';
   const email_hash = hashIn(key);
   let entry = entries.at(-1);
@@ -102,8 +117,10 @@ function add<M>(entries: Entry<M>[], item: Item, read: (item: Item) => M | undef
     const facts = toFacts(item);
     if (facts !== undefined) entry.facts = facts;
   } else {
-    const member = read(item);
+    const member = read.toMember(item);
     if (member !== undefined) entry.members.push(member);
+    const moves = item['moves'] && read.toMoves?.(item);
+    if (moves?.length) entry.moves = (entry.moves ?? new Map()).set(memberIn(key), moves);
   }
 }
 
@@ -111,6 +128,8 @@ function add<M>(entries: Entry<M>[], item: Item, read: (item: Item) => M | undef
 function isInUse({ members, facts }: Entry<unknown>): boolean {
   return members.length > 0 || facts !== undefined;
 }
+
+const isTold = (entry: Entry<unknown>) => isInUse(entry) || entry.moves !== undefined;
 
 /** One attribute per newsletter, so that one update adds or removes one without reading the others. */
 const UNSUBSCRIBED = 'unsubscribed#';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AttributeValue, BatchStatementRequest } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { MemberStatus, SegmentSubject, StoredMember } from '../../../core/newsletter/model/member.ts';
-import type { MemberPlace } from '../../../core/newsletter/model/ports.ts';
+import type { MemberPlace, Move } from '../../../core/newsletter/model/ports.ts';
 import { whereOf } from '../table/guarded-update.ts';
 import { ofVersion } from '../table/guards.ts';
 import { type Item, toItem, toValue } from '../table/item.ts';
@@ -49,6 +49,11 @@ export function hashIn(item: string): string {
   return item.slice(0, item.indexOf(SEPARATOR));
 }
 
+/** The member_id in the sort key of a member's item, or of its mark. */
+export function memberIn(item: string): string {
+  return item.slice(item.indexOf(MEMBER) + MEMBER.length);
+}
+
 export function isFacts(item: string): boolean {
   return item.endsWith(FACTS) && item.indexOf(SEPARATOR) === item.length - FACTS.length;
 }
@@ -75,7 +80,7 @@ export function pointerItem(tenant_id: string, member_id: string, pointer: Membe
 }
 
 export function toPointer(item: Item): MemberPlace & { readonly member_id: string } {
-  const { item: member_id, email_hash, member_uuid, created_at, version, gone, moved_from } = unmarshall(item);
+  const { item: member_id, email_hash, member_uuid, created_at, version, gone, moved_from, moves } = unmarshall(item);
   return {
     member_id,
     email_hash,
@@ -84,17 +89,28 @@ export function toPointer(item: Item): MemberPlace & { readonly member_id: strin
     version,
     ...(gone && { gone }),
     ...(moved_from && { moved_from }),
+    ...(moves && { moves }),
   };
 }
 
 /** A member's item without what its key says. */
-export function memberItem(member: StoredMember, version: number): Item {
-  return toItem({ ...keyOf(member), ...attributesOf(member), version });
+export function memberItem(member: StoredMember, version: number, moves?: readonly Move[]): Item {
+  return toItem({ ...keyOf(member), ...attributesOf(member), version, ...(moves && { moves }) });
 }
 
-/** Marks the place where a member was, so that a late write cannot put it there again. */
-export function markItem(key: MemberKey, version: number, now: Date): Item {
-  return toItem({ ...key, version, gone: true, expires_at: markExpiry(now) });
+/**
+ * Marks the place where a member was, so that a late write cannot put it there again.
+ * @param moves the one that left from here: of other addresses a mark, which outlives its member, says nothing
+ */
+export function markItem(key: MemberKey, version: number, now: Date, moves?: readonly Move[]): Item {
+  return toItem({ ...key, version, gone: true, expires_at: markExpiry(now), ...(moves && { moves }) });
+}
+
+/** The moves on an item or a mark; none whose mark may have expired. */
+export function movesOn(item: Item, now: Date): readonly Move[] {
+  const known_from = now.getTime() - (MARK_DAYS - 1) * 86_400_000;
+  const moves = (item['moves']?.L ?? []).map(({ M }) => ({ from: M?.['from']?.S ?? '', at: Number(M?.['at']?.N) }));
+  return moves.filter(({ at }) => at > known_from);
 }
 
 /**

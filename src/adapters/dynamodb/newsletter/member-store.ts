@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
-import { leftAddresses, type MemberPlace, type MemberStore } from '../../../core/newsletter/model/ports.ts';
+import { leftAddresses, type MemberPlace, type MemberStore, movesWith } from '../../../core/newsletter/model/ports.ts';
 import { chunks, GatheredError } from '../../batching/gather.ts';
 import {
   executeStatements,
@@ -19,6 +19,7 @@ import {
 } from '../table/calls.ts';
 import { conditionOf, putGuarded, updateItem } from '../table/guarded-update.ts';
 import { notNewer, ofVersion } from '../table/guards.ts';
+import type { Item } from '../table/item.ts';
 import { createAddressFacts, factsColumns, readAddress, readAddresses } from './address-pages.ts';
 import {
   markExpiry,
@@ -26,6 +27,7 @@ import {
   memberItem,
   memberItemKey,
   memberKey,
+  movesOn,
   pointerItem,
   pointerKey,
   replaceStatement,
@@ -76,12 +78,14 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     const { member_uuid, created_at } = from;
     const version = later(from);
     const moved_from = leftAddresses(from, email_hash);
-    const pointer = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version, moved_from });
-    const mark = markItem(memberKey(tenant_id, from.email_hash, member_id), version, clock());
+    const moves = movesWith(from, version);
+    const place = { email_hash, member_uuid, created_at, version, moved_from, moves };
+    const pointer = pointerItem(tenant_id, member_id, place);
+    const mark = markItem(memberKey(tenant_id, from.email_hash, member_id), version, clock(), moves.slice(-1));
     return transact([
       { Put: { TableName: table, Item: pointer, ...conditionOf([ofVersion(from)]) } },
       { Put: { TableName: table, Item: mark } },
-      { Put: { TableName: table, Item: memberItem({ ...member, member_uuid, created_at }, version) } },
+      { Put: { TableName: table, Item: memberItem({ ...member, member_uuid, created_at }, version, moves) } },
     ]);
   }
 
@@ -144,10 +148,12 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     return stored.flat();
   }
 
+  const toMoves = (item: Item) => movesOn(item, clock());
+
   const store: MemberStore = {
     ...createAddressFacts(client, table),
-    address: (tenant_id, email_hash) => readAddress(client, table, tenant_id, email_hash),
-    addresses: (tenant_id, after) => readAddresses(client, { table, tenant_id, after, toMember }),
+    address: (tenant_id, email_hash) => readAddress(client, table, tenant_id, email_hash, toMoves),
+    addresses: (tenant_id, after) => readAddresses(client, { table, tenant_id, after, toMember, toMoves }),
     audience: (tenant_id, newsletter_id) =>
       readAddresses(client, {
         table,
@@ -197,7 +203,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
         if (pointer === undefined || pointer.gone) return false;
         const version = later(pointer);
         const key = memberKey(tenant_id, pointer.email_hash, member_id);
-        const { moved_from: _, ...left } = pointer;
+        const { moved_from: _, moves: __, ...left } = pointer;
         const gone = {
           ...pointerItem(tenant_id, member_id, { ...left, version, gone: true }),
           expires_at: { N: String(markExpiry(clock())) },

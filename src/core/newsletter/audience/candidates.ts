@@ -1,3 +1,4 @@
+import { groupsOf } from '../lifecycle/lock.ts';
 import { hasUnsubscribed, type SegmentSubject, type StoredMember } from '../model/member.ts';
 import type { AddressEntry, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
@@ -9,11 +10,13 @@ export interface Audience {
   readonly newsletter_id: string;
   /** The segment (segmentMatcher). */
   readonly matches: (member: SegmentSubject) => boolean;
+  /** When the preparation began, in milliseconds: who moves afterwards is decided where it was then. */
+  readonly began: number;
 }
 
 /**
  * A subscribed member that matches the segment. Each is a recipient or excluded. The pass may be interrupted between
- * two addresses, at the place that `member.email_hash` names: all candidates of an address come together, in one page.
+ * two pages; a member who moved since it began comes with its present address where it was.
  */
 export interface Candidate<M = StoredMember> {
   readonly member: M;
@@ -31,11 +34,12 @@ export interface CandidatesUpTo {
 /**
  * The candidates of an audience in the order of email_hash, page by page, without decrypting any. A page without any
  * comes, too: a segment of a hundred among millions would be silence for minutes. Who unsubscribed is
- * no candidate. Of the members of one address the first is the recipient.
+ * no candidate. Of the members of one address the first is the recipient, those before others who came since the pass
+ * began: otherwise who moves ahead of it is sent to twice, and who moves behind it never.
  * @param after only addresses after this hash
  */
 export async function* candidates(
-  members: Pick<MemberStore, 'addresses'>,
+  members: Pick<MemberStore, 'addresses' | 'address' | 'read'>,
   audience: Audience,
   after?: string,
 ): AsyncGenerator<CandidatesUpTo> {
@@ -45,9 +49,69 @@ export async function* candidates(
     yield {
       email_hash: last.email_hash,
       members: page.reduce((sum, entry) => sum + entry.members.length, 0),
-      candidates: page.flatMap((entry) => candidatesOf(entry, audience)),
+      candidates: [
+        ...page.flatMap((entry) => candidatesOf({ ...entry, members: stayedFirst(entry, audience).stayed }, audience)),
+        ...(await candidatesLeaving(page, members, audience)),
+      ],
     };
   }
+}
+
+/** Where a member of the address was when the preparation began. */
+function originOf({ email_hash, moves }: AddressEntry, member_id: string, { began }: Audience): string {
+  return moves?.get(member_id)?.find(({ at }) => at >= began)?.from ?? email_hash;
+}
+
+function stayedFirst(entry: AddressEntry, audience: Audience) {
+  if (entry.moves === undefined) return { stayed: entry.members, all: entry.members };
+  const isHere = ({ member_id }: StoredMember) => originOf(entry, member_id, audience) === entry.email_hash;
+  const stayed = entry.members.filter(isHere);
+  return { stayed, all: [...stayed, ...entry.members.filter((member) => !isHere(member))] };
+}
+
+/** Storage looks for as many moved members at once. */
+const AT_ONCE = 20;
+
+/** The candidates who were at the addresses when the preparation began, and are elsewhere now. */
+async function candidatesLeaving(
+  page: readonly AddressEntry[],
+  members: Pick<MemberStore, 'address' | 'read'>,
+  audience: Audience,
+): Promise<Candidate[]> {
+  const leaving = page.flatMap(({ email_hash, members: here, moves = new Map() }) =>
+    [...moves].flatMap(([member_id, [move]]) =>
+      move.from === email_hash && move.at >= audience.began && !here.some((one) => one.member_id === member_id)
+        ? [{ member_id, email_hash }]
+        : [],
+    ),
+  );
+  const found: Candidate[] = [];
+  for (const group of groupsOf(leaving, AT_ONCE)) {
+    const some = group.map(({ member_id, email_hash }) => candidateFrom(email_hash, member_id, members, audience));
+    found.push(...(await Promise.all(some)).filter((one) => one !== undefined));
+  }
+  return found;
+}
+
+async function candidateFrom(
+  origin: string,
+  member_id: string,
+  members: Pick<MemberStore, 'address' | 'read'>,
+  audience: Audience,
+): Promise<Candidate | undefined> {
+  const { tenant_id } = audience;
+  for (let to = await members.read(tenant_id, member_id); to !== undefined; ) {
+    const entry = await members.address(tenant_id, to.email_hash);
+    if (entry?.members.some((one) => one.member_id === member_id)) {
+      // Who was deleted and came back is a new member.
+      if (originOf(entry, member_id, audience) !== origin) return undefined;
+      const all = candidatesOf({ ...entry, members: stayedFirst(entry, audience).all }, audience);
+      return all.find(({ member }) => member.member_id === member_id);
+    }
+    // It moved on, or was deleted, between the two reads.
+    to = await members.read(tenant_id, member_id);
+  }
+  return undefined;
 }
 
 function candidatesOf<M extends SegmentSubject>(

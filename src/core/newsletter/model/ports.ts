@@ -49,6 +49,14 @@ export interface AddressEntry<M = StoredMember> {
   readonly email_hash: string;
   readonly members: readonly M[];
   readonly facts?: AddressFacts;
+  /** By member_id: of who is here the last moves; of who moved away the one that left from here. */
+  readonly moves?: ReadonlyMap<string, readonly Move[]>;
+}
+
+/** A member left an address, at a time in milliseconds. */
+export interface Move {
+  readonly from: string;
+  readonly at: number;
 }
 
 /** What was found of some member ids, deleted ones included. */
@@ -68,6 +76,8 @@ export interface MemberPlace {
   readonly gone?: boolean;
   /** Hashes of addresses that the member left, as long as their facts may still have to follow (`settleMove`). */
   readonly moved_from?: readonly string[];
+  /** The last moves, the newest last. */
+  readonly moves?: readonly Move[];
 }
 
 export interface MemberStore {
@@ -85,7 +95,8 @@ export interface MemberStore {
   remove(tenant_id: string, member_id: string): Promise<boolean>;
   /**
    * Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. An address of
-   * which nothing is left may come, too, so that a long reading of such addresses can be seen to go on.
+   * which nothing is left may come, too, so that a long reading of such addresses can be seen to go on; one that a
+   * member has left in the last weeks always comes.
    */
   addresses(tenant_id: string, after?: string): AsyncIterable<readonly AddressEntry[]>;
   /** The same with what segments can ask for only, and of the facts what concerns one newsletter: for counts. */
@@ -192,4 +203,11 @@ export interface Change<T> {
 /** The addresses that a member has left when it moves on to another one, and whose facts may still have to follow. */
 export function leftAddresses({ email_hash, moved_from = [] }: MemberPlace, to: string): readonly string[] {
   return [...new Set([...moved_from, email_hash])].filter((from) => from !== to);
+}
+
+const MOST_MOVES = 10;
+
+/** The moves of a member with the one that leaves its address. */
+export function movesWith({ email_hash, moves = [] }: MemberPlace, at: number): readonly Move[] {
+  return [...moves, { from: email_hash, at }].slice(-MOST_MOVES);
 }

@@ -8,12 +8,18 @@ import {
   countAudience,
   openCandidate,
 } from '../../../../src/core/newsletter/audience/candidates.ts';
+import type { StoredMember } from '../../../../src/core/newsletter/model/member.ts';
 import type { MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
 import { legibleSealing, storedMember } from '../../../support/newsletter/members.ts';
 
 const AT = '2026-11-22T00:00:00.000Z';
 const TENANT = 'tenant-1';
-const PAID: Audience = { tenant_id: TENANT, newsletter_id: 'weekly', matches: ({ status }) => status === 'paid' };
+const PAID: Audience = {
+  tenant_id: TENANT,
+  newsletter_id: 'weekly',
+  matches: ({ status }) => status === 'paid',
+  began: Date.parse(AT),
+};
 
 const all = async (store: MemberStore, audience = PAID, after?: string): Promise<Candidate[]> => {
   const found: Candidate[] = [];
@@ -123,4 +129,92 @@ describe('the candidates of an email', () => {
       excluded: 'suppressed',
     });
   });
+});
+
+/** Addresses in the order of their hashes, with 150 others between them: more than a page. */
+const [FIRST, LAST, BEHIND] = ['-', '~', '~~'];
+const PAYING = { status: 'paid', newsletters: ['weekly'] } as const;
+const at = (email_hash: string, id = 'mover') => storedMember(TENANT, id, { ...PAYING, email_hash });
+
+/** The candidates of a pass that is cut after its first page, where the members change, and goes on from there. */
+async function foundAround(
+  before: readonly StoredMember[],
+  change: (store: MemberStore) => Promise<unknown>,
+): Promise<(readonly [id: string, hash: string, excluded: string | undefined])[]> {
+  let now = Date.parse(AT) - 60_000;
+  const store = createMemoryMembers(() => new Date(now));
+  const between = Array.from({ length: 150 }, (_, i) => storedMember(TENANT, `m-${i}`, PAYING));
+  await store.upsert([...between, ...before.map((one) => ({ ...one, email_hash: 'earlier' }))]);
+  await store.upsert(before);
+  const found: Candidate[] = [];
+  for await (const page of candidates(store, PAID)) {
+    found.push(...page.candidates);
+    now = Date.parse(AT) + 1;
+    await change(store);
+    for await (const rest of candidates(store, PAID, page.email_hash)) found.push(...rest.candidates);
+    break;
+  }
+  return found.flatMap(({ member: { member_id, email_hash }, excluded }) =>
+    member_id.startsWith('m-') ? [] : [[member_id, email_hash, excluded] as const],
+  );
+}
+
+describe('a member who moves while the pass runs', () => {
+  it.each([
+    ['ahead of it', FIRST, [LAST], FIRST],
+    ['behind it', LAST, [FIRST], FIRST],
+    ['ahead of it twice', FIRST, [LAST, BEHIND], FIRST],
+    ['behind it, and back', LAST, [FIRST, LAST], LAST],
+    ['ahead of it, and back', FIRST, [LAST, FIRST], FIRST],
+    ['to the last address by way of the first', LAST, [FIRST, BEHIND], BEHIND],
+  ])('is a candidate once: %s', async (_, from, tos, is) => {
+    const found = await foundAround([at(from)], async (store) => {
+      for (const to of tos) await store.upsert([at(to), { ...at(to), labels: ['kept'] }]);
+    });
+    expect(found).toEqual([['mover', is, undefined]]);
+  });
+
+  it('is none where it was deleted since, and where it came back a new one at its address', async () => {
+    const leave = async (store: MemberStore) => {
+      await store.upsert([at(FIRST)]);
+      await store.remove(TENANT, 'mover');
+    };
+    expect(await foundAround([at(LAST)], leave)).toEqual([]);
+    const found = await foundAround([at(LAST)], async (store) => {
+      await leave(store);
+      await store.upsert([at(BEHIND)]);
+    });
+    expect(found).toEqual([['mover', BEHIND, undefined]]);
+  });
+
+  it('has its present segment', async () => {
+    const free = { ...at(FIRST), status: 'free' } as const;
+    expect(await foundAround([at(LAST)], (store) => store.upsert([free]))).toEqual([]);
+  });
+
+  it.each([
+    ['ahead', FIRST, LAST],
+    ['back', LAST, FIRST],
+  ])('%s to the address of another one is excluded there, whatever their ids', async (_, from, to) => {
+    for (const other of ['a', 'z']) {
+      const found = await foundAround([at(from), at(to, other)], (store) => store.upsert([at(to)]));
+      const excluded = from === FIRST ? undefined : 'repeated_address';
+      expect(found.find(([id]) => id === other)).toEqual([other, to, undefined]);
+      expect(found.find(([id]) => id === 'mover')?.[2]).toBe(excluded);
+      expect(found).toHaveLength(2);
+    }
+  });
+
+  it.each(['a', 'z'])(
+    'to an address that nobody had is the recipient there once, beside %s who moves too',
+    async (other) => {
+      const found = await foundAround([at(LAST), at(BEHIND, other)], (store) =>
+        store.upsert([at(FIRST), at(FIRST, other)]),
+      );
+      expect(found.filter(([, hash]) => hash === FIRST)).toHaveLength(2);
+      expect(found.filter(([, , excluded]) => excluded === undefined)).toEqual([
+        [other === 'a' ? 'a' : 'mover', FIRST, undefined],
+      ]);
+    },
+  );
 });
