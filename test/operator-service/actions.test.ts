@@ -120,6 +120,18 @@ describe('an action', () => {
     expect(page.records).toHaveLength(audited);
   });
 
+  it('keeps in a dry run the record that a cancellation would replace', async () => {
+    const claim = { send_status: 'SENDING', claim_until: '2026-11-01T09:00:00.000Z', last_attempt: 1 } as const;
+    await ops.put(storedRow('D3', { ...claim, claim_id: 'theirs' }));
+    await putRecord({ original_log_id: 'D3', retry_attempt: 1, claim_id: 'mine' });
+    const before = await page.ok('GET /api/notifications/{log_id}', { path: { log_id: 'D3' } });
+    const { results } = await page.ok('POST /api/actions', act('cancel', ['D3'], { dry_run: true }));
+    expect(results).toEqual([{ log_id: 'D3', result: 'cancelled' }]);
+    const after = await page.ok('GET /api/notifications/{log_id}', { path: { log_id: 'D3' } });
+    expect(before.attempts).toHaveLength(1);
+    expect(after.attempts).toEqual(before.attempts);
+  });
+
   it('takes of what was chosen only what still is as it was shown, whatever would be done with it', async () => {
     const updated_at = '2026-11-01T09:00:00.000Z';
     await ops.put(deadRow('B1', { updated_at }), deadRow('B2', { updated_at: '2026-11-01T09:00:00.001Z' }));
