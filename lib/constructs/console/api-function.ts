@@ -102,7 +102,7 @@ function apiFunction(
       on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
       queryIndexes(tables.log, WORK_INDEX, HISTORY_INDEX, NOTIFICATION_INDEX),
       on(tables.content, 'GetItem', 'BatchGetItem'),
-      on(tables.retryLog, 'Query', 'GetItem', 'PartiQLInsert'),
+      on(tables.retryLog, 'Query', 'GetItem', 'PartiQLInsert', 'PutItem'),
       // Breakers, budgets and sweeps are read; only bulk operations are written.
       on(tables.pipelineState, 'Query', 'GetItem'),
       useKinds(tables.pipelineState, OPERATION_KIND, VERIFICATION_KIND),

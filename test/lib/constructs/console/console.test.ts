@@ -211,6 +211,15 @@ describe('the console on the web', () => {
     ]);
   });
 
+  it('lets its function record what a cancellation ends, also in place of an older record', () => {
+    const statements = resourcesOf(oidc, 'AWS::IAM::Policy')
+      .filter(({ id }) => id.includes('ConsoleApiFunction'))
+      .flatMap(({ properties }) => (properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
+      .filter(({ Resource }) => JSON.stringify(Resource).includes('TablesRetryLog'));
+    const actions = statements.flatMap(({ Action }) => Action);
+    expect(actions).toEqual(expect.arrayContaining(['dynamodb:PartiQLInsert', 'dynamodb:PutItem']));
+  });
+
   it('gives the function of newsletters no item of PipelineState but those of rates and budgets', () => {
     const [table] = resourcesOf(oidc, 'AWS::DynamoDB::Table').filter(({ id }) => id.includes('PipelineState'));
     const statements = resourcesOf(oidc, 'AWS::IAM::Policy')
