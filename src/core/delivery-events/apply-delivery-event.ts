@@ -1,11 +1,10 @@
-import { successorId } from '../delivery/failover.ts';
+import { withdrawable } from '../delivery/failover.ts';
 import { CHANGE_TRIES, queueIfNear, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
 import type { RetryRules } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { followUp } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
-import { stateOf } from '../model/row-state.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { traceIdOf } from '../model/trace.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
@@ -95,16 +94,6 @@ function unqueued(change: RowChange | undefined): RowChange | undefined {
   if (change === undefined) return undefined;
   const { queued_for: _, ...set } = change.set;
   return { ...change, set };
-}
-
-/**
- * A notification that arrived needs no successor on its fallback channel. An attempt under way there goes on. A worker
- * that crashed may have made one of which the row says nothing.
- */
-async function withdrawable({ log_id, fallback_channel }: NotificationRow, { rows, clock }: DeliveryEventDeps) {
-  const successor = fallback_channel === undefined ? undefined : await rows.read(successorId(log_id));
-  const waits = successor?.predecessor_log_id === log_id && ['due', 'waiting'].includes(stateOf(successor, clock()));
-  return waits ? successor : undefined;
 }
 
 async function read(

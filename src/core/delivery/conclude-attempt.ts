@@ -1,11 +1,12 @@
-import type { RetryRecord } from '../model/notification.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { followUp } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
 import type { Attempt, DeliveryOutcome, Disposition } from './attempt.ts';
-import { type Failover, type FailoverDeps, failOver } from './failover.ts';
+import { type Failover, type FailoverDeps, failOver, withdrawable } from './failover.ts';
 import { type ClaimStore, queueIfNear, type RecordStore, type RetryQueue } from './ports.ts';
 import { recordOf, recordOnce } from './retry-record.ts';
 import { settlementOf, settlementWithPendingRecord } from './transitions/settlements.ts';
+import { CANCELLATION } from './transitions/without-attempt.ts';
 import { failedBecause, heldVerdict, judge, type Random, type RetryRules, type Verdict } from './verdict.ts';
 
 export interface SettleDeps extends FailoverDeps {
@@ -73,8 +74,18 @@ export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps
   const next = successor ?? retry;
   const queued = next ? await queueIfNear(next, deps) : {};
   const change = settlementOf({ ...attempt, verdict }, { queued: !('requeue_error' in queued) });
-  const settled = isShown(attempt, verdict) ? deps.rows.change(shown, change) : deps.rows.settle(row, change);
-  return { settled: await settled, verdict, ...queued };
+  const settled = await (isShown(attempt, verdict) ? deps.rows.change(shown, change) : deps.rows.settle(row, change));
+  if (!settled && verdict.status === 'FAILED' && verdict.successor_log_id !== undefined) await withdraw(row, deps);
+  return { settled, verdict, ...queued };
+}
+
+/** Who ended the notification while it was handed on found no successor yet, and left it live. */
+async function withdraw({ log_id }: NotificationRow, deps: SettleDeps): Promise<void> {
+  const row = await deps.rows.read(log_id);
+  const cancelled = row?.failure_reason === 'CANCELLED' && row.successor_log_id === undefined;
+  if (row === undefined || !(row.send_status === 'SUCCESS' || cancelled)) return;
+  const successor = await withdrawable(row, deps);
+  if (successor !== undefined) await deps.rows.change(successor, CANCELLATION);
 }
 
 /** Delivered as an event has shown, not as the provider answered: another event may take that back before it is written. */

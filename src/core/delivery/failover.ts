@@ -101,6 +101,19 @@ export async function failOver(
   return { verdict: { ...verdict, dead_letter: false, successor_log_id: log_id }, ...(message && { message }) };
 }
 
+/**
+ * The successor of a notification that arrived or was cancelled, and needs none. An attempt under way there goes on. A
+ * worker that crashed may have made one of which the row says nothing.
+ */
+export async function withdrawable(
+  { log_id, fallback_channel }: NotificationRow,
+  { rows, clock }: Pick<FailoverDeps, 'rows' | 'clock'>,
+): Promise<NotificationRow | undefined> {
+  const successor = fallback_channel === undefined ? undefined : await rows.read(successorId(log_id));
+  const waits = successor?.predecessor_log_id === log_id && ['due', 'waiting'].includes(stateOf(successor, clock()));
+  return waits ? successor : undefined;
+}
+
 type SuccessorRow = NotificationRow & ForeignRow;
 
 /** Attributes that the successor takes over. */

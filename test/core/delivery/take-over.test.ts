@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { ProviderGate } from '../../../src/core/delivery/ports.ts';
+import { CANCELLATION, shownDelivered } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
+import type { RowChange } from '../../../src/core/model/row-change.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import {
   dueAgain,
@@ -15,7 +17,7 @@ import {
   settledRow,
   setUp,
 } from '../../support/delivering.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 describe('an attempt whose worker recorded it and died', () => {
   const claim = {
@@ -110,6 +112,40 @@ describe('an attempt whose worker recorded it and died', () => {
     const sent = { send_status: 'SUCCESS', sent_at: events.delivered_at, error_message: '' } as const;
     expect(row).toEqual(settledRow({ ...events, ...sent }, ['work_queue']));
     expect(deliveries).toEqual([]);
+  });
+
+  describe('and whose row another writer settles while the takeover hands it on', () => {
+    const settledAs = async (change: RowChange) => {
+      const { deps, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
+      const row = put(dueRow({ ...claim, fallback_channel: 'teams' }));
+      tables.content.set('log-1', { ...CONTENT, tenant_id: 'tenant-1', fallback: { recipient: 'https://example.com' } });
+      await tables.records.putIfAbsent(recordOf({ error_type: 'UNKNOWN', failure_reason: 'MAX_RETRIES' }));
+      const successors: typeof deps.successors = {
+        ...deps.successors,
+        put: async (successor) => {
+          expect(await tables.operatorRows.change(row, change)).toBe(true);
+          return deps.successors.put(successor);
+        },
+      };
+      await deliverBatch([received(messageFor(row))], { ...deps, successors });
+      expect(queued).toMatchObject([{ message: { log_id: 'log-1-fallback' } }]);
+      return tables.row('log-1-fallback');
+    };
+
+    it.each<[string, RowChange]>([
+      ['delivered', shownDelivered(dueRow({ ...claim }), {}, NOW.toISOString())],
+      ['cancelled', CANCELLATION],
+    ])('withdraws the successor that the writer did not find: %s', async (_, change) => {
+      const successor = await settledAs(change);
+      expect(successor).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED' });
+      expect(successor).not.toHaveProperty('work_queue');
+    });
+
+    it('leaves the successor to a writer that names it', async () => {
+      const set = { failure_reason: 'CANCELLED', successor_log_id: 'log-1-fallback', send_status: 'FAILED' } as const;
+      const successor = await settledAs({ set, remove: ['work_queue'] });
+      expect(successor).toMatchObject({ send_status: 'PENDING', work_queue: expect.any(String) });
+    });
   });
 
   it('is settled by its record from the moment of the claim on', async () => {
