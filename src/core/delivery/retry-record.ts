@@ -238,6 +238,9 @@ function verdictOf(record: RetryRecord): Verdict {
     const { dead_letter } = policyOf(record.failure_reason);
     return { status: 'FAILED', error_type, failure_reason: record.failure_reason, dead_letter };
   }
-  const counted = record.uncounted !== true;
-  return { status: 'RETRY', error_type, next_retry_at: record.next_retry_at ?? record.retry_at, counted };
+  const { next_retry_at } = record;
+  // Skipped as arrived, which an event has taken back since: no attempt was made.
+  const taken_back = record.retry_status === 'SKIPPED' && next_retry_at === undefined;
+  const counted = record.uncounted !== true && !taken_back;
+  return { status: 'RETRY', error_type, next_retry_at: next_retry_at ?? record.retry_at, counted };
 }

@@ -114,6 +114,14 @@ describe('an attempt whose worker recorded it and died', () => {
     expect(deliveries).toEqual([]);
   });
 
+  it('was no attempt when it was skipped as arrived, which an event has taken back since', async () => {
+    const { deliverOne, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    await tables.records.putIfAbsent(recordOf({ retry_status: 'SKIPPED' }));
+    const bounced = { attempts_left: 0, last_attempt: 1, delivery_by_attempt: { 0: 'bounced' } } as const;
+    const { row } = await deliverOne(put(dueRow({ ...claim, ...bounced })));
+    expect(row).toMatchObject({ send_status: 'RETRY', attempts_left: 1, send_attempts: 1 });
+  });
+
   describe('and whose row another writer settles while the takeover hands it on', () => {
     const settledAs = async (change: RowChange) => {
       const { deps, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
