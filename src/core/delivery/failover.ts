@@ -45,7 +45,7 @@ export interface Failover {
   readonly verdict: Verdict;
   /** Sends the successor, once the predecessor is settled. */
   readonly message?: QueueMessage;
-  /** The row that shows that it has arrived. */
+  /** The row as it was claimed, with what events have just shown: it has arrived. */
   readonly shown?: NotificationRow;
 }
 
@@ -86,7 +86,9 @@ export async function failOver(
   if (deps.channels?.includes(channel) === false) return { verdict: { ...verdict, dead_letter: true } };
   // An event may have shown since the claim that an earlier attempt of uncertain outcome has arrived.
   const current = await deps.rows.read(row.log_id);
-  if (current && arrived(current.delivery_by_attempt)) return { verdict: { status: 'SUCCESS' }, shown: current };
+  const { delivery_by_attempt } = current ?? {};
+  if (delivery_by_attempt && arrived(delivery_by_attempt))
+    return { verdict: { status: 'SUCCESS' }, shown: { ...row, delivery_by_attempt } };
   const now = deps.clock();
   const log_id = successorId(row.log_id);
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });

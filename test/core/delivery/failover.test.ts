@@ -77,6 +77,15 @@ describe('a notification with a fallback', () => {
     expect(tables.row('log-1-fallback')).toBeUndefined();
   });
 
+  it('is SUCCESS by what events have just shown, but only while its claim is as it was read', async () => {
+    const { tables, deps } = setUp();
+    const row = dueRow({ fallback_channel: 'teams', send_status: 'SENDING', last_attempt: 1 });
+    const delivery_by_attempt = { 0: 'delivered' } as const;
+    tables.log.set('log-1', { ...row, last_attempt: 2, delivery_by_attempt });
+    const { shown } = await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', deps);
+    expect(shown).toEqual({ ...row, delivery_by_attempt });
+  });
+
   it('gives its successor its priority, limit and notification_id, and a new budget and window', async () => {
     const { tables, deps } = setUp();
     const row = {
