@@ -47,21 +47,34 @@ async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Prom
     const row = await deps.rows.read(log_id);
     if (row === undefined) return { log_id, result: 'not_found', because: 'there is no such notification' };
     const answer = await reasonNotToCancel(row, run_id, deps);
-    if (answer !== undefined) return { log_id, ...answer };
+    if (answer !== undefined) {
+      const repeated = answer.result === 'ended' && row.failure_reason === 'CANCELLED';
+      return { log_id, ...answer, ...(repeated && (await cancelSuccessor(row, run_id, deps))) };
+    }
     if (arrived(row.delivery_by_attempt)) {
       const change = shownDelivered(row, {}, row.delivered_at ?? deps.clock().toISOString());
       if (await deps.rows.change(row, change)) return { log_id, ...DELIVERED };
       continue;
     }
     if (!(await deps.rows.change(row, CANCELLATION))) continue;
-    // A worker that crashed before it settled the row may have handed it on already.
-    const isHandedOn = row.send_status === 'SENDING' && row.fallback_channel !== undefined;
-    const successor = isHandedOn ? await deps.rows.read(successorId(log_id)) : undefined;
-    if (successor?.predecessor_log_id === log_id) await cancelOne(successor.log_id, run_id, deps);
-    return { log_id, result: 'cancelled' };
+    const handed_on = row.send_status === 'SENDING' && (await cancelSuccessor(row, run_id, deps));
+    return { log_id, result: 'cancelled', ...handed_on };
   }
   const because = 'other processes kept changing it; look at it with `ops show`, then run the command again';
   return { log_id, result: 'refused', because };
+}
+
+/** A worker that crashed before it settled the row may have handed it on already. @returns why that is not cancelled */
+async function cancelSuccessor(
+  { log_id, fallback_channel }: NotificationRow,
+  run_id: string,
+  deps: CancelDeps,
+): Promise<Pick<CancelResult, 'because'>> {
+  const successor = fallback_channel === undefined ? undefined : await deps.rows.read(successorId(log_id));
+  if (successor?.predecessor_log_id !== log_id) return {};
+  const { result, because } = await cancelOne(successor.log_id, run_id, deps);
+  const goesOn = result === 'refused' || because === DELIVERED.because;
+  return goesOn ? { because: `its successor ${successor.log_id}: ${because}` } : {};
 }
 
 /** The answer if the notification cannot be cancelled. Undefined if it can. */

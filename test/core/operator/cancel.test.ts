@@ -40,3 +40,22 @@ it('cancels what a worker has handed on to the fallback channel that crashed bef
   for (const { log_id } of rows)
     expect(tables.row(log_id)).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED' });
 });
+
+it('says that what was handed on goes on under a worker, and cancels it when it is asked again after that', async () => {
+  let now = at(70_000);
+  const tables = new MemoryTables(() => now);
+  const claim = { send_status: 'SENDING', claim_until: at(65_000).toISOString(), claim_id: 'mine' } as const;
+  const rows = [
+    dueRow({ ...claim, last_attempt: 1, fallback_channel: 'slack' }),
+    dueRow({ ...claim, log_id: 'log-1-fallback', predecessor_log_id: 'log-1', claim_until: at(90_000).toISOString() }),
+  ];
+  for (const row of rows) tables.log.set(row.log_id, { ...row });
+  await tables.records.putIfAbsent({ ...recordOf(1, 'NETWORK_TIMEOUT'), claim_id: 'mine' });
+  const deps = { rows: tables.operatorRows, records: tables.records, clock: () => now };
+  const because = expect.stringMatching(/^its successor log-1-fallback: an attempt is under way/);
+  expect(await cancel(['log-1'], 'manual-1', deps)).toEqual([{ log_id: 'log-1', result: 'cancelled', because }]);
+  expect(await cancel(['log-1'], 'manual-2', deps)).toEqual([{ log_id: 'log-1', result: 'ended', because }]);
+  now = at(95_000);
+  expect(await cancel(['log-1'], 'manual-3', deps)).toMatchObject([{ because: 'it was given up already: CANCELLED' }]);
+  expect(tables.row('log-1-fallback')).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED' });
+});
