@@ -175,7 +175,7 @@ function unprocessed(verb: string, count: number, table: string): Error {
   );
 }
 
-function pause(round: number): Promise<void> {
+export function pause(round: number): Promise<void> {
   const longest = PAUSE_MS * 2 ** round;
   return new Promise((resolve) => setTimeout(resolve, longest / 2 + Math.random() * (longest / 2)));
 }

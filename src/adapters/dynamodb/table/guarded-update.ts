@@ -3,6 +3,7 @@ import {
   type DynamoDBClient,
   PutItemCommand,
   TransactionCanceledException,
+  TransactionConflictException,
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
@@ -19,6 +20,7 @@ import {
   type ItemChange,
   isConflict,
   MAX_STATEMENTS,
+  pause,
   type StatementResult,
   updateExpression,
 } from './calls.ts';
@@ -108,7 +110,7 @@ export function updateItem(
     // DynamoDB takes it only beside a condition.
     ...(guards.length > 0 && { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }),
   });
-  return asResult(client.send(command));
+  return asResult(() => client.send(command));
 }
 
 /** Puts an item while one of the guards holds for what is stored. Not every emulator returns that; AWS does. */
@@ -122,17 +124,23 @@ export function putGuarded(
     ...{ TableName, Item, ...conditionOf(guards) },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
-  return asResult(client.send(command));
+  return asResult(() => client.send(command));
 }
 
-function asResult(write: Promise<{ readonly Attributes?: Item | undefined }>): Promise<StatementResult> {
-  return write.then(
-    ({ Attributes }) => ({ applied: true, ...(Attributes && { item: Attributes }) }),
-    (error: unknown) => {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      return { applied: false, ...(error.Item && { item: error.Item }) };
-    },
-  );
+/** How often a write is repeated that a transaction on its item has refused: the SDK does not. */
+const RETRIES = 3;
+async function asResult(write: () => Promise<{ readonly Attributes?: Item | undefined }>): Promise<StatementResult> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const { Attributes: item } = await write();
+      return { applied: true, ...(item && { item }) };
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException)
+        return { applied: false, ...(error.Item && { item: error.Item }) };
+      if (!(error instanceof TransactionConflictException) || tries > RETRIES) throw error;
+      await pause(tries);
+    }
+  }
 }
 
 /** All PartiQL dialects agree on one removed attribute per statement, and on conditions on attributes that exist. */

@@ -1,5 +1,9 @@
-import type { DynamoDBClient, UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type DynamoDBClient,
+  TransactionConflictException,
+  type UpdateItemCommandInput,
+} from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createOperatorRows, updateItem } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
 import { isThere } from '../../../../src/adapters/dynamodb/table/guards.ts';
 import type { RowStore } from '../../../../src/core/delivery/ports.ts';
@@ -13,6 +17,24 @@ it('an update asks for the item of a failed condition only where it has one', as
   const client = { send: (command: never) => send(command).then(() => ({})) } as unknown as DynamoDBClient;
   for (const guards of [[], [isThere('a')]]) await updateItem(client, 't', {}, { set: { a: 1 } }, guards);
   expect(inputs.map((input) => input.ReturnValuesOnConditionCheckFailure)).toEqual([undefined, 'ALL_OLD']);
+});
+
+it.each([
+  [3, 4, { applied: true }],
+  [4, 4, expect.any(TransactionConflictException)],
+])('an update that meets %d transactions in turn is tried %d times', async (conflicts, tries, expected) => {
+  vi.useFakeTimers();
+  let sent = 0;
+  const send = async () => {
+    if (++sent <= conflicts) throw new TransactionConflictException({ message: 'conflict', $metadata: {} });
+    return {};
+  };
+  const client = { send } as unknown as DynamoDBClient;
+  const result = updateItem(client, 't', {}, { set: { a: 1 } }, [isThere('a')]).catch((error: unknown) => error);
+  await vi.runAllTimersAsync();
+  expect(await result).toEqual(expected);
+  expect(sent).toBe(tries);
+  vi.useRealTimers();
 });
 
 describe.each(availableEngines())('rows as operators change them, on %s', (engine) => {
