@@ -126,7 +126,11 @@ describe('an attempt whose worker recorded it and died', () => {
     const settledAs = async (change: RowChange) => {
       const { deps, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
       const row = put(dueRow({ ...claim, fallback_channel: 'teams' }));
-      tables.content.set('log-1', { ...CONTENT, tenant_id: 'tenant-1', fallback: { recipient: 'https://example.com' } });
+      tables.content.set('log-1', {
+        ...CONTENT,
+        tenant_id: 'tenant-1',
+        fallback: { recipient: 'https://example.com' },
+      });
       await tables.records.putIfAbsent(recordOf({ error_type: 'UNKNOWN', failure_reason: 'MAX_RETRIES' }));
       const successors: typeof deps.successors = {
         ...deps.successors,
