@@ -7,7 +7,7 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  * file or a subject folds two others into one; whoever folds some lowers the number here.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines without simulation/': 79_041,
+  'lines without simulation/': 79_040,
 };
 
 describe('the house rules of CONTRIBUTING.md', () => {

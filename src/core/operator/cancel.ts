@@ -35,8 +35,7 @@ export interface CancelDeps {
 
 /**
  * Cancels all further retries by one conditional write per notification; what an event has shown to have arrived is
- * delivered. A command that crashes in between has cancelled
- * some notifications and left the others unchanged.
+ * delivered. A command that crashes in between has cancelled some notifications and left the others unchanged.
  */
 export function cancel(log_ids: readonly string[], run_id: string, deps: CancelDeps): Promise<CancelResult[]> {
   return Promise.all([...new Set(log_ids)].map((log_id) => cancelOne(log_id, run_id, deps)));
