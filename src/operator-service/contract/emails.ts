@@ -17,7 +17,7 @@ const summaryEntries = {
   subject: v.exactOptional(v.pipe(v.string(), v.description('Its beginning'))),
   status: v.picklist(EMAIL_STATUSES),
   phase: v.picklist(EMAIL_PHASES),
-  email_count: v.pipe(v.nullable(count), v.description('Members found; null until they are counted')),
+  email_count: v.pipe(v.nullable(count), v.description('Members to send to; null until they are counted')),
   segment: v.exactOptional(v.string()),
   scheduled_at: v.exactOptional(time),
   delivery_window_minutes: v.exactOptional(count),

@@ -127,11 +127,11 @@ function candidatesOf<M extends SegmentSubject>(
     });
 }
 
-/** The number of candidates, the excluded ones included, without decrypting any. */
+/** The number of candidates who would be sent to, without decrypting any. */
 export async function countAudience(members: Pick<MemberStore, 'audience'>, audience: Audience): Promise<number> {
   let count = 0;
   for await (const page of members.audience(audience.tenant_id, audience.newsletter_id)) {
-    for (const entry of page) count += candidatesOf(entry, audience).length;
+    for (const entry of page) count += candidatesOf(entry, audience).filter((one) => one.excluded === undefined).length;
   }
   return count;
 }

@@ -48,7 +48,7 @@ export interface Email {
   readonly segment?: string;
   readonly scheduled_at?: string;
   readonly delivery_window_minutes?: number;
-  /** Members that the count pass found; corrected to the frozen number by the preparation. Absent until counted. */
+  /** Whom the count pass would send to; corrected by the preparation to whom it did not exclude. Absent until counted. */
   readonly email_count?: number;
   /** When the count pass found email_count; absent: at the publication. */
   readonly counted_at?: string;

@@ -148,14 +148,15 @@ class PreparationPass {
     await this.#removeLeftovers(progress);
     const { recipients, excluded, excluded_by_reason, next_batch } = progress;
     const prepared: Prepared = { recipients, excluded, excluded_by_reason, batches: next_batch, at };
+    const found = recipients - excluded;
     const email = await this.#lease.change({
-      set: { prepared, email_count: recipients, next_at: at },
+      set: { prepared, email_count: found, next_at: at },
       remove: ['preparation', 'claim_id', 'claim_until'],
     });
-    const off = email_count !== undefined && isOff(recipients, email_count);
+    const off = email_count !== undefined && isOff(found, email_count);
     if (off) {
       this.#deps.log.warn(
-        `The number of recipients of email ${email_id} is off by 1 % or more: ${email_count} were counted, ${recipients} were prepared`,
+        `The number of recipients of email ${email_id} is off by 1 % or more: ${email_count} were counted, ${found} were prepared`,
         { email_id },
       );
     }

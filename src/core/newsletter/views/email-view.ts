@@ -49,7 +49,7 @@ export function emailSummary(email: Email, now: Date) {
   const { submitted_at, error, error_code, created_at } = email;
   return defined({
     ...{ email_id, newsletter_id, subject, status, phase: emailPhaseOf(email, now) },
-    // Members that the count found, then the frozen number of recipients; null until it is counted.
+    // Whom it would be sent to: as the count found, then as the preparation froze; null until it is counted.
     email_count: email.email_count ?? null,
     ...{ segment, scheduled_at, delivery_window_minutes, submitted_at, error, error_code },
     // Why the email paused itself; absent once an operator has resumed it.

@@ -125,15 +125,16 @@ describe('the preparation of an email', () => {
     expect(read).toEqual([0, 1, 2, 3]);
   });
 
-  it('freezes whom it excludes, with the reason', async () => {
-    const world = await JobWorld.of();
+  it('freezes whom it excludes, with the reason, and counts whom it would send to apart', async () => {
+    const world = await JobWorld.of({ email_count: 1 });
     world.give([
       candidate(0, { excluded: 'suppressed' }),
       candidate(1),
       candidate(2, { excluded: 'malformed_address' }),
       candidate(3, { excluded: 'suppressed' }),
     ]);
-    await startEmail('email-1', world.deps());
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
+    expect(await world.email()).toMatchObject({ email_count: 1, prepared: { recipients: 4, excluded: 3 } });
     const excluded = (await world.batches()).at(-1);
     expect(excluded).toMatchObject({
       batch_id: EXCLUDED_BATCH,
