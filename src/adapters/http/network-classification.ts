@@ -1,6 +1,6 @@
 import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
 
-/** What the lack of an answer means, for all channels that use the poster. */
+/** What the lack of an answer means, and a status of the server's alone, for all channels that use the poster. */
 export const NETWORK_RULES: readonly ClassificationRule[] = [
   {
     code: 'TARGET_REFUSED',
@@ -37,6 +37,10 @@ export const NETWORK_RULES: readonly ClassificationRule[] = [
     means: 'UNKNOWN',
     because: 'The answer is not HTTP: typically a proxy answers while the endpoint behind it is being replaced.',
   },
+  { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
+  { status: 425, means: 'UNKNOWN', because: 'RFC 8470 §5.2: too early; a retry is expected.' },
+  { status: 501, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.2: this server accepts no POST.' },
+  { status: 505, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.6: this server does not speak HTTP/1.1.' },
 ];
 
 /**

@@ -98,7 +98,6 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
     means: 'INVALID_RECIPIENT',
     because: 'Changelog 2016-05-17: there is no such channel or webhook.',
   },
-  { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
   { status: 410, means: 'INVALID_RECIPIENT', because: 'Changelog 2016-05-17: the channel is archived.' },
   { status: 413, means: 'FORMAT_ERROR', because: 'The message is larger than Slack accepts.' },
   { status: [400, 499], means: 'INVALID_RECIPIENT', because: 'batch-952 §6: any other 4xx is a wrong destination.' },

@@ -2,9 +2,10 @@ import { type ClassificationRule, codes } from '../../core/delivery/policy/class
 import { NETWORK_RULES } from '../http/network-classification.ts';
 
 /**
- * A connector that could not post answers 200 with this sentence in the text (microsoftdocs/msteams-docs#1810, #4145).
+ * A connector that could not post answers 200 with one of these sentences in the text, or both (Teams documentation,
+ * microsoftdocs/msteams-docs#1810, #4145).
  */
-export const CONNECTOR_FAILURE = /Webhook message delivery failed/i;
+export const CONNECTOR_FAILURE = /Webhook message delivery failed|Microsoft Teams endpoint returned HTTP error/i;
 
 const reported = (status: string) => new RegExp(`returned HTTP error ${status}\\b`, 'i');
 
@@ -90,15 +91,11 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
   { status: 401, means: 'AUTH_FAILED', because: "The URL's signature is not accepted." },
   { status: 403, means: 'PERMISSION_DENIED', because: 'The flow, or a policy of the tenant, forbids the call.' },
   { status: 404, means: 'INVALID_RECIPIENT', because: 'There is no such webhook.' },
-  { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
   { status: 410, means: 'INVALID_RECIPIENT', because: 'The connector was retired or removed.' },
   { status: 413, means: 'FORMAT_ERROR', because: 'The message is above the size limit.' },
   { status: 415, means: 'FORMAT_ERROR', because: 'The webhook does not accept this content type.' },
-  { status: 425, means: 'UNKNOWN', because: 'RFC 8470 §5.2: too early; a retry is expected.' },
   { status: 429, means: 'RATE_LIMITED', because: 'Teams and Power Automate throttle with 429.' },
   { status: [400, 499], means: 'INVALID_RECIPIENT', because: 'batch-952 §6: any other 4xx is a wrong destination.' },
-  { status: 501, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.2: this server accepts no POST.' },
-  { status: 505, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.6: this server does not speak HTTP/1.1.' },
   {
     status: [500, 599],
     means: 'SERVER_OVERLOAD',

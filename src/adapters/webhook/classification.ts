@@ -19,28 +19,16 @@ export const WEBHOOK_RULES: readonly ClassificationRule[] = [
     means: 'AUTH_FAILED',
     because: 'A proxy in front of the endpoint needs credentials: a setting is wrong.',
   },
-  { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
   { status: 410, means: 'INVALID_RECIPIENT', because: 'Standard Webhooks: 410 means to stop sending there.' },
   { status: 413, means: 'FORMAT_ERROR', because: 'The payload is larger than the endpoint accepts.' },
   { status: 415, means: 'FORMAT_ERROR', because: 'The endpoint does not accept JSON.' },
   { status: 422, means: 'FORMAT_ERROR', because: 'The payload is well-formed, but not what the endpoint expects.' },
-  { status: 425, means: 'UNKNOWN', because: 'RFC 8470 §5.2: too early; a retry is expected.' },
   { status: 429, means: 'RATE_LIMITED', because: 'RFC 6585 §4: too many requests.' },
   { status: 431, means: 'FORMAT_ERROR', because: 'RFC 6585 §5: the headers, which contain our ids, are too large.' },
   {
     status: [400, 499],
     means: 'INVALID_RECIPIENT',
     because: 'batch-952 §6: any other 4xx is a wrong destination, and the retry stops.',
-  },
-  {
-    status: [501, 501],
-    means: 'INVALID_RECIPIENT',
-    because: 'RFC 9110 §15.6.2: the server does not know POST, so it is not a webhook endpoint.',
-  },
-  {
-    status: [505, 505],
-    means: 'INVALID_RECIPIENT',
-    because: 'RFC 9110 §15.6.6: the server does not speak HTTP/1.1, and no retry changes that.',
   },
   { status: [500, 599], means: 'SERVER_OVERLOAD', because: 'batch-952 §6: 5xx is retried at longer intervals.' },
 ];

@@ -43,7 +43,10 @@ const expected: [AnswerFacts, string][] = [
   [{ status: 410 }, 'INVALID_RECIPIENT'],
   [{ status: 413 }, 'FORMAT_ERROR'],
   [{ status: 418 }, 'INVALID_RECIPIENT'],
+  [{ status: 425 }, 'UNKNOWN'],
   [{ status: 429 }, 'RATE_LIMITED'],
+  [{ status: 501 }, 'INVALID_RECIPIENT'],
+  [{ status: 505 }, 'INVALID_RECIPIENT'],
   [{ status: 503 }, 'SERVER_OVERLOAD'],
   [api('something_new'), 'UNKNOWN'],
 ];

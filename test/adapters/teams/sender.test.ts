@@ -79,12 +79,12 @@ describe('a Teams message', () => {
 
 describe('the answer of Teams', () => {
   it.each([
-    [429, 'RATE_LIMITED'],
-    [413, 'FORMAT_ERROR'],
-    [503, 'SERVER_OVERLOAD'],
-  ])('is read from the text of a 200 that reports %i', async (status, error_type) => {
-    const text = `Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error ${status} with ContextId x`;
-    server.answer = replying(200, text);
+    [429, 'RATE_LIMITED', 'Webhook message delivery failed with error: '],
+    [429, 'RATE_LIMITED', ''],
+    [413, 'FORMAT_ERROR', ''],
+    [503, 'SERVER_OVERLOAD', 'Webhook message delivery failed with error: '],
+  ])('is read from the text of a 200 that reports %i: %s, %j', async (status, error_type, before) => {
+    server.answer = replying(200, `${before}Microsoft Teams endpoint returned HTTP error ${status} with ContextId x`);
     expect(await sender.send(toTeam(), NEVER)).toMatchObject({ ok: false, error_type });
   });
 
