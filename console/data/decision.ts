@@ -3,9 +3,7 @@ import type { ProblemBody } from '../../src/operator-service/contract/fields.ts'
 import { problemOf } from './api.ts';
 
 /** One per decision of a person. `crypto.randomUUID` exists on https and loopback only, where the console runs. */
-export function newRequestId(): string {
-  return crypto.randomUUID();
-}
+export const newRequestId = (): string => crypto.randomUUID();
 
 /** What answers an id that stands for another body. */
 const REUSED = 'urn:notification-retry:problem:idempotency-key-reused';

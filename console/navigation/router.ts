@@ -29,9 +29,7 @@ export interface Remembered {
 // The page draws its lists itself, so only the page knows when there is something to scroll.
 history.scrollRestoration = 'manual';
 
-export function remembered(): Remembered {
-  return history.state ?? {};
-}
+export const remembered = (): Remembered => history.state ?? {};
 
 export function remember(what: Remembered): void {
   history.replaceState({ ...remembered(), ...what }, '');

@@ -26,9 +26,7 @@ function shrinking<C extends Track>(column: C): C {
   return { ...column, width: column.width.replace(/minmax\([^,]+/, 'minmax(0') };
 }
 
-function leastOf(width: string): number {
-  return Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0);
-}
+const leastOf = (width: string): number => Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0);
 
 /** The width of the screen's content in rem. It is known before the first drawing, so nothing is drawn twice. */
 export function useRoom(): number {

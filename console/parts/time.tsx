@@ -43,9 +43,7 @@ function exactTime(at: string): string {
 }
 
 /** The exact time in the reader's zone and words alone. */
-export function localTime(at: string): string {
-  return EXACT.format(new Date(at));
-}
+export const localTime = (at: string): string => EXACT.format(new Date(at));
 
 const EXACT = exactFormat();
 
@@ -73,14 +71,10 @@ export function duration(ms: number): string {
   return `${unit.name === 's' && count < 10 && count % 1 !== 0 ? count.toFixed(1) : Math.floor(count)} ${unit.name}`;
 }
 
-export function about(value: number): string {
-  return value === 0 ? '0' : `≈ ${count(value)}`;
-}
+export const about = (value: number): string => (value === 0 ? '0' : `≈ ${count(value)}`);
 
 /** `1,234`, the same for every reader, so that a figure can be compared with a log. */
-export function count(value: number): string {
-  return value.toLocaleString('en-US');
-}
+export const count = (value: number): string => value.toLocaleString('en-US');
 
 /** As an input of the browser takes it: in the time zone of whoever looks. */
 export function localInput(at: string | undefined): string | undefined {

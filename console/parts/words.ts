@@ -22,9 +22,7 @@ const STATES: Readonly<Record<string, Word>> = {
   not_taken_in: { name: 'Not taken in', tone: 'none', meaning: 'Not indexed yet, or left to its writer.' },
 };
 
-export function stateWord(state: string): Word {
-  return STATES[state] ?? { name: state, tone: 'none', meaning: '' };
-}
+export const stateWord = (state: string): Word => STATES[state] ?? { name: state, tone: 'none', meaning: '' };
 
 /** Causes, as a person would say them; the code stands beside them. */
 const CAUSES: Readonly<Record<string, string>> = {
@@ -42,9 +40,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   CANCELLED: 'It was cancelled',
 };
 
-export function causeWord(type: string): string {
-  return CAUSES[type] ?? type;
-}
+export const causeWord = (type: string): string => CAUSES[type] ?? type;
 
 const CHANNEL_NAMES = { email: 'E-mail', slack: 'Slack', teams: 'Teams', webhook: 'Webhook' } as const;
 
@@ -87,9 +83,7 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   CANCELLED: 'cancelled',
 };
 
-export function exclusionWord(reason: string): string {
-  return EXCLUSIONS[reason] ?? reason.replaceAll('_', ' ');
-}
+export const exclusionWord = (reason: string): string => EXCLUSIONS[reason] ?? reason.replaceAll('_', ' ');
 
 /** A column of a row as text; empty without a value. */
 export function columnText(row: Readonly<Record<string, unknown>>, name: string): string {
@@ -113,6 +107,4 @@ export function answerWords(code: string | null | undefined, message: string | n
 }
 
 /** After a colon; a name that begins with an abbreviation stays as it is. */
-export function lowerFirst(sentence: string): string {
-  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
-}
+export const lowerFirst = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);

@@ -71,9 +71,7 @@ export function startOf(period: Period | undefined): string | undefined {
   return period === undefined ? undefined : hoursBefore(Date.now(), HOURS[period]);
 }
 
-function hoursBefore(time: number, hours: number): string {
-  return new Date(time - hours * 3_600_000).toISOString();
-}
+const hoursBefore = (time: number, hours: number): string => new Date(time - hours * 3_600_000).toISOString();
 
 /** The API's own period: all that is due or dead, whatever its age, and the last 24 hours of everything else. */
 export function defaultPeriod({ api: { status } }: ListFilters): 'Any time' | 'Last 24 hours' {

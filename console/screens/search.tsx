@@ -15,9 +15,7 @@ interface RecipientSearchProps {
 }
 
 /** What is no id but an address: of a mailbox, a URL, a Slack channel. */
-export function isAddress(text: string): boolean {
-  return /^[^\s@]+@[^\s@]+$|^https?:\/\/|^#/.test(text);
-}
+export const isAddress = (text: string): boolean => /^[^\s@]+@[^\s@]+$|^https?:\/\/|^#/.test(text);
 
 /** Finds what one recipient got. The address itself comes into no URL and no history: the API turns it into a hash. */
 export function RecipientSearch({ filters, address, onClosed, onChange }: RecipientSearchProps) {

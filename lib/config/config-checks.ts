@@ -32,9 +32,7 @@ export function listOf<T>(item: v.GenericSchema<T>, of: string, most = 2_500): C
 }
 
 /** An object that accepts only the keys of these settings, so that a misspelt key is an error and not a default. */
-export function sectionOf(settings: Settings): v.GenericSchema {
-  return section(mapped(settings, schemaOf));
-}
+export const sectionOf = (settings: Settings): v.GenericSchema => section(mapped(settings, schemaOf));
 
 function schemaOf(setting: Setting): v.GenericSchema {
   if ('section' in setting) {

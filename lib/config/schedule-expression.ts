@@ -111,9 +111,7 @@ function everyDay(fields: string): boolean {
     .every((field) => field === '*' || field === '?');
 }
 
-function startOfDay(time: Date): number {
-  return Math.floor(time.getTime() / DAY_MS) * DAY_MS;
-}
+const startOfDay = (time: Date): number => Math.floor(time.getTime() / DAY_MS) * DAY_MS;
 
 /** Translates EventBridge's six fields for croner: croner needs seconds first, and `*` instead of `?`. */
 function parseCron(fields: string): Cron {
@@ -140,6 +138,4 @@ function parseCron(fields: string): Cron {
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

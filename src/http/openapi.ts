@@ -57,10 +57,6 @@ export function queryParameters(schema: v.GenericSchema): Json[] {
 }
 
 /** What a body or an answer with JSON is. */
-export function jsonContent(schema: Json): Json {
-  return { 'application/json': { schema } };
-}
+export const jsonContent = (schema: Json): Json => ({ 'application/json': { schema } });
 
-export function reference(name: string): Json {
-  return { $ref: `#/components/schemas/${name}` };
-}
+export const reference = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });

@@ -83,9 +83,7 @@ function longTime(text: string): string {
   return Number.isNaN(at.getTime()) ? text : at.toISOString();
 }
 
-export function placeOf<S extends v.GenericSchema>(schema: S) {
-  return v.pipe(v.string(), v.parseJson(), schema);
-}
+export const placeOf = <S extends v.GenericSchema>(schema: S) => v.pipe(v.string(), v.parseJson(), schema);
 
 export function badCursor() {
   const message = 'is not a cursor of this list: use next_cursor of its answer with the same filters, or omit it';

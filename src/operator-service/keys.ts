@@ -105,9 +105,7 @@ async function issue(
   return { key_id, key };
 }
 
-function storeOf({ dynamodb, deployment }: StoreDeps) {
-  return createApiKeyStore(dynamodb, deployment.tables.api_keys);
-}
+const storeOf = ({ dynamodb, deployment }: StoreDeps) => createApiKeyStore(dynamodb, deployment.tables.api_keys);
 
 function keyNotFound(key_id: string, { local }: KeyDeps): Problem {
   const see = shellCommand('keys list', local);

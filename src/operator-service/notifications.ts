@@ -227,9 +227,7 @@ function actionsFor(row: NotificationRow, now: Date): Readonly<Record<Action, Ac
   };
 }
 
-function no(because: string): ActionCheck {
-  return { possible: false, because };
-}
+const no = (because: string): ActionCheck => ({ possible: false, because });
 
 function commandsFor(row: NotificationRow, { local, clock }: OperatorDeps): ShellCommand[] {
   const { log_id, channel } = row;

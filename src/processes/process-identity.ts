@@ -19,9 +19,7 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, scope: [hostname(), boot, namespace].join(' '), started };
 }
 
-export function ownIdentity(): ProcessIdentity {
-  return identityOf(process.pid);
-}
+export const ownIdentity = (): ProcessIdentity => identityOf(process.pid);
 
 /** The user of this process. A container may give it an id that no passwd entry names, and `userInfo` throws there. */
 export function userOfMachine(

@@ -62,9 +62,7 @@ function describeDenial(error: Error): string {
   return `You lack ${right}. ${where}. AWS says: ${reasonOf(error)}`;
 }
 
-function failed(message: string): DescribedError {
-  return { message, exitCode: EXIT_FAILED };
-}
+const failed = (message: string): DescribedError => ({ message, exitCode: EXIT_FAILED });
 
 function isUnreachable(error: Error): boolean {
   const code = 'code' in error ? String(error.code) : '';

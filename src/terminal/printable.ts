@@ -33,6 +33,4 @@ export function printable(text: string, colored: boolean): string {
 }
 
 /** A value of someone else that has to stay in its line and column: line breaks and tabs become visible, too. */
-export function printableValue(value: string): string {
-  return value.replace(HIDDEN, escaped);
-}
+export const printableValue = (value: string): string => value.replace(HIDDEN, escaped);

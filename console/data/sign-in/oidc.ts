@@ -197,9 +197,7 @@ function refusalOf(error: unknown): string | undefined {
 }
 
 /** Tests have an issuer of this machine. Everywhere else tokens travel by https only. */
-function isLoopback(issuer: string): boolean {
-  return ['127.0.0.1', 'localhost'].includes(new URL(issuer).hostname);
-}
+const isLoopback = (issuer: string): boolean => ['127.0.0.1', 'localhost'].includes(new URL(issuer).hostname);
 
 /** What the page must know again when the issuer sends the browser back. Nothing of it opens anything by itself. */
 export interface Journey {
@@ -232,9 +230,7 @@ function rememberSignOut(): void {
   sessionStorage.setItem(LEFT, '1');
 }
 
-function hasSignedOut(): boolean {
-  return sessionStorage.getItem(LEFT) !== null;
-}
+const hasSignedOut = (): boolean => sessionStorage.getItem(LEFT) !== null;
 
 function forgetSignOut(): void {
   sessionStorage.removeItem(LEFT);

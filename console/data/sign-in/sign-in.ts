@@ -21,9 +21,7 @@ export function sessionEnded(): SignIn {
  * For the header `Authorization`; undefined where a cookie, or nothing, identifies the page, and after the session's end.
  * @throws TypeError when the issuer cannot be reached
  */
-export async function accessToken(): Promise<string | undefined> {
-  return oidc?.accessToken();
-}
+export const accessToken = async (): Promise<string | undefined> => oidc?.accessToken();
 
 /** Signs in as `config.json` says (src/operator-service/contract/overview.ts). */
 export async function signIn(): Promise<SignIn> {

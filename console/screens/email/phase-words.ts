@@ -23,9 +23,7 @@ export const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {
   allowance: 'for what SES allows',
 };
 
-export function phaseWord(phase: EmailPhase) {
-  return PHASES[phase];
-}
+export const phaseWord = (phase: EmailPhase) => PHASES[phase];
 
 /** States of recipients in the order of the bar, with the tone of each. */
 export const RECIPIENT_WORDS: Readonly<Record<ShownState, Word>> = {

@@ -91,9 +91,7 @@ function offered(actions: NotificationDetail['actions']): readonly Action[] {
   return actions[end].possible ? [send, end] : [send];
 }
 
-function isSending(action: Action): boolean {
-  return action === 'redrive' || action === 'retry';
-}
+const isSending = (action: Action): boolean => action === 'redrive' || action === 'retry';
 
 interface AskProps {
   readonly log_ids: readonly string[];

@@ -68,9 +68,7 @@ interface Typed<Q extends v.GenericSchema, B extends v.GenericSchema> extends Om
 }
 
 /** Types what a handler gets by the schemas of its route. */
-export function route<Q extends v.GenericSchema, B extends v.GenericSchema>(given: Typed<Q, B>): ApiRoute {
-  return given;
-}
+export const route = <Q extends v.GenericSchema, B extends v.GenericSchema>(given: Typed<Q, B>): ApiRoute => given;
 
 /** Largest body in bytes of a route that names none. */
 const MAX_BYTES = 16 * 1024;

@@ -186,6 +186,4 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
   ];
 }
 
-function accepted({ email_id, status }: Email): Reply {
-  return { body: { email_id, status }, log: { email_id } };
-}
+const accepted = ({ email_id, status }: Email): Reply => ({ body: { email_id, status }, log: { email_id } });

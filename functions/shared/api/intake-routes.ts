@@ -169,9 +169,7 @@ function answerOf(acceptance: Acceptance, traced: Pick<NotificationRequest, 'tra
   };
 }
 
-function acceptedBody({ log_id, status }: Acceptance) {
-  return { log_id, status, status_url: statusUrl(log_id) };
-}
+const acceptedBody = ({ log_id, status }: Acceptance) => ({ log_id, status, status_url: statusUrl(log_id) });
 
 function resultOf(outcome: Acceptance | Problem) {
   if (outcome instanceof Problem) {

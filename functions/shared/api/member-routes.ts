@@ -217,6 +217,4 @@ function noMember(): Problem {
 }
 
 /** What cannot be an id is answered like an unknown one. */
-function isId(text: string): boolean {
-  return text.length > 0 && [...text].length <= 50 && text.isWellFormed();
-}
+const isId = (text: string): boolean => text.length > 0 && [...text].length <= 50 && text.isWellFormed();

@@ -67,6 +67,4 @@ export function newsletterRoutes(deps: NewsletterRouteDeps): ApiRoute[] {
   ];
 }
 
-function shown({ tenant_id: _, ...newsletter }: Newsletter) {
-  return newsletter;
-}
+const shown = ({ tenant_id: _, ...newsletter }: Newsletter) => newsletter;

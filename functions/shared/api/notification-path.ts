@@ -3,9 +3,7 @@ import { pathSegment } from '../../../src/http/paths.ts';
 import type { ApiRequest } from './api-function.ts';
 
 /** The path of a notification's status, relative to the API. */
-export function statusUrl(log_id: string): string {
-  return `/v1/notifications/${pathSegment(log_id)}`;
-}
+export const statusUrl = (log_id: string): string => `/v1/notifications/${pathSegment(log_id)}`;
 
 /** A text that cannot be a log_id is answered like an unknown log_id. @throws Problem not-found */
 export function logIdIn({ log_id = '' }: ApiRequest['path']): string {

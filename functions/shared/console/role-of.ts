@@ -58,6 +58,4 @@ function valuesOf(name: string, claim: unknown): readonly unknown[] {
   return LISTS.includes(name) ? claim.split(' ') : [claim];
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';

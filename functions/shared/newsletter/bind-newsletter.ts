@@ -91,9 +91,7 @@ export const NEWSLETTER_CALLS = {
   UpdateItem: UpdateItemCommand,
 };
 
-export function createNewsletterDynamoDb(): DynamoDBClient {
-  return createDynamoDb(NEWSLETTER_CALLS);
-}
+export const createNewsletterDynamoDb = (): DynamoDBClient => createDynamoDb(NEWSLETTER_CALLS);
 
 /** The queues, whose client is loaded with the first message. */
 function queuesOnFirstMessage(urls: NewsletterQueueUrls): NewsletterQueues {

@@ -120,6 +120,4 @@ export abstract class MailEvents extends Construct {
   }
 }
 
-function field(path: string): string {
-  return EventField.fromPath(`$.detail.${path}`);
-}
+const field = (path: string): string => EventField.fromPath(`$.detail.${path}`);

@@ -12,9 +12,7 @@ import { functionBundle } from './function-bundle.ts';
 import { acknowledgeWildcard, type WildcardPermission } from './nag-acknowledgements.ts';
 
 /** The CloudWatch namespace of the stage's own metrics. */
-export function metricNamespace({ stage }: Pick<StageConfig, 'stage'>): string {
-  return `notification-retry/${stage}`;
-}
+export const metricNamespace = ({ stage }: Pick<StageConfig, 'stage'>): string => `notification-retry/${stage}`;
 
 /** What functions measure (functions/shared/runtime/observability.ts). */
 const METRICS = {

@@ -12,9 +12,7 @@ export function configurationSetName({ configurationSet, stage }: StageConfig): 
 }
 
 /** Mails are sent with the domain in lower case, and AWS compares `ses:FromAddress` case by case. */
-export function asSent(sender: string): string {
-  return sender.replace(/@.*$/, (domain) => domain.toLowerCase());
-}
+export const asSent = (sender: string): string => sender.replace(/@.*$/, (domain) => domain.toLowerCase());
 
 /** The From address, which the configuration requires with the channel. */
 export function senderAddressOf({ senderAddress }: StageConfig): string {

@@ -63,9 +63,7 @@ export function isLive(key: ApiKey | undefined, now: Date): key is ApiKey {
   return key.expires_at === undefined || Date.parse(key.expires_at) > now.getTime();
 }
 
-function hashOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url');
-}
+const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
 /** Milliseconds that a revoked or expired key stays listed. Then DynamoDB deletes it. */
 const KEPT_MS = 90 * 86_400_000;
@@ -120,9 +118,7 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
   };
 }
 
-function deleteAt(end: string): number {
-  return Math.ceil((Date.parse(end) + KEPT_MS) / 1000);
-}
+const deleteAt = (end: string): number => Math.ceil((Date.parse(end) + KEPT_MS) / 1000);
 
 function toApiKey(item: Item): ApiKey {
   const { delete_at: _, ...key } = unmarshall(item);

@@ -58,9 +58,7 @@ export function scopesFor(rights: PageRights): readonly Scope[] {
   return 'send' in rights ? ['send'] : ['read', 'operate'];
 }
 
-export function newTokenId(): string {
-  return randomBytes(6).toString('base64url');
-}
+export const newTokenId = (): string => randomBytes(6).toString('base64url');
 
 /**
  * A signed token, `nrt_<payload>.<id of the key>.<HMAC-SHA256>`. Nothing of it is stored.

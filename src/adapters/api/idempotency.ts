@@ -35,9 +35,7 @@ export function batchItemKey(idempotency_key: string, index: number): string {
 }
 
 /** SHA-256 of the request in canonical form (RFC 8785): the order of keys and the white space make no difference. */
-export function requestHash(request: unknown): string {
-  return sha256(canonicalize(request) ?? '').toString('base64url');
-}
+export const requestHash = (request: unknown): string => sha256(canonicalize(request) ?? '').toString('base64url');
 
 /** The email_id of a tenant's key: an email is kept longer than anyone repeats a request. */
 export function emailIdOf(tenant_id: string, idempotency_key: string): string {
@@ -52,6 +50,4 @@ function idFrom(parts: readonly (string | number)[]): string {
   return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -31,9 +31,7 @@ export function readBatchItem(
 }
 
 /** @throws Problem */
-export function readFailure(input: unknown): FailedAttempt {
-  return toFailure(check(failureSchema, input), []);
-}
+export const readFailure = (input: unknown): FailedAttempt => toFailure(check(failureSchema, input), []);
 
 const channel = v.picklist(CHANNELS);
 const channelAndBody = v.object({ channel, body: v.string() });
@@ -78,6 +76,4 @@ function toFailure(
   }) as FailedAttempt;
 }
 
-function iso(time: string): string {
-  return (parseTime(time) ?? new Date(Number.NaN)).toISOString();
-}
+const iso = (time: string): string => (parseTime(time) ?? new Date(Number.NaN)).toISOString();

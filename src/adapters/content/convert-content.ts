@@ -105,10 +105,6 @@ function containers(line: string): number {
   return RULE.test(line) ? 0 : (CONTAINERS.exec(line)?.[0].match(CONTAINER)?.length ?? 0);
 }
 
-function indentation(line: string): number {
-  return LIST_ITEM.exec(line)?.[0].replaceAll('\t', '    ').length ?? 0;
-}
+const indentation = (line: string): number => LIST_ITEM.exec(line)?.[0].replaceAll('\t', '    ').length ?? 0;
 
-function marks(paragraph: string): number {
-  return paragraph.match(MARKS)?.length ?? 0;
-}
+const marks = (paragraph: string): number => paragraph.match(MARKS)?.length ?? 0;

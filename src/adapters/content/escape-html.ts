@@ -7,6 +7,4 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** The text as HTML that shows it, inside an element or a quoted attribute. Apart from what parses HTML, which is large. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
-}
+export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (char) => ENTITIES[char] ?? char);

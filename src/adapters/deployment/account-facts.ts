@@ -113,9 +113,7 @@ async function sesOf(sender: string, access: Access) {
 }
 
 /** A right that is missing hides one fact, and not the others. */
-function orUnknown<T>(read: Promise<T>): Promise<T | undefined> {
-  return read.catch(() => undefined);
-}
+const orUnknown = <T>(read: Promise<T>): Promise<T | undefined> => read.catch(() => undefined);
 
 /** What others have tied to the stack's bus of outcomes and to its topic of alarms. */
 export interface Ties {

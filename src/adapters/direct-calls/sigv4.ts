@@ -68,10 +68,6 @@ export function createRequestSigner({ region, service }: SigningScope): RequestS
   };
 }
 
-function hmac(key: Buffer | KeyObject, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
-}
+const hmac = (key: Buffer | KeyObject, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-function sha256(content: string | Buffer): string {
-  return hash('sha256', content);
-}
+const sha256 = (content: string | Buffer): string => hash('sha256', content);

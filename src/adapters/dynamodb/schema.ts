@@ -34,9 +34,7 @@ export interface TableSchema {
  * The table with the stream that outcomes read. NotificationLog has one of its own, whose view AWS changes on no live
  * stream.
  */
-export function withChanges(schema: TableSchema): TableSchema {
-  return { ...schema, stream: 'NEW_AND_OLD_IMAGES' };
-}
+export const withChanges = (schema: TableSchema): TableSchema => ({ ...schema, stream: 'NEW_AND_OLD_IMAGES' });
 
 /** A sparse index: a row is in it exactly while it needs work. Its keys come from core's work index. */
 export const WORK_INDEX = 'work_index' satisfies keyof typeof TABLES.notification_log.indexes;

@@ -81,9 +81,7 @@ export function isFinal(bounce: Bounce): boolean {
   return pointless && FAILURE_FOR_GOOD.test(bounce.status ?? '');
 }
 
-export function isSuppressed({ sub_type }: Bounce): boolean {
-  return SUPPRESSED.includes(sub_type);
-}
+export const isSuppressed = ({ sub_type }: Bounce): boolean => SUPPRESSED.includes(sub_type);
 
 export function describeBounce({ type, sub_type, status }: Bounce): string {
   const why = isSuppressed({ type, sub_type }) ? 'SES has the recipient on a suppression list' : 'the mail bounced';

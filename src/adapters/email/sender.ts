@@ -154,14 +154,10 @@ const NO_HTML: RendererObject = {
  * One of these schemes, or none. A mail client decodes `&colon;` and ignores control characters, so a scheme can be
  * hidden in both.
  */
-function isSafe(href: string): boolean {
-  return /^(?:https?|mailto|tel|cid):/i.test(href) || !/^[^/?#]*[:&]/.test(href);
-}
+const isSafe = (href: string): boolean => /^(?:https?|mailto|tel|cid):/i.test(href) || !/^[^/?#]*[:&]/.test(href);
 
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
-function utf8(text: string): Content {
-  return { Data: text, Charset: 'UTF-8' };
-}
+const utf8 = (text: string): Content => ({ Data: text, Charset: 'UTF-8' });

@@ -41,9 +41,7 @@ function unescaped(sequence: string, code: string): string {
 }
 
 /** Only letters outside ASCII. Half a surrogate pair counts as a letter. */
-function isDense(run: string): boolean {
-  return /^[^\p{ASCII}\p{P}\p{S}\p{Z}]+$/u.test(run);
-}
+const isDense = (run: string): boolean => /^[^\p{ASCII}\p{P}\p{S}\p{Z}]+$/u.test(run);
 
 /** Marks all runs of `size` characters of the text that occur in a known value, in one pass over each value. */
 function markRuns(
@@ -98,9 +96,7 @@ function withMasks(text: string, masked: Uint8Array): string {
 }
 
 /** Removes halves of surrogate pairs that a mask or the end of the excerpt has cut. */
-function wellFormed(text: string): string {
-  return text.toWellFormed().replaceAll('\ufffd', '');
-}
+const wellFormed = (text: string): string => text.toWellFormed().replaceAll('\ufffd', '');
 
 /** Most characters of a name. Longer texts are sentences, and their words identify nobody. */
 const LONGEST_NAME = 100;

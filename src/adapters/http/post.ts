@@ -143,9 +143,7 @@ function readAnswer(response: IncomingMessage, limit: number, done: (answer: Htt
   return { soFar };
 }
 
-function timedOut(): NetworkFault {
-  return new NetworkFault('TIMEOUT', 'the endpoint did not answer in time');
-}
+const timedOut = (): NetworkFault => new NetworkFault('TIMEOUT', 'the endpoint did not answer in time');
 
 /** Only the code is kept of Node's errors, because their messages name the address. */
 function faultOf(error: NodeJS.ErrnoException): NetworkFault {

@@ -61,9 +61,7 @@ export function createTargetGuard(options: TargetGuardOptions = {}): TargetGuard
 }
 
 /** Whether a text is meant as a URL. The guard decides whether it may be posted to. */
-export function looksLikeUrl(text: string): boolean {
-  return /^https?:\/\//i.test(text.trim());
-}
+export const looksLikeUrl = (text: string): boolean => /^https?:\/\//i.test(text.trim());
 
 /** What IANA has reserved (RFC 6890, RFC 5771), and Azure's metadata address, which looks public; those of the other clouds are in these. */
 const RESERVED = [

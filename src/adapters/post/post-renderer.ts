@@ -73,9 +73,7 @@ export async function render(content: EmailContent, shown: number): Promise<Rend
 }
 
 /** A subject is one line: SES refuses line breaks. */
-function subjectLine(subject: string): string {
-  return subject.replace(/\p{Cc}+/gu, ' ').trim();
-}
+const subjectLine = (subject: string): string => subject.replace(/\p{Cc}+/gu, ' ').trim();
 
 async function htmlOf(body: string, format: EmailContent['format']): Promise<string> {
   switch (format) {
@@ -114,13 +112,9 @@ function withTextFooter(content: EmailContent): string {
 }
 
 /** The title of the page is no place for a value: nobody reads it, and quotes of a fallback would break it. */
-function withoutFields(subject: string): string {
-  return subject.replaceAll(MERGE_USE, '').trim();
-}
+const withoutFields = (subject: string): string => subject.replaceAll(MERGE_USE, '').trim();
 
-function namesLink(text: string): boolean {
-  return mergeUses(text).some(({ field }) => field === 'unsubscribe_url');
-}
+const namesLink = (text: string): boolean => mergeUses(text).some(({ field }) => field === 'unsubscribe_url');
 
 interface HeldFields {
   /** The text with a plain word in the place of each merge field. */

@@ -96,9 +96,7 @@ export function createDataKeys({ store, wrap, clock = () => new Date() }: DataKe
   };
 }
 
-function nameOf({ tenant_id, key_id }: KeyContext): string {
-  return JSON.stringify([tenant_id, key_id]);
-}
+const nameOf = ({ tenant_id, key_id }: KeyContext): string => JSON.stringify([tenant_id, key_id]);
 
 /** The bytes are overwritten, so that only node:crypto has the key. */
 function imported(bytes: Uint8Array): KeyObject {

@@ -111,6 +111,4 @@ function authenticated({ tenant_id, purpose, key_id }: KeyContext): Uint8Array {
 }
 
 /** Small buffers share their memory with others, which must not be overwritten with the key. */
-function copyOf(buffer: Buffer): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(buffer);
-}
+const copyOf = (buffer: Buffer): Uint8Array<ArrayBuffer> => Uint8Array.from(buffer);

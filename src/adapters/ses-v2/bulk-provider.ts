@@ -152,9 +152,7 @@ function prepare(rendering: Rendering): Prepared {
 }
 
 /** Replaces merge fields by the template's variables; everything else arrives as it was written. */
-export function templateOf(rendering: Rendering): Template {
-  return prepare(rendering).template;
-}
+export const templateOf = (rendering: Rendering): Template => prepare(rendering).template;
 
 /**
  * Every variable of the template: SES takes default data only for an entry that has none of its own, and a variable
@@ -202,6 +200,4 @@ function literal(text: string): string {
   );
 }
 
-function escapeRegExp(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
+const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

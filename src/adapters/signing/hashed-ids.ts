@@ -31,9 +31,7 @@ export function recipientKey({ tenant_id, recipient_hash }: NotificationRow): st
   return recipient_hash ? shortName(`recipient ${JSON.stringify([tenant_id, recipient_hash])}`) : undefined;
 }
 
-function shortName(id: string): string {
-  return createHash('sha256').update(id).digest('base64url').slice(0, 11);
-}
+const shortName = (id: string): string => createHash('sha256').update(id).digest('base64url').slice(0, 11);
 
 const MAX_LENGTH = 256;
 

@@ -145,9 +145,7 @@ function block(token: MarkedToken): string {
 }
 
 /** Slack has no bold within bold. */
-function withoutBold(token: Token): Token[] {
-  return token.type === 'strong' ? (token.tokens ?? []) : [token];
-}
+const withoutBold = (token: Token): Token[] => (token.type === 'strong' ? (token.tokens ?? []) : [token]);
 
 function list({ items, start, ordered, loose }: Tokens.List): string {
   const between = loose ? '\n\n' : '\n';

@@ -120,9 +120,7 @@ async function byToken({ api, url, delivery, message, token, signal }: TokenPost
   }
 }
 
-function webhookCode(text: string): string | undefined {
-  return word(text.trim(), /^[a-z_]{1,80}$/);
-}
+const webhookCode = (text: string): string | undefined => word(text.trim(), /^[a-z_]{1,80}$/);
 
 function tooLong(why: string, length: number): Refused {
   return {

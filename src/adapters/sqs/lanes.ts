@@ -195,9 +195,7 @@ function entry({ message, queued: { delay_seconds } }: RefusedMessage, index: nu
 }
 
 /** SQS accepts 128 ASCII letters, digits and punctuation marks. Other characters are replaced. */
-function groupOf(tenant_id: string): string {
-  return tenant_id.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
-}
+const groupOf = (tenant_id: string): string => tenant_id.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
 
 /** A received message that goes back to its queue. */
 export interface Returned {

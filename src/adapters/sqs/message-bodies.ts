@@ -34,9 +34,7 @@ const queueMessage = /* @__PURE__ */ (() =>
  * Reads the body of a message.
  * @throws Error that names every field that is missing or wrong, and quotes no value
  */
-export function parseQueueMessage(body: string): QueueMessage {
-  return parseMessage(queueMessage, body) as QueueMessage;
-}
+export const parseQueueMessage = (body: string): QueueMessage => parseMessage(queueMessage, body) as QueueMessage;
 
 /**
  * Reads the body of any message.

@@ -165,6 +165,4 @@ function alreadyRunning(url: string, task: ListMessageMoveTasksResultEntry | und
   return new RedriveRunningError(`A redrive of ${nameOf(url)} is already running${progress}: wait for its end${stop}.`);
 }
 
-function nameOf(url: string): string {
-  return url.slice(url.lastIndexOf('/') + 1);
-}
+const nameOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);

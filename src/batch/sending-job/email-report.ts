@@ -48,9 +48,7 @@ export function describeEmail(view: EmailView, local: boolean): string {
   return `${COLORS.bold(view.email_id)}${title}  ${paint(view)}  ${progressBar(view)}\n${fields(shown)}${error}${next}`;
 }
 
-export function doneOf({ counts }: EmailView): number {
-  return counts.recipients - counts.pending;
-}
+export const doneOf = ({ counts }: EmailView): number => counts.recipients - counts.pending;
 
 function progressBar(view: EmailView): string {
   const { recipients } = view.counts;

@@ -26,9 +26,7 @@ export interface ApiState {
   readonly split?: SplitState;
 }
 
-export function newApiState(): ApiState {
-  return { down: false, notBefore: 0, slowFailures: 0 };
-}
+export const newApiState = (): ApiState => ({ down: false, notBefore: 0, slowFailures: 0 });
 
 /**
  * After this many slow failures in succession nothing is sent any more: a thousand files against an API that accepts

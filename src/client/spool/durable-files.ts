@@ -140,9 +140,7 @@ export function whyFailed(error: unknown): string {
 }
 
 /** Whether a file is gone: another process may move or remove it at any time. */
-export function isGone(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
-}
+export const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 export function unlessAbsent(error: unknown): undefined {
   if (!isGone(error)) throw error;

@@ -40,6 +40,4 @@ export function unseal(sealed: string, { bytes }: SpoolKey, bound = ''): string 
   return Buffer.concat([decipher.update(all.subarray(28)), decipher.final()]).toString('utf8');
 }
 
-function associated(bound: string): Buffer {
-  return Buffer.concat([PURPOSE, Buffer.from(bound)]);
-}
+const associated = (bound: string): Buffer => Buffer.concat([PURPOSE, Buffer.from(bound)]);

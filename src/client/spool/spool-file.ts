@@ -141,6 +141,4 @@ function parsed(text: string): unknown {
   }
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -33,6 +33,4 @@ function recorded(directory: string): readonly ProcessIdentity[] {
   }
 }
 
-function file(directory: string): string {
-  return join(directory, 'processes.json');
-}
+const file = (directory: string): string => join(directory, 'processes.json');

@@ -57,6 +57,4 @@ export const PROJECT_ROOT = join(import.meta.dirname, '..', '..', '..');
 export const DEFAULT_WORK_DIR = join(PROJECT_ROOT, '.local');
 
 /** The file in which clients look for a running runtime. */
-export function endpointsFile(workDir: string): string {
-  return join(workDir, 'endpoints.json');
-}
+export const endpointsFile = (workDir: string): string => join(workDir, 'endpoints.json');

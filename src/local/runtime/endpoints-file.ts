@@ -93,6 +93,4 @@ function pidIn(path: string): number | undefined {
   }
 }
 
-function parse(text: string): Json {
-  return JSON.parse(text);
-}
+const parse = (text: string): Json => JSON.parse(text);

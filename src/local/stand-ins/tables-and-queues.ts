@@ -42,6 +42,4 @@ export async function createQueues(client: SQSClient, endpoint: string, queues: 
  * A queue's URL. The URLs in the stand-in's answers have a host that few machines resolve (`sqs.us-east-1.localhost`)
  * and, with a data directory, the port of an earlier run. The stand-in accepts any host.
  */
-export function queueUrl(endpoint: string, name: string): string {
-  return `${endpoint}/${LOCAL_ACCOUNT}/${name}`;
-}
+export const queueUrl = (endpoint: string, name: string): string => `${endpoint}/${LOCAL_ACCOUNT}/${name}`;

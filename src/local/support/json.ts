@@ -21,11 +21,7 @@ export function read<S extends v.GenericSchema>(schema: S, value: unknown, what:
 }
 
 /** @throws Error that names `what` when the value is not an object */
-export function objectAt(value: Json | undefined, what: string): JsonObject {
-  return read(object, value, what);
-}
+export const objectAt = (value: Json | undefined, what: string): JsonObject => read(object, value, what);
 
 /** @throws Error that names `what` when the value is not a string */
-export function textAt(value: Json | undefined, what: string): string {
-  return read(v.string(), value, what);
-}
+export const textAt = (value: Json | undefined, what: string): string => read(v.string(), value, what);

@@ -77,6 +77,4 @@ export function quoted(text: string): string {
   return `$'${escaped}'`;
 }
 
-function hex(code: number, digits: number): string {
-  return code.toString(16).padStart(digits, '0');
-}
+const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');

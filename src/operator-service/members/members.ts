@@ -74,9 +74,7 @@ export async function memberForPage(tenant: string, id: string, access: MemberAc
 }
 
 /** For the audit log: never the address. */
-function nameOf(named: NamedAddress, hash: string): string {
-  return 'member_id' in named ? named.member_id : hash;
-}
+const nameOf = (named: NamedAddress, hash: string): string => ('member_id' in named ? named.member_id : hash);
 
 async function membersOf(named: NamedAddress, hash: string, access: MemberAccess) {
   const { tenant } = named;

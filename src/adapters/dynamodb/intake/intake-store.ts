@@ -92,13 +92,9 @@ function foundOf<T>(found: T | undefined): T {
 }
 
 /** The other attributes of the item are content, which the intake does not need. */
-function toRecord(item: Item): IntakeRecord {
-  return only(RECORD, item) as IntakeRecord;
-}
+const toRecord = (item: Item): IntakeRecord => only(RECORD, item) as IntakeRecord;
 
-function toStoredRow(item: Item): StoredRow {
-  return only(ROW, item) as StoredRow;
-}
+const toStoredRow = (item: Item): StoredRow => only(ROW, item) as StoredRow;
 
 function only(names: readonly string[], item: Item): unknown {
   return unmarshall(Object.fromEntries(Object.entries(item).filter(([name]) => names.includes(name))));

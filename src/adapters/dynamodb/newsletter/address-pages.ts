@@ -125,9 +125,7 @@ function add<M>(entries: Entry<M>[], item: Item, read: Pick<AddressQuery<M>, 'to
 }
 
 /** Not only marks of members that are gone. */
-function isInUse({ members, facts }: Entry<unknown>): boolean {
-  return members.length > 0 || facts !== undefined;
-}
+const isInUse = ({ members, facts }: Entry<unknown>): boolean => members.length > 0 || facts !== undefined;
 
 const isTold = (entry: Entry<unknown>) => isInUse(entry) || entry.moves !== undefined;
 

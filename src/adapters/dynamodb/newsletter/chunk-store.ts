@@ -97,9 +97,7 @@ export function createChunkStore(
   };
 }
 
-function keyOfAll(email_id: string, batch_id: string) {
-  return { email_batch: `${email_id}#${batch_id}` };
-}
+const keyOfAll = (email_id: string, batch_id: string) => ({ email_batch: `${email_id}#${batch_id}` });
 
 function keyOf({ email_id, batch_id, chunk }: ChunkKey): Item {
   return toItem({ ...keyOfAll(email_id, batch_id), chunk: number(chunk) });
@@ -110,9 +108,7 @@ function stateKeyOf({ email_id, batch_id, chunk }: ChunkKey): Item {
 }
 
 /** The excluded batch may have many chunks: a million recipients make 20,000. */
-function number(chunk: number): string {
-  return String(chunk).padStart(5, '0');
-}
+const number = (chunk: number): string => String(chunk).padStart(5, '0');
 
 function storedColumns(columns: Partial<Omit<ChunkState, keyof ChunkKey>>) {
   const absent = OPTIONAL.filter((name) => {

@@ -45,14 +45,10 @@ export function behind(email_hash: string): string {
 }
 
 /** The hash in the sort key of an address's item. */
-export function hashIn(item: string): string {
-  return item.slice(0, item.indexOf(SEPARATOR));
-}
+export const hashIn = (item: string): string => item.slice(0, item.indexOf(SEPARATOR));
 
 /** The member_id in the sort key of a member's item, or of its mark. */
-export function memberIn(item: string): string {
-  return item.slice(item.indexOf(MEMBER) + MEMBER.length);
-}
+export const memberIn = (item: string): string => item.slice(item.indexOf(MEMBER) + MEMBER.length);
 
 export function isFacts(item: string): boolean {
   return item.endsWith(FACTS) && item.indexOf(SEPARATOR) === item.length - FACTS.length;
@@ -63,16 +59,12 @@ export function toKey({ shard, item }: MemberKey): Record<'shard' | 'item', Attr
 }
 
 /** Otherwise the members of a tenant `a#id` would lie among the pointers of the tenant `a`. */
-function escaped(tenant_id: string): string {
-  return tenant_id.replaceAll('%', '%25').replaceAll(SEPARATOR, '%23');
-}
+const escaped = (tenant_id: string): string => tenant_id.replaceAll('%', '%25').replaceAll(SEPARATOR, '%23');
 
 /** Days that the mark of a deleted or moved member is kept: far longer than any write can be on its way. */
 const MARK_DAYS = 30;
 
-export function markExpiry(now: Date): number {
-  return Math.floor(now.getTime() / 1000) + MARK_DAYS * 86_400;
-}
+export const markExpiry = (now: Date): number => Math.floor(now.getTime() / 1000) + MARK_DAYS * 86_400;
 
 /** The pointer leads from a member's id to its address. */
 export function pointerItem(tenant_id: string, member_id: string, pointer: MemberPlace): Item {
@@ -149,9 +141,7 @@ export function toSubject(item: Item): SegmentSubject | undefined {
   };
 }
 
-function textsIn(list: AttributeValue | undefined): string[] {
-  return (list?.L ?? []).map(({ S = '' }) => S);
-}
+const textsIn = (list: AttributeValue | undefined): string[] => (list?.L ?? []).map(({ S = '' }) => S);
 
 /** Replaces the member's item, if it is the one of this version. */
 export function replaceStatement(table: string, member: StoredMember, version: number): BatchStatementRequest {
@@ -174,6 +164,4 @@ export function memberItemKey(tenant_id: string, member_id: string, { email_hash
   return toKey(memberKey(tenant_id, email_hash, member_id));
 }
 
-function attributesOf({ email_hash: _, ...member }: StoredMember): Omit<StoredMember, 'email_hash'> {
-  return member;
-}
+const attributesOf = ({ email_hash: _, ...member }: StoredMember): Omit<StoredMember, 'email_hash'> => member;

@@ -69,10 +69,6 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
   };
 }
 
-function toNewsletter(item: Item): Newsletter {
-  return unmarshall(item) as Newsletter;
-}
+const toNewsletter = (item: Item): Newsletter => unmarshall(item) as Newsletter;
 
-function toSenders(item: Item | undefined): readonly string[] {
-  return [...(item?.['senders']?.SS ?? [])].sort();
-}
+const toSenders = (item: Item | undefined): readonly string[] => [...(item?.['senders']?.SS ?? [])].sort();

@@ -231,13 +231,9 @@ function createdEntry(item: Item): Entry {
   return { time: item['tenant_created_at']?.S?.slice(-ISO_LENGTH) ?? '', log_id: item['log_id']?.S ?? '' };
 }
 
-function workEntry(item: Item): Entry {
-  return { time: item['work_at']?.S ?? '', log_id: item['log_id']?.S ?? '' };
-}
+const workEntry = (item: Item): Entry => ({ time: item['work_at']?.S ?? '', log_id: item['log_id']?.S ?? '' });
 
-function tenantOf(item: Item): string {
-  return tenantOfKey(item['tenant_created_at']?.S ?? '');
-}
+const tenantOf = (item: Item): string => tenantOfKey(item['tenant_created_at']?.S ?? '');
 
 /** The moment before, as times are compared as texts. One of another form is repeated rather than left out. */
 function before(time: string): string {

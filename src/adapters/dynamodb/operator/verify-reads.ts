@@ -40,9 +40,7 @@ const ROW = [
   ...['message_format', 'fallback_channel', 'fallback_integration_config_id'],
 ];
 
-function pageOf({ items, ...page }: QueryPage): Page {
-  return { ...page, items: items.map(toForeignRow) };
-}
+const pageOf = ({ items, ...page }: QueryPage): Page => ({ ...page, items: items.map(toForeignRow) });
 
 async function allOf(pages: AsyncIterable<QueryPage>): Promise<Page> {
   const all = { items: [] as ForeignRow[], read_units: 0 };

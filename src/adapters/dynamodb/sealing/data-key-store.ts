@@ -25,6 +25,4 @@ export function createDataKeyStore(client: DynamoDBClient, TableName: string): D
   };
 }
 
-function wrappedKey(item: Item | undefined): Uint8Array | undefined {
-  return item?.['wrapped_key']?.B;
-}
+const wrappedKey = (item: Item | undefined): Uint8Array | undefined => item?.['wrapped_key']?.B;

@@ -48,9 +48,7 @@ export function createSweepLog(client: DynamoDBClient, table: string): SweepLog 
   };
 }
 
-function sweeps(table: string, limit: number): Query {
-  return { table, key: { kind: KIND }, backwards: true, limit };
-}
+const sweeps = (table: string, limit: number): Query => ({ table, key: { kind: KIND }, backwards: true, limit });
 
 /** The last sweeps of the dispatcher, newest first. */
 export async function lastSweeps(client: DynamoDBClient, table: string, limit: number): Promise<SweepRecord[]> {

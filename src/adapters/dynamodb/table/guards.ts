@@ -139,19 +139,13 @@ export function ofVersion({ version }: { readonly version: number }): Guard {
 }
 
 /** The item is as somebody looked at it; null: there was none. */
-export function ofTime(updated_at: string | null): Guard {
-  return [['updated_at', '=', updated_at ?? undefined]];
-}
+export const ofTime = (updated_at: string | null): Guard => [['updated_at', '=', updated_at ?? undefined]];
 
 /** There is an item, which has this column. */
-export function isThere(column: string): Guard {
-  return [[column, '<>', undefined]];
-}
+export const isThere = (column: string): Guard => [[column, '<>', undefined]];
 
 /** No later version of the member is there, nor its mark. */
-export function notNewer(version: number): Guard {
-  return [['version', 'absent or <=', version]];
-}
+export const notNewer = (version: number): Guard => [['version', 'absent or <=', version]];
 
 /**
  * The first suppression of an address stays, but for a bounce: it does not move along with the person to another address,
@@ -163,9 +157,7 @@ export function suppressible(reason: Suppression['reason']): readonly Guard[] {
 }
 
 /** A set that is equal to it has no other entry. */
-export function hasOthers(sender: string): Guard {
-  return [['senders', 'absent or <>', new Set([sender])]];
-}
+export const hasOthers = (sender: string): Guard => [['senders', 'absent or <>', new Set([sender])]];
 
 /** A key that may end then: an expiry only ever comes nearer, or a key that has expired would live again. */
 export function mayEnd(expires_at: string | undefined): Guard {

@@ -106,10 +106,6 @@ export function toNotificationRow(item: Item): NotificationRow {
   return row as unknown as NotificationRow;
 }
 
-function isState(name: string): boolean {
-  return STATE_COLUMNS.some((column) => column === name);
-}
+const isState = (name: string): boolean => STATE_COLUMNS.some((column) => column === name);
 
-export function toRetryRecord(item: Item): RetryRecord {
-  return unmarshall(item) as RetryRecord;
-}
+export const toRetryRecord = (item: Item): RetryRecord => unmarshall(item) as RetryRecord;

@@ -55,9 +55,7 @@ export function parsePost(text: string, format: EmailFormat, path: string): Post
   return { subject, body, format };
 }
 
-function wrong(message: string): OperatorError {
-  return new OperatorError(message, EXIT_USAGE);
-}
+const wrong = (message: string): OperatorError => new OperatorError(message, EXIT_USAGE);
 
 /** What an email takes beside its post. */
 export interface PostOptions {

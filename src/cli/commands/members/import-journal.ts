@@ -31,9 +31,7 @@ function lock(directory: string, of: string, taken: (pid: string | number) => st
   return takePidLock(join(directory, `members-import-${of}.pid`), (pid) => new OperatorError(taken(pid ?? 'unknown')));
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 export type ImportJournal = ReturnType<typeof importJournal>;
 

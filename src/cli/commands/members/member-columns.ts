@@ -104,9 +104,7 @@ const LISTMONK: MemberColumns = {
   },
 };
 
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').trim();
-}
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
 /** PostgreSQL writes `2024-05-01 10:20:30.5+00`. What is no time is named as it is. */
 function timeOf(cell: string | undefined): { readonly created_at?: string } {
@@ -164,10 +162,6 @@ export function csvLine(member: ExportedMember): string {
   return `${cells.map(quoted).join(',')}\r\n`;
 }
 
-function safe(value: string): string {
-  return FORMULA.test(value) || /^'[=+\-@\t']/.test(value) ? `'${value}` : value;
-}
+const safe = (value: string): string => (FORMULA.test(value) || /^'[=+\-@\t']/.test(value) ? `'${value}` : value);
 
-function quoted(cell: string): string {
-  return /[",\r\n;]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-}
+const quoted = (cell: string): string => (/[",\r\n;]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);

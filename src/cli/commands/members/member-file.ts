@@ -3,9 +3,7 @@ import type { LineFault, LineRecord } from '../../../operator-service/members/im
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { columnsOf } from './member-columns.ts';
 
-function faultOf(line: number, rule: string, message: string): LineFault {
-  return { line, column: '', rule, message };
-}
+const faultOf = (line: number, rule: string, message: string): LineFault => ({ line, column: '', rule, message });
 
 type FileFormat = 'csv' | 'jsonl';
 

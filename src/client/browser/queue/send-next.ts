@@ -96,6 +96,4 @@ async function settle({ store, emit }: SendPorts, type: QueueEventType, entry: Q
   emit({ type: (await store.replace(entry)) ? type : 'removed', entry });
 }
 
-function nameOf(type: string): string {
-  return type.slice(type.lastIndexOf(':') + 1);
-}
+const nameOf = (type: string): string => type.slice(type.lastIndexOf(':') + 1);

@@ -21,9 +21,7 @@ export function shownAfter(shown: Shown, answer: Answer | string): Shown {
 }
 
 /** Whether nothing changes any more. */
-export function isEnd(shown: Shown): boolean {
-  return typeof shown === 'object' && shown.status === 'done';
-}
+export const isEnd = (shown: Shown): boolean => typeof shown === 'object' && shown.status === 'done';
 
 /**
  * Milliseconds until the next look; undefined: nothing changes any more.

@@ -179,6 +179,4 @@ function plain(image: Record<string, StreamValue>): Json {
 }
 
 /** JSON.stringify calls toJSON of a Buffer before it gets here; a plain Uint8Array has none. */
-function isBytes(value: unknown): value is Uint8Array {
-  return value instanceof Uint8Array;
-}
+const isBytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array;

@@ -73,9 +73,7 @@ export interface Checkpoints {
 }
 
 /** The stream's ARN is part of the key, because a table that was created again has a new stream with other numbers. */
-export function checkpointKey(streamArn: string, shardId: string): string {
-  return `${streamArn} ${shardId}`;
-}
+export const checkpointKey = (streamArn: string, shardId: string): string => `${streamArn} ${shardId}`;
 
 /**
  * Checkpoints in a file, so that a restarted runtime continues where the last one stopped. A kill between handling a

@@ -70,9 +70,7 @@ const withHeaders = (to: RuleTarget, added?: Readonly<Record<string, string>>): 
   to.kind === 'http' ? { ...to, headers: { ...added, ...to.headers } } : to;
 
 /** A rule, and a caller of PutEvents, may name a bus by its ARN. */
-export function nameOfBus(bus: string): string {
-  return bus.slice(bus.lastIndexOf('/') + 1);
-}
+export const nameOfBus = (bus: string): string => bus.slice(bus.lastIndexOf('/') + 1);
 
 function targetFrom(arn: string, id: string, destinations: Destinations): RuleTarget {
   if (arn.includes(':sqs:')) return { kind: 'queue', name: nameInArn(arn) };

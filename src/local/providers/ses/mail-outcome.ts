@@ -60,9 +60,7 @@ const OUTCOMES: Readonly<Record<string, readonly MailEvent[]>> = {
 };
 
 /** Whether a word decides the outcome after SES has accepted the mail, and not SES's answer. */
-export function isOutcome(word: string): boolean {
-  return Object.hasOwn(OUTCOMES, nameOf(word));
-}
+export const isOutcome = (word: string): boolean => Object.hasOwn(OUTCOMES, nameOf(word));
 
 /** @param attempts earlier attempts of the same mail to the same address */
 export function outcomeOf(word: string, attempts: number): readonly MailEvent[] {
@@ -72,10 +70,6 @@ export function outcomeOf(word: string, attempts: number): readonly MailEvent[] 
 }
 
 /** The connection breaks before the answer. */
-export function isUnanswered(word: string): boolean {
-  return nameOf(word) === 'unanswered';
-}
+export const isUnanswered = (word: string): boolean => nameOf(word) === 'unanswered';
 
-function nameOf(word: string): string {
-  return /^[a-z]+/.exec(word)?.[0] ?? '';
-}
+const nameOf = (word: string): string => /^[a-z]+/.exec(word)?.[0] ?? '';

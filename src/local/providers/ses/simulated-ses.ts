@@ -206,9 +206,7 @@ const LIMITS: Readonly<Record<Exceeded, readonly [code: string, message: string]
 };
 
 /** SES's answer to a mail beyond one of the account's limits. */
-function limitRefusal(exceeded: Exceeded): Answer {
-  return problem(400, 'Sender', ...LIMITS[exceeded]);
-}
+const limitRefusal = (exceeded: Exceeded): Answer => problem(400, 'Sender', ...LIMITS[exceeded]);
 
 /** An error as SES's query protocol writes it. */
 function problem(status: number, type: string, code: string, message: string): Answer {
