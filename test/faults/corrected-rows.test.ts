@@ -66,6 +66,16 @@ describe('a writer that corrects a row that was taken in', () => {
     expect(stored()).toMatchObject({ send_attempts: 1, attempts_left: 5 });
   });
 
+  it('before the bounce of the old one has ended it: the new one gets it, whoever is faster', async () => {
+    const { tables, correct, work, stored } = world(dueRow({ ...TAKEN, give_up: 'INVALID_RECIPIENT' }));
+    tables.log.set('log-1', { ...stored(), recipient_address: NEW });
+    expect(await work()).toMatchObject([{ held_by: { content: 'replaced' } }]);
+    await correct({ next_retry_at: null });
+    await work();
+    expect(stored()).toMatchObject({ send_status: 'SUCCESS' });
+    expect(tables.content.get('log-1')).toMatchObject({ recipient: NEW });
+  });
+
   it('but only the recipient, and whose tenant is another now: the content of the old one stays with it', async () => {
     const { tables, correct, stored } = world(dueRow(TAKEN));
     await correct({ tenant_id: 'tenant-2', recipient_address: NEW });

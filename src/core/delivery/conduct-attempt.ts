@@ -34,9 +34,11 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
     return { ...attempt, started: now, ended: now, outcome };
   };
   if (arrived(row.delivery_by_attempt)) return withoutSend({ kind: 'arrived' });
-  if (claim.skip !== undefined) return withoutSend({ kind: 'skipped', reason: claim.skip });
-  // Its writer has corrected it since it was taken in: what is stored may go to the wrong recipient.
-  if (hasContent(row)) {
+  const replaced = hasContent(row);
+  const skipped = claim.skip !== undefined && !(replaced && claim.skip === row.give_up);
+  if (skipped) return withoutSend({ kind: 'skipped', reason: claim.skip });
+  // Its writer has corrected it since it was taken in: what is stored may go to the wrong recipient, whose bounce ends it.
+  if (replaced) {
     const until = isoAfter(deps.clock(), REPLACED_MS);
     const { error_type = 'UNKNOWN' } = row;
     return withoutSend({ kind: 'held', hold: { do: 'hold', until, error_type, by: { content: 'replaced' } } });

@@ -117,11 +117,11 @@ export function planIndex(
 }
 
 /**
- * What a row that is to be sent again had: why it was given up, its letter, and the note of a message for its former time,
- * which within the same second would pass for one of the new time.
+ * What a row that is to be sent again had: why it was given up, or is to be, its letter, and the note of a message for its
+ * former time, which within the same second would pass for one of the new time.
  */
 const OF_BEFORE = [
-  ...['failure_reason', 'queued_for', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'],
+  ...['failure_reason', 'give_up', 'queued_for', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'],
 ] as const satisfies readonly string[];
 
 /** A writer that has not settled its own attempt within this time has crashed (docs/decisions/delivery/untrusted-rows.md). */
