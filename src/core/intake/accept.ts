@@ -92,9 +92,19 @@ function repeatOf(
   left: number,
   { newId, clock }: IntakeDeps,
 ): Acceptance {
-  const untouched = row.send_status === 'PENDING' && row.last_attempt < 0 && row.work_queue !== undefined;
-  const message = untouched && left <= 0 && row.work_at ? laneMessage(row, row.work_at, newId(), clock()) : undefined;
+  const put = accepted_status === 'retrying' || accepted_status === 'failed' ? 0 : -1;
+  const message = left <= 0 ? missedMessage(row, put, newId(), clock()) : undefined;
   return { log_id, status: accepted_status, repeat: true, ...(message && { message }) };
+}
+
+/**
+ * The message of a row that has had no attempt since, whose request may have died before it sent one.
+ * @param put the number of the newest attempt that the request knew of
+ */
+export function missedMessage(row: StoredRow, put: number, id: string, now: Date): QueuedMessage | undefined {
+  const { send_status, last_attempt, work_queue, work_at } = row;
+  const ended = send_status === 'SUCCESS' || send_status === 'FAILED' || work_queue === undefined;
+  return ended || last_attempt > put || !work_at ? undefined : laneMessage(row, work_at, id, now);
 }
 
 /**

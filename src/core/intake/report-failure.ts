@@ -7,7 +7,7 @@ import type { IndexStore } from '../indexing/index-row.ts';
 import { asNotification, type ForeignRow, type NotificationRow, type RetryRecord } from '../model/notification.ts';
 import { Problem, unavailable } from '../model/problem.ts';
 import { stateOf } from '../model/row-state.ts';
-import { type Acceptance, laneMessage } from './accept.ts';
+import { type Acceptance, laneMessage, missedMessage } from './accept.ts';
 import { attemptedAt, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
 import type { FailedAttempt } from './notification-request.ts';
 import type { IntakeDeps } from './ports.ts';
@@ -68,7 +68,9 @@ async function tryReport(
   // The row is claimed and the record is that of its newest attempt: the first report died before it settled the row.
   const unsettled = before?.retry_attempt === row.last_attempt && row.send_status === 'SENDING';
   if (before !== undefined && !unsettled) {
-    return { log_id, status: before.next_retry_at === undefined ? 'failed' : 'retrying', repeat: true };
+    const message = missedMessage(row, before.retry_attempt, deps.newId(), now);
+    const status = before.next_retry_at === undefined ? 'failed' : 'retrying';
+    return { log_id, status, repeat: true, ...(message && { message }) };
   }
   if (row.is_deleted) throw conflict('its writer deleted the notification');
   const at = before === undefined ? attemptedAt(failure, now) : new Date(before.retry_at);

@@ -320,13 +320,16 @@ describe('a failed attempt of a notification that is scheduled', () => {
 describe('a row whose message was never sent, for its request died', () => {
   it.each([
     ['due', {}, 0],
-    ['due within 15 minutes', { scheduled_at: at(10 * 60_000).toISOString() }, 595],
-  ] as const)('and is %s gets one by the next request with its key', async (_, changes, delay_seconds) => {
+    ['due within 15 minutes', { scheduled_at: at(10 * 60_000).toISOString() }, -5],
+    ['retried after its own failed send', { failed_attempt: { error_type: 'NETWORK_TIMEOUT' } }, -5],
+    ['to be given up after its own failed send', { failed_attempt: { error_type: 'AUTH_FAILED' } }, 0],
+  ] as const)('and is %s gets one by the next request with its key', async (_, changes, later) => {
     const { deps, pass } = memoryIntake();
     const { message: lost } = await accept(intakeRequest('k', changes), deps);
     pass(IN_FLIGHT_MS);
     const { message, repeat } = await accept(intakeRequest('k', changes), deps);
     expect(repeat).toBe(true);
+    const delay_seconds = (lost?.delay_seconds ?? 0) + later;
     expect(message).toEqual({ message: { ...lost?.message, run_id: expect.any(String) }, delay_seconds });
     expect(message?.message.run_id).not.toBe(lost?.message.run_id);
   });
