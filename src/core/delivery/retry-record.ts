@@ -32,15 +32,15 @@ export const RECORD_GUARD = ['claim_id', 'retry_at', 'evidence'] as const satisf
 
 /**
  * Records an attempt. A record of the same claim stays, as an event may have corrected it; an older one is of a row that
- * its writer has replaced since.
+ * its writer has replaced since. A send that a producer reports has no claim: another report of it has the same time.
  */
 export async function recordOnce(record: RetryRecord, records: RecordStore): Promise<void> {
   if (await records.putIfAbsent(record)) return;
   const stored = await records.find(record.original_log_id, record.retry_attempt);
   const { claim_id, retry_at } = record;
   if (stored === undefined) return;
-  const isOlder = (stored.claim_id !== claim_id || claim_id === undefined) && stored.retry_at <= retry_at;
-  if (isOlder) await records.replace(record, stored);
+  const isSame = stored.claim_id === claim_id && (claim_id !== undefined || stored.retry_at === retry_at);
+  if (!isSame && stored.retry_at <= retry_at) await records.replace(record, stored);
 }
 
 export function recordOf(attempt: Omit<Attempt<'judged'>, 'first_attempt_at' | 'counted'>): RetryRecord {

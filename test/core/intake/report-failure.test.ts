@@ -74,6 +74,19 @@ describe('a report that loses its race', () => {
     expect(tables.retryLog.size).toBe(0);
   });
 
+  it('against one of the same send leaves the record by which that one settles the row', async () => {
+    const { tables, deps, report } = setUp();
+    const attempted_at = at(-1_000).toISOString();
+    const putIfAbsent: ReportDeps['records']['putIfAbsent'] = async (record) => {
+      await report({}, { error_type: 'SERVER_OVERLOAD', attempted_at });
+      return tables.records.putIfAbsent(record);
+    };
+    const slow = { ...deps, records: { ...tables.records, putIfAbsent } };
+    await reportFailure('log-1', 'tenant-1', { ...FAILURE, attempted_at }, slow);
+    expect(tables.row('log-1')).toMatchObject({ error_type: 'SERVER_OVERLOAD' });
+    expect(tables.retryLog.get('log-1#1')).toMatchObject({ error_type: 'SERVER_OVERLOAD' });
+  });
+
   it('for the settling, after its record, is taken all the same', async () => {
     const { tables, report } = setUp();
     const settle: ReportStore['settle'] = async () => {
@@ -174,13 +187,16 @@ describe('a report', () => {
 
   it('with the same time again gets the same answer, also after other attempts', async () => {
     const { tables, report } = setUp();
+    tables.log.set('log-1', { ...dueRow({ last_attempt: -1, send_attempts: 0, attempts_left: 6 }) });
     const failure = { ...FAILURE, attempted_at: at(-1_000).toISOString() };
-    expect(await report({}, failure)).toMatchObject({ status: 'retrying', repeat: false });
+    const { message, ...first } = await report({}, failure);
+    expect(first).toEqual({ log_id: 'log-1', status: 'retrying', repeat: false });
     const row = tables.log.get('log-1');
-    expect(await report({}, failure)).toEqual({ log_id: 'log-1', status: 'retrying', repeat: true });
+    // The first one may have died before it sent its message.
+    expect(await report({}, failure)).toEqual({ ...first, repeat: true, message });
     expect(tables.log.get('log-1')).toEqual(row);
     tables.log.set('log-1', { ...row, last_attempt: 2, send_status: 'SENDING' });
-    expect(await report({}, failure)).toMatchObject({ repeat: true });
+    expect(await report({}, failure)).toEqual({ ...first, repeat: true });
     expect(tables.retryLog.size).toBe(1);
     tables.log.set('log-1', row ?? {});
     expect(await report({}, { ...failure, attempted_at: at(-2_000).toISOString() })).toMatchObject({ repeat: false });
