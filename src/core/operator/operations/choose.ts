@@ -1,6 +1,6 @@
 import { CANCELLATION, GIVEN_UP, revival } from '../../delivery/transitions/without-attempt.ts';
 import { createdAt } from '../../model/history-index.ts';
-import { asNotification, type ForeignRow, type NotificationRow } from '../../model/notification.ts';
+import { arrived, asNotification, type ForeignRow, type NotificationRow } from '../../model/notification.ts';
 import type { RunOptions } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { RowChange } from '../../model/row-change.ts';
@@ -91,6 +91,8 @@ function choiceByState(row: ForeignRow, operation: Operation, now: Date, policy:
     case 'cancel': {
       const state = stateOf(notification, now);
       const isWaiting = state === 'due' || state === 'waiting';
+      // Its next message says so.
+      if (isWaiting && arrived(notification.delivery_by_attempt)) return { exclude: 'delivered' };
       return isWaiting ? { take: marked(CANCELLATION, mark) } : elsewhere(notification, now);
     }
     case 'retry': {

@@ -44,6 +44,21 @@ describe('an operation whose process is killed', () => {
   });
 });
 
+it('that cancels leaves what an event has shown to have arrived: its next message settles that', async () => {
+  const at = operationsWorld();
+  at.put({ ...rowFor('cancel', 'N1'), delivery_by_attempt: { 0: 'delivered' } });
+  at.put(rowFor('cancel', 'N2'));
+  const { operation_id } = await createOperation(request('cancel'), at.deps);
+  await at.run(operation_id, []);
+  await operate(operation_id, 'start', at.deps);
+  await at.run(operation_id, []);
+  expect(at.changed).toEqual(['N2']);
+  expect((await at.deps.operations.read(operation_id))?.progress).toMatchObject({
+    taken: 1,
+    excluded: { delivered: 1 },
+  });
+});
+
 describe('an operation whose page fails', () => {
   const failing = async (kind: Kind, count: number) => {
     const at = operationsWorld();
