@@ -71,7 +71,8 @@ export class NewsletterJob extends Construct {
         on(emails, 'GetItem', 'PutItem', 'UpdateItem'),
         on(batches, 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
         on(recipients, 'BatchWriteItem'),
-        on(members, 'Query'),
+        // Also of who moves meanwhile.
+        on(members, 'BatchGetItem', 'Query'),
         useKinds(tables.pipelineState, WARMING_KIND),
         useTableKey(encryption.dataKey),
         ...sealRecipients(encryption, tables, SEALED.members),

@@ -1,7 +1,10 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createMemberStore } from '../../../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { fromHeader } from '../../../../src/adapters/email/address.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
+import type { MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
 import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
 
 interface Statement {
@@ -382,6 +385,48 @@ describe('the API’s functions', () => {
       'dynamodb:GetItem',
     ]);
     expect(permissions.get('dynamodb:GetItem')).toContain('ApiKeys');
+  });
+});
+
+/** The actions that methods of the members' storage take, by a client that finds nothing. */
+async function actionsOfMembers(use: (members: MemberStore) => Promise<unknown>): Promise<readonly string[]> {
+  const actions = new Set<string>();
+  const send = async (command: object) => {
+    actions.add(`dynamodb:${command.constructor.name.replace(/Command$/, '')}`);
+    return { Items: [], Responses: {} };
+  };
+  await use(createMemberStore({ send } as unknown as DynamoDBClient, 'members', () => new Date(0)));
+  return [...actions];
+}
+
+describe('who works on members', () => {
+  const facts = (members: MemberStore) => members.facts('t', ['hash']);
+  const person = (members: MemberStore) => members.read('t', 'm-1');
+  // A preparation, and a dry run, follow members who move meanwhile.
+  const candidates = async (members: MemberStore) => {
+    for await (const _ of members.addresses('t')) break;
+    for await (const _ of members.audience('t', 'weekly')) break;
+    await Promise.all([members.address('t', 'hash'), person(members)]);
+  };
+
+  it.each([
+    ['PrepareFunctionRole', candidates],
+    ['IntakeApiEmailsRole', (members: MemberStore) => Promise.all([candidates(members), facts(members)])],
+    ['SendFunctionRole', facts],
+    [
+      'UnsubscribeRole',
+      (members: MemberStore) => Promise.all([person(members), members.unsubscribe('t', 'h', 'n', '-')]),
+    ],
+    [
+      'NewsletterEventsHandlerRole',
+      (members: MemberStore) =>
+        Promise.all([person(members), members.suppress('t', 'h', { reason: 'bounced', at: '-' })]),
+    ],
+  ])('may do there what it does: %s', async (role, use) => {
+    const rights = permissionsOf(role);
+    const needed = await actionsOfMembers(use);
+    expect(needed.length).toBeGreaterThan(0);
+    for (const action of needed) expect(`${action} on ${rights.get(action)}`).toContain('NewsletterTablesMembers');
   });
 });
 
