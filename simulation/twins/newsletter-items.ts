@@ -116,8 +116,10 @@ export class MemoryEmails {
   readonly emails: EmailStore = {
     create: async (email, content) => {
       const { email_id } = email;
-      if (!this.#contents.has(email_id)) this.#contents.set(email_id, structuredClone(content));
-      if (this.#rows.get(email_id) === undefined) this.#rows.put(email_id, email);
+      if (this.#rows.get(email_id) === undefined) {
+        this.#contents.set(email_id, structuredClone(content));
+        this.#rows.put(email_id, email);
+      }
       return this.#rows.get(email_id) ?? email;
     },
     read: async (email_id) => this.#rows.get(email_id),

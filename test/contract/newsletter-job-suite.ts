@@ -9,6 +9,8 @@ export interface JobStores {
   readonly batches: BatchStore;
   readonly chunks: ChunkStore;
   readonly events: EventStore;
+  /** Crashes before its second write. */
+  readonly crashing?: EmailStore;
 }
 
 let serial = 0;
@@ -16,13 +18,16 @@ const freshId = () => `email-${++serial}-${Math.random().toString(36).slice(2)}`
 
 /** What every storage of newsletters must do (src/core/newsletter/model/ports.ts). */
 export function newsletterJobSuite(stores: () => JobStores): void {
-  emailSuite(() => stores().emails);
+  emailSuite(
+    () => stores().emails,
+    () => stores().crashing ?? stores().emails,
+  );
   batchSuite(() => stores().batches);
   chunkSuite(() => stores().chunks);
   eventSuite(stores);
 }
 
-function emailSuite(emails: () => EmailStore): void {
+function emailSuite(emails: () => EmailStore, crashing: () => EmailStore): void {
   describe('emails', () => {
     it('keeps an email and its content, and the first one of those with the same id', async () => {
       const email = emailRow({ email_id: freshId(), request_hash: 'first' });
@@ -31,6 +36,16 @@ function emailSuite(emails: () => EmailStore): void {
       expect(again.request_hash).toBe('first');
       expect(await emails().content(email.email_id)).toEqual(emailContent());
       expect(await emails().read('none')).toBeUndefined();
+    });
+
+    it('keeps the content of the request whose row it keeps, whichever crashed in between', async () => {
+      const email = emailRow({ email_id: freshId(), request_hash: 'first' });
+      await crashing()
+        .create(email, emailContent({ subject: 'first' }))
+        .catch(() => undefined);
+      const kept = await emails().create({ ...email, request_hash: 'second' }, emailContent({ subject: 'second' }));
+      expect((await emails().content(email.email_id))?.subject).toBe(kept.request_hash);
+      expect(await emails().read(email.email_id)).toEqual(kept);
     });
 
     it('makes a change once per version, and answers its repetition like the first time', async () => {

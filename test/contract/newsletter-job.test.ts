@@ -1,3 +1,4 @@
+import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe } from 'vitest';
 import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
@@ -7,6 +8,15 @@ import { newsletterJobSuite } from './newsletter-job-suite.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 const clock = () => new Date();
+
+function crashingBeforeSecondWrite(client: DynamoDBClient): DynamoDBClient {
+  let writes = 0;
+  const send = async (command: Parameters<DynamoDBClient['send']>[0]) => {
+    if (!(command instanceof GetItemCommand) && writes++ > 0) throw new Error('crashed');
+    return client.send(command);
+  };
+  return { config: client.config, send } as unknown as DynamoDBClient;
+}
 
 describe('storage of newsletters in memory', () => {
   const { emails, batches, events } = new MemoryEmails(clock);
@@ -21,6 +31,7 @@ describeOnDynamoDb(
     batches: createBatchStore(client, tables.email_batches, clock),
     chunks: createChunkStore(client, { table: tables.email_recipients, sealer, clock }),
     events: createEventStore(client, tables.email_batches, clock),
+    crashing: createEmailStore(crashingBeforeSecondWrite(client), tables.emails, clock),
   }),
   newsletterJobSuite,
 );

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type DynamoDBClient, TransactionCanceledException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type DynamoDBClient,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
@@ -23,9 +28,21 @@ const ACTIVE = 'active';
 export function createEmailStore(client: DynamoDBClient, table: string, clock: Clock): EmailStore {
   const keyOf = (email_id: string, part: string) => ({ email_id: { S: email_id }, part: { S: part } });
 
-  /** False when the item is there already. */
-  const putNew = async (item: object) =>
-    (await putGuarded(client, table, toItem(item), [[['email_id', '=', undefined]]])).applied;
+  /** The content of an email with a write of its row, both or none. @returns undefined where another write came first */
+  async function withContent(
+    { email_id, expires_at }: Email,
+    content: EmailContent,
+    row: Pick<TransactWriteItem, 'Put' | 'Update'>,
+  ): Promise<Email | undefined> {
+    const Put = { TableName: table, Item: toItem({ ...content, email_id, part: CONTENT, expires_at }) };
+    try {
+      await client.send(new TransactWriteItemsCommand({ TransactItems: [row, { Put }] }));
+    } catch (error) {
+      if (error instanceof TransactionCanceledException && isConflict(error)) return undefined;
+      throw error;
+    }
+    return store.read(email_id);
+  }
 
   const rows = async (found: readonly Item[]): Promise<ReadonlyMap<string, Email>> => {
     const ids = [...new Set(found.flatMap(({ email_id }) => email_id?.S ?? []))];
@@ -34,13 +51,14 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
     return new Map(items.map(toEmail).map((email) => [email.email_id, email]));
   };
 
-  return {
+  const store: EmailStore = {
     async create(email, content) {
-      const { email_id, expires_at } = email;
-      await putNew({ ...content, email_id, part: CONTENT, expires_at });
-      if (await putNew({ ...email, part: ROW })) return email;
-      const item = await getItem(client, table, keyOf(email_id, ROW));
-      return item ? toEmail(item) : email;
+      const isNew = conditionOf([[['email_id', '=', undefined]]]);
+      const Put = { TableName: table, Item: toItem({ ...email, part: ROW }), ...isNew };
+      // One after the other, the row of a request would keep the content of one that crashed in between.
+      const kept = (await withContent(email, content, { Put })) ?? (await store.read(email.email_id));
+      if (kept === undefined) throw new Error(`Another request publishes ${email.email_id} just now: repeat it.`);
+      return kept;
     },
 
     async read(email_id) {
@@ -64,21 +82,12 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
         fromItem: toEmail,
       }),
 
-    async replace(email, { set, remove = [] }, content) {
-      const { email_id, version, expires_at } = email;
-      const next = { ...set, updated_at: clock().toISOString(), version: version + 1 };
+    replace(email, { set, remove = [] }, content) {
+      const next = { ...set, updated_at: clock().toISOString(), version: email.version + 1 };
       const { expression: UpdateExpression, ...update } = updateExpression({ set: next, remove: remove.map(String) });
       const condition = conditionOf([ofVersion(email)], update);
-      const Update = { TableName: table, Key: keyOf(email_id, ROW), UpdateExpression, ...condition };
-      const Put = { TableName: table, Item: toItem({ ...content, email_id, part: CONTENT, expires_at }) };
-      try {
-        await client.send(new TransactWriteItemsCommand({ TransactItems: [{ Update }, { Put }] }));
-      } catch (error) {
-        if (error instanceof TransactionCanceledException && isConflict(error)) return undefined;
-        throw error;
-      }
-      const item = await getItem(client, table, keyOf(email_id, ROW));
-      return item && toEmail(item);
+      const Update = { TableName: table, Key: keyOf(email.email_id, ROW), UpdateExpression, ...condition };
+      return withContent(email, content, { Update });
     },
 
     async list(tenant_id, cursor) {
@@ -105,6 +114,7 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
       });
     },
   };
+  return store;
 }
 
 /** `<created_at> <email_id>`; the tenant comes from the request, so that a cursor shows no other tenant's emails. */

@@ -126,7 +126,7 @@ export interface Sealing {
 }
 
 export interface EmailStore {
-  /** Stores content, then row. Returns the stored row if the email_id exists already. */
+  /** Stores row and content, both or none. Returns the stored row if the email_id exists already. */
   create(email: Email, content: EmailContent): Promise<Email>;
   read(email_id: string): Promise<Email | undefined>;
   content(email_id: string): Promise<EmailContent | undefined>;
