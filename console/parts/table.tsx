@@ -75,10 +75,7 @@ export function Listed<T>({ label, list: { problem, loaded, rows, refresh }, emp
   );
 }
 
-/**
- * Draws only the rows that are near the window, so that 100,000 rows scroll like 100. All rows have one height.
- * `j` and `k` move between rows, Enter opens one.
- */
+/** Draws only the rows near the window, which have one height. `j` and `k` move between rows, Enter opens one. */
 function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefOf }: TableProps<T>) {
   const narrow = useNarrow();
   const body = useRef<HTMLTableSectionElement>(null);

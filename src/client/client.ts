@@ -59,10 +59,7 @@ export interface NotificationClient {
    * @throws Error if the API gives none; the page asks again
    */
   createToken(request: TokenRequest): Promise<PageToken>;
-  /**
-   * Hands over the notifications in the spool, the oldest first.
-   * @throws SpoolLockedError if another process works on the spool
-   */
+  /** Hands over the spool, the oldest first. @throws SpoolLockedError if another process works on it */
   flush(options?: FlushOptions): Promise<FlushReport>;
 }
 

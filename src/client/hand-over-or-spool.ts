@@ -67,10 +67,7 @@ interface SendInBatchesOptions {
   readonly report: ((progress: BatchProgress) => void) | undefined;
 }
 
-/**
- * Hands over or spools any number of items, in batches of the size that the API takes.
- * @param concurrency batches at the same time, 1 or more
- */
+/** Any number of items, in batches of the size that the API takes. @param concurrency batches at the same time */
 export async function sendInBatches(
   items: readonly Item[],
   ports: HandOverOrSpoolPorts,

@@ -20,10 +20,7 @@ export { SpoolLockedError } from './spool/spool-lock.ts';
 const ATTEMPTS = 3;
 const LONGEST_WAIT_MS = 30_000;
 
-/**
- * Creates a client of the API for producers.
- * @throws TypeError that names each wrong option
- */
+/** Creates a client of the API for producers. @throws TypeError that names each wrong option */
 export function createNotificationClient(
   options: ClientOptions = {},
   env: Readonly<Record<string, string | undefined>> = process.env,

@@ -18,15 +18,9 @@ export interface ClientOptions {
    * not encrypted. The first of several keys encrypts; all of them decrypt.
    */
   readonly spoolKey?: string | readonly string[] | undefined;
-  /**
-   * A file is given up after this many failed flushes, 1 to 10,000; MAX_SPOOL_RETRIES, or 10. At most one per hour
-   * counts (adr-006-spool-retention.md).
-   */
+  /** Failed flushes, at most one per hour, before a file is given up: 1 to 10,000; MAX_SPOOL_RETRIES, or 10. */
   readonly maxSpoolRetries?: number | undefined;
-  /**
-   * A file is given up this many hours after the first attempt; SPOOL_RETENTION_HOURS, or 168
-   * (adr-006-spool-retention.md).
-   */
+  /** Hours from the first attempt until a file is given up; SPOOL_RETENTION_HOURS, or 168. */
   readonly spoolRetentionHours?: number | undefined;
   /** Milliseconds in which the API must answer, 1 to 600,000; 10,000 by default. */
   readonly timeoutMs?: number | undefined;
@@ -154,10 +148,7 @@ function warn(given: GivenUp): void {
 /** The origins that were warned of, so that each is named once per process. */
 const warned = new Set<string>();
 
-/**
- * Warns once of an API that is reached without encryption beyond this machine: its key and the notifications could be
- * read on the way.
- */
+/** Warns once of an API that is reached without encryption beyond this machine: anyone on the way could read it. */
 export function warnOfPlainHttp(url: string): void {
   const { protocol, hostname, origin } = new URL(url);
   if (protocol !== 'http:' || LOOPBACK.test(hostname) || warned.has(origin)) return;

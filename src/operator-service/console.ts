@@ -99,10 +99,7 @@ const TITLES: Readonly<Partial<Record<ProblemName, string>>> = {
 /** What shows more where the shell does nothing that is like the request. */
 const LOOK = { command: ['status'] } as const satisfies Pick<AnyRoute, 'command'>;
 
-/**
- * @param route that refuses; undefined: there is none
- * @param path the parameters of the route's path: others choose them, so they are quoted for the shell
- */
+/** @param route undefined: there is none @param path its parameters, which others choose: quoted for the shell */
 export function problemBody(
   problem: Problem,
   local: boolean,

@@ -44,10 +44,7 @@ interface PageRequest {
 }
 
 export interface ListRequest extends PageRequest {
-  /**
-   * Dead notifications of any age, the last death first; unfinished ones, with what is due first; or what was created in
-   * the period, newest first.
-   */
+  /** The dead of any age, last death first; unfinished, first due first; or created in the period, newest first. */
   readonly source: 'created' | 'due' | 'dead';
   /** Of the first page; a cursor has its own. */
   readonly period: () => Period;

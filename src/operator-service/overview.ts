@@ -140,10 +140,7 @@ function seriesOf(sweeps: readonly SweepRecord[], now: Date): Series[] {
 /** An answer is kept for at least this many times the time that it took: pages that poll use up a sixth of a CPU. */
 const KEPT_TIMES = 5;
 
-/**
- * Reads once for all who ask at the same time or within the period after it: each open page polls, and the answer costs
- * many reads of the work index.
- */
+/** One read for all who ask within the period: each open page polls, and an answer costs many reads. */
 function cachedFor<T>(ms: number, clock: Clock, read: () => Promise<T>): () => Promise<T> {
   interface Asked {
     readonly value: Promise<T>;

@@ -36,10 +36,7 @@ interface Asked<K extends string, I> {
   readonly decide: Decide;
 }
 
-/**
- * All that there is to say about a route. The server, the OpenAPI document, the types of the page, the refusals' commands
- * and the audit are made from it.
- */
+/** All there is to say of a route: server, OpenAPI, the page's types, refusals' commands and audit come from it. */
 export interface ConsoleRoute<
   K extends string = string,
   S extends v.GenericSchema = v.GenericSchema,

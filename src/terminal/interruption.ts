@@ -2,10 +2,7 @@
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type InterruptingSignal = keyof typeof EXIT_CODES;
 
-/**
- * A second signal within this time is a copy of the first one: npm and tsx pass on the signal that the terminal has
- * already sent to this process.
- */
+/** Within this time a second signal is a copy: npm and tsx pass on what the terminal has sent already. */
 const COPY_WITHIN_MS = 300;
 
 /** A request to end, by Ctrl-C or by the process that started this one. */

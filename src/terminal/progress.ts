@@ -28,10 +28,7 @@ export interface Progress {
   end(): void;
 }
 
-/**
- * Shows progress in the way that fits the output: a bar on a terminal, a line now and then elsewhere so that a log
- * shows life, and notes alone with --json.
- */
+/** A bar on a terminal, a line now and then elsewhere, as a sign of life in a log, and notes alone with --json. */
 export function showProgress({ terminal, json }: Output): Progress {
   if (json) return notesOnly(terminal);
   return terminal.screen === undefined ? lines(terminal) : redrawn(terminal.screen);

@@ -20,10 +20,7 @@ export interface ApiRequest<Q = unknown, B = unknown> extends Given<Caller, Q, B
   readonly idempotency_key: string;
 }
 
-/**
- * A route of the API as data: who may use it, what it takes and answers, what it does. The OpenAPI document is made from
- * it (api-document.ts).
- */
+/** A route of the API as data, of which api-document.ts makes the OpenAPI document. */
 export interface ApiRoute extends Omit<Route<Caller>, 'handle'>, RouteRights {
   readonly operation_id: string;
   readonly summary: string;

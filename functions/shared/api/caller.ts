@@ -117,10 +117,7 @@ function covers({ rights }: Required<Caller>['token'], { tokens }: RouteRights, 
   return tokens === 'log_id' && log_id !== undefined && rights.log_ids.includes(log_id);
 }
 
-/**
- * Checks what a page hands over. A fallback goes elsewhere than the token says.
- * @throws Problem forbidden
- */
+/** Checks what a page hands over. A fallback goes elsewhere than the token says. @throws Problem forbidden */
 export function checkSend({ token_id, rights }: Required<Caller>['token'], asked: NotificationRequest): void {
   if (!('send' in rights)) return;
   const { channel, recipient } = rights;

@@ -19,10 +19,7 @@ export interface TokenRouteDeps {
   readonly clock: Clock;
 }
 
-/**
- * The route by which a producer's server gets tokens for its web pages
- * (docs/decisions/intake/keys-rights-and-limits.md#0149).
- */
+/** A producer's server gets tokens for its pages (docs/decisions/intake/keys-rights-and-limits.md#0149). */
 export function tokenRoutes({ secret, clock }: TokenRouteDeps): ApiRoute[] {
   return [
     route({

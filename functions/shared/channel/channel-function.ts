@@ -19,10 +19,7 @@ export interface ChannelFunctionDeps {
   readonly queues: Record<Lane, string>;
 }
 
-/**
- * The handler of every channel. It delivers the batch, settles each message on its own, and reports as failed only the
- * messages that have to be received again.
- */
+/** The handler of every channel. It reports as failed only the messages that have to be received again. */
 export function createHandler(deps: ChannelFunctionDeps, observability: Observability) {
   const { logger, metrics } = observability;
   return async (event: SQSEvent, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SQSBatchResponse> => {
@@ -113,10 +110,7 @@ function queueUrl(record: SQSRecord, queues: Record<Lane, string>): string | und
 /** The budgets in front of a channel function. */
 export type Pacing = Pick<PacedGate, 'screen' | 'takeWaited'>;
 
-/**
- * Sends copies of the messages, with a delay, so that the originals can be deleted.
- * @returns those of which SQS took no copy; they have to be received again
- */
+/** Sends delayed copies, so that the originals can be deleted. @returns those of which SQS took no copy */
 async function postpone(
   later: readonly Postponed[],
   { retries }: { readonly retries: RetryQueue },

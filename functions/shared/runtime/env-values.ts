@@ -101,10 +101,7 @@ export type Deployed<S extends v.GenericSchema> = Omit<
   keyof typeof localOnly | 'POWERTOOLS_METRICS_DISABLED'
 >;
 
-/**
- * Reads and checks a function's environment.
- * @throws Error that names every variable that is missing or malformed, and says what it should be.
- */
+/** @throws Error that names every variable that is missing or malformed, and says what it should be */
 export function parseEnv<S extends v.GenericSchema>(schema: S, env: NodeJS.ProcessEnv): v.InferOutput<S> {
   const parsed = v.safeParse(schema, env);
   if (parsed.success) return parsed.output;

@@ -1,7 +1,4 @@
-/**
- * A value that is made by the first call: what only some events need is loaded with them, and not at each cold start. A
- * failure is not remembered.
- */
+/** What only some events need is loaded with them, not at each cold start. A failure is not remembered. */
 export function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
   let making: Promise<T> | undefined;
   return () => {

@@ -37,10 +37,7 @@ export function openRecipients(
   return [on(dataKeys, 'GetItem'), forPurpose(['kms:Decrypt'], recipientKey, purpose)];
 }
 
-/**
- * The rights to seal recipients, and to open them. The first who seals for a tenant in a month makes the data key, the
- * others unwrap it.
- */
+/** To seal recipients, and to open them. The first who seals for a tenant in a month makes the data key. */
 export function sealRecipients(
   { recipientKey }: Encryption,
   { dataKeys }: NotificationTables,

@@ -27,10 +27,7 @@ export interface ServiceFunctionProps {
   readonly name: FunctionName;
   readonly description: string;
   readonly timeout: Duration;
-  /**
-   * The function's messages may start it again, as often as the domain allows
-   * (docs/decisions/aws/lanes-and-functions.md#0031).
-   */
+  /** Its messages may start it again as often as the domain does (docs/decisions/aws/lanes-and-functions.md#0031). */
   readonly allowRecursion?: boolean;
   /** Invocations that are kept for this function, and its most at once; none are kept unless given. */
   readonly reservedConcurrency?: number | undefined;

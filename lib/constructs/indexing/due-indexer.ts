@@ -40,10 +40,7 @@ export class DueIndexer extends Construct {
   }
 }
 
-/**
- * Walks NotificationLog slowly, and takes in the rows that the due-indexer missed
- * (docs/decisions/delivery/taking-rows-in.md#0080).
- */
+/** Takes in the rows that the due-indexer missed (docs/decisions/delivery/taking-rows-in.md#0080). */
 export class Reconciler extends Construct {
   readonly function: ServiceFunction;
 

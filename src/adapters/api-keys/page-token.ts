@@ -60,10 +60,7 @@ export function scopesFor(rights: PageRights): readonly Scope[] {
 
 export const newTokenId = (): string => randomBytes(6).toString('base64url');
 
-/**
- * A signed token, `nrt_<payload>.<id of the key>.<HMAC-SHA256>`. Nothing of it is stored.
- * @param secret one key as text, or a ring of keys (key-ring.ts)
- */
+/** `nrt_<payload>.<id of the key>.<HMAC-SHA256>`; stored nowhere. @param secret one key, or a ring (key-ring.ts) */
 export function signPageToken(
   secret: string,
   { key_id, expires_at, rights }: Omit<PageToken, 'token_id'>,

@@ -15,10 +15,7 @@ export type KeyScope = keyof typeof SCOPES;
  */
 const KEY_SEPARATOR = ' ';
 
-/**
- * What identifies a request for idempotency: its hash, and the log_ids of its key, one per generation of 72 hours. Each
- * try may have a traceparent of its own.
- */
+/** What identifies a request: its hash (no `traceparent`), and its key's log_ids, one per 72 hours. */
 export function identify(
   tenant_id: string,
   idempotency_key: string,

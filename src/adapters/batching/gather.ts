@@ -166,10 +166,7 @@ class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/**
- * @param what the service, as the message names it
- * @throws TimeoutError after `ms` milliseconds; the call itself goes on, so it must be harmless when it is repeated
- */
+/** @throws TimeoutError that names `what`, after `ms`; the call goes on, so a repetition of it must be harmless */
 export function withinLimit<T>(call: Promise<T>, ms: number, what: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new TimeoutError(`${what} has not answered within ${ms / 1000} seconds.`));

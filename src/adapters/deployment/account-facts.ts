@@ -50,10 +50,7 @@ async function regionOf(access: Access): Promise<string | undefined> {
   return new CloudFormationClient(access).config.region().catch(() => undefined);
 }
 
-/**
- * What AWS says of the account and region of the environment, and of a stack in it. It changes nothing.
- * @param sender of the stage's e-mail; none without e-mail
- */
+/** What AWS says of an account, its region and a stack. @param sender of the stage; none without e-mail */
 export async function readAccount(stack: string, sender = '', given: Access = {}): Promise<AccountFacts> {
   const region = await regionOf(given);
   if (region === undefined) return {};

@@ -24,10 +24,7 @@ export interface Deployment {
   readonly uncertain_minutes?: number | undefined;
   /** Batches of an email at once. Absent: deployed before operators needed it. */
   readonly batch_concurrency?: number | undefined;
-  /**
-   * Reads the key of recipientHash.
-   * @throws Error that says why the key cannot be read
-   */
+  /** The key of recipientHash. @throws Error that says why it cannot be read */
   readonly recipientHashKey: () => Promise<string>;
   /** Seals and opens what identifies people, with data keys that the given client reads and writes. */
   readonly sealer: (dynamodb: DynamoDBClient) => Sealer;
@@ -45,10 +42,7 @@ export interface Deployment {
   readonly outcomes_bus?: string;
   /** File with the credentials of the integrations; absent on AWS, where Secrets Manager has them. */
   readonly secrets_file?: string;
-  /**
-   * What the functions have measured.
-   * @throws HistoryUnavailableError
-   */
+  /** What the functions have measured. @throws HistoryUnavailableError */
   readonly metricHistory: () => Promise<MetricHistory>;
   /** The URL of the intake API, if known. */
   readonly api?: string;

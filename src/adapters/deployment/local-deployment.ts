@@ -52,10 +52,7 @@ const endpointsFile = v.object({
 
 const START = 'Start it with: npm run local';
 
-/**
- * Finds the running local runtime by the file that it writes once it is ready.
- * @throws DeploymentNotFoundError when no runtime is running
- */
+/** By the file that a running local runtime writes. @throws DeploymentNotFoundError when none is running */
 export async function findLocalDeployment(root: string): Promise<Deployment> {
   const path = join(root, '.local', 'endpoints.json');
   const file = await readEndpoints(path);
@@ -65,10 +62,7 @@ export async function findLocalDeployment(root: string): Promise<Deployment> {
   return deploymentOf(file);
 }
 
-/**
- * The deployment of a runtime of this process, by what it would write to its endpoints file.
- * @throws DeploymentNotFoundError
- */
+/** Of a runtime of this process, by what it writes to its endpoints file. @throws DeploymentNotFoundError */
 export function ownLocalDeployment(endpoints: object): Deployment {
   return deploymentOf(parseEndpoints(endpoints, 'The description of the runtime'));
 }

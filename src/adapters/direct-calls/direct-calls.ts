@@ -190,10 +190,7 @@ function routeOf(request: unknown): Route | undefined {
   };
 }
 
-/**
- * The answer of a text, as the SDK gives it: attributes of the types B and BS are bytes, and what is null is absent.
- * @throws SyntaxError when the text is no JSON
- */
+/** As the SDK gives it: bytes for the types B and BS, nothing for null. @throws SyntaxError when it is no JSON */
 function decode(text: string): object {
   const answer: unknown = text === '' ? {} : JSON.parse(text);
   if (!isObject(answer)) return {};

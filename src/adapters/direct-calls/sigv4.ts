@@ -17,10 +17,7 @@ type Headers = Readonly<Record<string, string>>;
 
 /** Signs POST requests to one path without a query. */
 export interface RequestSigner {
-  /**
-   * @param headers all are signed; `host` must be among them
-   * @returns the headers with date, token and signature
-   */
+  /** @param headers all are signed; `host` must be among them @returns them with date, token and signature */
   sign(request: SignedRequest, credentials: SigningCredentials, at: Date): Headers;
 }
 

@@ -22,18 +22,12 @@ export interface TableSchema {
   readonly partitionKey: KeyAttribute;
   readonly sortKey?: KeyAttribute;
   readonly indexes: Readonly<Record<string, IndexSchema>>;
-  /**
-   * The attribute with the expiry in epoch seconds. DynamoDB deletes days later, so readers skip expired items. A table
-   * without it keeps its items.
-   */
+  /** Expiry in epoch seconds; absent: items stay. DynamoDB deletes days later, so readers skip what has expired. */
   readonly ttlAttribute?: string;
   readonly stream?: 'NEW_IMAGE' | 'NEW_AND_OLD_IMAGES';
 }
 
-/**
- * The table with the stream that outcomes read. NotificationLog has one of its own, whose view AWS changes on no live
- * stream.
- */
+/** With the stream that outcomes read. NotificationLog has its own: AWS changes the view of no live stream. */
 export const withChanges = (schema: TableSchema): TableSchema => ({ ...schema, stream: 'NEW_AND_OLD_IMAGES' });
 
 /** A sparse index: a row is in it exactly while it needs work. Its keys come from core's work index. */

@@ -4,10 +4,7 @@ import type { AccountLimits } from '../../core/pacing/account.ts';
 /** Milliseconds for GetAccount: its batch waits for it. */
 const WITHIN_MS = 3_000;
 
-/**
- * Asks SES v2 what the account may send (GetAccount, which SES answers once a second). The client is loaded for it
- * alone, every few minutes on one instance.
- */
+/** By GetAccount, which SES answers once a second. The client is loaded for it alone, every few minutes. */
 export async function readAccountLimits(): Promise<AccountLimits> {
   const { GetAccountCommand, SESv2Client } = await import('@aws-sdk/client-sesv2');
   const client = new SESv2Client({ maxAttempts: 1 });

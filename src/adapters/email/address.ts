@@ -21,10 +21,7 @@ export function mailbox(text: string): string | undefined {
 
 const NAMED = /^([^<>"\r\n]*|"[^"\\<>\r\n]*")\s*<([^<>]+)>$/;
 
-/**
- * The address in a From header: `Name <local@domain>`, or an address alone.
- * @returns undefined when the text is neither
- */
+/** The address in a From header: `Name <local@domain>`, or an address alone. @returns undefined for neither */
 export function senderMailbox(text: string): string | undefined {
   const [, , address = text] = NAMED.exec(text.trim()) ?? [];
   return mailbox(address);

@@ -70,10 +70,7 @@ export function errorOfBounce({ type, sub_type, status }: Bounce): ProviderError
   return rule?.means ?? (FAILURE.test(status ?? '') ? 'UNKNOWN' : undefined);
 }
 
-/**
- * Whether the bounce proves that a message that a receiving server has taken did not arrive after all. SES itself does
- * not send what is suppressed.
- */
+/** Whether a message that a server had taken did not arrive after all. What is suppressed, SES does not send. */
 export function isFinal(bounce: Bounce): boolean {
   if (isSuppressed(bounce)) return true;
   const error = errorOfBounce(bounce);

@@ -24,10 +24,7 @@ const WHAT = 'is no newsletter event of ours';
 
 type Told = Pick<NewsletterEvent, 'kinds' | 'suppress' | 'rejected'>;
 
-/**
- * Reads the body of a message. Undefined for an event that tells nothing.
- * @throws Error that names every field that is missing or wrong, and quotes no value
- */
+/** Undefined for an event that tells nothing. @throws Error that names each wrong field and quotes no value */
 export function parseNewsletterEvent(body: string): NewsletterEvent | undefined {
   const parsed = parseMessage(message, body, WHAT);
   const { email_id, chunk: place, n: entry } = parsed;

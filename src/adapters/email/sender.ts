@@ -150,10 +150,7 @@ const NO_HTML: RendererObject = {
   image: ({ href, text }) => (isSafe(href) ? false : escaped(text)),
 };
 
-/**
- * One of these schemes, or none. A mail client decodes `&colon;` and ignores control characters, so a scheme can be
- * hidden in both.
- */
+/** Mail clients decode `&colon;` and ignore control characters: a scheme can be hidden in both. */
 const isSafe = (href: string): boolean => /^(?:https?|mailto|tel|cid):/i.test(href) || !/^[^/?#]*[:&]/.test(href);
 
 function escaped(text: string): string {

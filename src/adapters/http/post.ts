@@ -209,10 +209,7 @@ export function refusalOf(answer: HttpAnswer, { who, delivery, rules, code, secr
   };
 }
 
-/**
- * Classifies the lack of an answer.
- * @throws any other error than NetworkFault and TargetRefusedError: it is a defect of our code
- */
+/** Classifies the lack of an answer. @throws what is neither NetworkFault nor TargetRefusedError: our defect */
 export function faultRefusal(error: unknown, rules: readonly ClassificationRule[]): Refused {
   if (!(error instanceof NetworkFault) && !(error instanceof TargetRefusedError)) throw error;
   const message = error instanceof NetworkFault ? error.message : `the target URL is refused: ${error.message}`;

@@ -28,10 +28,7 @@ const reconcileAnswer = v.object({
 });
 export type ReconcileAnswer = v.InferOutput<typeof reconcileAnswer>;
 
-/**
- * Reads the event of the reconciler: EventBridge's, its own, or a part of an operator's scan.
- * @throws Error that names every field that is unknown or wrong
- */
+/** EventBridge's event, its own, or an operator's. @throws Error that names every field that is unknown or wrong */
 export function parseReconcileEvent(event: unknown): { part: ReconcilePart } | { continued: boolean } {
   if (event === null || event === undefined || v.is(scheduled, event)) return { continued: false };
   if (v.is(continued, event)) return event;
@@ -41,10 +38,7 @@ export function parseReconcileEvent(event: unknown): { part: ReconcilePart } | {
   throw new Error(`The event of the reconciler is wrong: ${faults.join('; ')}`);
 }
 
-/**
- * Has the reconciler carry out a part of an operator's scan, and waits for it.
- * @throws Error with the message of the function when it failed
- */
+/** Has the reconciler carry out a part of an operator's scan. @throws Error with the message of the function */
 export async function reconcilePart(
   client: LambdaClient,
   FunctionName: string,

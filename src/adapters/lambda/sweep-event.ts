@@ -45,10 +45,7 @@ export type SweepEvent = v.InferInput<typeof sweepEvent>;
 
 const schedule = v.object({ source: v.literal('aws.events') });
 
-/**
- * Reads the event of the dispatcher: the scheduled event of EventBridge, or the options of the job.
- * @throws Error that names every field that is unknown or wrong
- */
+/** The scheduled event, or the job's options. @throws Error that names every field that is unknown or wrong */
 export function parseSweepEvent(event: unknown): {
   request: SweepRequest;
   from?: SweepCursor;

@@ -18,10 +18,7 @@ export interface KeyContext extends KeyOwner {
 /** The table DataKeys: data keys in the form that only KMS can read. */
 export interface DataKeyStore {
   find(tenant_id: string, key_id: string): Promise<Uint8Array | undefined>;
-  /**
-   * Stores a wrapped key, unless the id has one.
-   * @returns undefined when it was stored; otherwise the key that was there before
-   */
+  /** Stores a wrapped key. @returns undefined when it was stored; otherwise the key that the id had before */
   add(key: KeyContext, wrapped: Uint8Array, at: Date): Promise<Uint8Array | undefined>;
 }
 
@@ -117,10 +114,7 @@ interface KeyCache {
   getOrMake(name: string, make: () => Promise<KeyObject>): Promise<KeyObject>;
 }
 
-/**
- * Keys in memory. Simultaneous callers share one load, whether they look for the key or make it. Only a key is
- * remembered: neither a failure nor a missing key is.
- */
+/** Simultaneous callers share one load. Only a key is remembered: neither a failure nor a missing key is. */
 function createKeyCache(clock: Clock): KeyCache {
   /** In the order of their expiry, as all live equally long. */
   const keys = new Map<string, { readonly key: KeyObject; readonly until: number }>();

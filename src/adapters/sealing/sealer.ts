@@ -14,10 +14,7 @@ export interface SealOwner {
 export interface Sealer {
   /** @returns a JWE in compact form: ASCII, about 190 characters and 4/3 of the text's UTF-8 */
   seal(owner: SealOwner, text: string): Promise<string>;
-  /**
-   * @throws SealRefusedError when the text can never be opened for this owner; the error of storage or KMS when the
-   *   data key cannot be read now
-   */
+  /** @throws SealRefusedError when it can never be opened for this owner; storage's or KMS's error otherwise */
   open(owner: SealOwner, sealed: string): Promise<string>;
 }
 
@@ -111,10 +108,7 @@ function headerOf(jwe: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/**
- * The text; undefined when the JWE was altered, has another key, or asks for another algorithm.
- * @param header of this JWE, where the caller has read it already
- */
+/** Undefined when the JWE was altered, or has another key or algorithm. @param header if it is read already */
 export function decrypt(jwe: string, key: KeyObject, header = headerOf(jwe)): string | undefined {
   const [, encoded = '', nonce = '', sealed = '', tag = ''] = COMPACT.exec(jwe) ?? [];
   if (!isOurs(header)) return undefined;

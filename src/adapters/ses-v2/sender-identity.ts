@@ -4,10 +4,7 @@ import { senderMailbox } from '../email/address.ts';
 /** Seconds for which a verified identity is trusted. */
 const TRUSTED_MS = 300_000;
 
-/**
- * Why SES would refuse a sender: neither its address nor its domain is verified. When SES does not answer, the sender is
- * taken for good: the sending finds out.
- */
+/** Why SES would refuse a sender. If SES does not answer, the sender counts as verified: the sending finds out. */
 export function createSenderFault(client: SESv2Client, now: () => number = Date.now) {
   const verifiedUntil = new Map<string, number>();
 

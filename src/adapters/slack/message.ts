@@ -73,10 +73,7 @@ function convertWith(convert: (markdown: string) => string, markdown: string): s
 /** Without width, so that Slack does not take the name after an `@` for a mention in any of its parsing modes. */
 const APART = '@\u200b';
 
-/**
- * Slack's mention of a user, a user group, a channel's members: `<@U012AB3CD>`, `<!subteam^S1|@team>`, `<!here>`. A
- * date, `<!date^…>`, notifies nobody.
- */
+/** Mentions: `<@U012AB3CD>`, `<!subteam^S1|@team>`, `<!here>`. A date, `<!date^…>`, notifies nobody. */
 const MENTION = /<([@!](?!date\^))([^<>|\n]*)(?:\|([^<>\n]*))?>/g;
 
 /** Replaces mentions by readable text that notifies nobody, also in code, where Slack obeys them too. */

@@ -147,10 +147,7 @@ const SLACK_API_URL = 'https://slack.com/api/';
 /** Slack repeats the message twice in its answer, with up to six bytes per character; a message may have 40,000. */
 const MAX_SLACK_ANSWER_BYTES = 2 * 1024 * 1024;
 
-/**
- * An acceptance is `{"ok":true,"ts":"1503435956.000247"}`, a refusal `{"ok":false,"error":"missing_scope",
- * "needed":"chat:write"}`.
- */
+/** `{"ok":true,"ts":"1503435956.000247"}`, or `{"ok":false,"error":"missing_scope","needed":"chat:write"}`. */
 function readAnswer({ status, text }: HttpAnswer) {
   const { ok, ts, error, needed } = parsed(text);
   return {

@@ -17,10 +17,7 @@ export interface HeldLetter extends DeadLetter {
   readonly body: string;
 }
 
-/**
- * Receives up to ten messages, which are hidden from others for a while, half a minute unless given; none when no more
- * are visible.
- */
+/** Up to ten messages, hidden from others for half a minute unless given; none when no more are visible. */
 export async function receiveLetters(
   client: SQSClient,
   url: string,

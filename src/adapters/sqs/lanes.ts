@@ -34,15 +34,9 @@ export interface LaneOptions {
    * @param reason code and sentence of SQS, without text of a message
    */
   readonly onRefused?: (reason: string, count: number) => void;
-  /**
-   * Milliseconds for one call of `send`. Messages that SQS has not accepted by then are refused. No limit unless
-   * given.
-   */
+  /** Milliseconds for a call of `send`; messages that SQS has not accepted by then are refused. Absent: no limit. */
   readonly within_ms?: number;
-  /**
-   * Whether messages of the lane wait for their turn, delayed in SQS: these are a backlog, too. Without it, only visible
-   * messages count.
-   */
+  /** Delayed messages wait for their turn and count as a backlog, too. Without it, only visible ones do. */
   readonly isWaiting?: (channel: Channel, lane: Lane) => Promise<boolean>;
 }
 
@@ -84,10 +78,7 @@ export function createSweepLanes(
   };
 }
 
-/**
- * RetryQueue on the lanes of all channels, because a successor has another channel. `send` rejects with the reason
- * when SQS refuses the message.
- */
+/** On the lanes of all channels, as a successor has another one. `send` rejects with SQS's reason. */
 export function createRetryQueue(
   client: SQSClient,
   queues: StageLanes<string>,

@@ -30,16 +30,10 @@ const queueMessage = /* @__PURE__ */ (() =>
     enqueued_at: v.optional(v.pipe(v.string(), v.isoTimestamp())),
   }))();
 
-/**
- * Reads the body of a message.
- * @throws Error that names every field that is missing or wrong, and quotes no value
- */
+/** @throws Error that names every field that is missing or wrong, and quotes no value */
 export const parseQueueMessage = (body: string): QueueMessage => parseMessage(queueMessage, body) as QueueMessage;
 
-/**
- * Reads the body of any message.
- * @throws Error that names every field that is missing or wrong, and quotes no value
- */
+/** A message of any kind. @throws Error that names every field that is missing or wrong, and quotes no value */
 export function parseMessage<S extends v.GenericSchema>(
   schema: S,
   body: string,

@@ -1,10 +1,7 @@
 import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
 import { NETWORK_RULES } from '../http/network-classification.ts';
 
-/**
- * A connector that could not post answers 200 with one of these sentences in the text, or both (Teams documentation,
- * microsoftdocs/msteams-docs#1810, #4145).
- */
+/** A connector that could not post answers 200 with one of these, or both (microsoftdocs/msteams-docs#1810, #4145). */
 export const CONNECTOR_FAILURE = /Webhook message delivery failed|Microsoft Teams endpoint returned HTTP error/i;
 
 const reported = (status: string) => new RegExp(`returned HTTP error ${status}\\b`, 'i');

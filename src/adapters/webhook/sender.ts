@@ -176,10 +176,7 @@ export interface WebhookSigner {
   sign(secrets: readonly string[], id: string, at: Date, body: string): string;
 }
 
-/**
- * By node:crypto, because the specification's own library computes in JavaScript
- * (docs/decisions/measured/cold-start-and-bundles.md#0127).
- */
+/** The specification's library computes in JavaScript (docs/decisions/measured/cold-start-and-bundles.md#0127). */
 export function createWebhookSigner(): WebhookSigner {
   const keys = new Map<string, KeyObject>();
 

@@ -102,10 +102,7 @@ async function withOutcomes(result: SweepResult, waiting: Promise<Outcomes>): Pr
   }
 }
 
-/**
- * How far a run's notifications are, for progress.
- * @param open notifications that have no outcome yet
- */
+/** How far a run's notifications are. @param open notifications that have no outcome yet */
 export function outcomeCount(outcomes: Outcomes, open: number): Count {
   const done = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   const summary = Object.entries(outcomes)

@@ -10,10 +10,7 @@ export interface ApiOptions {
   readonly clock: () => Date;
 }
 
-/**
- * Posts JSON to a path of the API, with an idempotency key.
- * @returns the answer, or the code of the reason why there is none
- */
+/** Posts JSON with an idempotency key. @returns the answer, or the code of the reason why there is none */
 export type ApiRequest = (path: string, body: object, key: string, signal?: AbortSignal) => Promise<Answer | string>;
 
 export function createRequest({ url, apiKey, timeoutMs, clock }: ApiOptions): ApiRequest {

@@ -36,10 +36,7 @@ const MOST_SLOW_FAILURES = 5;
 /** Milliseconds from which a 5xx is slow. */
 const SLOW_MS = 1_000;
 
-/**
- * Hands items over to the API, and retries those that may succeed.
- * @returns an outcome per item, in their order; a `postponed` item is not handed over
- */
+/** Retries items that may succeed. @returns an outcome per item, in order; a `postponed` one is not handed over */
 export async function handOver(
   items: readonly Item[],
   { post, attempts, longestWaitMs, random, clock, pause }: HandOverOptions,

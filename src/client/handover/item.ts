@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { BatchNotification, FailedAttempt, Notification, Problem } from './notification.ts';
 
-/**
- * What the client hands over, in the form in which it is sent and spooled: a notification, or the failure of a
- * notification that the API already has.
- */
+/** What is sent and spooled: a notification, or the failure of one that the API already has. */
 export type Item = {
   readonly idempotency_key: string;
   /** Why the API refused the item; only in data/failed. */

@@ -62,10 +62,7 @@ export interface Problem {
 export type Result =
   /** The API has the notification. `repeat`: the API already had it, and it is not sent twice. */
   | { readonly state: 'accepted'; readonly log_id: string; readonly repeat: boolean }
-  /**
-   * The notification is in `file` on the disk of this machine, and a flush hands it over. `reason`: why the API has
-   * not.
-   */
+  /** It is in `file` on this machine's disk, and a flush hands it over. `reason`: why the API has it not. */
   | { readonly state: 'spooled'; readonly file: string; readonly reason: string }
   /** The API will never take this notification, and it is not kept. */
   | { readonly state: 'refused'; readonly problem: Problem };

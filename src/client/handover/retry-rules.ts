@@ -33,10 +33,7 @@ const TOO_LARGE = 413;
 /** Statuses that concern one item at most, if a firewall or proxy gives them: the key, the URL and the way are others. */
 const NOT_OF_AN_ITEM = new Set([401, 404, 405, 407]);
 
-/**
- * Classifies an answer other than an acceptance.
- * @param isOfApi the API said it, whatever its type; else a firewall, proxy or gateway may have
- */
+/** An answer other than an acceptance. @param isOfApi the API said it; else a firewall, proxy or gateway may have */
 export function outcomeOfAnswer(
   status: number,
   json: unknown,

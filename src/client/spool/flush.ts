@@ -59,10 +59,7 @@ export interface SpoolSize {
 /** What adr-006-spool-retention.md expects of seven days: ten files a day, of up to 10 MB. */
 const EXPECTED: SpoolSize = { files: 70, bytes: 700_000_000 };
 
-/**
- * Hands over the files of the spool, the oldest first. A file that fails does not stop the others. The caller holds the
- * lock.
- */
+/** Oldest first. A file that fails does not stop the others. The caller holds the lock. */
 export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }: FlushOptions): Promise<FlushReport> {
   const { spool } = deps;
   const { unreported, faults } = await spool.recover();
@@ -113,10 +110,7 @@ function requestsOf(listed: readonly Listed[]): Waiting[][] {
   return groups;
 }
 
-/**
- * Reports a file after its move, and marks it after that: a process that crashes in between reports twice, never not at
- * all.
- */
+/** Marks a file after its report: a process that crashes in between reports twice, never not at all. */
 async function report(name: string, { spool, onGivenUp }: FlushDeps, givenUp: GivenUp[]): Promise<void> {
   const given = await describeGivenUp(spool, name);
   await onGivenUp(given);

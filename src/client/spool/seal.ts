@@ -8,10 +8,7 @@ export interface SpoolKey {
 
 const PURPOSE = Buffer.from('notification spool, version 1');
 
-/**
- * @param text 32 bytes as 64 hexadecimal digits or as base64
- * @throws TypeError that does not show the text
- */
+/** @param text 32 bytes as 64 hexadecimal digits or base64 @throws TypeError that does not show the text */
 export function spoolKey(text: string): SpoolKey {
   const bytes = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64');
   if (bytes.length !== 32) {

@@ -55,10 +55,7 @@ export function decode(text: string): SpoolFile {
   return { header, payload };
 }
 
-/**
- * @param text at least the first line
- * @throws CorruptFileError, UnreadableFileError
- */
+/** @param text at least the first line @throws CorruptFileError, UnreadableFileError */
 export function decodeHeader(text: string): SpoolHeader {
   const end = text.indexOf('\n');
   const header = parsed(end < 0 ? '' : text.slice(0, end)) as Partial<SpoolHeader> | undefined;
@@ -88,10 +85,7 @@ export function sealItems(items: readonly Item[], given: SpoolHeader, key: Spool
   return { header, payload: key ? seal(json, key, bound(header)) : json };
 }
 
-/**
- * What the encryption binds of the first line. Version 1 bound nothing. `givenUp` is left out, because a file is also
- * given up where its key is not known.
- */
+/** What the encryption binds of the first line; not `givenUp`, as files are given up without their key, too. */
 function bound({ version, firstAttempt, retryCount, notifications, lastError, keyId }: SpoolHeader): string {
   if (version === 1) return '';
   return JSON.stringify([version, firstAttempt, retryCount, notifications, lastError.at, lastError.reason, keyId]);

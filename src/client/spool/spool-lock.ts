@@ -114,10 +114,7 @@ async function takeAway(fs: FileSystem, path: string, seen: Seen): Promise<void>
   await fs.unlink(aside).catch(() => {});
 }
 
-/**
- * Removes what a process left that crashed while it moved an abandoned lock away. A lock whose holder lives was moved by
- * mistake, and is about to be put back.
- */
+/** Removes what a process left that crashed while it moved an abandoned lock; a live holder's is about to return. */
 async function removeLeftovers(fs: FileSystem, directory: string): Promise<void> {
   for (const name of await fs.readdir(directory)) {
     if (!name.startsWith('.lock-')) continue;

@@ -102,10 +102,7 @@ function createSpoolWriter(
   };
 }
 
-/**
- * Moves files from the spool to data/failed and back. A file in data/failed has a prefix in its name until it is
- * reported. The caller holds the lock.
- */
+/** Moves files to data/failed and back; a prefix marks one that is not reported. The caller holds the lock. */
 function createFailedFolder(
   { read, open }: SpoolReader,
   { write, content, rename, move }: SpoolWriter,
@@ -135,10 +132,7 @@ function createFailedFolder(
       return move(file, 'spool', 'failed', unreportedName(file));
     },
 
-    /**
-     * Keeps items that the API refused. The name follows from the items, so that a second call does no harm.
-     * @returns the name in data/failed
-     */
+    /** Keeps what the API refused; its name follows from the items, so a repetition is harmless. @returns the name */
     async addRefused(origin: string, header: SpoolHeader, refused: readonly Item[], reason: string): Promise<string> {
       const at = clock().toISOString();
       // The key alone is not enough: the caller may give two items the same key.

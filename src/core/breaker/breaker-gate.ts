@@ -159,10 +159,7 @@ export function slowStart(breaker: Breaker, context: TransitionContext, random: 
   };
 }
 
-/**
- * Gives a notification the next slot in its lane's line.
- * @returns undefined when the breaker turns out not to be open any more
- */
+/** The next slot in the lane's line. @returns undefined when the breaker turns out not to be open any more */
 export async function hold(
   known: Breaker,
   { priority }: { readonly priority: Priority },

@@ -107,10 +107,7 @@ export function probing(breaker: Breaker, lease_ms: number, context: TransitionC
   return { ...postponed(breaker, breaker.interval_ms, context), probe_at: isoAfter(context.now, lease_ms) };
 }
 
-/**
- * The probe failed, or the provider failed again while the lines were let go. In the second case it gets half of what it
- * failed at from now on.
- */
+/** A failure of a probe, or of the provider while the lines were let go: then it gets half of that from now on. */
 export function reopened(breaker: Breaker, error_type: ErrorType, context: TransitionContext): Breaker {
   const { policy } = context;
   const interval_ms = nextInterval(breaker, context);
@@ -198,10 +195,7 @@ export function heldSince({ lines, slots_before }: Breaker): number {
   return slotsGiven(lines) - slots_before;
 }
 
-/**
- * About how many are held: a line that is shorter than an interval comes round once per interval. Of a longer line it is
- * what comes round in that time.
- */
+/** About how many are held: those of a line that come round in an interval. */
 export function heldNow({ lines, slots_at_interval = 0, slots_last_interval }: Breaker): number {
   if (slots_last_interval === undefined) return Number.POSITIVE_INFINITY;
   return slots_last_interval + slotsGiven(lines) - slots_at_interval;

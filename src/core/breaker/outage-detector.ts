@@ -128,10 +128,7 @@ export class OutcomeWindow {
     else bucket.passed += 1;
   }
 
-  /**
-   * @returns `samples`: the notifications that failed plus the attempts that passed; `failure_share`: the share of the
-   * former, 0…1.
-   */
+  /** @returns `samples`: failed notifications plus attempts that passed; `failure_share`: of the former, 0…1. */
   totals(now: number): { samples: number; failure_share: number } {
     this.#forget(now);
     const failed = new Set(this.#buckets.flatMap((bucket) => [...bucket.failed])).size;

@@ -86,10 +86,7 @@ export class SharedBreakers {
     this.#known.delete(id);
   }
 
-  /**
-   * Reads what the store says of the provider, unless the last read is younger than `max_age_ms`. Callers at the same
-   * moment share one read.
-   */
+  /** What the store says, unless the last read is younger than `max_age_ms`. Simultaneous callers share one read. */
   async refresh(id: string, max_age_ms: number): Promise<void> {
     await this.#readOnce(TOGETHER, max_age_ms, () => this.#readFirst());
     if (!this.#knowsAll) await this.#readOnce(id, max_age_ms, () => this.#read(id, { newest: false }));

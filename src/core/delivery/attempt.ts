@@ -43,10 +43,7 @@ interface Stages {
 export interface Claim extends Origin {
   /** Whether the attempt uses up one of the attempts left; a forced attempt beyond the limit does not. */
   readonly counted: boolean;
-  /**
-   * Give up instead of sending: no attempt or time left, logically deleted, or pointless according to a delivery
-   * event.
-   */
+  /** Give up without sending: nothing left of attempts or time, deleted, or pointless by a delivery event. */
   readonly skip?: ErrorType;
   /** An operator forces an attempt on a dead notification, or redrives one that must not be sent. */
   readonly forced_dead?: boolean;

@@ -19,10 +19,7 @@ export interface FallbackRouting {
 
 /** NotificationLog and NotificationContent, as failover needs them. Each call may be repeated. */
 export interface SuccessorStore {
-  /**
-   * Copies the content for the successor, addressed to the fallback recipient.
-   * @returns undefined when no content is stored
-   */
+  /** The content for the successor and its recipient. @returns undefined when no content is stored */
   copyContent(
     row: Pick<NotificationRow, 'log_id' | 'tenant_id'>,
     successor: { readonly log_id: string; readonly expires_at: number },

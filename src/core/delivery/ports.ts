@@ -24,19 +24,13 @@ export interface ClaimStore {
     claim_id: string,
   ): Promise<{ claimed: boolean; row?: NotificationRow }>;
   read(log_id: string): Promise<NotificationRow | undefined>;
-  /**
-   * Applies the change if the row's state is still as it was read, with what events and its writer say about further
-   * attempts; else returns false.
-   */
+  /** False unless the state, and what events and its writer say of further attempts, are still as they were read. */
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
   /** Ends the attempt that the row was claimed for; returns false if the claim was lost. */
   settle(row: NotificationRow, change: RowChange): Promise<boolean>;
 }
 
-/**
- * NotificationRetryLog. A call rejects within seconds if there is no answer: the worker needs the rest of its time for
- * the row.
- */
+/** A call rejects within seconds without an answer: the worker needs the rest of its time for the row. */
 export interface RecordStore {
   /** Puts the record unless its attempt has one. @returns false when it has another one, which stays as it is */
   putIfAbsent(record: RetryRecord): Promise<boolean>;
@@ -87,10 +81,7 @@ export interface RowStore {
 
 /** NotificationContent. */
 export interface ContentStore {
-  /**
-   * Rejects within seconds if there is no answer.
-   * @throws ContentUnreadableError when there is no content or it cannot be decrypted: a retry will not help
-   */
+  /** Rejects within seconds without an answer. @throws ContentUnreadableError when no retry will help */
   read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
 }
 

@@ -196,10 +196,7 @@ function parsed(json: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/**
- * An attempt whose worker recorded it and crashed before settling, as the record describes it. The message at hand takes
- * the place of the crashed worker's message.
- */
+/** An attempt that its worker recorded before it crashed. The message at hand takes the place of the worker's. */
 export function recordedAttempt(
   row: NotificationRow,
   record: RetryRecord,

@@ -66,10 +66,7 @@ export type SendResult = Accepted | Refused;
  */
 export interface Sender {
   send(delivery: Delivery, signal: AbortSignal): Promise<SendResult>;
-  /**
-   * Reads a cached credential anew, because the provider or we refused it.
-   * @returns whether the next send of this delivery uses another credential than its last one
-   */
+  /** Reads a refused credential anew. @returns whether the next send of this delivery uses another one */
   refreshCredential?(delivery: Delivery): Promise<boolean>;
   /** How the delivery's integration wants a failure to be retried. It never rejects. */
   retryTerms?(delivery: Delivery): Promise<RetryTerms | undefined>;

@@ -213,10 +213,7 @@ function planFound(row: ForeignRow, now: Date, shards: IndexShards): IndexPlan {
   return { do: 'index', set: place, remove: [] };
 }
 
-/**
- * A breaker identifies the provider by this host. It is read here, while the recipient is still in the clear; that of an
- * earlier recipient goes.
- */
+/** Identifies the provider to a breaker: read while the recipient is in the clear; an earlier recipient's goes. */
 function hostOf({ integration_config_id, recipient_address, provider_host }: ForeignRow, inline: boolean) {
   if (!inline || typeof recipient_address !== 'string' || recipient_address === '') return { set: {}, remove: [] };
   const known = typeof integration_config_id === 'string' && integration_config_id !== '';

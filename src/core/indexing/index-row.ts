@@ -24,10 +24,7 @@ export interface RowImage {
 
 /** NotificationLog and NotificationContent, as the indexer needs them. */
 export interface IndexStore {
-  /**
-   * Applies the change if content, status, counters and index keys are still as in the image; else returns false.
-   * @throws RowUnstorableError
-   */
+  /** False unless content, status, counters and index keys are as in the image. @throws RowUnstorableError */
   index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean>;
   /**
    * Stores the content, with its recipient encrypted, unless the content of a later image is stored.

@@ -85,10 +85,7 @@ const ROW_RULES: readonly RowRule[] = [
   },
 ];
 
-/**
- * All rules that a row breaks. Values are never quoted, because they may be personal.
- * @param channels those of the stage
- */
+/** The rules that a row breaks; values may be personal and are never quoted. @param channels those of the stage */
 export function rowFaults(row: ForeignRow, channels: readonly Channel[] = CHANNELS): RowFault[] {
   const between = ROW_RULES.filter(({ holds }) => !holds(row));
   const { channel, notification_type: type } = row;

@@ -7,10 +7,7 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import type { PublicState } from './public-state.ts';
 
-/**
- * What the content's item keeps of the request that put it: the idempotency record
- * (docs/decisions/intake/idempotency.md#0051).
- */
+/** What a content's item keeps of the request that put it (docs/decisions/intake/idempotency.md#0051). */
 export interface IntakeRecord {
   readonly log_id: string;
   readonly request_hash: string;

@@ -34,10 +34,7 @@ function largest(a: IndexShards, b: IndexShards): IndexShards {
   return { work: Math.max(a.work, b.work), history: Math.max(a.history, b.history) };
 }
 
-/**
- * The partitions that a reader reads.
- * @param configured what is known without the mark, and suffices while the mark cannot be reached
- */
+/** The partitions to read. @param configured suffices while the mark cannot be reached */
 export function shardsForReading(configured: IndexShards, mark: Pick<ShardMark, 'read'>): () => Promise<IndexShards> {
   return async () => {
     try {

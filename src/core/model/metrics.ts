@@ -27,10 +27,7 @@ export interface MetricDefinition {
     | 'verify';
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
-  /**
-   * Written also while nothing happens, and thus paid for the whole month: with full monitoring only, or also with
-   * critical, whose alarms read it.
-   */
+  /** Written also while nothing happens, thus paid all month: with full monitoring, or with critical, too. */
   readonly idle?: 'full' | 'critical';
   readonly only?: Channel;
 }

@@ -55,10 +55,7 @@ export interface NotificationRow {
   readonly error_type?: ErrorType;
   readonly error_message?: string;
   readonly failure_reason?: ErrorType;
-  /**
-   * The SQS message that carries this dead letter to the DLQ, and the run it belonged to
-   * (docs/decisions/delivery/dead-letters-and-redrive.md).
-   */
+  /** The SQS message that carries this letter (docs/decisions/delivery/dead-letters-and-redrive.md), and its run. */
   readonly dead_message_id?: string;
   readonly dead_run_id?: string;
   /** `enqueued_at` of the dead letter if it is a copy. */
@@ -110,10 +107,7 @@ export interface NotificationRow {
   readonly updated_by?: string;
   /** JSON: the last failure, in short; the retry record has the whole answer. Empty once it is delivered. */
   readonly error_details?: string;
-  /**
-   * JSON: what the retry record of the accepted attempt says, while RetryLog has not taken it yet. The row stays in the
-   * work index until then, and only then.
-   */
+  /** JSON of the accepted attempt's record, until RetryLog takes it; so long the row stays in the work index. */
   readonly record_due?: string;
 }
 

@@ -7,10 +7,7 @@ export abstract class ExplainedError extends Error {
   readonly exitCode: number = 1;
 }
 
-/**
- * Every refusal of the API is an RFC 9457 problem. Its type never changes: clients decide by `type`, people read
- * `detail`.
- */
+/** A refusal as an RFC 9457 problem. Its type never changes: clients decide by `type`, people read `detail`. */
 export const PROBLEMS = {
   'invalid-request': { status: 400, title: 'The request breaks rules of the API' },
   'idempotency-key-missing': { status: 400, title: 'Idempotency-Key is missing or malformed' },

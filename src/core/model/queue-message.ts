@@ -14,10 +14,7 @@ export interface RunOptions {
   readonly force?: true;
 }
 
-/**
- * The message in a lane (a contract: fields are added, never renamed): routing only, at most 1 KB, no content and no
- * address.
- */
+/** In a lane (a contract: add fields, never rename them): routing only, at most 1 KB, no content, no address. */
 export interface QueueMessage {
   readonly version: 1;
   readonly log_id: string;
@@ -30,10 +27,7 @@ export interface QueueMessage {
   readonly options?: RunOptions;
   /** Absent: as the name of the run says (`originOf`). */
   readonly requested_by?: RequestedBy;
-  /**
-   * On a copy alone: when SQS took the message that the copy replaces
-   * (docs/decisions/delivery/claims-and-messages.md#0178).
-   */
+  /** Of a copy: when SQS took what it replaces (docs/decisions/delivery/claims-and-messages.md#0178). */
   readonly enqueued_at?: string;
 }
 
@@ -162,10 +156,7 @@ export function messageFor(
   return { version: 1, log_id, tenant_id, channel, priority, due, run_id, ...asked };
 }
 
-/**
- * The message of what follows from an attempt of the run.
- * @param requested_by who asked for it: nobody, whoever asked for that attempt, unless that one was not made
- */
+/** The message after an attempt of the run. @param requested_by who asked for that one, unless it was made */
 export function followUp(
   row: Routing,
   due: string,

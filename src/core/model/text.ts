@@ -24,19 +24,13 @@ export function withoutAddresses(text: string): string {
   return text.replace(ADDRESS_LIKE, '…');
 }
 
-/**
- * A value of a row that another program wrote, as a person or a page can show it: a map, list or set has no place there,
- * and may hold an address.
- */
+/** A row's value by another program, for people or pages: not a map, list or set, which may hold an address. */
 export function shownText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return Object(value) === value ? '(neither text nor number)' : String(value);
 }
 
-/**
- * The entry of a table under a text that anyone may have stored. Every object has properties such as `constructor`; they
- * are no entries.
- */
+/** The entry under a text that anyone may have stored: `constructor` and other properties are no entries. */
 export function entryOf<V>(table: Readonly<Record<string, V>>, key: unknown): V | undefined {
   return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined;
 }

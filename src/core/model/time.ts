@@ -34,10 +34,7 @@ export function isUtcTime(text: string): boolean {
   return text.endsWith('Z') && parseTime(text) !== undefined;
 }
 
-/**
- * The time at which clocks in the zone show what `shown` shows in UTC: the first of two, and for an hour that they skip
- * as if they went on unchanged.
- */
+/** When clocks of the zone show what `shown` shows in UTC: the first of two; in a skipped hour, as if unchanged. */
 function inZone(shown: Date, zone: string): Date {
   const guess = new Date(shown.getTime() - offsetMs(shown, zone));
   const offset = offsetMs(guess, zone);

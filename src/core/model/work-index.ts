@@ -17,10 +17,7 @@ function workQueueName({ state, priority, shard }: WorkQueue): string {
   return `${state}#${priority}#${shard}`;
 }
 
-/**
- * The partition in which a notification enters the work index.
- * @param shards partitions per state and priority, as the writer knows them (index-shards.ts)
- */
+/** Where a notification enters the work index. @param shards as its writer knows them (index-shards.ts) */
 export function workQueueOf(
   state: WorkState,
   priority: Priority,
@@ -136,20 +133,14 @@ export interface DueIndex {
   page(work_queue: string, query: PageQuery): Promise<WorkPage>;
 }
 
-/**
- * The partitions of a state, highest priority first: those of one priority, or of all priorities.
- * @param shards as many as the stage ever had
- */
+/** The partitions of a state, highest priority first. @param shards as many as the stage ever had */
 export function workPartitions(state: WorkState, shards: number, priority?: Priority): string[] {
   return PRIORITIES.filter((candidate) => priority === undefined || candidate === priority).flatMap((candidate) =>
     allShards(state, candidate, shards),
   );
 }
 
-/**
- * Where the next page of each partition begins, in the order of the partitions: null at the start, `end` after the
- * last page.
- */
+/** Where the next page of each partition begins: null at the start, `end` after the last page. */
 export type PartitionCursors = readonly (PageCursor | 'end' | null)[];
 
 export interface PartitionPages {

@@ -160,10 +160,7 @@ const OF_THE_STAGE = 'channels of the stage';
  */
 const DEPLOYED_MS = 86_400_000;
 
-/**
- * A row of a channel that the stage does not have: without a queue and a sender it would be met by every sweep for ever.
- * @param named in lower case
- */
+/** Of a channel that the stage does not have: every sweep would meet it for ever. @param named in lower case */
 export function channelFaults(named: unknown, channels: readonly Channel[]): RowFault[] {
   if (!CHANNELS.some((channel) => channel === named) || channels.some((channel) => channel === named)) return [];
   return [{ column: 'channel', rule: OF_THE_STAGE, expected: `one of ${channels.join(', ')}` }];

@@ -41,10 +41,7 @@ export const DEFAULT_PACING_POLICY: PacingPolicy = /* @__PURE__ */ standardsOf(P
 export const SLACK_PER_SECOND = 1;
 export const TEAMS_PER_SECOND = 4;
 
-/**
- * The part of a rate that is planned. The rest pays for e-mails that leave a little late or early: SES counts what
- * exceeds the rate against the next second.
- */
+/** The planned part of a rate. The rest pays for late and early e-mails: SES charges excess to the next second. */
 export const PLANNED_SHARE = 0.98;
 
 /** Milliseconds ahead for which slots are given out: the longest that a function waits for a slot. */

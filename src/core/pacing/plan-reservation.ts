@@ -47,10 +47,7 @@ const LONGEST_DELAY_MS = 900_000;
 const QUOTA_KEPT = 300;
 /** Messages come back a little faster than the rate, so that a late one leaves no slot unused. */
 const RETURN_PACE = 1.25;
-/**
- * More than a sum of times may be off by, as floating-point numbers. DynamoDB keeps the sum as a decimal, so what is read
- * may be above what is stored.
- */
+/** What a sum of times may be off by: ours are floating-point numbers, DynamoDB's are decimals. */
 const ROUNDING_MS = 0.01;
 
 interface Planned {

@@ -27,10 +27,7 @@ const PARTS_OF_WINDOW = 3;
 
 /** What a sweep knows of its lanes. */
 export interface Backlog {
-  /**
-   * By `<channel>-<lane>`: messages of the lane whose row the sweep has not met yet. A message's row is among the
-   * oldest, as what is sent first is handled first.
-   */
+  /** By `<channel>-<lane>`: messages whose row the sweep has not met; their rows are among the oldest. */
   readonly unmet: Map<string, number>;
   /** When this sweep and the last completed one began, epoch milliseconds. */
   readonly now: number;

@@ -90,10 +90,7 @@ export class LaneRooms {
     return { before, own: messages - before };
   }
 
-  /**
-   * Learns from a later count how much the lane takes. A lane that is empty may take more than it had, so its limit at
-   * least doubles.
-   */
+  /** Learns how much the lane takes. An empty lane may take more than it had: its limit at least doubles. */
   measure(lane: string, messages: number, now: number): void {
     const state = this.#lanes.get(lane);
     if (state === undefined || now <= state.at) return;

@@ -50,10 +50,7 @@ export class Dispatcher {
   #taken: number;
   /** Items that are due later than this are left out when a message for them is queued; epoch milliseconds. */
   readonly #queuedAfter: number;
-  /**
-   * Rows of limited lanes that got a message. They stay in the index while a worker has them, and after a crash until
-   * their claim is over.
-   */
+  /** Rows of limited lanes with a message. While a worker has them they stay in the index, after a crash too. */
   #sentRows = new Set<string>();
   /** Those of them that a walk has met. */
   #metRows = new Set<string>();

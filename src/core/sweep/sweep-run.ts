@@ -2,10 +2,7 @@ import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../model/chan
 import { MAX_DELAY_MS, type RunOptions } from '../model/queue-message.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
 
-/**
- * The job's parameters (batch-952-notification-retry.md §7), the same on the command line and in the
- * dispatcher's event.
- */
+/** The job's parameters (batch-952-notification-retry.md §7), as on the command line and in the event. */
 export interface SweepRequest {
   readonly max_retry_count?: number;
   readonly channel?: Channel;
@@ -15,10 +12,7 @@ export interface SweepRequest {
   readonly limit?: number;
   readonly dry_run?: boolean;
   readonly force_retry?: boolean;
-  /**
-   * A lookahead between two sweeps that are more than 15 minutes apart: it only queues ahead
-   * (docs/decisions/delivery/sweep-and-backlog.md#0064).
-   */
+  /** A lookahead between two distant sweeps only queues ahead (docs/decisions/delivery/sweep-and-backlog.md#0064). */
   readonly ahead?: boolean;
   /**
    * A run between two sweeps, at this interval in minutes: it only queues what is urgent or important and became due since

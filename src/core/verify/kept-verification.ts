@@ -55,10 +55,7 @@ interface StartDeps extends Pick<VerifyDeps, 'clock'> {
   readonly startRun: () => Promise<void>;
 }
 
-/**
- * Begins a verification of everything, or goes on with one whose process crashed.
- * @throws Problem when one is running
- */
+/** Begins, or goes on after a crash. @throws Problem when one is running */
 export async function startVerification(started_by: string, { store, clock, startRun }: StartDeps): Promise<void> {
   const now = clock();
   const found = await store.read();

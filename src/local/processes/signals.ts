@@ -1,13 +1,7 @@
-/**
- * A second signal within this time is a copy of the first: npm and tsx pass on the signal that the terminal sent to
- * all.
- */
+/** Within this time a second signal is a copy: npm and tsx pass on what the terminal sent to all. */
 const SAME_MS = 300;
 
-/**
- * Resolves with the exit code at the first SIGINT (130), SIGTERM (0) or SIGHUP (129). A second signal ends this
- * process.
- */
+/** The exit code of the first SIGINT (130), SIGTERM (0) or SIGHUP (129). A second one ends this process. */
 export function untilSignal(): Promise<number> {
   return new Promise((resolve) => {
     let since: number | undefined;

@@ -31,10 +31,7 @@ export interface ChildOptions extends Omit<ForkOptions, 'nodeOptions' | 'cwd' | 
   readonly startTimeoutMs?: number;
 }
 
-/**
- * Starts one of our modules as a process that ends with this one.
- * @throws Error that names the component, why it did not start, and its log
- */
+/** Ends with this process. @throws Error that names the component, why it did not start, and its log */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const child = forkLogged(options);
   const exited = new Promise<string>((resolve) => {

@@ -7,10 +7,7 @@ export class Teardown {
     this.#steps.push({ name, run });
   }
 
-  /**
-   * Runs the steps; a second call returns the result of the first.
-   * @throws AggregateError of the failed steps, after all steps have run
-   */
+  /** A second call returns the first one's result. @throws AggregateError of failed steps, after all have run */
   run(): Promise<void> {
     this.#running ??= this.#runAll();
     return this.#running;

@@ -12,10 +12,7 @@ export interface Directories {
   readonly logs: string;
 }
 
-/**
- * Locks the directories for this runtime and removes what an earlier one left in them.
- * @throws Error that names the runtime which already uses one of them
- */
+/** Locks them and removes what an earlier runtime left. @throws Error that names the runtime which uses one */
 export function takeDirectories(
   options: { readonly workDir?: string; readonly dataDir?: string },
   teardown: Teardown,

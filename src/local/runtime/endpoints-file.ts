@@ -4,10 +4,7 @@ import { CHANNELS, type Channel, type Lane } from '../../core/model/channels.ts'
 import { LOCAL_REGION } from '../emulator/template/references.ts';
 import { isObject, type Json, objectAt, textAt } from '../support/json.ts';
 
-/**
- * What clients need to know about a running runtime, which has all parts unless it was started with fewer. Keys are added,
- * never removed.
- */
+/** What clients need to know of a running runtime. Keys are added, never removed. */
 export interface Endpoints {
   readonly pid: number;
   readonly region: string;

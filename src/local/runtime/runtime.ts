@@ -55,10 +55,7 @@ export interface LocalRuntimeOptions {
 
 export interface LocalRuntime {
   readonly endpoints: Endpoints;
-  /**
-   * Calls a function with an event as JSON. A function that a schedule calls first waits for the rows that were put
-   * before.
-   */
+  /** Calls a function with JSON; one that a schedule calls waits for the rows that were put before. */
   readonly invoke: InvokeByName;
   /** Waits until all rows that were put before have been handled; false when this takes longer than `timeoutMs`. */
   readonly caughtUp: (timeoutMs: number) => Promise<boolean>;

@@ -8,10 +8,7 @@ import { type SampleRow, sampleRows } from './sample-rows.ts';
 /** Enough samples that every channel has every outcome. */
 export const SAMPLE_COUNT = 240;
 
-/**
- * Puts the sample data, unless there is data already, and runs one sweep.
- * @throws Error with the dispatcher's own message when the sweep failed
- */
+/** Puts samples, unless there is data, and sweeps once. @throws Error with the message of a failed sweep */
 export async function firstRun(runtime: LocalRuntime): Promise<void> {
   const count = await putSamples(runtime.endpoints, SAMPLE_COUNT);
   if (count > 0) showStep(`${count} sample failures put into ${runtime.endpoints.tables.notification_log}`);

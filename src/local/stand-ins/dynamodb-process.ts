@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process';
 import { serveParent } from '../processes/serve-parent.ts';
 
-/**
- * Runs a DynamoDB stand-in and ends it with the runtime, because a foreign program does not notice its parent's end:
- * `dynamodb-process.ts PORT COMMAND ARGUMENTS…`.
- */
+/** `… PORT COMMAND ARGUMENTS…`: ends a foreign program, which does not notice its parent's end, with the runtime. */
 const [port, command = '', ...args] = process.argv.slice(2);
 const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
 const gone = new Promise<string>((resolve) => {

@@ -87,10 +87,7 @@ const run = promisify(execFile);
 /** The npm package that ships Amazon's jar. It has 57 MB, so it is fetched only where nothing smaller runs. */
 const PACKAGE = 'amplify-dynamodb-simulator@2.9.30';
 
-/**
- * Path of DynamoDBLocal.jar: `DYNAMODB_LOCAL_JAR` when it is set, else the jar in `cacheDir`, which is fetched once.
- * @throws Error that says what to install
- */
+/** `DYNAMODB_LOCAL_JAR`, else the jar in `cacheDir`, fetched once. @throws Error that says what to install */
 async function dynamodbLocalJar(cacheDir: string): Promise<string> {
   const given = process.env['DYNAMODB_LOCAL_JAR'];
   if (given !== undefined) {

@@ -2,10 +2,7 @@
 const NOISY_SHARE = 0.1;
 const NOISY_COUNT = 30;
 
-/**
- * SQS's fair queues: while a group of a standard queue (MessageGroupId) is noisy, the messages of the others are received
- * before its own. None is refused.
- */
+/** SQS's fair queues: messages of other groups (MessageGroupId) go before a noisy group's. None is refused. */
 export function isNoisy(groupInFlight: number, inFlight: number): boolean {
   return groupInFlight >= NOISY_COUNT && groupInFlight > NOISY_SHARE * inFlight;
 }

@@ -19,10 +19,7 @@ await serveParent(async () => {
   return { port: server.port };
 });
 
-/**
- * fauxqs listens on every interface and has no option to change that. Works only where fauxqs is the process's only
- * server.
- */
+/** fauxqs has no option for that. Works only where it is the process's only server. */
 function listenOnLoopbackOnly(): void {
   const listen = Server.prototype.listen;
   Object.defineProperty(Server.prototype, 'listen', {

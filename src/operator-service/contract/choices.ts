@@ -30,10 +30,7 @@ export const MOST_CHOSEN = 100;
 export const OPERATION_KINDS = ['redrive', 'retry', 'cancel', 'give_up'] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
-/**
- * `previewing` counts what matches, `ready` waits for its start. `pausing` and `cancelling` end with the page in
- * progress. `failed` can be resumed, too.
- */
+/** `ready` waits for its start. `pausing` and `cancelling` end with the page in progress. `failed` can be resumed. */
 export const OPERATION_STATUSES = ['previewing', 'ready', 'running', 'paused', 'done', 'cancelled', 'failed'] as const;
 export type OperationStatus = (typeof OPERATION_STATUSES)[number];
 

@@ -89,10 +89,7 @@ export async function* checkedWindows(
   }
 }
 
-/**
- * Stores the members of a window. An import only adds: it takes no label and no subscription from a member. Lines with
- * the same id are stored one after the other.
- */
+/** Only adds: it takes no label and no subscription away. Lines with one id are stored one after the other. */
 export async function storeWindow(
   { members }: ImportWindow,
   { tenant_id }: Pick<ImportRules, 'tenant_id'>,

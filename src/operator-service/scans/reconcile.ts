@@ -9,10 +9,7 @@ const PART_SECONDS = 45;
 
 export type Reconciled = Omit<ReconcileAnswer, 'next'>;
 
-/**
- * Looks for rows that the due-indexer never took in, through the whole table, and has them taken in.
- * @param onPart the sums so far, and where the next part begins
- */
+/** Takes in rows of the whole table that the due-indexer missed. @param onPart the sums, and the next part's start */
 export async function reconcileStage(
   asked: Omit<ReconcilePart, 'seconds'>,
   { deployment }: Pick<OperatorDeps, 'deployment'>,

@@ -54,10 +54,7 @@ export async function resendOutcomes(asked: Resend, deps: ResendDeps, decide: De
   }
 }
 
-/**
- * Reads whole tables: when something ended is in no index. What holds now is told: of a provider its last change, and of a
- * notification the end that it has.
- */
+/** Reads whole tables: no index knows when something ended. Tells a provider's last change, a notification's end. */
 async function resend({ from, to, rate, dry_run }: Resend, deps: ResendDeps, bus: OutcomeBus): Promise<Resent> {
   const { pause, onProgress } = deps;
   const by_kind: Record<string, number> = {};

@@ -55,10 +55,7 @@ export function sealRecipient(
   return sealer.seal({ tenant_id, purpose: SEALED.recipients, id: log_id }, recipient);
 }
 
-/**
- * The item for the content of a notification, with the recipient encrypted.
- * @param fallback from fallbackAttributes, if the content has a fallback
- */
+/** The item for a notification's content, its recipient encrypted. @param fallback from fallbackAttributes */
 export async function contentItem(
   sealer: Sealer,
   { log_id, tenant_id, expires_at }: Omit<ContentOwner, 'sequence'>,

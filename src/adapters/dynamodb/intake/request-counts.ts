@@ -9,10 +9,7 @@ const KEPT_SECONDS = 300;
 /** Milliseconds that a request waits for the count of its key at most; its own work matters more. */
 const LONGEST_MS = 500;
 
-/**
- * RequestCounts on PipelineState: one item per key and second, in a partition per key
- * (docs/decisions/intake/keys-rights-and-limits.md#0140).
- */
+/** An item per key and second, a partition per key (docs/decisions/intake/keys-rights-and-limits.md#0140). */
 export function createRequestCounts(client: DynamoDBClient, table: string): RequestCounts {
   return {
     add: (key_id, second, requests) =>

@@ -128,10 +128,7 @@ function onIndex(
   };
 }
 
-/**
- * WorkEntries on NotificationLog's work index.
- * @param shards partitions per state and priority: as many as the stage ever had
- */
+/** WorkEntries on NotificationLog's work index. @param shards per state and priority: the most there ever were */
 export function createWorkEntries(client: DynamoDBClient, table: string, shards: () => Promise<number>): WorkEntries {
   return {
     shards,
@@ -174,10 +171,7 @@ export interface RowPage<Position> {
   readonly next?: Position;
 }
 
-/**
- * Reads one page of a search, with a bound on what it reads even if little matches.
- * @param full reads on until the page is full, or there is no more
- */
+/** One page of a search; what it reads has a bound. @param full reads on until the page is full */
 export async function readPage<Position>(
   parts: AsyncIterable<Part<Position>>,
   limit: number,

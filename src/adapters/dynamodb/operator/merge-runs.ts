@@ -75,10 +75,7 @@ function isAhead(a: ListPlace, b: ListPlace, order: Order): boolean {
   return a.run < b.run;
 }
 
-/**
- * The next entries of the list.
- * @returns starved: the runs that have to be read before the list can go on. With neither, it has ended
- */
+/** The next entries. @returns starved: the runs to read before the list can go on. With neither, it has ended */
 function takeEntries(
   runs: readonly Run[],
   most: number,
@@ -133,10 +130,7 @@ interface PageRequest {
   readonly full?: boolean;
 }
 
-/**
- * A page of the merged runs of group after group.
- * @param rowsOf reads the rows of entries: undefined for one that the list leaves out
- */
+/** A page of the merged runs of group after group. @param rowsOf undefined for a row that the list leaves out */
 export async function readMerged(
   groups: AsyncIterable<Group>,
   order: Order,

@@ -176,10 +176,7 @@ function keysOf(index: typeof HISTORY_INDEX | typeof WORK_INDEX): readonly [stri
   return [partitionKey.name, sortKey.name];
 }
 
-/**
- * OperationRows on the indexes of NotificationLog.
- * @param shards the partitions of the indexes: as many as the stage ever had
- */
+/** OperationRows on NotificationLog's indexes. @param shards their partitions: the most there ever were */
 export function createOperationRows(
   client: DynamoDBClient,
   table: string,

@@ -96,10 +96,7 @@ export async function putItems(client: DynamoDBClient, table: string, items: rea
   }
 }
 
-/**
- * Gets items of one table by key, in no order; a missing item is left out.
- * @param options.onUnits takes the read units of each call
- */
+/** Items by key, in no order; a missing one is left out. @param options.onUnits takes the read units of each call */
 export async function getItems(
   client: DynamoDBClient,
   table: string,

@@ -37,10 +37,7 @@ export interface GuardedUpdate extends Pick<ItemChange, 'remove'> {
 type WasApplied = (row: NotificationRow, set: GuardedUpdate['set']) => boolean;
 
 export interface GuardedUpdates {
-  /**
-   * @param wasApplied whether a row that is not as expected shows that this update was made: the client repeats a
-   *   write whose answer was lost
-   */
+  /** @param wasApplied whether the row shows this update: the client repeats a write whose answer was lost */
   gathered(update: GuardedUpdate, wasApplied: WasApplied): Promise<boolean>;
   /** The same with an UpdateItem of its own. */
   alone(update: GuardedUpdate, wasApplied: WasApplied): Promise<boolean>;

@@ -38,10 +38,7 @@ export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at'] as const satisfies
 /** For an erasure: what its writer puts into the row between the read and the write is another recipient's. */
 export const ERASED_COLUMNS = [...STATE_COLUMNS, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
 
-/**
- * Columns that a foreign row's writer, or the pipeline, may change after the image was taken; indexing must not
- * overwrite that.
- */
+/** Columns that may change after the image was taken, by the row's writer or us; indexing must not overwrite that. */
 export const IMAGE_COLUMNS = [
   'send_status',
   'is_deleted',

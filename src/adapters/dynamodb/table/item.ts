@@ -46,10 +46,7 @@ class StoredValue {
   }
 }
 
-/**
- * Any row; it never throws. A number that JavaScript cannot represent stays a NumberValue, so that the rules for rows
- * can refuse it.
- */
+/** Never throws: a number that JavaScript cannot represent stays a NumberValue, which the rules for rows refuse. */
 export function toForeignRow(item: Item): ForeignRow {
   const row: Record<string, unknown> = {};
   for (const [name, attribute] of Object.entries(item)) put(row, name, plainOrStored(attribute));

@@ -37,10 +37,7 @@ import { formatOf, readRecords } from './member-file.ts';
 
 /** Windows that are stored at once: while one waits for storage, the next is sealed. */
 const WINDOWS_AT_ONCE = 4;
-/**
- * Nearly all calls of an import; the SDK's schemas and its log would be most of their CPU
- * (docs/decisions/measured/cpu-and-rate.md#0167).
- */
+/** Nearly all calls of an import: the SDK's CPU matters (docs/decisions/measured/cpu-and-rate.md#0167). */
 const DIRECT_CALLS = { BatchGetItem: BatchGetItemCommand, BatchExecuteStatement: BatchExecuteStatementCommand };
 /** Bad lines that are shown; all go to the file of rejects. */
 const SHOWN_FAULTS = 20;

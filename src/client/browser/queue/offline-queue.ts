@@ -6,10 +6,7 @@ import { runQueue } from './run-queue.ts';
 import { type QueueEvent, sendNext } from './send-next.ts';
 
 export interface QueueOptions extends ApiOptions {
-  /**
-   * Name of the queue, `default` unless given. A page with sign-in takes the id of the person, so that nobody sends what
-   * somebody else left behind.
-   */
+  /** Its name, `default` unless given; with sign-in the person's id, so that nobody sends what others left behind. */
   readonly name?: string;
 }
 

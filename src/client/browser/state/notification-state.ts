@@ -142,10 +142,7 @@ export interface StateOptions extends ApiOptions {
   readonly tagName?: string;
 }
 
-/**
- * Defines the element `<notification-state>` for this page (retry-and-idempotency-design.md §5).
- * @throws DOMException if the page has defined it before
- */
+/** Defines `<notification-state>` (retry-and-idempotency-design.md §5). @throws DOMException if that was done */
 export function defineNotificationState({ texts = {}, tagName = 'notification-state', ...api }: StateOptions): void {
   const settings = { request: createPageRequest(api), texts };
   customElements.define(

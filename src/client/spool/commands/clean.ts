@@ -43,10 +43,7 @@ export const addSpoolClean = onSpool({
   },
 });
 
-/**
- * Removes the files that no flush and no resend has changed while the operator was asked.
- * @returns their names
- */
+/** Removes the files that did not change while the operator was asked. @returns their names */
 async function removeUnchanged({ spool }: SpoolSession, chosen: readonly Listed[]): Promise<string[]> {
   const identity = ({ folder, file, header }: Listed) => `${folder} ${file} ${header?.firstAttempt}`;
   const listed = [...(await spool.list('spool')), ...(await spool.list('failed'))];

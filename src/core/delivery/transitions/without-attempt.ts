@@ -16,10 +16,7 @@ import type { Refused } from '../sender.ts';
 import { limitOf, type Verdict } from '../verdict.ts';
 import { errorDetails, ROW_TEXT } from './settlements.ts';
 
-/**
- * → stopped: an operator cancels it, or the notification that it continues has arrived. A message for it, queued or
- * redriven, finds no work left.
- */
+/** → stopped: cancelled, or what it continues has arrived. A message for it finds no work left. */
 export const CANCELLATION: RowChange = {
   set: { send_status: 'FAILED', failure_reason: 'CANCELLED' },
   remove: ['work_queue', 'next_retry_at', 'give_up', 'dead_message_id', 'dead_run_id'],

@@ -136,10 +136,7 @@ export async function countAudience(members: Pick<MemberStore, 'audience'>, audi
   return count;
 }
 
-/**
- * Decrypts a candidate. An address that was well-formed when the member was stored, and is not any more, is excluded
- * instead of failing a call for the 49 others.
- */
+/** An address that is not well-formed any more is excluded: it would fail a call for the 49 others. */
 export async function openCandidate(
   { member, excluded }: Candidate,
   sealing: Pick<Sealing, 'openMember' | 'mailbox'>,

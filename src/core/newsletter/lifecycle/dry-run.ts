@@ -41,10 +41,7 @@ const NOTHING: DryRunProgress = {
   shown: {},
 };
 
-/**
- * The pass of the preparation without its writes, from where an earlier part of it stopped.
- * @param goesOn asked after each page
- */
+/** The preparation's pass without its writes, from where a part stopped. @param goesOn asked after each page */
 export async function dryRun(
   publication: Publication,
   deps: DryRunDeps,

@@ -33,10 +33,7 @@ export interface SlotPlan {
   readonly stalled: boolean;
 }
 
-/**
- * Frees the slots whose batch is done or waits, repeats the message of a batch that nobody works on, and gives free
- * slots to the batches whose time has come.
- */
+/** Frees slots of batches that are done or wait, repeats lost messages, and gives slots to those whose time came. */
 export function planBatchSlots(
   email: Email,
   batches: readonly Batch[],

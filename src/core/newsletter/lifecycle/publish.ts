@@ -33,10 +33,7 @@ const SUBJECT = 80;
 
 const KEPT_MS = 2 * 365 * 86_400_000;
 
-/**
- * Stores an email and has it started, now or at its time. The same request may come again: it finds the email that it
- * made. @throws Problem
- */
+/** Stores an email and has it started. A request that comes again finds the email that it made. @throws Problem */
 export async function publishEmail(publication: Publication, deps: PublishDeps): Promise<Email> {
   const { email_id, request_hash, content, scheduled_at } = publication;
   refuseUnknownFields(content);

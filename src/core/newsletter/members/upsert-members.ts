@@ -171,10 +171,7 @@ export interface ResubscribeDeps {
   readonly clock: Clock;
 }
 
-/**
- * Lifts an unsubscription because the member asked for it, and subscribes the member to the newsletter. It does not
- * lift a suppression.
- */
+/** The member asked for it: lifts the unsubscription and subscribes again. It does not lift a suppression. */
 export async function resubscribe(
   member: StoredMember,
   newsletter_id: string,

@@ -22,10 +22,7 @@ const MINUTE = 60_000;
 /** How long a recipient has been uncertain before `resend` takes it, where the stage says nothing else. */
 export const UNCERTAIN_MINUTES = 15;
 
-/**
- * The numbers of the job. The stage sets the retries, which are those of batch-sending-service-job.md, リトライ仕様, and
- * the concurrency.
- */
+/** A stage sets the retries (batch-sending-service-job.md, リトライ仕様) and the concurrency. */
 export const DEFAULT_JOB_LIMITS = {
   storage_before_sending: { tries: 10, first_ms: 2_000, longest_ms: 10 * MINUTE, within_ms: 10 * MINUTE },
   storage_after_sending: { tries: 20, first_ms: 2_000, longest_ms: 30 * MINUTE, within_ms: 30 * MINUTE },

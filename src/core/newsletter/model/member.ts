@@ -41,10 +41,7 @@ export interface Suppression {
   readonly at: string;
 }
 
-/**
- * What is known of an address of a tenant. It is kept by the address's hash, so it outlives upserts, imports and the
- * deletion of its members.
- */
+/** Kept by the address's hash, so that it outlives upserts, imports and the deletion of its members. */
 export interface AddressFacts {
   readonly tenant_id: string;
   readonly email_hash: string;

@@ -100,10 +100,7 @@ export class BatchWork {
     while (!(await this.trySave(more))) await this.reload();
   }
 
-  /**
-   * False when someone else wrote the row meanwhile: the states that the counts were made of may be old, too.
-   * @throws BatchLostError
-   */
+  /** False when someone else wrote the row: the states that were counted may be old, too. @throws BatchLostError */
   trySave(change: Change<Batch>): Promise<boolean> {
     return this.#alone(() => this.#trySave(change));
   }

@@ -61,10 +61,7 @@ function judgeEntries(answers: readonly EntryAnswer[], judged: Judged): Judgemen
   return { outcomes, provider_failures: 0, ...(stop && { stop }), ...(limited && { limited }) };
 }
 
-/**
- * Whether a pending recipient was refused for the time being in all its tries: it waits for a `retry`, which gives it
- * new ones.
- */
+/** Whether a pending recipient used up its tries: it waits for a `retry`, which gives it new ones. */
 export function hasUsedUpTries(
   { tries }: Pick<ChunkState, 'tries'>,
   n: number,

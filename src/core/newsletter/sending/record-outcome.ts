@@ -21,10 +21,7 @@ const QUEUE_MS = 5_000;
  */
 export type Recorded = ChunkState | 'late' | 'down';
 
-/**
- * Records what the provider answered, with the retries after sending. What neither storage nor the queue takes is
- * uncertain.
- */
+/** Records the answer, with the retries after sending. What neither storage nor the queue takes is uncertain. */
 export async function recordOutcome(state: ChunkState, outcome: CallOutcome, deps: SendDeps): Promise<Recorded> {
   const { limits, queues, remaining_ms } = deps;
   const retry = (what: string, reserve_ms: number) => ({

@@ -117,10 +117,7 @@ export function emailPhaseOf(email: Email, now: Date): EmailPhase {
   return Object.keys(slots).length === 0 && (next_batch_at ?? email.next_at ?? '') > at ? 'waiting' : 'sending';
 }
 
-/**
- * From the last minute's throughput; the delivery window ends no earlier than it was asked for. Undefined while nothing
- * is sent, or too little is known.
- */
+/** From the last minute's throughput, not before the delivery window's end. Undefined while too little is known. */
 function etaOf(email: Email, pending: number, rate: number | undefined, now: Date): string | undefined {
   if (email.status !== 'submitting' || email.paused || pending === 0 || !rate) return undefined;
   const end = new Date(now.getTime() + (pending / rate) * 1000).toISOString();

@@ -24,10 +24,7 @@ export interface WarmingStore {
 
 export type Warming = ReturnType<typeof createWarming>;
 
-/**
- * The allowance of a sending domain and day, shared by all newsletters and tenants that use the domain, so that two
- * newsletters in a day do not double it.
- */
+/** Of a domain and day, for all newsletters and tenants that use it: two in a day do not double it. */
 export function createWarming(store: WarmingStore, clock: Clock) {
   type Plan<T> = (today: DomainWarming, stored: DomainWarming | undefined) => { next?: DomainWarming; answer: T };
 

@@ -44,10 +44,7 @@ export interface DeadLetterView {
   readonly retryable: boolean;
 }
 
-/**
- * Decided by the same rules as a channel function applies to the redriven message
- * (docs/decisions/delivery/dead-letters-and-redrive.md).
- */
+/** By a channel function's rules for a redriven message (docs/decisions/delivery/dead-letters-and-redrive.md). */
 export function deadLetterView(
   letter: DeadLetter,
   row: (NotificationRow & { readonly template_id?: unknown }) | undefined,

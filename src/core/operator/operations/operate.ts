@@ -29,10 +29,7 @@ export type NewOperation = Pick<
 
 export type OperationAct = 'start' | 'pause' | 'resume' | 'cancel';
 
-/**
- * Makes an operation, which counts what matches now: nothing newer is ever taken.
- * @throws Problem when another one has the id
- */
+/** Counts what matches now: nothing newer is ever taken. @throws Problem when another one has the id */
 export async function createOperation(request: NewOperation, deps: OperateDeps): Promise<Operation> {
   const operation = await deps.operations.create(operationOf(request, deps));
   checkIsSame(operation, request);

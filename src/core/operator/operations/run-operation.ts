@@ -113,10 +113,7 @@ async function save(
   return undefined;
 }
 
-/**
- * Keeps why it stopped, so that an operator can resume it; one who asked for its end gets that. A process that took it
- * over meanwhile is left alone.
- */
+/** Keeps why it stopped, so that it can be resumed, or ended if asked. Another process's takeover stays. */
 async function fail({ operation_id, claim_id }: Operation, error: unknown, deps: RunDeps): Promise<void> {
   const { operations, clock } = deps;
   const why = `It stopped (${error instanceof Error ? error.name : 'an unknown error'}).`;
@@ -180,10 +177,7 @@ async function previewPage(operation: Operation, deps: RunDeps): Promise<Operati
   return save(operation, (was) => previewed(was, { ...found, checkpoint: { source } }, deps.clock()), deps);
 }
 
-/**
- * What an operation would take, of one that is stored nowhere.
- * @param show what was found so far, after each page
- */
+/** What an operation would take, without storing one. @param show what was found so far, after each page */
 export async function dryRunOperation(
   given: Operation,
   deps: LookDeps,

@@ -1,9 +1,6 @@
 import { type Stored, textOf } from './row-rules.ts';
 
-/**
- * What must add up of a newsletter: its batches are recounted from their chunks. Shares no code with the job, as
- * row-rules.ts says.
- */
+/** Batches are recounted from their chunks. Shares no code with the job, as row-rules.ts says. */
 
 /** Recipients by what became of them. A claimed one is pending until its call is recorded. */
 export const SUMMANDS = ['submitted', 'pending', 'excluded', 'failed', 'uncertain'] as const;

@@ -38,10 +38,7 @@ export const REASONS: readonly unknown[] = [
 ];
 const PIPELINE = 'notification-retry';
 
-/**
- * Undefined: nobody will come back to it, and nobody said that it is over.
- * @param now epoch milliseconds
- */
+/** Undefined: nobody will come back to it, and nobody said that it is over. @param now epoch milliseconds */
 export function accountOf(row: Stored, now: number): Account | undefined {
   const { send_status, failure_reason, work_queue, work_at, updated_by } = row;
   const given_up = send_status === 'FAILED' && REASONS.includes(failure_reason);
@@ -204,10 +201,7 @@ export function firstAttempt(row: Stored): number | undefined {
   return !isAbsent(row['predecessor_log_id']) || row['created_by'] === 'intake-api' ? 0 : undefined;
 }
 
-/**
- * What a row's records do not tell of it.
- * @param first the first attempt that needs a record; undefined: the first that has one, as its writer may have made any
- */
+/** What a row's records lack. @param first attempt that needs one; undefined: the first that has one */
 export function recordFaults(row: Stored, records: readonly Stored[], first: number | undefined): string[] {
   const numbers = records.map(({ retry_attempt }) => Number(retry_attempt));
   const newest = Number(row['last_attempt'] ?? -1);

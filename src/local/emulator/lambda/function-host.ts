@@ -6,10 +6,7 @@ import { Sandbox } from './sandbox.ts';
 /** A process that is idle for this long is ended, unless it is the function's last. Each takes about 100 MB. */
 const IDLE_MS = 20_000;
 
-/**
- * Runs a function as Lambda does: one process per concurrent invocation, kept warm for the next. At most `limit`
- * invocations run at once; further ones wait.
- */
+/** As Lambda: a warm process per concurrent invocation, at most `limit`; further invocations wait. */
 export class FunctionHost {
   readonly #plan: FunctionPlan;
   readonly #environment: Readonly<Record<string, string>>;

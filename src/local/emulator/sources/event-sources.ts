@@ -12,10 +12,7 @@ import { fileCheckpoints } from './stream-shard.ts';
 const POLL_AWAITED_MS = 75;
 /** Concurrent batches per queue, unless its mapping allows fewer. Two lanes thus use a function's four processes. */
 const BATCHES_AT_ONCE = 2;
-/**
- * Longest wait of a stop for running batches, in milliseconds. An interrupted attempt is repeated after its claim
- * expires.
- */
+/** Milliseconds that a stop waits for batches. An interrupted attempt is repeated after its claim expires. */
 const DRAIN_MS = 10_000;
 
 export interface SourcesOptions {

@@ -25,10 +25,7 @@ export interface StreamBatchOptions {
   readonly giveUp: (message: string) => Promise<void>;
 }
 
-/**
- * Gives the records of one shard to the function in batches. Each batch is retried until it succeeds or has no retries
- * left.
- */
+/** Gives a shard's records to the function in batches, each until it succeeds or has no retries left. */
 export class StreamBatches {
   readonly #reader: ShardReader;
   readonly #options: StreamBatchOptions;

@@ -38,10 +38,7 @@ export class StreamEventSource {
     this.#running = this.#run();
   }
 
-  /**
-   * Waits until every record that was written before this call has been handled.
-   * @returns false when that takes longer than `timeoutMs`
-   */
+  /** Waits until what was written before is handled. @returns false when that takes longer than `timeoutMs` */
   async caughtUp(timeoutMs: number): Promise<boolean> {
     // The running pass may have read before the write. Only a pass that starts after this call is proof.
     const since = this.#passes + 1;

@@ -38,10 +38,7 @@ export class ShardReader {
     }
   }
 
-  /**
-   * Marks every record up to this one as handled.
-   * @param rereadRest the next read starts after this record, although later records have been read
-   */
+  /** All up to here is handled. @param rereadRest the next read starts behind it, although later ones were read */
   commit(sequenceNumber: string, rereadRest: boolean): void {
     this.#position = sequenceNumber;
     if (rereadRest) this.#iterator = undefined;

@@ -21,10 +21,7 @@ const stackArtifact = v.object({
   properties: v.object({ templateFile: v.string(), stackName: v.optional(v.string()) }),
 });
 
-/**
- * Reads the one stack with Lambda functions from a cloud assembly.
- * @throws Error that names the file and what is wrong with it
- */
+/** The one stack with Lambda functions. @throws Error that names the file and what is wrong with it */
 export function readAssembly(directory: string): SynthesizedStack {
   const { artifacts } = readFile(
     v.object({ artifacts: v.record(v.string(), object) }),

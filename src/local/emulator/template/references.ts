@@ -41,10 +41,7 @@ const OTHER: NamedType = { name: '-', most: 255, arn: ['local', ''] };
 
 const typeOf = (resource: JsonObject): NamedType => NAMED_TYPES[String(resource['Type'])] ?? OTHER;
 
-/**
- * The physical name of a resource: from the template, else from the stack's name and the logical id, as in
- * CloudFormation.
- */
+/** From the template, else from the stack's name and the logical id, as in CloudFormation. */
 export function physicalName(stack: Pick<SynthesizedStack, 'name'>, id: string, resource: JsonObject): string {
   const type = typeOf(resource);
   const given = objectAt(resource['Properties'] ?? {}, `${id}.Properties`)[type.name];
