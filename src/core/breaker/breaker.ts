@@ -191,9 +191,7 @@ export function startedAt(breaker: Breaker, { now, policy }: TransitionContext):
   return epochMs(breaker.draining_since ?? now.toISOString()) + doublings * DOUBLES_EVERY_MS;
 }
 
-export function heldSince({ lines, slots_before }: Breaker): number {
-  return slotsGiven(lines) - slots_before;
-}
+export const heldSince = ({ lines, slots_before }: Breaker): number => slotsGiven(lines) - slots_before;
 
 /** About how many are held: those of a line that come round in an interval. */
 export function heldNow({ lines, slots_at_interval = 0, slots_last_interval }: Breaker): number {
@@ -201,9 +199,7 @@ export function heldNow({ lines, slots_at_interval = 0, slots_last_interval }: B
   return slots_last_interval + slotsGiven(lines) - slots_at_interval;
 }
 
-function slotsGiven({ express, standard }: Breaker['lines']): number {
-  return express.slots + standard.slots;
-}
+const slotsGiven = ({ express, standard }: Breaker['lines']): number => express.slots + standard.slots;
 
 /** Moves the probe, and all slots given out from now on, past the interval. @param rate of the lines from now on */
 function postponed(

@@ -69,9 +69,7 @@ export async function planOf(
   return planClaim(row, received, { now, until: now.toISOString(), by: '' }, deps.policy);
 }
 
-export function isClaimed(row: NotificationRow): boolean {
-  return row.send_status === 'SENDING';
-}
+export const isClaimed = (row: NotificationRow): boolean => row.send_status === 'SENDING';
 
 /** Seconds until a message comes back that met a claim: most attempts are over by then. */
 const CLAIMED_SECONDS = 5;

@@ -173,9 +173,7 @@ async function makeAttempt(
   return { ...(await concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps)), ...traced(row) };
 }
 
-function returnAfter(after_seconds: number): DeliveryOutcome {
-  return { disposition: { do: 'return', after_seconds } };
-}
+const returnAfter = (after_seconds: number): DeliveryOutcome => ({ disposition: { do: 'return', after_seconds } });
 
 function traced(row: NotificationRow | undefined): Pick<DeliveryOutcome, 'trace'> {
   // Before its rules are checked, a row may hold anything in any column.
@@ -184,14 +182,8 @@ function traced(row: NotificationRow | undefined): Pick<DeliveryOutcome, 'trace'
   return trace === undefined ? {} : { trace };
 }
 
-function left(why: string): DeliveryOutcome {
-  return dropped(`it left the work index: ${why}`);
-}
+const left = (why: string): DeliveryOutcome => dropped(`it left the work index: ${why}`);
 
-function dropped(because: string): DeliveryOutcome {
-  return { disposition: { do: 'done' }, dropped: because };
-}
+const dropped = (because: string): DeliveryOutcome => ({ disposition: { do: 'done' }, dropped: because });
 
-function claimUntil(deps: DeliverDeps): string {
-  return new Date(deps.clock().getTime() + deps.claim_ms).toISOString();
-}
+const claimUntil = (deps: DeliverDeps): string => new Date(deps.clock().getTime() + deps.claim_ms).toISOString();

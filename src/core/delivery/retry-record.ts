@@ -15,9 +15,7 @@ const RECORD_TEXT = 120;
 const ARRIVED = 'Nothing was sent: an event had shown that an earlier attempt arrived.';
 
 /** Deterministic: a record that is written twice is written once. */
-export function retryLogId(log_id: string, attempt: number): string {
-  return `${log_id}#${attempt}`;
-}
+export const retryLogId = (log_id: string, attempt: number): string => `${log_id}#${attempt}`;
 
 /**
  * Whether the stored record is this one: a storage client repeats a put whose answer was lost, and meets its own record.
@@ -145,9 +143,7 @@ const DUE = [
 ];
 
 /** `record_due` of the row whose accepted attempt the record describes. */
-export function recordDue(record: RetryRecord): string {
-  return JSON.stringify(record, DUE);
-}
+export const recordDue = (record: RetryRecord): string => JSON.stringify(record, DUE);
 
 /** The record that the row owes. Undefined if it owes none, or names none: whoever may write to the table wrote it. */
 export function owedRecord(row: NotificationRow): RetryRecord | undefined {

@@ -50,9 +50,7 @@ function failureOf(row: NotificationRow, now: Date) {
   };
 }
 
-function countOf(value: unknown): number {
-  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0;
-}
+const countOf = (value: unknown): number => (Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0);
 
 function createdOf(row: Readonly<Record<string, unknown>>): { readonly created_at?: string } {
   const written = row['created_at'];

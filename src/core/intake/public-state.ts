@@ -38,9 +38,7 @@ export function publicState(row: NotificationRow, now: Date): PublicState {
 /**
  * Whether a producer may ask for a retry: the notification has failed or waits for its next retry, and can be retried.
  */
-export function canRetry(row: NotificationRow, now: Date): boolean {
-  return whyNoRetry(row, now) === undefined;
-}
+export const canRetry = (row: NotificationRow, now: Date): boolean => whyNoRetry(row, now) === undefined;
 
 /** Why a producer may not have it retried. An operator may also retry what has not failed yet; a producer may not. */
 export function whyNoRetry(row: NotificationRow, now: Date): string | undefined {
@@ -111,6 +109,4 @@ export function requireOwnRow<R extends { readonly tenant_id?: unknown }>(
   return row;
 }
 
-export function notFound(): Problem {
-  return new Problem('not-found', 'The notification does not exist.');
-}
+export const notFound = (): Problem => new Problem('not-found', 'The notification does not exist.');

@@ -139,9 +139,7 @@ async function takeIn(
   return (await reports.index(image, set, plan.remove)) ? asNotification({ ...image, ...set }) : undefined;
 }
 
-function afterReport(now: Date): Date {
-  return new Date(now.getTime() + CLAIM_MS);
-}
+const afterReport = (now: Date): Date => new Date(now.getTime() + CLAIM_MS);
 
 async function finish(
   claimed: NotificationRow,
@@ -159,6 +157,4 @@ async function finish(
   return { log_id: claimed.log_id, status: stateAfter(judged), repeat: false, ...(message && { message }) };
 }
 
-function conflict(because: string): Problem {
-  return new Problem('conflict', `The failure is not recorded: ${because}.`);
-}
+const conflict = (because: string): Problem => new Problem('conflict', `The failure is not recorded: ${because}.`);

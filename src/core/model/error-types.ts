@@ -75,9 +75,7 @@ export type ErrorType = keyof typeof ERROR_POLICY;
 export const ERROR_TYPES = Object.keys(ERROR_POLICY) as readonly ErrorType[];
 
 /** Of a column that anyone may have written: undefined for any other text. */
-export function errorTypeIn(column: unknown): ErrorType | undefined {
-  return ERROR_TYPES.find((type) => type === column);
-}
+export const errorTypeIn = (column: unknown): ErrorType | undefined => ERROR_TYPES.find((type) => type === column);
 
 /** The reason of a row that another program wrote: none of ours. */
 const FOREIGN_REASON: ErrorPolicy = {

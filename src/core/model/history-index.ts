@@ -47,9 +47,7 @@ const MARKED = /#!(?=!*\d{4}-\d\d-\d\dT)/g;
  * The tenant in a key of the history index. Whoever jumps over what `A` sent on a day would jump over the tenant
  * `A#2026-07-01T…`, too, whose keys would lie among those of `A`: a mark moves them out of there. Rows from before have none.
  */
-export function tenantKey(tenant_id: string): string {
-  return tenant_id.replaceAll(LIKE_A_KEY, '#!');
-}
+export const tenantKey = (tenant_id: string): string => tenant_id.replaceAll(LIKE_A_KEY, '#!');
 
 /** The tenant of a key of the history index; empty without a key. */
 export function tenantOfKey(tenant_created_at: string): string {
@@ -67,9 +65,7 @@ export function notificationKey(tenant_id: string, notification_id: string, shar
 }
 
 /** @param day `YYYY-MM-DD`, UTC */
-export function historyBucket(day: string, shard: number): string {
-  return `${day}#${shard}`;
-}
+export const historyBucket = (day: string, shard: number): string => `${day}#${shard}`;
 
 /** The time in the history index, as a writer may format created_at differently; empty when unknown. */
 export function createdAt(row: ForeignRow): string {

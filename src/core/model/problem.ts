@@ -77,6 +77,4 @@ export function problemDocument({ problem, message, extras }: Problem): ProblemD
   };
 }
 
-export function problemType(name: ProblemName): string {
-  return `urn:notification-retry:problem:${name}`;
-}
+export const problemType = (name: ProblemName): string => `urn:notification-retry:problem:${name}`;

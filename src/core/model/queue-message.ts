@@ -60,29 +60,19 @@ export function queuedFor(due: string, priority: Priority, now: Date): { readonl
 type Noted = { readonly queued_for?: string; readonly work_at: string };
 
 /** Whether a message for the row's `work_at` is queued already. */
-export function isQueued({ queued_for, work_at }: Noted): boolean {
-  return queued_for === timeOfDay(work_at);
-}
+export const isQueued = ({ queued_for, work_at }: Noted): boolean => queued_for === timeOfDay(work_at);
 
 /** Whether the row's writer has sent a message for its `work_at`, or left that to a look ahead. */
-export function isExpected({ queued_for, work_at }: Noted): boolean {
-  return queued_for === expectedAt(work_at);
-}
+export const isExpected = ({ queued_for, work_at }: Noted): boolean => queued_for === expectedAt(work_at);
 
 /** A third as long as the time with its date: the row must stay below one kilobyte. */
-function timeOfDay(iso: string): string {
-  return iso.slice(11, 19);
-}
+const timeOfDay = (iso: string): string => iso.slice(11, 19);
 
 /** `~HHMMSS`, no longer than the time of a message that is queued. */
-function expectedAt(iso: string): string {
-  return EXPECTED + timeOfDay(iso).replaceAll(':', '');
-}
+const expectedAt = (iso: string): string => EXPECTED + timeOfDay(iso).replaceAll(':', '');
 
 /** A run is named after what started it, so that a retry record shows whether a sweep or an operator did. */
-export function newRunId(trigger: 'sweep' | 'manual' | 'intake', id: string): string {
-  return `${trigger}-${id}`;
-}
+export const newRunId = (trigger: 'sweep' | 'manual' | 'intake', id: string): string => `${trigger}-${id}`;
 
 /** Between a run's id and a token. */
 const TOKEN = '#';
@@ -140,9 +130,7 @@ export function originOf({ run_id, requested_by }: Pick<QueueMessage, 'run_id' |
 }
 
 /** A run that a person started: an operator, a user, or the job by hand. */
-export function isManual(run_id: string): boolean {
-  return run_id.startsWith('manual-');
-}
+export const isManual = (run_id: string): boolean => run_id.startsWith('manual-');
 
 export type Routing = Pick<NotificationRow, 'log_id' | 'tenant_id' | 'channel' | 'priority'>;
 

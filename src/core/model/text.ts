@@ -20,9 +20,7 @@ const PART = '[^\\s"\'<>(),;:]+';
 export const ADDRESS_LIKE = new RegExp(`${PART}${AT}${PART}|https?://[^\\s"'<>]+`, 'gi');
 
 /** A text of another system, in which addresses are masked. JSON stays JSON. */
-export function withoutAddresses(text: string): string {
-  return text.replace(ADDRESS_LIKE, '…');
-}
+export const withoutAddresses = (text: string): string => text.replace(ADDRESS_LIKE, '…');
 
 /** A row's value by another program, for people or pages: not a map, list or set, which may hold an address. */
 export function shownText(value: unknown): string | undefined {
@@ -49,9 +47,7 @@ export function rowBytes(row: object): number {
 }
 
 /** Bytes that are left of the write unit in which a row of `bytes` ends. */
-export function roomLeft(bytes: number): number {
-  return Math.ceil(bytes / WRITE_UNIT) * WRITE_UNIT - bytes;
-}
+export const roomLeft = (bytes: number): number => Math.ceil(bytes / WRITE_UNIT) * WRITE_UNIT - bytes;
 
 export function utf8Bytes(text: string): number {
   let bytes = text.length;

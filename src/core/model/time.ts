@@ -30,9 +30,7 @@ export function isoBefore(time: string | Date, ms: number): string {
 }
 
 /** Whether `epochMs` reads the text, and on every machine as the same time. */
-export function isUtcTime(text: string): boolean {
-  return text.endsWith('Z') && parseTime(text) !== undefined;
-}
+export const isUtcTime = (text: string): boolean => text.endsWith('Z') && parseTime(text) !== undefined;
 
 /** When clocks of the zone show what `shown` shows in UTC: the first of two; in a skipped hour, as if unchanged. */
 function inZone(shown: Date, zone: string): Date {
@@ -75,13 +73,9 @@ function isDay(day: string): boolean {
 }
 
 /** Milliseconds since the epoch, of a time that our own code wrote, or of one that `isUtcTime`. */
-export function epochMs(iso: string): number {
-  return Date.parse(iso);
-}
+export const epochMs = (iso: string): number => Date.parse(iso);
 
-export function isoAfter(from: Date, ms: number): string {
-  return new Date(from.getTime() + ms).toISOString();
-}
+export const isoAfter = (from: Date, ms: number): string => new Date(from.getTime() + ms).toISOString();
 
 /**
  * Resolves with undefined when the signal aborts, at once if it has aborted already; never resolves without a signal.
@@ -97,6 +91,4 @@ export function whenAborted(signal: AbortSignal | undefined): Promise<undefined>
 export const RETENTION_DAYS = 2 * 365;
 
 /** TTL, epoch seconds: two years after `from`. */
-export function expiresAt(from: Date): number {
-  return Math.floor(from.getTime() / 1000) + RETENTION_DAYS * 86_400;
-}
+export const expiresAt = (from: Date): number => Math.floor(from.getTime() / 1000) + RETENTION_DAYS * 86_400;

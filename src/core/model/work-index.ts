@@ -13,9 +13,7 @@ export interface WorkQueue {
   readonly shard: number;
 }
 
-function workQueueName({ state, priority, shard }: WorkQueue): string {
-  return `${state}#${priority}#${shard}`;
-}
+const workQueueName = ({ state, priority, shard }: WorkQueue): string => `${state}#${priority}#${shard}`;
 
 /** Where a notification enters the work index. @param shards as its writer knows them (index-shards.ts) */
 export function workQueueOf(
@@ -42,9 +40,7 @@ export function movedQueue(
 }
 
 /** What all partitions of a state and priority begin with. */
-export function workQueuePrefix(state: WorkState, priority: Priority): string {
-  return `${state}#${priority}#`;
-}
+export const workQueuePrefix = (state: WorkState, priority: Priority): string => `${state}#${priority}#`;
 
 export function parseWorkQueue(name: string): WorkQueue | undefined {
   const [state, priority, shard] = name.split('#');
@@ -73,9 +69,7 @@ export function allShards(state: WorkState, priority: Priority, shards: number):
   return Array.from({ length: shards }, (_, shard) => workQueueName({ state, priority, shard }));
 }
 
-export function shardOf(id: string, shards: number): number {
-  return fnv1a(id) % shards;
-}
+export const shardOf = (id: string, shards: number): number => fnv1a(id) % shards;
 
 /** FNV-1a, 32 bits: spreads ids evenly and needs no library. Its results are stored, so it must never change. */
 export function fnv1a(id: string): number {

@@ -93,13 +93,9 @@ function describe({ what, remedy, command, log_ids }: Cause): string {
   ].join('\n');
 }
 
-function countOf(causes: readonly Cause[]): number {
-  return causes.reduce((sum, { log_ids }) => sum + log_ids.length, 0);
-}
+const countOf = (causes: readonly Cause[]): number => causes.reduce((sum, { log_ids }) => sum + log_ids.length, 0);
 
-function notifications(count: number): string {
-  return count === 1 ? '1 notification' : `${count} notifications`;
-}
+const notifications = (count: number): string => (count === 1 ? '1 notification' : `${count} notifications`);
 
 /** Most deaths per partition that one notice covers. The rest is left for the next notice. */
 const PAGE_SIZE = 250;

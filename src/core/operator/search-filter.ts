@@ -71,9 +71,7 @@ export function integrationOf(row: ForeignRow): string | undefined {
 }
 
 /** The last error of a row. One that was never attempted here may hold the words of its writer, which are none. */
-export function lastErrorOf(row: ForeignRow): ErrorType | undefined {
-  return errorTypeIn(row['error_type']);
-}
+export const lastErrorOf = (row: ForeignRow): ErrorType | undefined => errorTypeIn(row['error_type']);
 
 /** A writer may have written the time in another form than a period has. */
 function within(value: unknown, period: Period | undefined): boolean {

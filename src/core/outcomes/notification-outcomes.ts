@@ -87,6 +87,4 @@ function attemptsThatCameBack({ delivery_by_attempt }: ForeignRow): number[] {
   );
 }
 
-function wholeNumber(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) ? Number(value) : undefined;
-}
+const wholeNumber = (value: unknown): number | undefined => (Number.isSafeInteger(value) ? Number(value) : undefined);

@@ -83,9 +83,7 @@ export function loweringSteps(registers: Registers, now: number): Step[] {
 }
 
 /** The provider refused an e-mail for the quota. */
-export function exhaustedSteps(now: number): Step[] {
-  return [{ name: 'exhausted_until', set: now + EXHAUSTED_MS }];
-}
+export const exhaustedSteps = (now: number): Step[] => [{ name: 'exhausted_until', set: now + EXHAUSTED_MS }];
 
 /** The most e-mails in 24 hours; undefined: no limit is known. */
 export function dailyQuota(registers: Registers, policy: PacingPolicy): number | undefined {
@@ -94,9 +92,7 @@ export function dailyQuota(registers: Registers, policy: PacingPolicy): number |
 }
 
 /** Nothing may be sent: sending is paused, or AWS has shut the account down. */
-export function isStopped({ sending, enforcement }: Account): boolean {
-  return !sending || enforcement === 'SHUTDOWN';
-}
+export const isStopped = ({ sending, enforcement }: Account): boolean => !sending || enforcement === 'SHUTDOWN';
 
 /** How many more a use may send today, and otherwise when to ask again. */
 export interface Room {

@@ -89,6 +89,4 @@ function waitingUntil(registers: Registers, lane: Lane, now: number): string | n
   return laterThan(now, Math.max(0, ...ends));
 }
 
-function laterThan(now: number, at: number): string | null {
-  return at > now ? new Date(at).toISOString() : null;
-}
+const laterThan = (now: number, at: number): string | null => (at > now ? new Date(at).toISOString() : null);

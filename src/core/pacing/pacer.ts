@@ -59,9 +59,7 @@ const ALONE_MS = 5_000;
 const countOf = (asks: readonly Ask[]) => asks.reduce((sum, { count }) => sum + count, 0);
 
 /** The least important of the asks, of which there is one at least. */
-function leastOf(asks: readonly Ask[]): Ask {
-  return asks.reduce((least, ask) => (rank(ask) > rank(least) ? ask : least));
-}
+const leastOf = (asks: readonly Ask[]): Ask => asks.reduce((least, ask) => (rank(ask) > rank(least) ? ask : least));
 
 /** The budget of the account that all e-mail goes through, as one worker uses it. */
 export class Pacer {

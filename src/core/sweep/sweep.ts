@@ -54,9 +54,7 @@ export interface ShortLanes extends LaneBound {
 }
 
 /** Whether the sweep has walked the whole work index, and only waits for room in lanes. */
-export function isWalked(next: SweepCursor | undefined): boolean {
-  return next === undefined || next.after.length === 0;
-}
+export const isWalked = (next: SweepCursor | undefined): boolean => next === undefined || next.after.length === 0;
 
 /** Items per page and partition: large enough to need few requests, small enough to stop soon. */
 const PAGE_SIZE = 250;
@@ -194,9 +192,7 @@ async function historyOf(
 }
 
 /** Without this knowledge a lane gets more second messages, each of which costs a failed claim. */
-function lastKnown(read: Promise<string | undefined>): Promise<string | undefined> {
-  return read.catch(() => undefined);
-}
+const lastKnown = (read: Promise<string | undefined>): Promise<string | undefined> => read.catch(() => undefined);
 
 /** The partitions in the order to walk them; those of one priority and state together. */
 function queuesOf(request: SweepRequest, shards: number): string[][] {

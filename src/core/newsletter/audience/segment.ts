@@ -164,6 +164,4 @@ function textOf(value: Comparison['values'][number], name: string): string {
   throw new SegmentError(`${name} is a text: write the value in quotes, ${name}:'${String(value)}'.`);
 }
 
-function quoted(text: string): string {
-  return JSON.stringify(text.length <= 50 ? text : `${text.slice(0, 49)}…`);
-}
+const quoted = (text: string): string => JSON.stringify(text.length <= 50 ? text : `${text.slice(0, 49)}…`);

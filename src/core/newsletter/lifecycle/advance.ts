@@ -111,9 +111,7 @@ function report({ email_id, status, error, failed_recipients = 0 }: Email, befor
   } else log.info(`Email ${email_id} is ${status}`, { email_id });
 }
 
-function idle(): Plan {
-  return { change: withNextAt({}, undefined), given: {} };
-}
+const idle = (): Plan => ({ change: withNextAt({}, undefined), given: {} });
 
 /**
  * The end of a sending: submitted when nothing is left that `retry` would send, whatever became of single recipients.

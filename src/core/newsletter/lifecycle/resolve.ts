@@ -146,9 +146,7 @@ function isMeant(state: ChunkState, { action, seen_at }: Decision, { limits }: R
 }
 
 /** States that were stored before the time was kept have that of their last call, which was no earlier. */
-function sinceOf({ uncertain_at, processed_at = '' }: ChunkState): string {
-  return uncertain_at ?? processed_at;
-}
+const sinceOf = ({ uncertain_at, processed_at = '' }: ChunkState): string => uncertain_at ?? processed_at;
 
 /** Nothing is sent because of it, so it may be repeated where it was interrupted. */
 function leave(group: readonly Looked[], decision: Decision, deps: ResolveDeps): Promise<readonly number[]> {

@@ -66,6 +66,4 @@ export interface ProgressSample {
   readonly done: number;
 }
 
-export function batchId(sequence: number): string {
-  return String(sequence).padStart(5, '0');
-}
+export const batchId = (sequence: number): string => String(sequence).padStart(5, '0');

@@ -22,9 +22,7 @@ export interface ChunkKey {
 }
 
 /** The place of a recipient in its batch, by which the bits of events are kept: the same however full its chunks are. */
-export function placeInBatch(chunk: number, n: number): number {
-  return chunk * CHUNK_SIZE + n;
-}
+export const placeInBatch = (chunk: number, n: number): number => chunk * CHUNK_SIZE + n;
 
 /** Up to 50 recipients, written once by the preparation. */
 export interface Chunk extends ChunkKey {

@@ -29,9 +29,7 @@ export function mergeUses(...texts: readonly string[]): readonly MergeUse[] {
   return [...uses.values()];
 }
 
-function isMergeField(field: string): field is MergeField {
-  return MERGE_FIELDS.some((known) => known === field);
-}
+const isMergeField = (field: string): field is MergeField => MERGE_FIELDS.some((known) => known === field);
 
 /** Values of a member's merge fields; those that it lacks are absent. `unsubscribe_url` is added when it is sent. */
 export function mergeValues(recipient: Recipient): Readonly<Partial<Record<MergeField, string>>> {
@@ -113,9 +111,7 @@ function misspeltUses(text: string): Misuse[] {
   return [...uses.values()];
 }
 
-function lettersOf(name: string): string {
-  return name.replaceAll(/[\s_-]/g, '').toLowerCase();
-}
+const lettersOf = (name: string): string => name.replaceAll(/[\s_-]/g, '').toLowerCase();
 
 function sentenceOf({ shown, right }: Misuse): string {
   return right === undefined ? unknownSentence([shown]) : `${shown} is no merge field: write ${right}.`;

@@ -61,9 +61,7 @@ async function writeOpen(
   return undefined;
 }
 
-export function keyOf({ email_id, batch_id, chunk }: ChunkKey): ChunkKey {
-  return { email_id, batch_id, chunk };
-}
+export const keyOf = ({ email_id, batch_id, chunk }: ChunkKey): ChunkKey => ({ email_id, batch_id, chunk });
 
 export type RecordMessage = Extract<SendMessage, { kind: 'record' }>;
 
@@ -156,6 +154,4 @@ async function acceptFromEvents(work: BatchWork): Promise<void> {
 }
 
 /** Milliseconds until a time; 0 when it has passed. */
-export function msUntil(iso: string, now: Date): number {
-  return Math.max(0, epochMs(iso) - now.getTime());
-}
+export const msUntil = (iso: string, now: Date): number => Math.max(0, epochMs(iso) - now.getTime());

@@ -143,9 +143,7 @@ function batchCounts(batches: readonly Batch[]): Readonly<Record<BatchStatus, nu
   return counts as Record<BatchStatus, number>;
 }
 
-function rounded(rate: number | undefined): number | null {
-  return rate === undefined ? null : Math.round(rate * 10) / 10;
-}
+const rounded = (rate: number | undefined): number | null => (rate === undefined ? null : Math.round(rate * 10) / 10);
 
 /** What a decision reached, and of what it did not reach only what there is, as interfaces show it. */
 export function shownResolved({ resolved, continued, busy, waiting, waiting_until }: Omit<Resolved, 'email'>) {

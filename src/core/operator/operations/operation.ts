@@ -166,9 +166,7 @@ export function applyRequestedStop({ wanted, progress }: Operation, now: Date): 
 }
 
 /** Nobody works on it: an operator can resume it. */
-export function failed(error: string): OperationChange {
-  return { set: { status: 'failed', error }, remove: AT_WORK };
-}
+export const failed = (error: string): OperationChange => ({ set: { status: 'failed', error }, remove: AT_WORK });
 
 export function cancelled(progress: Counts, now: Date, error?: string): OperationChange {
   return {

@@ -88,9 +88,7 @@ async function claim(operation_id: string, { operations, clock, newId }: RunDeps
   return (await operations.change(found, { set: { claim_id: newId(), claim_until: until(clock()) } })) ?? 'busy';
 }
 
-function until(now: Date): string {
-  return new Date(now.getTime() + OPERATION_CLAIM_MS).toISOString();
-}
+const until = (now: Date): string => new Date(now.getTime() + OPERATION_CLAIM_MS).toISOString();
 
 /**
  * Writes the change and renews the claim. An operator may have asked for something in the meantime: the change is written

@@ -94,6 +94,4 @@ function repeatedMessage(row: NotificationRow, operation: Operation, now: Date):
   return { message: { message: messageFor(row, row.work_at, run_id), delay_seconds: 0 } };
 }
 
-function runIdOf({ operation_id }: Operation): string {
-  return `manual-${operation_id}`;
-}
+const runIdOf = ({ operation_id }: Operation): string => `manual-${operation_id}`;

@@ -166,10 +166,6 @@ function beginnings({ from, to, seconds }: Buckets): string[] {
   return Array.from({ length: count }, (_, i) => new Date(from.getTime() + i * seconds * 1000).toISOString());
 }
 
-function keyOf({ metric, channel, statistic }: MetricReading): string {
-  return `${metric} ${channel} ${statistic}`;
-}
+const keyOf = ({ metric, channel, statistic }: MetricReading): string => `${metric} ${channel} ${statistic}`;
 
-function total(values: readonly number[] = []): number {
-  return values.reduce((sum, value) => sum + value, 0);
-}
+const total = (values: readonly number[] = []): number => values.reduce((sum, value) => sum + value, 0);

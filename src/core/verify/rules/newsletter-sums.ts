@@ -32,9 +32,7 @@ export function plus(a: Sums, b: Sums): Sums {
   return Object.fromEntries(SUMMANDS.map((name) => [name, a[name] + b[name]])) as unknown as Sums;
 }
 
-function totalOf(sums: Sums): number {
-  return SUMMANDS.reduce((total, name) => total + sums[name], 0);
-}
+const totalOf = (sums: Sums): number => SUMMANDS.reduce((total, name) => total + sums[name], 0);
 
 /** A batch as its row says, and as its chunks add up. */
 export interface Recounted {

@@ -9,14 +9,10 @@
 export type Stored = Readonly<Record<string, unknown>>;
 
 /** A column that should be a text, of a row that may hold anything. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Writers set a column to NULL that has no value. */
-function isAbsent(value: unknown): boolean {
-  return (value ?? null) === null;
-}
+const isAbsent = (value: unknown): boolean => (value ?? null) === null;
 
 /** What becomes of a notification: each is in exactly one of these. */
 export const ACCOUNTS = [
@@ -101,9 +97,7 @@ function stoppedAs({ failure_reason, successor_log_id }: Stored): Account {
 /** What the table's document has in a row, and must leave it. */
 const CONTENT = ['recipient_address', 'subject', 'message_body', 'fallback_recipient'];
 
-export function hasContentInTheClear(row: Stored): boolean {
-  return CONTENT.some((column) => !isAbsent(row[column]));
-}
+export const hasContentInTheClear = (row: Stored): boolean => CONTENT.some((column) => !isAbsent(row[column]));
 
 /**
  * Content that cannot be stored stays for its writer to correct: of a row that is set aside until then, and of one that
@@ -159,9 +153,7 @@ export function rowViolations(row: Stored, { shards }: RowTerms, now: number): s
   return faults;
 }
 
-function shown(value: unknown): string {
-  return (textOf(value) || 'without a status').slice(0, 40);
-}
+const shown = (value: unknown): string => (textOf(value) || 'without a status').slice(0, 40);
 
 /**
  * By what the row says alone: an integration, or yesterday's configuration, may have allowed other limits than today's.
