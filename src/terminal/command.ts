@@ -82,7 +82,16 @@ export function describeCommand<S extends Options>(
     if (typeof taken === 'string') command.argument(form, taken);
     else command.argument(form, taken.says, (text) => taken.parse?.(text));
   }
-  for (const [flags, taken] of Object.entries({ ...options, ...common })) command.addOption(optionOf(flags, taken));
+  const all: Options = { ...options, ...common };
+  for (const [flags, taken] of Object.entries(all)) command.addOption(optionOf(flags, taken));
+  // Commander's own check comes before that of the names: it would not say that a required option is misspelt.
+  command.hook('preAction', () => {
+    const missing = command.options.filter(
+      (one) => isRequired(all[one.flags as keyof Options]) && command.getOptionValue(one.attributeName()) === undefined,
+    );
+    const flags = missing.map((one) => one.flags).join(', ');
+    if (missing.length > 0) command.error(`error: missing required option${missing.length > 1 ? 's' : ''}: ${flags}`);
+  });
   return help === undefined ? command : command.addHelpText('after', filled(help));
 }
 
@@ -95,10 +104,14 @@ function filled(help: string): string {
     .join('\n\n');
 }
 
+function isRequired(taken: AnyTaken | undefined): boolean {
+  return typeof taken === 'object' && taken.given && taken.byDefault === undefined;
+}
+
 function optionOf(flags: string, taken: AnyTaken): Option {
   if (typeof taken === 'string') return new Option(flags, taken);
-  const { says, parse, choices, byDefault, given } = taken;
-  const option = new Option(flags, says).makeOptionMandatory(given && byDefault === undefined);
+  const { says, parse, choices, byDefault } = taken;
+  const option = new Option(flags, isRequired(taken) ? `required: ${says}` : says);
   if (parse !== undefined) option.argParser(parse);
   if (choices !== undefined) option.choices(choices);
   if (byDefault !== undefined) option.default(byDefault);

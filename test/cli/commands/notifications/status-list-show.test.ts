@@ -232,8 +232,12 @@ describe('list', () => {
     [['--status', 'gone'], 'It must be one of due, dead, PENDING'],
     [['--limit', 'many'], 'a whole number, 1 or more'],
     [['--channel', 'fax'], 'Allowed choices are email, slack, teams, webhook'],
+    [['--chanel', 'slack'], "unknown option '--chanel'\n(Did you mean --channel?)"],
+    [['dlq', 'redrive', '--chanel', 'slack'], "unknown option '--chanel'\n(Did you mean --channel?)"],
+    [['dlq', 'redrive'], 'missing required option: --channel <C>'],
+    [['keys', 'create'], 'missing required options: --tenant <ID>, --scope <SCOPE>'],
   ])('refuses %j with a sentence and exit code 2', async (args, sentence) => {
-    const { code, out, err } = await ops.run(['list', ...args]);
+    const { code, out, err } = await ops.run(args[0]?.startsWith('--') ? ['list', ...args] : args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(sentence);
   });
