@@ -24,6 +24,11 @@ export interface Terminal {
 export function processTerminal(streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'> = process): Terminal {
   const { stdin, stdout, stderr } = streams;
   const toStderr = (text: string) => printable(text, showsColors(stderr));
+  // A reader that has seen enough (`| head`) closes the pipe: what the command does goes on, and has its exit code.
+  for (const stream of [stdout, stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
   return {
     colors: COLORS,
     interactive: stdin.isTTY === true && stderr.isTTY === true,

@@ -115,6 +115,15 @@ describe('what is printed', () => {
   });
 });
 
+it('goes on when its reader has closed the pipe, and with nothing else that is wrong', async () => {
+  const sink = () => new Writable() as unknown as typeof process.stdout;
+  const stdout = sink();
+  processTerminal({ stdin: process.stdin, stdout, stderr: sink() as never });
+  stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+  await new Promise(setImmediate);
+  expect(() => stdout.emit('error', Object.assign(new Error('no space'), { code: 'ENOSPC' }))).toThrow('no space');
+});
+
 describe('the commands', () => {
   it('write nothing but fixed texts past the terminal', () => {
     const root = join(PROJECT_ROOT, 'src');
