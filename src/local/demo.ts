@@ -54,6 +54,8 @@ async function main(): Promise<number> {
   try {
     const code = await Promise.race([signal, broken, demonstration]);
     const keep = values.keep ?? (values.exit !== true && process.stdout.isTTY);
+    if (code === undefined && !keep && values.exit !== true)
+      showStep('no terminal: with --keep everything would stay up');
     if (code !== undefined || !keep) return code ?? 0;
     showStep('everything stays up; stop it with Ctrl-C');
     await Promise.race([signal, broken]);

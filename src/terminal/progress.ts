@@ -2,6 +2,7 @@ import { Presets, SingleBar } from 'cli-progress';
 import { COLORS, showsColors } from './colors.ts';
 import type { Output } from './output.ts';
 import { printable, printableValue } from './printable.ts';
+import { cut } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How far a piece of work is. */
@@ -73,7 +74,7 @@ function redrawn(screen: NodeJS.WriteStream): Progress {
   };
   const showText = (mark: string, text: string) => {
     if (shown === 'bar') clear();
-    screen.write(`${CLEAR_LINE}${mark} ${printableValue(text).slice(0, Math.max(20, (screen.columns || 80) - 3))}`);
+    screen.write(`${CLEAR_LINE}${mark} ${cut(printableValue(text), Math.max(20, (screen.columns || 80) - 3))}`);
     shown = 'text';
   };
   const showBar = ({ verb, done, summary }: Count, total: number) => {

@@ -6,7 +6,8 @@ import { printableValue } from '../../terminal/printable.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { fields } from '../../terminal/table.ts';
 
-const BAR_WIDTH = 30;
+/** An id of 36 places, the phase and the bar have room in 80 columns. */
+const BAR_WIDTH = 20;
 
 const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {
   retry: 'for a retry: SES refused for the time being',
@@ -44,8 +45,8 @@ export function describeEmail(view: EmailView, local: boolean): string {
     counts.uncertain > view.uncertain_left
       ? `\n  Nobody knows whether the uncertain recipients got the mail: ${shellCommand('emails resolve', local, ['--resend'], [view.email_id])}, or with --leave\n`
       : '';
-  const title = view.subject === undefined ? '' : `  ${printableValue(view.subject)}`;
-  return `${COLORS.bold(view.email_id)}${title}  ${paint(view)}  ${progressBar(view)}\n${fields(shown)}${error}${next}`;
+  const title = view.subject === undefined ? '' : `  ${printableValue(view.subject)}\n`;
+  return `${COLORS.bold(view.email_id)}  ${paint(view)}  ${progressBar(view)}\n${title}${fields(shown)}${error}${next}`;
 }
 
 export const doneOf = ({ counts }: EmailView): number => counts.recipients - counts.pending;

@@ -7,6 +7,7 @@ import { remedyOf } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import { stateOf } from '../../core/model/row-state.ts';
 import type { Colors } from '../../terminal/colors.ts';
+import { folded } from '../../terminal/table.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 import type { NewsletterReport } from './demo-newsletter.ts';
 
@@ -59,8 +60,8 @@ function example(finding: Finding, row: NotificationRow | undefined, colors: Col
   const what = `${row.log_id}  ${row.channel}, ${row.priority}: `;
   const lines = (text: string, then?: string) =>
     [
-      ...wrapped(text, width - NAME_WIDTH - 4),
-      ...(then === undefined ? [] : wrapped(`→ ${then}`, width - NAME_WIDTH - 4).map(colors.dim)),
+      ...folded(text, width - NAME_WIDTH - 4),
+      ...(then === undefined ? [] : folded(`→ ${then}`, width - NAME_WIDTH - 4).map(colors.dim)),
     ].map((line, i) => `  ${i === 0 ? colors.cyan(finding.padEnd(NAME_WIDTH)) : ' '.repeat(NAME_WIDTH)}  ${line}`);
   if (row.send_status === 'SUCCESS') return lines(`${what}SUCCESS at retry ${row.last_attempt}`);
   const reason = row.failure_reason ?? row.error_type;
@@ -71,17 +72,6 @@ function example(finding: Finding, row: NotificationRow | undefined, colors: Col
       ? remedyOf(reason, row.error_type, row.channel)
       : `Tried again at ${row.next_retry_at}.`;
   return lines(`${what}${reason}${why}`, then);
-}
-
-/** The text in lines of at most `width` characters, where its words allow it. */
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines;
 }
 
 function next({ deadLetters }: DemoReport, { endpoints, tables, logs, secrets_file }: Endpoints): string[] {

@@ -40,7 +40,7 @@ Examples:
     printList(session, { entries }, entries, none, [
       'at',
       'who',
-      'role',
+      ['role', 'role', 'wide'],
       'what',
       ['on', ({ on: [first], targets }) => (targets > 1 ? `${first} and ${targets - 1} more` : first)],
       ['result', ({ result }) => resultOf(result)],

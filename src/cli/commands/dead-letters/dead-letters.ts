@@ -48,9 +48,9 @@ Examples:
     const isTable = printList(session, { dead_letters: letters }, letters, none, [
       'channel',
       'log_id',
-      ['tenant', 'tenant_id'],
-      'priority',
-      ['queued', ({ sent_at }) => ago(sent_at, now)],
+      ['tenant', 'tenant_id', 'wide'],
+      ['priority', 'priority', 'wide'],
+      ['queued', ({ sent_at }) => ago(sent_at, now), 'wide'],
       'state',
       ['why', ({ because, failure_reason }) => because ?? failure_reason],
       ['last error', 'error_type'],

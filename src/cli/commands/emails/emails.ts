@@ -14,7 +14,7 @@ import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { ago, table } from '../../../terminal/table.ts';
+import { ago, cut, table } from '../../../terminal/table.ts';
 import { onDeployment, sayNext } from '../../session/session.ts';
 
 export const addEmailsList = onDeployment({
@@ -40,16 +40,16 @@ export const addEmailsList = onDeployment({
       shown.length === 0
         ? `${tenant} has no mailings.\n`
         : table(shown, [
-            ['subject', ({ subject }) => subject?.slice(0, 40) ?? '–'],
-            ['newsletter', 'newsletter_id'],
+            ['subject', ({ subject }) => subject && cut(subject, 40)],
+            ['newsletter', 'newsletter_id', 'wide'],
             'phase',
             ['recipients', 'email_count'],
-            ['delivered', ({ rates }) => percent(rates?.delivered)],
-            ['opened', ({ rates }) => percent(rates?.opened)],
-            ['bounced', ({ rates }) => percent(rates?.bounced)],
-            'segment',
-            ['published', ({ created_at }) => ago(created_at, now)],
-            ['error', ({ error }) => error?.slice(0, 60)],
+            ['delivered', ({ rates }) => percent(rates?.delivered), 'wide'],
+            ['opened', ({ rates }) => percent(rates?.opened), 'wide'],
+            ['bounced', ({ rates }) => percent(rates?.bounced), 'wide'],
+            ['segment', 'segment', 'wide'],
+            ['published', ({ created_at }) => ago(created_at, now), 'wide'],
+            'error',
             ['email', 'email_id'],
           ]),
     );
@@ -101,8 +101,8 @@ export const addEmailsRecipients = onDeployment({
             ...(addresses ? [['address', 'member_email'] as const] : []),
             'state',
             'reason',
-            ['batch', 'batch_id'],
-            ['processed', 'processed_at'],
+            ['batch', 'batch_id', 'wide'],
+            ['processed', 'processed_at', 'wide'],
             ['events', ({ events }) => events.join(', ') || undefined],
           ]),
     );

@@ -63,7 +63,7 @@ export const addNewslettersList = onDeployment({
     printResult(session, found.map(shown), () =>
       found.length === 0
         ? `${tenant} has no newsletters: newsletters create makes one.\n`
-        : table(found, [['newsletter', 'newsletter_id'], 'name', 'from', ['tracked', tracked]]),
+        : table(found, [['newsletter', 'newsletter_id'], 'name', 'from', ['tracked', tracked, 'wide']]),
     );
   },
 });

@@ -58,9 +58,9 @@ export const addKeysList = onDeployment({
         ['tenant', 'tenant_id'],
         ['scopes', ({ scopes }) => scopes.join(' ')],
         'state',
-        ['created', 'created_at'],
+        ['created', 'created_at', 'wide'],
         ['ends', ({ revoked_at, expires_at }) => revoked_at ?? expires_at],
-        ['per second', 'rate_limit'],
+        ['per second', 'rate_limit', 'wide'],
         'description',
       ]);
     });

@@ -40,13 +40,13 @@ Examples:
     const text = (name: string) => (row: NotificationView) => row[name] as string | undefined;
     const isTable = printList(session, { notifications, next_cursor }, notifications, none, [
       ['log_id', text('log_id')],
-      ['tenant', text('tenant_id')],
+      ['tenant', text('tenant_id'), 'wide'],
       ['channel', (row) => text('channel')(row) ?? text('notification_type')(row)?.toLowerCase()],
-      ['priority', text('priority')],
-      ['status', text('send_status')],
+      ['priority', text('priority'), 'wide'],
+      ['status', text('send_status'), 'wide'],
       ['state', ({ state }) => state],
       ['reason', reasonOf],
-      ['created', text('created_at')],
+      ['created', text('created_at'), 'wide'],
     ]);
     if (isTable) sayNext('Why, and what to do', 'show LOG_ID', session);
     if (!session.json && next_cursor !== null) session.terminal.say(`There is more: add --cursor ${next_cursor}\n`);

@@ -33,9 +33,9 @@ function describe(
     ['at', 'retry_at'],
     ['status', 'retry_status'],
     ['error', 'error_type'],
-    ['code', 'response_code'],
-    ['ms', 'duration_ms'],
-    ['trigger', ({ trigger, requested_by }) => (trigger === 'manual' ? (requested_by ?? trigger) : trigger)],
+    ['code', 'response_code', 'wide'],
+    ['ms', 'duration_ms', 'wide'],
+    ['trigger', ({ trigger, requested_by }) => (trigger === 'manual' ? (requested_by ?? trigger) : trigger), 'wide'],
     ['answer', answerOf],
   ]);
   const steps = [

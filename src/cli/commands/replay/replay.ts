@@ -220,9 +220,9 @@ function describePreview(counts: Counts, to_send: number, sample: readonly Notif
   const text = (name: string) => (row: NotificationView) => row[name] as string | undefined;
   const shown = table(sample, [
     ['for example', text('log_id')],
-    ['tenant', text('tenant_id')],
+    ['tenant', text('tenant_id'), 'wide'],
     ['channel', text('channel')],
-    ['priority', text('priority')],
+    ['priority', text('priority'), 'wide'],
     ['reason', text('failure_reason')],
     ['last error', text('error_type')],
   ]);

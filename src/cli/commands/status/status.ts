@@ -56,7 +56,7 @@ function describe(lanes: readonly LaneStatus[], session: Session, now: Date): st
     'waiting',
     ['in flight', 'in_flight'],
     'dead',
-    ['oldest due', ({ oldest_due_at }) => oldest_due_at && `${oldest_due_at} (${ago(oldest_due_at, now)})`],
+    ['oldest due', ({ oldest_due_at }) => oldest_due_at && ago(oldest_due_at, now)],
   ]);
   const next = dead > 0 ? `\n${COLORS.red(`${dead} dead`)}: ${opsCommand('list --status dead', session)}\n` : '';
   return `${lines}${next}`;
@@ -70,10 +70,10 @@ function describeBreakers(breakers: readonly BreakerStatus[], session: Session, 
     'channel',
     'integration',
     ['breaker', 'state'],
-    ['since', ({ since }) => `${since} (${ago(since, now)})`],
+    ['since', ({ since }) => ago(since, now)],
     'held',
     ['last error', 'last_error'],
-    ['next probe', 'next_probe_at'],
+    ['next probe', 'next_probe_at', 'wide'],
   ]);
   return `\n${COLORS.red('Providers that are down')}: their notifications are held and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status RETRY --channel ${first.channel}`, session)}\n`;
 }
@@ -86,8 +86,8 @@ function describeBudgets(budgets: readonly BudgetStatus[], now: Date): string {
     ['per second', ({ per_second, busy_receivers }) => per_second ?? `${busy_receivers} receivers busy`],
     ['allowed', 'allowed_per_second'],
     ['sent in 24 h', sentOf],
-    ['account', accountOf],
-    ['read', ({ read_at }) => read_at && ago(read_at, now)],
+    ['account', accountOf, 'wide'],
+    ['read', ({ read_at }) => read_at && ago(read_at, now), 'wide'],
     ['paused', pausedOf],
     ['waiting until', ({ waiting_until }) => waiting_until.express ?? waiting_until.standard],
   ]);
@@ -135,10 +135,10 @@ Examples:
 function sweepColumns(now: Date): Column<SweepRecord>[] {
   return [
     ['sweep', ({ started_at }) => `${started_at} (${ago(started_at, now)})`],
-    ['seconds', ({ duration_ms }) => Math.round(duration_ms / 100) / 10],
+    ['seconds', ({ duration_ms, complete }) => (complete ? Math.round(duration_ms / 100) / 10 : 'not finished yet')],
     'due',
     'dispatched',
     'skipped',
-    ['run', ({ run_id, complete }) => (complete ? run_id : `${run_id}, not finished yet`)],
+    ['run', 'run_id', 'wide'],
   ];
 }

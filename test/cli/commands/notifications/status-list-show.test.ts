@@ -105,7 +105,7 @@ describe('status', () => {
     await store.write({ ...breaker, id: 'teams#TENANT-1@flow.example.com:8443' });
     const { out } = await ops.run(['status', '--local']);
     expect(out).toMatch(/teams +TENANT-1@flow\.example\.com:8443 +open /);
-    expect(out).toMatch(/webhook +IC005 +open +\S+ \(just now\) +2 +SERVER_OVERLOAD +20/);
+    expect(out).toMatch(/webhook +IC005 +open +just now +2 +SERVER_OVERLOAD +20/);
   });
 
   it('shows the budget of e-mail: rate, use of the quota, what is paused and who waits', async () => {
