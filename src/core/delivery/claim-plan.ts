@@ -146,6 +146,11 @@ type Kinship =
   | 'copy'
   | 'none';
 
+/** Whether the message is the dead row's letter, or its redrive, which SQS moves to the DLQ again while no worker takes it. */
+export function isLetter(row: NotificationRow, received: ReceivedMessage): boolean {
+  return received.message_id === row.dead_message_id || kinship(row, received) !== 'none';
+}
+
 /**
  * An operator's redrive is a new message with the body of the letter, enqueued after the death, which a worker's clock
  * may have dated too late; or a copy of one, which says when that one was enqueued. Any other message of the same run is older than the death, whenever it was copied.

@@ -1,3 +1,4 @@
+import { isLetter } from '../delivery/claim-plan.ts';
 import { successorId } from '../delivery/failover.ts';
 import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
@@ -134,13 +135,14 @@ async function giveUpOne(log_id: string, { rows, clock }: GiveUpDeps): Promise<G
 }
 
 /**
- * Drops a dead letter: its notification leaves `dead#…` if it died with this letter. Call it before the message is
+ * Drops a dead letter: its notification leaves `dead#…` if this is its letter. Call it before the message is
  * deleted. A command that crashes in between leaves a message without effect, which can be dropped again. In the other
  * order it would leave a dead notification without a letter to redrive.
  */
-export async function dropDeadLetter({ message, message_id }: DeadLetter, rows: RowStore, now: Date): Promise<void> {
-  const row = message && (await rows.read(message.log_id));
-  if (row === undefined || stateOf(row, now) !== 'dead' || row.dead_message_id !== message_id) return;
+export async function dropDeadLetter({ message, ...letter }: DeadLetter, rows: RowStore, now: Date): Promise<void> {
+  if (message === undefined) return;
+  const row = await rows.read(message.log_id);
+  if (row === undefined || stateOf(row, now) !== 'dead' || !isLetter(row, { ...letter, message })) return;
   // A row that changes at this moment is being attempted and no longer belongs to this letter.
   await rows.change(row, GIVEN_UP);
 }

@@ -196,6 +196,14 @@ describe('dlq drop', () => {
     expect(idsOf(await ops.take('webhook', 'dead_letter'))).toEqual(['p-2']);
   });
 
+  it('deletes a redriven letter that no worker took, so that SQS moved it back: another message, with its body', async () => {
+    await die('p-4');
+    const [body] = await ops.take('webhook', 'dead_letter');
+    await ops.sendDeadLetter('webhook', body ?? 'none');
+    expect(await ops.json('dlq', 'drop', 'p-4', '--yes')).toEqual({ dropped: 1 });
+    expect(await ops.row('p-4')).not.toHaveProperty('work_queue');
+  });
+
   it('leaves a notification alone that died again with another letter', async () => {
     const row = deadRow('p-3', { dead_message_id: 'a newer one' });
     await ops.put(row);
