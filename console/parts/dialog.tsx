@@ -40,7 +40,6 @@ interface DecisionProps extends Omit<ConfirmProps, 'onAct'> {
   readonly run: (request_id: string) => Promise<void>;
 }
 
-/** Asks for a decision of a person, and carries it out. */
 export function Decision({ run, disabled = false, problem, ...dialog }: DecisionProps) {
   const { busy, problem: refused, decide } = useDecision(run);
   return <Confirm {...dialog} onAct={() => decide()} disabled={busy || disabled} problem={problem ?? refused} />;
@@ -52,7 +51,6 @@ interface FormDialogProps extends Omit<ConfirmProps, 'onAct' | 'disabled' | 'pro
   readonly onInput?: (form: FormData) => void;
 }
 
-/** A form with what it needs to be sent. */
 export function FormDialog({ send, onInput, children, ...dialog }: FormDialogProps) {
   const id = useId();
   const { busy, problem, decide } = useDecision(send);

@@ -34,7 +34,6 @@ interface PanelProps {
   readonly children: ComponentChildren;
 }
 
-/** A part of a screen with a heading of its own. */
 export function Panel({ title, aside, children }: PanelProps) {
   const heading = useId();
   return (

@@ -83,14 +83,12 @@ function Result({ result }: { readonly result: AuditRecord['result'] }) {
   return <span class="truncate">{words.join(', ') || 'done'}</span>;
 }
 
-/** The command that lists the same. */
 function auditCommand(filter: Readonly<Record<'days' | 'who' | 'what' | 'target', string | undefined>>): string {
   const { days, ...conditions } = filter;
   const options = Object.entries({ from: days && `${days}d`, ...conditions });
   return ['audit', ...options.flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []))].join(' ');
 }
 
-/** Who did what when, on what, and what came of it. */
 export function AuditScreen() {
   const { query, set } = usePlace();
   const who = query.get('who') || undefined;

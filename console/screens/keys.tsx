@@ -63,7 +63,6 @@ function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Colum
   ];
 }
 
-/** Who may call the intake API. */
 export function KeysScreen() {
   const session = useContext(SessionContext);
   const [asked, setAsked] = useState<'new' | KeyView>();

@@ -23,7 +23,6 @@ export function memberPage(tenant: string, member_id: string): string {
 
 export const emailPage = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
 
-/** An e-mail of a list, by its subject. */
 export const EMAIL_COLUMN = linkColumn<Pick<MemberEmail, 'email_id' | 'subject'>>(
   'E-mail',
   'minmax(10rem, 2fr)',

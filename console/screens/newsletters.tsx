@@ -57,7 +57,6 @@ function trackedIn({ track = { opens: true, clicks: true } }: Newsletter): strin
   return without.length > 0 ? `, without ${without.join(' and ')} ` : ' ';
 }
 
-/** The e-mails of a tenant, and who publishes. */
 export function NewslettersScreen() {
   const { query, set } = usePlace();
   const { role } = useContext(SessionContext);

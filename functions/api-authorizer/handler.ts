@@ -17,7 +17,6 @@ import { tokenSecret } from '../shared/runtime/token-secret.ts';
 
 export interface AuthorizerDeps {
   readonly keys: Pick<ApiKeyStore, 'get'>;
-  /** Signs the tokens of web pages. */
   readonly tokenSecret: () => Promise<string>;
   readonly clock: Clock;
 }

@@ -11,7 +11,6 @@ import { apiNewslettersEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
-/** Keeps newsletters and their members. */
 export const handler = bindFunction(apiNewslettersEnv, (env, observability) => {
   const client = createApiDynamoDb();
   const clock = () => new Date();

@@ -7,7 +7,6 @@ import { notificationRoutes, openApi } from '../shared/api/notification-routes.t
 import { apiNotificationsEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 
-/** Shows the state of notifications and retries them. */
 export const handler = bindFunction(apiNotificationsEnv, (env, observability) => {
   const { client, ...shared } = bindApi(env);
   const mark = createShardMark(client, env.PIPELINE_STATE_TABLE);

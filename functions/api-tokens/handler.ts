@@ -6,7 +6,6 @@ import { apiTokensEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 import { tokenSecret } from '../shared/runtime/token-secret.ts';
 
-/** Signs short-lived tokens for web pages of producers. */
 export const handler = bindFunction(apiTokensEnv, (env, observability) => {
   const deps = {
     secret: tokenSecret(env),

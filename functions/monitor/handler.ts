@@ -18,7 +18,6 @@ import { bindFunction, count, countBy, type Observability } from '../shared/runt
 
 export interface MonitorDeps extends ReportDeathsDeps, ReportDownDeps {
   readonly providers: DownProviders;
-  /** Those of the stage. */
   readonly channels: readonly Channel[];
   /** The budget of e-mail, where the stage has e-mail. */
   readonly budget?: (now: Date) => Promise<BudgetStatus>;

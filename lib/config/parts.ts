@@ -64,7 +64,6 @@ export const PART_SETTINGS = {
 
 type Parts = Values<typeof PART_SETTINGS> & { readonly stage: string; readonly api: unknown };
 
-/** Whether the data outlives the stack. */
 export const retains = ({ retain, stage }: Pick<Parts, 'retain' | 'stage'>): boolean => retain ?? stage === 'prod';
 
 export function monitoringOf(config: Pick<Parts, 'monitoring' | 'retain' | 'stage'>): 'full' | 'critical' | 'off' {

@@ -2,7 +2,6 @@ import type { Channels } from './lanes/channel-lanes.ts';
 import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
 import type { NewsletterTables, StageStorage } from './storage/tables.ts';
 
-/** What newsletters work with beside it. */
 export interface NewsletterStorage {
   readonly newsletterTables: NewsletterTables;
   readonly newsletterQueues: NewsletterQueues;

@@ -63,7 +63,6 @@ export interface BatchProgress {
 
 interface SendInBatchesOptions {
   readonly signal: AbortSignal | undefined;
-  /** Called after each batch. */
   readonly report: ((progress: BatchProgress) => void) | undefined;
 }
 

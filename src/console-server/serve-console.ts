@@ -40,9 +40,7 @@ export async function openConsole({ page, port, token, who = userOfMachine(), ..
 
 export interface ServeOptions {
   readonly dispatch: (request: HttpRequest<Caller>) => Promise<HttpAnswer>;
-  /** Directory of the built page. */
   readonly page: string;
-  /** 0: any free port. */
   readonly port: number;
   readonly caller: Caller;
   /** Without it every program of this machine may call. */

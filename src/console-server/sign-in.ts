@@ -5,7 +5,6 @@ import { isOwnPage } from '../processes/loopback-guard.ts';
 /** A session ends with its process, or after a working day. */
 const SESSION_MS = 12 * 3_600_000;
 
-/** Who may use a console on loopback. */
 export interface SignIn {
   /** For the fragment of the URL, which browsers send to nobody; undefined: no token is needed. */
   readonly token: string | undefined;

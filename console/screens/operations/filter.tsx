@@ -28,7 +28,6 @@ const WORD_OF: { readonly [K in keyof OperationFilter]?: (value: string) => stri
   to: localTime,
 };
 
-/** The conditions of a filter as chips. */
 export function FilterWords({ filter }: { readonly filter: OperationFilter }) {
   const conditions = (Object.keys(NAMES) as (keyof OperationFilter)[]).filter((name) => filter[name] !== undefined);
   if (conditions.length === 0) return <p class="line">Everything</p>;

@@ -32,7 +32,6 @@ export interface ApiRoute extends Omit<Route<Caller>, 'handle'>, RouteRights {
     /** For the document, which has no key to send without it. */
     readonly description?: string;
   };
-  /** What it answers when all is well. */
   readonly answer: {
     readonly status: 200 | 201 | 202;
     readonly description: string;

@@ -75,7 +75,6 @@ export function fromContext(context: unknown): Caller | undefined {
   return caller;
 }
 
-/** What a caller needs to use a route. */
 export interface RouteRights {
   /** The scope that the API key must have; `any`: the route itself looks at the scopes; `none`: no key is needed. */
   readonly scope: Scope | 'any' | 'none';

@@ -79,7 +79,6 @@ export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
 
 const OF_NEWSLETTERS = /^(\/v1\/(newsletters|members|emails)(\/|$)|newsletters:)/;
 
-/** What the stage has. */
 export interface Offered {
   readonly newsletters?: boolean;
   readonly channels?: readonly Channel[];

@@ -59,7 +59,6 @@ export const optionalFlag = v.optional(flag, 'false');
 
 /** What opens and seals recipients. */
 export const sealing = {
-  /** The tenants' data keys, by which they are encrypted. */
   DATA_KEYS_TABLE: name,
   /** KMS key that wraps the data keys. */
   RECIPIENT_KEY_ARN: optionalName,

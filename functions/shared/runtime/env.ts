@@ -64,7 +64,6 @@ export const reconcilerEnv = /* @__PURE__ */ environment(localOnly, sealingAndSe
 export const monitorEnv = /* @__PURE__ */ environment({
   NOTIFICATION_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
-  /** SNS topic of the stage's operators. */
   ALERTS_TOPIC_ARN: name,
   /** Name of the stack, as the operator commands need it. */
   STACK_NAME: name,
@@ -82,7 +81,6 @@ const sender = {
   RETRY_POLICY: retryPolicyFromJson,
   /** How long a claim lasts: longer than the function can run, so that the holder of an expired claim has crashed. */
   CLAIM_SECONDS: seconds,
-  /** Longest wait for the answer of the provider. */
   SEND_TIMEOUT_SECONDS: seconds,
   /** The names of the secrets with credentials are `<prefix><integration_config_id>`. */
   INTEGRATION_SECRET_PREFIX: optionalName,
@@ -97,7 +95,6 @@ export const postingEnv = /* @__PURE__ */ environment(localOnly, sealing, sender
 });
 
 export const emailEnv = /* @__PURE__ */ environment(localOnly, sealing, sender, {
-  /** Verified sender address of this stage. */
   EMAIL_SENDER: name,
   /** Used when an integration names no configuration set of its own. */
   SES_CONFIGURATION_SET: name,
@@ -107,7 +104,6 @@ export const deliveryEventsEnv = /* @__PURE__ */ environment({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   LANE_QUEUES: allQueueUrls,
-  /** Queue that feeds the function. */
   DELIVERY_EVENTS_QUEUE: queueUrl,
   RETRY_POLICY: retryPolicyFromJson,
 });

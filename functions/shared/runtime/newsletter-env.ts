@@ -35,7 +35,6 @@ const newsletterJob = {
   EMAIL_BATCHES_TABLE: name,
   NEWSLETTER_PREPARE_QUEUE: queueUrl,
   NEWSLETTER_SEND_QUEUE: queueUrl,
-  /** Batches of one email that are sent at once. */
   BATCH_CONCURRENCY: wholeNumber,
   NEWSLETTER_RETRIES: retriesFromJson,
   /** How long a recipient must have been uncertain before an operator's `resend` takes it. */

@@ -28,7 +28,6 @@ export interface SecretsAndKeys {
   readonly integrationNames: Pick<SecretNames, 'prefix' | 'oldPrefix'>;
   readonly sealer: Sealer;
   readonly hashKey: () => Promise<string>;
-  /** Signs the unsubscribe links of newsletters. */
   readonly unsubscribeSecret: () => Promise<string>;
 }
 

@@ -11,7 +11,6 @@ import { removalPolicyOf } from '../storage/encryption.ts';
 import { functionBundle } from './function-bundle.ts';
 import { acknowledgeWildcard, type WildcardPermission } from './nag-acknowledgements.ts';
 
-/** The CloudWatch namespace of the stage's own metrics. */
 export const metricNamespace = ({ stage }: Pick<StageConfig, 'stage'>): string => `notification-retry/${stage}`;
 
 /** What functions measure (functions/shared/runtime/observability.ts). */

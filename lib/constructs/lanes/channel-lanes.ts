@@ -147,7 +147,6 @@ export function laneUrls(channels: Channels): StageLanes<string> {
   return Object.fromEntries(Object.entries(channels).map(([channel, lanes]) => [channel, urls(lanes)]));
 }
 
-/** The queue ARNs of all lanes. */
 export function laneArns(channels: Channels): string[] {
   return Object.values(channels).flatMap(({ express, standard }) => [express.queueArn, standard.queueArn]);
 }

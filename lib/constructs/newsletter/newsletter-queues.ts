@@ -46,7 +46,6 @@ export class NewsletterQueues extends Construct {
     this.scheduleRole.addToPrincipalPolicy(allow(['sqs:SendMessage'], [this.prepare.queueArn]));
   }
 
-  /** The ARN of all schedules of the group. */
   get scheduleArns(): string {
     return Stack.of(this).formatArn({
       service: 'scheduler',

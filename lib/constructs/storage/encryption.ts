@@ -88,7 +88,6 @@ export class Encryption extends Construct {
     return presentPart(this.#unsubscribeSecret, 'newsletters');
   }
 
-  /** The key that signs the tokens of web pages. */
   get tokenSecret(): Secret {
     return presentPart(this.#tokenSecret, 'api');
   }

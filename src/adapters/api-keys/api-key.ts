@@ -72,7 +72,6 @@ const KEPT_MS = 90 * 86_400_000;
 type KeyEnd = Pick<ApiKey, 'rotated_at' | 'lifetime_ms'> &
   ({ readonly revoked_at: string } | { readonly expires_at: string });
 
-/** The table ApiKeys. */
 export interface ApiKeyStore {
   get(key_id: string): Promise<ApiKey | undefined>;
   create(key: ApiKey): Promise<void>;

@@ -88,7 +88,6 @@ export const memberEntries = {
 };
 export const memberSchema = described(v.strictObject(memberEntries, objectMessage), 'What is absent stays as it is');
 
-/** Most members per request. */
 const MAX_MEMBERS = 500;
 
 /** The request without its members: each is validated on its own, so that a bad one stops no other. */

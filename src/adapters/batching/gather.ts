@@ -11,7 +11,6 @@ export const RECORD_HOLD_MS = 100;
 export const SETTLEMENT_HOLD_MS = 250;
 
 export interface GatherOptions<I> {
-  /** Most items per call. */
   readonly max: number;
   /** Milliseconds to wait for more items after the first; 0 takes the items of the same turn of the event loop. */
   readonly wait_ms?: number;

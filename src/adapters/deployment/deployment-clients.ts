@@ -8,7 +8,6 @@ import type { Deployment } from './deployment.ts';
 export interface DeploymentClients {
   readonly dynamodb: DynamoDBClient;
   readonly sqs: SQSClient;
-  /** Closes their connections. */
   readonly destroy: () => void;
 }
 

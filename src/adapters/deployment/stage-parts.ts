@@ -49,7 +49,6 @@ export const TABLE_OUTPUTS = {
   pipeline_state: 'PipelineStateTable',
   audit: 'AuditTable',
 } as const;
-/** Those of parts. */
 export const PART_TABLE_OUTPUTS = {
   api_keys: 'ApiKeysTable',
   newsletters: 'NewslettersTable',
@@ -70,7 +69,6 @@ export function tablesOf(has: Readonly<Partial<Record<TableRole, string | undefi
   return ofStage(roles, has, (name) => (name === 'api_keys' ? LACKS.api : LACKS.newsletters));
 }
 
-/** The same by the outputs of a stack. */
 export function tablesIn(outputs: Readonly<Record<string, string | undefined>>): TableNames {
   return tablesOf(Object.fromEntries(OUTPUTS.map(([role, output]) => [role, outputs[output]])));
 }

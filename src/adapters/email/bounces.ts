@@ -22,7 +22,6 @@ export const eventEntries = {
   ),
 };
 
-/** A bounce as SES reports it. */
 export type Bounce = NonNullable<v.InferOutput<typeof eventEntries.bounce>>;
 
 interface BounceRule {

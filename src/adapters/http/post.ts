@@ -62,7 +62,6 @@ export interface Poster {
    * @throws NetworkFault when no answer came
    */
   post(request: PostRequest): Promise<HttpAnswer>;
-  /** Closes idle connections. */
   close(): void;
 }
 
@@ -162,14 +161,12 @@ export interface TargetPoster {
    *   when its name leads to a private address; NetworkFault with another code when no answer came
    */
   post(target: string, message: TargetMessage, signal: AbortSignal): Promise<HttpAnswer>;
-  /** Closes idle connections. */
   close(): void;
 }
 
 interface TargetMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Ports that the integration allows. */
   readonly ports?: readonly number[] | undefined;
 }
 

@@ -17,7 +17,6 @@ const scheduled = v.object({ source: v.literal('aws.events') });
 /** A part of an operator's scan (`ops reconcile`). */
 export type ReconcilePart = v.InferOutput<typeof operatorsPart>;
 
-/** What the reconciler answers to a part. */
 const reconcileAnswer = v.object({
   scanned: whole,
   missed: whole,

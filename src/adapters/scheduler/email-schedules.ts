@@ -8,9 +8,7 @@ import {
 import type { PrepareMessage } from '../../core/newsletter/model/email-message.ts';
 import type { Schedules } from '../../core/newsletter/model/ports.ts';
 
-/** What a schedule needs to start an email. */
 export interface ScheduleTarget {
-  /** Group that holds the schedules. */
   readonly group: string;
   /** Queue that starts preparations. */
   readonly queue_arn: string;

@@ -43,7 +43,6 @@ export function wrapOnFirstUse(load: () => Promise<KeyWrap>): KeyWrap {
   };
 }
 
-/** The data keys that seal and open texts. */
 export interface DataKeys {
   /** The key of the current month (UTC). The first caller of the month makes it. */
   current(owner: KeyOwner): Promise<{ readonly key_id: string; readonly key: KeyObject }>;

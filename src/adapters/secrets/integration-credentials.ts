@@ -10,7 +10,6 @@ import {
   SecretUnavailableError,
 } from './secret-source.ts';
 
-/** The delivery that a credential is for. */
 interface CredentialOwner {
   readonly tenant_id: string;
   readonly integration_config_id?: string;

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { ExplainedError } from '../../core/model/problem.ts';
 
-/** Gives credentials and local keys by name, as text. */
 export interface SecretSource {
   /**
    * @param options.fresh reads past every cache

@@ -5,7 +5,6 @@ import { chunks } from '../batching/gather.ts';
 import { returnToQueue } from './lanes.ts';
 import { parseQueueMessage } from './message-bodies.ts';
 
-/** Most messages per request. */
 const BATCH = 10;
 /** Seconds for which a received message is hidden from others. If its reader dies, it is visible again after them. */
 const HIDDEN_SECONDS = 30;

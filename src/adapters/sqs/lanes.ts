@@ -21,7 +21,6 @@ import { queueCounts } from './queue-counts.ts';
 
 /** Most messages per SendMessageBatch. */
 const BATCH = 10;
-/** Most batches that are sent at the same time. */
 const CONCURRENCY = 8;
 /** Tries per message. After them the sweep counts the message as skipped, and the next sweep finds it. */
 const ROUNDS = 3;
@@ -40,7 +39,6 @@ export interface LaneOptions {
   readonly isWaiting?: (channel: Channel, lane: Lane) => Promise<boolean>;
 }
 
-/** A message that could not be sent, and why. */
 interface RefusedMessage {
   readonly queued: QueuedMessage;
   readonly reason: string;
@@ -48,7 +46,6 @@ interface RefusedMessage {
   readonly message: QueueMessage;
 }
 
-/** SweepLanes on SQS. */
 export function createSweepLanes(
   client: SQSClient,
   queues: StageLanes<string>,

@@ -40,8 +40,6 @@ const sendMessage = v.variant('kind', [
   }),
 ]);
 
-/** Reads a message of the queue newsletter-prepare. */
 export const parsePrepareMessage = (body: string): PrepareMessage => parseMessage(prepareMessage, body);
 
-/** Reads a message of the queue newsletter-send. */
 export const parseSendMessage = (body: string): SendMessage => parseMessage(sendMessage, body);

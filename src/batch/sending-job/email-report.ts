@@ -122,7 +122,6 @@ export function summaryOf({ rate, eta, counts }: EmailView): string {
 
 const LOOK_EVERY_MS = 2_000;
 
-/** Shows how far an email is, until it is over. */
 export async function followEmail(
   email_id: string,
   access: EmailAccess,

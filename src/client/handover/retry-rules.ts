@@ -18,7 +18,6 @@ export interface Postponed {
   readonly status: number;
   /** `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** No attempt was made. */
   readonly notAttempted?: true;
 }
 
@@ -83,7 +82,6 @@ export function notAttempted(reason: string): Postponed {
   return { state: 'postponed', retryable: false, splittable: false, reason, status: 0, notAttempted: true };
 }
 
-/** Whether the answer did not come in time. */
 export function isTimeout(outcome: HandoverOutcome): boolean {
   return outcome.state === 'postponed' && outcome.status === 0 && outcome.splittable;
 }
@@ -119,7 +117,6 @@ function retryAfterOf(headers: Pick<Headers, 'get'>, now: Date): number | undefi
   return ms > 0 ? Math.min(ms, most) : undefined;
 }
 
-/** What the client reads of a response. */
 export interface Answer {
   readonly status: number;
   readonly json: unknown;

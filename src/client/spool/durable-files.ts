@@ -127,12 +127,10 @@ async function syncDirectory(fs: FileSystem, directory: string): Promise<void> {
   }
 }
 
-/** Whether the disk, or the quota of the user, is full. */
 export function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Explains an error of the file system to people. */
 export function whyFailed(error: unknown): string {
   if (!(error instanceof Error)) return 'for an unknown reason';
   const { code, message, name } = error as NodeJS.ErrnoException;

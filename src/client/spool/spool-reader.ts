@@ -23,7 +23,6 @@ export type Listed = { readonly folder: Folder; readonly file: string } & (
 const HEAD_BYTES = 4_096;
 const MOST_HEAD_BYTES = 1_000_000;
 
-/** Reads the files of the spool and of data/failed. */
 export type SpoolReader = ReturnType<typeof createSpoolReader>;
 
 /** @param keys each of them decrypts */
@@ -86,7 +85,6 @@ export function createSpoolReader(
       return placed.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ entry }) => entry);
     },
 
-    /** How much waits in the spool. */
     async size(): Promise<{ readonly files: number; readonly bytes: number }> {
       const files = await filesIn(fs, folders.spool);
       let bytes = 0;

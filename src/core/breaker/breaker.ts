@@ -22,7 +22,6 @@ export interface Breaker {
   readonly state: 'open' | 'draining' | 'closed';
   /** Number of the newest transition; exactly one worker makes each transition. */
   readonly version: number;
-  /** When it opened. */
   readonly since: string;
   /** When it was last found to be down, also while its lines were let go; absent in breakers of an older version. */
   readonly down_since?: string;
@@ -51,7 +50,6 @@ export interface Breaker {
   readonly noted?: { readonly since: string; readonly days: number; readonly waiting?: number };
 }
 
-/** The time of a transition, and the policy. */
 export interface TransitionContext {
   readonly now: Date;
   readonly policy: BreakerPolicy;

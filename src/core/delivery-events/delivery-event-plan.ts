@@ -38,7 +38,6 @@ export type EventPlan =
       readonly again_at?: string;
     };
 
-/** The time of the decision, and the rules of retries. */
 export interface EventContext extends RetryRules {
   readonly now: Date;
 }

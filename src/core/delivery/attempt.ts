@@ -33,7 +33,6 @@ interface Stages {
     readonly ended: Date;
     /** The provider's answer; absent when nothing was sent. */
     readonly result?: SendResult;
-    /** What held the attempt. */
     readonly held_by?: Holder;
     readonly verdict: Verdict;
   };
@@ -49,7 +48,6 @@ export interface Claim extends Origin {
   readonly forced_dead?: boolean;
 }
 
-/** How an attempt ended. */
 export type AttemptOutcome =
   /** Nothing was sent: the notification is given up. */
   | { readonly kind: 'skipped'; readonly reason: ErrorType }
@@ -65,7 +63,6 @@ export type AttemptOutcome =
       readonly paced?: true | undefined;
     };
 
-/** What becomes of a queue message. */
 export type Disposition =
   | { readonly do: 'done' }
   /** Report it as failed, to be visible again at once, until SQS moves it to the DLQ. */
@@ -93,7 +90,6 @@ export interface DeliveryOutcome {
   readonly trace?: AttemptTrace;
   /** Why nothing was sent. */
   readonly dropped?: string;
-  /** What held the attempt. */
   readonly held_by?: Holder;
   /** The near retry could not be queued; a sweep will find the notification later. */
   readonly requeue_error?: unknown;

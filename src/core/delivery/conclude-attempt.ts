@@ -26,7 +26,6 @@ const RECORD_PAUSE_MS = 100;
 /** From this try on, the row of an accepted attempt takes the record if RetryLog does not. */
 const OWED_FROM_TRY = 2;
 
-/** Judges and records an attempt, then settles its row. */
 export async function concludeAttempt(conducted: Attempt<'made'>, deps: ConcludeDeps): Promise<DeliveryOutcome> {
   const attempt = judged(conducted, deps);
   const { row, held_by } = attempt;

@@ -73,13 +73,11 @@ export async function queueIfNear(
 
 /** NotificationLog, as an operator's commands need it. */
 export interface RowStore {
-  /** The row as it is now, undefined when there is none. */
   read(log_id: string): Promise<NotificationRow | undefined>;
   /** Applies the change if status, attempt and place in the work index are as they were read, else returns false. */
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
 }
 
-/** NotificationContent. */
 export interface ContentStore {
   /** Rejects within seconds without an answer. @throws ContentUnreadableError when no retry will help */
   read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;

@@ -2,7 +2,6 @@ import type { Channel } from '../model/channels.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
 import type { NotificationContent, RecipientType } from '../model/notification.ts';
 
-/** What a sender needs for one attempt. */
 export interface Delivery {
   readonly log_id: string;
   readonly tenant_id: string;
@@ -28,7 +27,6 @@ export interface RetryTerms {
   readonly max_retries?: number;
 }
 
-/** The provider accepted the message. */
 interface Accepted {
   readonly ok: true;
   /** The provider's own code, at most 20 characters. */

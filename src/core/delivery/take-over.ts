@@ -119,7 +119,6 @@ interface LeaveDeps {
   readonly rows: Pick<RowStore, 'change'>;
   readonly records: RecordStore;
   readonly clock: Clock;
-  /** Milliseconds that a claim lasts. */
   readonly claim_ms: number;
 }
 

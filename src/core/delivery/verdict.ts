@@ -19,7 +19,6 @@ export type Verdict =
       readonly status: 'FAILED';
       /** The last failure. */
       readonly error_type: ErrorType;
-      /** Why no further attempt is made. */
       readonly failure_reason: ErrorType;
       readonly dead_letter: boolean;
       /** The notification that continues it on its fallback channel. */

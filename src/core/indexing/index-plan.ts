@@ -15,7 +15,6 @@ import { workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 import { columnTime, inUtc, isContent, keptFrom, moveContent, NOTES, workKeys } from './work-keys.ts';
 
-/** What a stage adds to the rules. */
 export interface IndexTerms {
   /** Of times without one; UTC unless given. */
   readonly time_zone?: string | undefined;

@@ -29,7 +29,6 @@ export interface ReconcileDeps extends IndexDeps {
   readonly pause: (ms: number) => Promise<void>;
   /** True when the time that is left does not suffice for another page. */
   readonly outOfTime: () => boolean;
-  /** Called for each row that was missed. */
   readonly onMissed?: (log_id: string, outcome: string, why?: string) => void;
   /** Storage failed for this row; the next scan meets it again. */
   readonly onFailed?: (log_id: string, error: unknown) => void;
@@ -54,7 +53,6 @@ export interface ReconcileResult {
 
 /** The indexer takes a row in within seconds. What it has not by then, it has missed. */
 export const INDEXER_GRACE_MS = 20_000;
-/** Rows that are taken in at the same time. */
 const WRITE_CONCURRENCY = 8;
 
 /**

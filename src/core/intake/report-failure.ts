@@ -13,7 +13,6 @@ import type { FailedAttempt } from './notification-request.ts';
 import type { IntakeDeps } from './ports.ts';
 import { requireOwnRow } from './public-state.ts';
 
-/** The tables, as the report of a failure needs them. */
 export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, IndexStore {
   /** The current row with all columns of its writer. */
   readRow(log_id: string): Promise<ForeignRow | undefined>;

@@ -7,7 +7,6 @@ export interface RowFault {
   readonly column: string;
   /** The constraint's name where the table document has one, else the kind of rule. */
   readonly rule: string;
-  /** The values that the rule allows. */
   readonly expected: string;
 }
 

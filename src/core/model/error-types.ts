@@ -9,7 +9,6 @@ export interface ErrorPolicy {
   readonly counted: boolean;
   /** Whether a notification that ends with this error waits for an operator in the channel's DLQ. */
   readonly dead_letter: boolean;
-  /** What a person should do. */
   readonly remedy: string;
 }
 

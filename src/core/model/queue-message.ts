@@ -6,7 +6,6 @@ import { epochMs } from './time.ts';
 /** SQS delays a message by at most this, in milliseconds. */
 export const MAX_DELAY_MS = 15 * 60_000;
 
-/** What a run may override for its notifications. */
 export interface RunOptions {
   /** Replaces the limit of retries; 0 or more. */
   readonly max_retry_count?: number;

@@ -6,7 +6,6 @@ import { type ForeignRow, type NotificationRow, UPDATED_BY } from './notificatio
 
 export type WorkState = 'due' | 'dead';
 
-/** A partition of the work index. */
 export interface WorkQueue {
   readonly state: WorkState;
   readonly priority: Priority;
@@ -91,7 +90,6 @@ export interface DueItem {
   readonly queued_for?: string;
 }
 
-/** An entry of the work index that cannot be routed. */
 export interface MalformedEntry {
   readonly log_id: string;
   readonly work_queue: string;
@@ -107,7 +105,6 @@ export interface PageQuery {
   readonly from?: string;
   /** Latest `work_at`, included. */
   readonly until: string;
-  /** Most items of the page. */
   readonly limit: number;
   readonly after?: PageCursor;
 }

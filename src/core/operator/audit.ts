@@ -189,7 +189,6 @@ function inProgress(): Problem {
   return new Problem('request-in-progress', 'The same request is in progress: look at its result in a while.');
 }
 
-/** Counts results by their word. */
 export function tally(results: readonly { readonly result: string }[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { result } of results) counts[result] = (counts[result] ?? 0) + 1;

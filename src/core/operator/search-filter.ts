@@ -33,9 +33,7 @@ export interface SearchFilter {
   /** Keyed hash: a search needs the address, and the index never contains it. */
   readonly recipient_hash?: string;
   readonly created?: Period;
-  /** When it was to be sent. */
   readonly scheduled?: Period;
-  /** When it was delivered. */
   readonly sent?: Period;
   /** Both included. */
   readonly send_attempts?: { readonly least: number; readonly most: number };

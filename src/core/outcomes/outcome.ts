@@ -51,7 +51,6 @@ export interface Outcome {
 /** A digest of at least 128 bits, as text. */
 export type Hash = (text: string) => string;
 
-/** What a derivation needs beside the image. */
 export interface OutcomeContext {
   readonly hash: Hash;
   /** When the image was committed, ISO-8601 UTC: for an image that says no time of its own. */

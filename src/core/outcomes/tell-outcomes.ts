@@ -64,7 +64,6 @@ export async function tellOutcomes(changes: readonly ToTell[], { bus, pause }: T
   return { told };
 }
 
-/** Takes from the front what goes into one request. */
 function nextRequest(waiting: Entry[]): Entry[] {
   const subjects = new Set<string>();
   const isNext = (entry: Entry | undefined) =>

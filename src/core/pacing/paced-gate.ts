@@ -47,7 +47,6 @@ export interface PacedGateDeps {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** A message that goes back to its lane unclaimed. */
 export interface Postponed {
   readonly received: ReceivedMessage;
   readonly delay_seconds: number;

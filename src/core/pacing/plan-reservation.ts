@@ -59,7 +59,6 @@ interface Planned {
   readonly why?: Allowance['why'];
 }
 
-/** What the plan takes of the budget. */
 interface Booking {
   /** The first slot, if the view is up to date. */
   readonly start: number;

@@ -10,7 +10,6 @@ export interface Guard {
   readonly or_absent?: true;
 }
 
-/** One change of one register. */
 export type Step = { readonly name: string; readonly guard?: Guard } & (
   | { readonly set: number | string }
   /** Adds to the value, or to `base` if the register is absent. */

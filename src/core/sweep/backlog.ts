@@ -25,7 +25,6 @@ const MOST_INTERVALS = 3;
 /** Parts of a window: a message that is lost costs a row little more than one of them. */
 const PARTS_OF_WINDOW = 3;
 
-/** What a sweep knows of its lanes. */
 export interface Backlog {
   /** By `<channel>-<lane>`: messages whose row the sweep has not met; their rows are among the oldest. */
   readonly unmet: Map<string, number>;

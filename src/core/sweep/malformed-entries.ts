@@ -19,7 +19,6 @@ export interface MalformedDeps {
   readonly onSetAsideFailed?: (entry: MalformedEntry, error: unknown) => void;
 }
 
-/** Written at the same time. */
 const WRITE_CONCURRENCY = 8;
 /** Most entries per round of the sweep: a flood of them takes few seconds from the others. The next sweep meets the rest. */
 const MOST_PER_ROUND = 200;

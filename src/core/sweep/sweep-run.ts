@@ -8,7 +8,6 @@ export interface SweepRequest {
   readonly channel?: Channel;
   readonly priority?: Priority;
   readonly tenant?: string;
-  /** Most notifications to dispatch. */
   readonly limit?: number;
   readonly dry_run?: boolean;
   readonly force_retry?: boolean;
@@ -50,10 +49,8 @@ export interface SweepResult {
   readonly ahead: number;
 }
 
-/** What a sweep has found and sent so far. */
 export interface Tally {
   readonly result: { -readonly [K in keyof SweepResult]: SweepResult[K] };
-  /** Messages that the lanes did not take. */
   refused: number;
 }
 

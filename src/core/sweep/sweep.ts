@@ -38,7 +38,6 @@ export interface SweepCursor {
   readonly rooms?: Readonly<Record<string, LaneState>>;
   /** When the last completed sweep before it began; absent when none is known. */
   readonly last_sweep?: string;
-  /** Messages sent so far. */
   readonly sent: number;
 }
 

@@ -98,7 +98,6 @@ export interface KeptRunDeps extends Pick<VerifyDeps, 'clock' | 'pause'> {
   readonly isEnding: () => boolean;
   /** No time is left. */
   readonly isOver: () => boolean;
-  /** What the phases read. */
   readonly ports: Omit<VerifyDeps, 'clock' | 'pause' | 'onProgress' | 'isStopping'>;
 }
 

@@ -22,7 +22,6 @@ export interface NewsletterReport {
 }
 
 export interface DemoNewsletter {
-  /** Number of its members. */
   readonly members: number;
   /** Reports each step until the e-mail is sent, or until SES has told of it; at most for a minute. */
   follow(until: 'sent' | 'told', onStep: (step: string) => void, signal: AbortSignal): Promise<NewsletterReport>;

@@ -154,7 +154,6 @@ export interface DemoReport {
   readonly counts: Readonly<Record<Channel, Readonly<Record<Finding, number>>>>;
   /** One notification per finding that occurred. */
   readonly examples: Partial<Readonly<Record<Finding, NotificationRow>>>;
-  /** Messages in the dead-letter queues. */
   readonly deadLetters: Readonly<Record<Channel, number>>;
 }
 

@@ -38,7 +38,6 @@ function read(file: string): Partial<Ports> {
   }
 }
 
-/** A loopback port that is free now. */
 export async function unusedPort(taken: readonly number[] = []): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1);

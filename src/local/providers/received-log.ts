@@ -3,7 +3,6 @@ import type { Channel } from '../../core/model/channels.ts';
 import { jsonLines } from '../support/running.ts';
 import type { History } from './scripted-answer.ts';
 
-/** One request to a simulated provider. */
 export interface Received {
   readonly id: number;
   readonly channel: Channel;

@@ -9,7 +9,6 @@ export interface Call {
   readonly channel: Channel;
   /** Decides the answer; see scripted-answer.ts. */
   readonly word: string;
-  /** The address of the recipient. */
   readonly target: string;
   readonly log_id?: string;
   readonly body: string;
@@ -33,7 +32,6 @@ interface Protocol {
   readonly error: (code: string) => Answer;
 }
 
-/** The HTTP statuses that stand for refusals. */
 export const REFUSALS_BY_STATUS: Readonly<Record<Refusal, number>> = {
   ...{ gone: 410, missing: 404, unauthorized: 401, forbidden: 403, malformed: 400 },
 };

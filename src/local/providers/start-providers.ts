@@ -15,7 +15,6 @@ import { startSimulatedSes } from './ses/simulated-ses.ts';
 export interface ProviderOptions {
   /** URL of the SES stand-in, which gets the e-mails. */
   readonly sesStandIn: string;
-  /** Takes the events of the e-mails. */
   readonly publish: Publish;
   readonly dataDir: string | undefined;
   /** What the local SES allows, in place of generous limits. */
@@ -26,7 +25,6 @@ export interface ProviderOptions {
   readonly teardown: Teardown;
 }
 
-/** URLs of the simulated providers. */
 export interface Providers {
   readonly simulator: string;
   readonly ses: string;

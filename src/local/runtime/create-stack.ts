@@ -29,7 +29,6 @@ export interface StackOptions {
   readonly logs: string;
   readonly log: Log;
   readonly report: (step: string) => void;
-  /** Takes the subject of each notice to operators. */
   readonly onNotice: (subject: string) => void;
   readonly teardown: Teardown;
 }

@@ -26,7 +26,6 @@ export interface Endpoints {
   readonly functions: Readonly<Record<string, string>>;
   /** The stack's outputs. */
   readonly stack: Readonly<Record<string, string>>;
-  /** Directory of the functions' logs. */
   readonly logs: string;
   /** File with the credentials by integration_config_id, and the local keys. */
   readonly secrets_file: string;

@@ -80,7 +80,6 @@ function reader(client: DynamoDBClient, table: string, { consistent }: { readonl
   );
 }
 
-/** A waiting line of a breaker. */
 interface Line {
   readonly id: string;
   readonly lane: Lane;

@@ -7,7 +7,6 @@ import { OPERATION_KIND } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
 
-/** Days that an operation is kept after it was made. */
 const KEPT_DAYS = 90;
 
 /** OperationStore on PipelineState. Ids sort by time, so one query lists the newest. */

@@ -74,7 +74,6 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
   };
 }
 
-/** The stored item with a part of its content replaced. */
 async function amendedItem(
   sealer: Sealer,
   { log_id, tenant_id, expires_at }: ContentOwner,

@@ -66,7 +66,6 @@ const MARK_DAYS = 30;
 
 export const markExpiry = (now: Date): number => Math.floor(now.getTime() / 1000) + MARK_DAYS * 86_400;
 
-/** The pointer leads from a member's id to its address. */
 export function pointerItem(tenant_id: string, member_id: string, pointer: MemberPlace): Item {
   return toItem({ ...pointerKey(tenant_id, member_id), tenant_id, ...pointer });
 }

@@ -89,7 +89,6 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     ]);
   }
 
-  /** Brings back a member that was deleted, as a new one. */
   async function revive(member: StoredMember, gone: MemberPlace): Promise<Placed | undefined> {
     const { tenant_id, member_id, email_hash, member_uuid, created_at } = member;
     const version = later(gone);

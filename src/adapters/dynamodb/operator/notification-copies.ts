@@ -24,7 +24,6 @@ export class CrowdedKeyError extends ExplainedError {
 export interface CopiesOf {
   readonly tenant_id: string;
   readonly notification_id: string;
-  /** The position after which to start. */
   readonly after?: string | undefined;
   /** Partitions of a notification: as many as the stage ever had. */
   readonly shards: number;

@@ -139,7 +139,6 @@ export function createNewsletterReads(
   };
 }
 
-/** VerificationStore on PipelineState. */
 export function createVerificationStore(client: DynamoDBClient, table: string): VerificationStore {
   const key: Item = { kind: { S: VERIFICATION_KIND }, id: { S: 'latest' } };
   const fromItem = (item: Item): KeptVerification => {

@@ -10,7 +10,6 @@ const KIND = 'sweep';
 /** The last express run and the last look ahead: one item each, as nobody asks for those before it. */
 const EXPRESS = 'express';
 const AHEAD = 'ahead';
-/** Days until the record of a sweep expires. */
 const KEPT_DAYS = 30;
 
 /** Sweeps among which the last completed one is looked for; operators' runs are recorded, too. */

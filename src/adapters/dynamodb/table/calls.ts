@@ -79,7 +79,6 @@ export async function executeStatements(
   return results;
 }
 
-/** Puts an item of which there is none yet. */
 export function insertStatement(table: string, item: Item): BatchStatementRequest {
   const columns = Object.keys(item).map((name) => `'${name}': ?`);
   return { Statement: `INSERT INTO "${table}" VALUE {${columns.join(', ')}}`, Parameters: Object.values(item) };
@@ -187,7 +186,6 @@ export async function ifConditionHolds<T, O>(write: Promise<T>, otherwise: O): P
   }
 }
 
-/** What an UpdateItem changes of an item. */
 export interface ItemChange {
   /** Attributes without a value are left as they are. */
   readonly set?: Readonly<Record<string, unknown>>;

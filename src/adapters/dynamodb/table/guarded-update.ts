@@ -210,7 +210,6 @@ function createGuardedRows(client: DynamoDBClient, table: string, clock: Clock, 
   };
 }
 
-/** EventRows on NotificationLog. */
 export function createEventRows(client: DynamoDBClient, table: string, clock: Clock): EventRows {
   const { read, change } = createGuardedRows(client, table, clock, EVENT_COLUMNS);
   const updateOf = (row: NotificationRow, { set, remove }: RowChange, columns: readonly string[]) => {

@@ -44,7 +44,6 @@ export function projection(columns: readonly string[]) {
 type Range = readonly [column: string, is: '<' | '<=' | '>' | '>=' | 'begins_with', value: unknown];
 type Between = readonly [column: string, is: 'between', from: unknown, to: unknown];
 
-/** A query of a table or an index, as data. */
 export interface Query {
   readonly table: string;
   readonly index?: string;

@@ -109,7 +109,6 @@ export const addEmailsRecipients = onDeployment({
   },
 });
 
-/** An operator's decisions about a mailing. */
 export const EMAIL_DECISIONS = (
   [
     ['retry', 'send what a failed mailing has not submitted'],

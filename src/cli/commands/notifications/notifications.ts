@@ -108,7 +108,6 @@ Example:
   },
 });
 
-/** One line per notification. */
 function describeResults(results: Acted['results']): string {
   const lines = results.map(({ log_id, result, ...why }) => {
     const isDone = result === 'queued' || result === 'cancelled';

@@ -215,7 +215,6 @@ async function sampleOf(
     .map((row) => viewOf({ ...row }, clock()));
 }
 
-/** What a replay would do. */
 function describePreview(counts: Counts, to_send: number, sample: readonly NotificationView[]): string {
   const text = (name: string) => (row: NotificationView) => row[name] as string | undefined;
   const shown = table(sample, [

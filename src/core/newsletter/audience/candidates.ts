@@ -4,7 +4,6 @@ import type { AddressEntry, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { PreparedCandidate } from '../preparation/ports.ts';
 
-/** Whom an email is for. */
 export interface Audience {
   readonly tenant_id: string;
   readonly newsletter_id: string;

@@ -20,7 +20,6 @@ export interface SlotsNow {
   readonly limits: JobLimits;
 }
 
-/** The next slots of an email, and when to look again. */
 export interface SlotPlan {
   readonly change: ReturnType<typeof withNextAt>;
   /** Messages to send: batch by slot. */

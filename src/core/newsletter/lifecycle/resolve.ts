@@ -28,7 +28,6 @@ export interface ResolveDeps extends Omit<AdvanceDeps, 'batches'> {
 
 export interface Resolved {
   readonly email: Email;
-  /** Uncertain recipients that were decided about. */
   readonly resolved: number;
   /** Batches that are being sent just now: their uncertain recipients can be resolved afterwards. */
   readonly busy: number;

@@ -29,7 +29,6 @@ export interface UpsertDeps {
   readonly newId: () => string;
 }
 
-/** Most members per call. */
 export const MAX_UPSERTS = 100;
 const FACTS_AT_ONCE = 20;
 
@@ -192,7 +191,6 @@ export async function resubscribe(
 /** What became of a member: it was stored, or storage failed. */
 export type UpsertOutcome = { readonly created: boolean } | Error;
 
-/** Calls of storage at once. */
 const WRITE_CONCURRENCY = 4;
 
 /**

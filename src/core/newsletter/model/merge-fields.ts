@@ -6,7 +6,6 @@ import type { EmailContent } from './email.ts';
 const MERGE_FIELDS = ['name', 'first_name', 'email', 'member_id', 'unsubscribe_url'] as const;
 export type MergeField = (typeof MERGE_FIELDS)[number];
 
-/** One use of a field in a text. */
 export interface MergeUse {
   /** As it stands in the text. */
   readonly text: string;

@@ -110,7 +110,6 @@ export interface MemberStore {
   /** Adds to the facts of an address; an earlier time stays. */
   unsubscribe(tenant_id: string, email_hash: string, newsletter_id: string, at: string): Promise<void>;
   resubscribe(tenant_id: string, email_hash: string, newsletter_id: string): Promise<void>;
-  /** An operator lifts a suppression. */
   unsuppress(tenant_id: string, email_hash: string): Promise<void>;
 }
 

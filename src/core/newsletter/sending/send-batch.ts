@@ -18,7 +18,6 @@ const SHORT_PAUSE_MS = 1_000;
 
 export type BatchMessage = Extract<SendMessage, { kind: 'batch' }>;
 
-/** What became of a message, for metrics. */
 export interface SendReport {
   readonly result:
     | 'submitted'

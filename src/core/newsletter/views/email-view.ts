@@ -96,7 +96,6 @@ function waitsOf(email: Email, batches: readonly Batch[], now: Date): Waits | un
   return { for: delivery_deadline !== undefined && next_batch_at > at ? 'window' : 'allowance', until };
 }
 
-/** Shares of the submitted mails. */
 export function ratesOf({ counts: { submitted, delivered, opened, clicked, bounced } }: Pick<EmailView, 'counts'>) {
   const share = (count: number) => count / submitted;
   const rates = {

@@ -15,7 +15,6 @@ import {
 /** Its reason says why it is excluded or failed; `left` for an uncertain one that an operator left so. */
 export type RecipientView = ReturnType<typeof viewOf>;
 
-/** Where the next page begins. */
 export interface RecipientPlace {
   readonly batch_id: string;
   readonly chunk: number;

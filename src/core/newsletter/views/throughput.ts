@@ -4,7 +4,6 @@ import type { Batch, ProgressSample } from '../model/batch.ts';
 const STEP_S = 10;
 /** Enough for the last minute. */
 const MOST = 8;
-/** The seconds over which throughput is counted. */
 const WINDOW_S = 60;
 /** Fewer seconds of sending say nothing about the rate. */
 const LEAST_S = 5;

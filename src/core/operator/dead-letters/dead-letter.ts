@@ -40,7 +40,6 @@ export interface DeadLetterView {
   readonly error_message?: string;
   /** When the notification was given up. Absent if it has moved on. */
   readonly failed_at?: string;
-  /** Whether a redrive would send it again. */
   readonly retryable: boolean;
 }
 

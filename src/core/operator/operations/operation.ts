@@ -136,7 +136,6 @@ export function isActive({ status }: Pick<Operation, 'status'>): boolean {
   return status === 'previewing' || status === 'running';
 }
 
-/** Nothing goes on with it. */
 export function isOver({ status }: Pick<Operation, 'status'>): boolean {
   return status === 'done' || status === 'cancelled';
 }

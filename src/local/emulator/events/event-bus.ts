@@ -62,7 +62,6 @@ function valueAt(path: string, event: JsonObject): Json | undefined {
 /** EventBridge waits this long for the answer of an API destination. */
 const DESTINATION_MS = 5_000;
 
-/** Hands a message to an API destination. */
 export async function postTo(
   { url, method, headers }: Extract<RuleTarget, { kind: 'http' }>,
   body: string,

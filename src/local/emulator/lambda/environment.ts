@@ -3,7 +3,6 @@ import type { BreakerConfig } from '../../../core/breaker/breaker-policy.ts';
 import type { FunctionPlan } from '../template/plan.ts';
 import { LOCAL_REGION } from '../template/references.ts';
 
-/** URLs of the services that functions call. */
 export interface ServiceEndpoints {
   readonly dynamodb: string;
   /** SQS and SNS. */

@@ -4,7 +4,6 @@ import { functionEnvironment, type LocalOverrides, type ServiceEndpoints } from 
 import { FunctionHost } from './function-host.ts';
 import type { InvocationResult } from './invocation.ts';
 
-/** All functions of the stack, by name. */
 export interface FunctionFleet {
   has(name: string): boolean;
   /** Calls a function. An unknown name is a failed invocation, as on Lambda. */
@@ -18,7 +17,6 @@ export interface FleetOptions {
   readonly plan: LocalPlan;
   readonly endpoints: ServiceEndpoints;
   readonly overrides: LocalOverrides;
-  /** Directory of the functions' logs. */
   readonly logs: string;
   /** Is called after each start of a process with the pids of all that run, and of some that have ended. */
   readonly onProcessStarted: (pids: readonly number[]) => void;

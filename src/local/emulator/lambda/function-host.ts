@@ -61,7 +61,6 @@ export class FunctionHost {
     }
   }
 
-  /** Starts a process before the first invocation. */
   warmUp(): void {
     if (this.#warm.length + this.#busy.size === 0) this.#warm.push(this.#start());
   }

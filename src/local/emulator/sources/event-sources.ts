@@ -29,7 +29,6 @@ export interface Sources {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts every event source mapping of the stack. */
 export function startSources(
   plan: LocalPlan,
   { dynamodb, streams, sqs }: AwsClients,

@@ -10,11 +10,9 @@ import { startSqsEventSource } from './sqs-event-source.ts';
 export interface NoticesOptions {
   readonly clients: Pick<AwsClients, 'sns' | 'sqs'>;
   readonly sqsEndpoint: string;
-  /** Names of the stack's SNS topics. */
   readonly topics: readonly string[];
   /** File to which every notice is appended. */
   readonly file: string;
-  /** Takes the subject of each notice. */
   readonly onNotice: (subject: string) => void;
   readonly log: Log;
 }

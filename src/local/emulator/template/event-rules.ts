@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { type JsonObject, object, read } from '../../support/json.ts';
 import { nameInArn } from './references.ts';
 
-/** Where a rule sends what matches it. */
 export type RuleTarget =
   | { readonly kind: 'queue' | 'function'; readonly name: string }
   | { readonly kind: 'http'; readonly url: string; readonly method: string; readonly headers: Record<string, string> };

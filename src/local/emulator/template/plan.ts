@@ -30,7 +30,6 @@ export interface LocalPlan {
 
 export interface FunctionPlan {
   readonly name: string;
-  /** Directory of the bundle. */
   readonly codeDirectory: string;
   /** `file.export`, as Lambda writes it. */
   readonly handler: string;

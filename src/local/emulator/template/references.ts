@@ -51,7 +51,6 @@ export function physicalName(stack: Pick<SynthesizedStack, 'name'>, id: string, 
   return name.length <= type.most ? name : `${name.slice(0, type.most - 9)}-${id.slice(-8)}`;
 }
 
-/** Values of a template's references on this machine. */
 export interface References {
   /** Value of `Ref: id`; undefined when nothing has that name. */
   ref(id: string): string | undefined;

@@ -14,7 +14,6 @@ import { isSender } from './ses-request.ts';
 
 /** Milliseconds between a mail and its events. */
 const EVENT_DELAY_MS = 200;
-/** Events that are published at once. */
 const AT_ONCE = 20;
 
 /** The kinds of events that each configuration set publishes, by its name, as CloudFormation writes them. */

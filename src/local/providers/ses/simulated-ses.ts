@@ -185,7 +185,6 @@ const CODES: Readonly<Record<Refusal, readonly [code: string, message: string]>>
   malformed: ['InvalidParameterValue', 'Illegal content'],
 };
 
-/** SES's answer to a mail that it does not accept. */
 function sesRefusal(scripted: Exclude<ScriptedAnswer, { kind: 'drop' | 'accept' }>): Answer {
   switch (scripted.kind) {
     case 'status':
