@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import {
   type Alarm,
   AlarmStatusWidget,
@@ -41,7 +41,8 @@ export class StageDashboard extends Construct {
   constructor(scope: Construct, id: string, props: StageDashboardProps) {
     super(scope, id);
     this.dashboard = new Dashboard(this, 'Dashboard', {
-      dashboardName: `notification-retry-${props.config.stage}`,
+      // Dashboards are one per account and name, whatever the region: the stage may be in a second one, too.
+      dashboardName: `notification-retry-${props.config.stage}-${Stack.of(this).region}`,
       defaultInterval: Duration.hours(12),
       periodOverride: PeriodOverride.INHERIT,
       widgets: rowsOf(props).map((widgets) => [...widgets]),

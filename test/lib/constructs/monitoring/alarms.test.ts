@@ -337,6 +337,12 @@ describe('the dashboard', () => {
     for (const name of names) expect(JSON.stringify(graph?.properties['metrics'])).toContain(`"${name}"`);
   });
 
+  it('has a name after its region: an account has each name once, in all of its regions', () => {
+    template.hasResourceProperties('AWS::CloudWatch::Dashboard', {
+      DashboardName: { 'Fn::Join': ['', ['notification-retry-dev-', { Ref: 'AWS::Region' }]] },
+    });
+  });
+
   it('shows the state of every alarm', () => {
     const status = dashboardOf(template).widgets.find(({ type }) => type === 'alarm');
     expect(status?.properties['alarms']).toHaveLength(alarmsOf(template).length);
