@@ -130,4 +130,40 @@ describe.skipIf(!process.env['WITH_EMULATOR'])('the rights that the documents li
       await expect(attempt(stack, fewer, outputs)).rejects.toThrow(/AccessDenied|not authorized/);
     });
   });
+
+  it('are judged as on AWS, where a condition on the partition keys of a request denies others', async () => {
+    const condition = { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker'] } };
+    const table = outputs['PipelineStateTable'] ?? '';
+    const user = await createUser(stack, 'of-breakers', [
+      {
+        actions: ['dynamodb:Query', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'],
+        resources: [tableOf(table)],
+        condition,
+      },
+      { actions: ['kms:Decrypt'], resources: [outputs['DataKey'] ?? ''] },
+    ]);
+    const calls = (kind: string) => {
+      const key = { kind: { S: kind }, id: { S: 'x' } };
+      const values = JSON.stringify({ ':k': { S: kind } });
+      const on = ['--table-name', table];
+      return [
+        [
+          'query',
+          ...on,
+          '--key-condition-expression',
+          '#k = :k',
+          '--expression-attribute-names',
+          '{"#k":"kind"}',
+          '--expression-attribute-values',
+          values,
+        ],
+        ['update-item', ...on, '--key', JSON.stringify(key)],
+        ['batch-get-item', '--request-items', JSON.stringify({ [table]: { Keys: [key] } })],
+      ].map((call) => stack.aws(['dynamodb', ...call], user));
+    };
+    await Promise.all(calls('breaker'));
+    for (const { reason } of (await Promise.allSettled(calls('budget'))) as { reason?: unknown }[]) {
+      expect(String(reason)).toMatch(/AccessDenied|not authorized/);
+    }
+  });
 });

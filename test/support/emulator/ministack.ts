@@ -62,6 +62,7 @@ export async function startMinistack({ enforceIam }: { readonly enforceIam: bool
       // Listeners that are of no use here.
       IOT_MTLS_ENABLED: '0',
       SFTP_ENABLED: '0',
+      PYTHONPATH: join(import.meta.dirname, 'python'),
       ...(enforceIam && { AUTH: 'true', USE_SSL: '1' }),
     },
     stdio: ['ignore', log, log],

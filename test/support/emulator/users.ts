@@ -7,6 +7,7 @@ import type { Credentials } from './ministack.ts';
 export interface Right {
   readonly actions: readonly string[];
   readonly resources: readonly string[];
+  readonly condition?: JsonObject;
 }
 
 /** Makes a user who has these rights and no others. */
@@ -14,7 +15,10 @@ export async function createUser(stack: DeployedStack, name: string, rights: rea
   await stack.aws(['iam', 'create-user', '--user-name', name]);
   const document: JsonObject = {
     Version: '2012-10-17',
-    Statement: rights.map(({ actions, resources }) => ({ Effect: 'Allow', Action: actions, Resource: resources })),
+    Statement: rights.map(({ actions, resources, condition }) => ({
+      ...{ Effect: 'Allow', Action: actions, Resource: resources },
+      ...(condition && { Condition: condition }),
+    })),
   };
   const policy = ['--policy-name', 'rights', '--policy-document', JSON.stringify(withBatchActions(document))];
   await stack.aws(['iam', 'put-user-policy', '--user-name', name, ...policy]);
