@@ -123,6 +123,18 @@ function parseCron(fields: string): Cron {
         `days, such as cron(30 * * * ? *), is ${JSON.stringify(`cron(${fields})`)}`,
     );
   }
+  // Croner takes more than EventBridge, of which CloudFormation would learn after minutes, and roll the stack back.
+  const isForeign =
+    [minute, hour, month, year].some((field) => field?.includes('?')) ||
+    parts.some((field) => /(^|,)\//.test(field)) ||
+    /[/8]|#.*,|,.*#/.test(dayOfWeek ?? '') ||
+    /2[2-9]\d\d|[3-9]\d{3}/.test(year ?? '');
+  if (isForeign) {
+    throw new ScheduleError(
+      `is not what EventBridge takes: cron(${fields}): ? is for a day only, a step follows a number or *, and not in ` +
+        'days of the week, which are 1 to 7, only one of them with #; years end in 2199',
+    );
+  }
   const days = [dayOfMonth, dayOfWeek].map((day) => (day === '?' ? '*' : day));
   try {
     return new Cron(`0 ${minute} ${hour} ${days[0]} ${month} ${days[1]} ${year}`, {
