@@ -78,7 +78,7 @@ export function planIndex(
   // Without an id of its own kind the row has no place in the history, and nothing to bind its recipient to.
   const nameless = faults.some(({ column }) => column === 'tenant_id' || column === 'log_id');
   if (typeof tenant_id !== 'string' || nameless) {
-    return ended ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
+    return ended ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now, row) };
   }
   const taking = { now, policy, time_zone, shards };
   const created = columnTime(row, 'created_at', time_zone) ?? now;
@@ -95,8 +95,10 @@ export function planIndex(
   if (ended) return planEnded(row, history, { storable, given_up, amends });
   const moved = storable ? moveContent(row, { notes: true, amends }) : { remove: [] };
   if (faults.length > 0) {
-    const { set, why } = setAside(faults, now);
-    return { do: 'set_aside', why, set: { ...set, ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
+    const { set, why, remove } = setAside(faults, now, row);
+    // Where times are written anew in UTC, this one is not.
+    const { next_retry_at: _, ...kept } = history as ForeignRow;
+    return { do: 'set_aside', why, set: { ...set, ...kept }, ...moved, remove: [...moved.remove, ...remove] };
   }
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
   const host = hostOf(row, inline);
@@ -170,10 +172,6 @@ function planEnded(
   return { do: 'history', set: known ? { expires_at, ...host.set } : { ...history }, ...moved, remove };
 }
 
-/**
- * A malformed row must not stay in the work index, and a writer's own time there would make it look like ours. A bounce
- * that was to end it (`give_up`) may be of the recipient that its writer corrects next.
- */
 function keysOf(row: ForeignRow): string[] {
   return ['work_queue', 'work_at', 'give_up'].filter((key) => row[key] !== undefined);
 }
@@ -193,7 +191,7 @@ function planIndexed(row: ForeignRow, now: Date, shards: IndexShards): IndexPlan
   if (row['send_status'] === 'SUCCESS') return { do: 'ignore' };
   const faults = workFaults(row);
   if (row['send_status'] === 'SENDING' && faults.length > 0) return planFound(row, now, shards);
-  if (faults.length > 0) return { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
+  if (faults.length > 0) return { do: 'set_aside', ...setAside(faults, now, row) };
   const queue = parseWorkQueue(String(row['work_queue']));
   if (queue === undefined || queue.shard < shards.work) return { do: 'ignore' };
   const { log_id, priority } = row as unknown as NotificationRow;

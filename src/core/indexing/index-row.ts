@@ -97,9 +97,13 @@ export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexO
 function dropContent(image: RowImage, now: Date, store: IndexStore): Promise<IndexOutcome> {
   const { row } = image;
   const fault = { column: 'log_id', rule: 'erased', expected: 'another log_id: an operator erased this notification' };
-  const { set, why } = isGivenUp(row) || row['send_status'] === 'SUCCESS' ? { set: {} } : setAside([fault], now);
-  const columns = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS, 'work_queue', 'work_at'];
-  const remove = columns.filter((column) => row[column] !== undefined);
+  const isOver = isGivenUp(row) || row['send_status'] === 'SUCCESS';
+  const {
+    set,
+    why,
+    remove: kept,
+  } = isOver ? { set: {}, remove: ['work_queue', 'work_at'] } : setAside([fault], now, row);
+  const remove = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS, ...kept].filter((column) => row[column] !== undefined);
   return carryOut({ do: 'set_aside', set, remove, ...(why !== undefined && { why }) }, image, store);
 }
 
@@ -138,13 +142,9 @@ async function setUnstorableAside(
   if (isGivenUp(row)) return { outcome: 'ignored' };
   const faults = rowFaults(row);
   const unstorable = { column: 'message_body', rule: message, expected: 'a smaller row' };
-  const { set, why } = setAside(faults.length > 0 ? faults : [unstorable], now);
-  const plan = {
-    do: 'set_aside',
-    set,
-    why,
-    remove: ['work_queue', 'work_at'].filter((key) => row[key] !== undefined),
-  } as const;
+  const aside = setAside(faults.length > 0 ? faults : [unstorable], now, row);
+  const { why } = aside;
+  const plan = { do: 'set_aside', ...aside } as const;
   try {
     return await carryOut(plan, image, store);
   } catch (error) {
@@ -169,7 +169,7 @@ async function withContentChecked(plan: IndexPlan, row: ForeignRow, now: Date, s
   // A row that only moves to another partition was checked when it was taken in.
   const waits = plan.do === 'index' && plan.content === undefined && plan.set['work_at'] !== undefined;
   if (!waits || (await store.hasContent(String(row['log_id'])))) return plan;
-  return { do: 'set_aside', ...setAside(contentFaults(row), now), remove: [] };
+  return { do: 'set_aside', ...setAside(contentFaults(row), now, row) };
 }
 
 function ownerOf(

@@ -88,11 +88,20 @@ export function brokenRules(rules: readonly ColumnRule[], row: ForeignRow, befor
 /** Longest description of faults, in characters: it is one of several columns of a small row. */
 const FAULT_TEXT = 400;
 
-/** The change of a malformed row: FAILED with FORMAT_ERROR, until its writer corrects it. */
-export function setAside(
-  faults: readonly RowFault[],
-  now: Date,
-): { readonly set: Partial<NotificationRow>; readonly why: string } {
+/**
+ * What a row has that waits for an attempt. A malformed one must not stay in the work index, where a writer's own time would
+ * make it look like ours; who reads a next time takes it for one that is retried; and a bounce that was to end it
+ * (`give_up`) may be of the recipient that its writer corrects next.
+ */
+const OF_WORK = ['work_queue', 'work_at', 'next_retry_at', 'give_up'] as const;
+
+/** The change of a malformed row: FAILED with FORMAT_ERROR, until its writer corrects it. A faulty time stays for that. */
+export function setAside(faults: readonly RowFault[], now: Date, row: object) {
+  const remove = OF_WORK.filter(
+    (name) =>
+      (row as ForeignRow)[name] !== undefined &&
+      !(name === 'next_retry_at' && faults.some(({ column }) => column === name)),
+  );
   const why = describeFaults(faults);
   const set = {
     send_status: 'FAILED',
@@ -101,8 +110,8 @@ export function setAside(
     error_message: clip(why, FAULT_TEXT),
     updated_at: now.toISOString(),
     updated_by: UPDATED_BY,
-  } as const;
-  return { set, why };
+  } as const satisfies Partial<NotificationRow>;
+  return { set, why, remove };
 }
 
 /** One sentence for error_message. */

@@ -541,8 +541,9 @@ describe('a row in the work index that its writer has spoilt', () => {
   const due = { ...dueRow(), max_retry_count: 'many' };
 
   it('is set aside, and keeps nothing that would give up the corrected one', () => {
-    const remove = ['work_queue', 'work_at', 'give_up'];
-    expect(index({ ...due, give_up: 'INVALID_RECIPIENT' })).toMatchObject({ do: 'set_aside', remove });
+    const remove = ['work_queue', 'work_at', 'next_retry_at', 'give_up'];
+    const spoilt = { ...due, give_up: 'INVALID_RECIPIENT', next_retry_at: due.work_at };
+    expect(index(spoilt)).toMatchObject({ do: 'set_aside', remove });
   });
 
   it('stays while it is sent, where a sweep meets it', () => {
@@ -589,6 +590,16 @@ describe('a malformed row', () => {
       content: { recipient: '#notifications' },
     });
     expect(index({ ...sample, subject: 'x'.repeat(501) })).toMatchObject({ do: 'set_aside', remove: [] });
+  });
+
+  it.each([
+    ['has no next time, also where times are written anew in UTC', { next_retry_at: '2026-03-01 19:00:00' }, true],
+    ['keeps it for its writer if that is what is wrong', { next_retry_at: 'tomorrow' }, false],
+  ])('%s', (_, change, removed) => {
+    const row = { ...sample, notification_type: 'FAX', ...change };
+    const plan = planIndex(row, T0, DEFAULT_RETRY_POLICY, { time_zone: 'Asia/Tokyo' });
+    const { set, remove } = plan as Extract<typeof plan, { set: object }>;
+    expect([set['next_retry_at'], remove.includes('next_retry_at')]).toEqual([undefined, removed]);
   });
 
   it('gets a description of all its faults, without any value', () => {

@@ -153,9 +153,8 @@ export function removalOfMisindexed(row: NotificationRow, faults: readonly RowFa
   if (row.send_status === 'SUCCESS')
     return { change: { set: {}, remove: ['work_queue'] }, why: 'it is delivered already' };
   if (faults.length === 0) return undefined;
-  const { set, why } = setAside(faults, now);
-  // A recipient that bounced may be the one that its writer corrects next.
-  return { change: { set, remove: ['work_queue', 'work_at', ...present(row, ['give_up'])] }, why };
+  const { set, why, remove } = setAside(faults, now, row);
+  return { change: { set, remove }, why };
 }
 
 /** The same for a row whose claim has shown what it breaks. @param counters as its writer left them: no attempt was made */
