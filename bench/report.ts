@@ -87,9 +87,7 @@ function budgetText({ max, min }: Figure['budget'], unit: string): string {
   return min === undefined ? `≤ ${quantity(max, unit)}` : `${number(min)}–${quantity(max, unit)}`;
 }
 
-function quantity(value: number, unit: string): string {
-  return unit === '' ? number(value) : `${number(value)} ${unit}`;
-}
+const quantity = (value: number, unit: string): string => (unit === '' ? number(value) : `${number(value)} ${unit}`);
 
 /** Three significant digits below 1,000, a whole number from there on. */
 function number(value: number | string): string {

@@ -168,10 +168,7 @@ function manifest(): object {
     bin: { 'notification-retry': './bin/notification-retry.mjs' },
     exports: {
       './construct': { types: './construct.d.ts', default: './construct.js' },
-      './client/browser': {
-        types: './client/types/client/browser/index.d.ts',
-        default: './client/browser.js',
-      },
+      './client/browser': { types: './client/types/client/browser/index.d.ts', default: './client/browser.js' },
       './client': { types: './client/types/client/index.d.ts', default: './client/index.js' },
       './package.json': './package.json',
     },

@@ -184,9 +184,7 @@ function customMetrics(resources: Resources, runs: readonly Run[]): number {
   }, 0);
 }
 
-function environmentOf(called: Properties): Properties {
-  return Object(called['Environment'])['Variables'] ?? {};
-}
+const environmentOf = (called: Properties): Properties => Object(called['Environment'])['Variables'] ?? {};
 
 function metricsOf({ Metrics = [] }: { readonly Metrics?: unknown }): number {
   return Math.max(1, (Metrics as readonly Properties[]).filter(({ MetricStat }) => MetricStat !== undefined).length);

@@ -22,12 +22,7 @@ const WORDS = {
     part: 'part',
     adds: 'adds, in dollars a month',
   },
-  ja: {
-    stages: ['最小', '既定', 'すべて'],
-    total: '**1 か月のドル**',
-    part: '要素',
-    adds: '追加される 1 か月のドル',
-  },
+  ja: { stages: ['最小', '既定', 'すべて'], total: '**1 か月のドル**', part: '要素', adds: '追加される 1 か月のドル' },
 } as const;
 
 /** The two tables of docs/reference/costs.md. */

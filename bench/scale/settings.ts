@@ -86,9 +86,7 @@ export function settingsFor({ per_month, peak_hour }: Load): Settings {
   };
 }
 
-function roundUp(batches: number): number {
-  return batches <= 20 ? batches : Math.ceil(batches / 10) * 10;
-}
+const roundUp = (batches: number): number => (batches <= 20 ? batches : Math.ceil(batches / 10) * 10);
 
 function monthly(notifications: number, seconds: number, sender_mb: number): number {
   const { write_units, read_units, sqs_requests, log_gigabytes } = PER_NOTIFICATION;
@@ -135,6 +133,4 @@ function changesOf({ concurrency, dispatcher_mb, work_shards, history_shards }: 
   return changed.flatMap(([key, value, standard]) => (value === standard ? [] : [`\`${key}\` = ${value}`]));
 }
 
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
-}
+const whole = (value: number): string => Math.round(value).toLocaleString('en-US');

@@ -19,10 +19,7 @@ export function standardLane(world: World, service: string): Queue {
 }
 
 export function queueAt(world: World, name: string) {
-  return {
-    url: queueUrl(world.services.sqs, name),
-    arn: `arn:aws:sqs:${LOCAL_REGION}:${LOCAL_ACCOUNT}:${name}`,
-  };
+  return { url: queueUrl(world.services.sqs, name), arn: `arn:aws:sqs:${LOCAL_REGION}:${LOCAL_ACCOUNT}:${name}` };
 }
 
 export type Queue = ReturnType<typeof queueAt>;

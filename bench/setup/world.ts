@@ -135,6 +135,4 @@ export async function startWorld(
 }
 
 /** Removes the stream: nothing reads it here, it consumes no capacity, and each record slows the stand-in down. */
-function withoutStream({ StreamSpecification: _, ...table }: CreateTableCommandInput): CreateTableCommandInput {
-  return table;
-}
+const withoutStream = ({ StreamSpecification: _, ...table }: CreateTableCommandInput): CreateTableCommandInput => table;

@@ -119,9 +119,7 @@ export function waitingForNothing(
 }
 
 /** A time that the pipeline wrote: that of another form is its writer's, whom no message follows. */
-function isOurs(time: string): boolean {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time);
-}
+const isOurs = (time: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time);
 
 /** @param dead the rows that were dead when all letters were redriven @param rows as they are after that */
 export function answeredRedrive(dead: readonly Stored[], rows: readonly Stored[]): readonly string[] {

@@ -49,14 +49,10 @@ export const NOTHING_YET: Memory = {
 };
 
 /** A column that should be a text, of a row that may hold anything. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Somebody has put it into the work index, and any value into any of its columns: only what comes of it counts. */
-export function isIntruder({ log_id }: Stored): boolean {
-  return String(log_id).startsWith('hostile-');
-}
+export const isIntruder = ({ log_id }: Stored): boolean => String(log_id).startsWith('hostile-');
 
 /** What came of an observation. */
 export interface Judged {
@@ -133,9 +129,7 @@ export function handedOver(memory: Memory, log_id: string): Memory {
   return { ...memory, handedOver: [...memory.handedOver, log_id] };
 }
 
-export function erased(memory: Memory, log_id: string): Memory {
-  return { ...memory, erased: [...memory.erased, log_id] };
-}
+export const erased = (memory: Memory, log_id: string): Memory => ({ ...memory, erased: [...memory.erased, log_id] });
 
 /** Lambda ends an invocation that has done nothing but wait. */
 export const OUT_OF_TIME = "13: calls that hang take all of a function's time";

@@ -18,6 +18,4 @@ export function createRandom(seed: number, name: string): Draw {
   return next;
 }
 
-export function between(draw: Draw, least: number, most: number): number {
-  return least + draw() * (most - least);
-}
+export const between = (draw: Draw, least: number, most: number): number => least + draw() * (most - least);

@@ -151,9 +151,7 @@ export async function fromStates(scope: Scope, terms: Terms): Promise<Exploratio
   }
 }
 
-function storyOf({ before, label }: Kept): string[] {
-  return before ? [...storyOf(before), label] : [];
-}
+const storyOf = ({ before, label }: Kept): string[] => (before ? [...storyOf(before), label] : []);
 
 export interface Followed {
   /** The steps that could be taken. */

@@ -120,9 +120,7 @@ function drawGiven(draw: Draw): Given {
   return { priority: pick(draw, PRIORITIES), script, fallback: draw() < 0.3, poison: draw() < 0.05 };
 }
 
-function pick<T>(draw: Draw, all: readonly T[]): T {
-  return all[Math.floor(draw() * all.length)] as T;
-}
+const pick = <T>(draw: Draw, all: readonly T[]): T => all[Math.floor(draw() * all.length)] as T;
 
 /**
  * Leaves out of a story what its violation does not need: halves first, then less and less.

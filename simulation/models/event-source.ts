@@ -173,9 +173,6 @@ export class EventSource<M> {
       this.#machine.onDeath(dead, death);
       dead.onEnd();
     });
-    return {
-      instance: { worker, handle: this.#start(worker) },
-      cold: between(this.#machine.draw, ...COLD_START_MS),
-    };
+    return { instance: { worker, handle: this.#start(worker) }, cold: between(this.#machine.draw, ...COLD_START_MS) };
   }
 }

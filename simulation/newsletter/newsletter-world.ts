@@ -145,9 +145,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
     const view = await this.view();
     // Before they are frozen they are only a part of a preparation, which may have been cancelled.
     const frozen = view.email?.prepared === undefined ? [] : await this.recipients();
-    for (const { member, state, reason, owner } of frozen) {
-      this.auditor.finish(member, owner, state, reason);
-    }
+    for (const { member, state, reason, owner } of frozen) this.auditor.finish(member, owner, state, reason);
     const batches = view.batches.filter(({ batch_id }) => batch_id !== EXCLUDED_BATCH).length;
     this.auditor.end(this.#seen(view), view.counts, batches, this.members.isEmpty);
   }
@@ -199,6 +197,4 @@ export class NewsletterWorld extends Simulation implements Surroundings {
   readonly newId = () => `id-${++this.#ids}`;
 }
 
-function oneGroup(): string {
-  return '';
-}
+const oneGroup = (): string => '';

@@ -41,9 +41,7 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => boo
   const priorities = drawPriority(arrivals, draw);
   const cohorts = new Map(PRIORITIES.map((priority) => [priority, { group, priority }]));
   const integrationOf = (tenant_id: string) =>
-    channel !== 'email' && {
-      integration_config_id: `${tenant_id}-${channel}-${Math.floor(draw() * receivers)}`,
-    };
+    channel !== 'email' && { integration_config_id: `${tenant_id}-${channel}-${Math.floor(draw() * receivers)}` };
   return () => {
     const tenant_id = tenants[Math.floor(draw() * tenants.length)] ?? group;
     const priority = priorities();

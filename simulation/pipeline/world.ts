@@ -22,13 +22,9 @@ import { type Cohort, Observer } from './observer.ts';
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
 const SIX_TIMEOUTS_MS = 360_000;
 /** How long a lane's function waits for a full batch. */
-export function windowOf(channel: Channel, lane: Lane): number {
-  return channel === 'email' && lane === 'express' ? 0 : 1_000;
-}
-const QUEUE_OPTIONS = {
-  max_receives: 5,
-  groupOf: ({ tenant_id }: QueueMessage) => tenant_id,
-};
+export const windowOf = (channel: Channel, lane: Lane): number =>
+  channel === 'email' && lane === 'express' ? 0 : 1_000;
+const QUEUE_OPTIONS = { max_receives: 5, groupOf: ({ tenant_id }: QueueMessage) => tenant_id };
 /** Milliseconds of a page of the work index. */
 const INDEX_MS = 8;
 /** What a refused call takes, with the client's own retries. */

@@ -85,9 +85,7 @@ export function counts(numbers: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-export function rounded(value: number, digits = 1): number {
-  return Number(value.toFixed(digits));
-}
+export const rounded = (value: number, digits = 1): number => Number(value.toFixed(digits));
 
 /** A line per scenario that has ended, with the CPU that it took, then all budgets. */
 export function summaryTable(done: readonly (Figures & { readonly cpu_seconds: number })[]): string {

@@ -117,9 +117,7 @@ const SCENARIOS: readonly NamedPipeline[] = [
     notifications: 100_000,
     make: (count) => ({
       arrivals: overAnHour(count, 'webhook', 20, { receivers: 3 }),
-      providers: {
-        webhook: { latency_ms: LATENCY, outages: [{ from: 0, until: 2 * HOUR, answers: 'unauthorized' }] },
-      },
+      providers: { webhook: { latency_ms: LATENCY, outages: [{ from: 0, until: 2 * HOUR, answers: 'unauthorized' }] } },
       redrives: [2.5 * HOUR],
     }),
   },

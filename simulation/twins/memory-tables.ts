@@ -134,11 +134,7 @@ export class MemoryTables implements IndexStore {
   readonly dueIndex = memoryDueIndex(this.log, this.shards);
   readonly scan = memoryRowScan(this.log, this.content);
 
-  readonly malformed = malformedEntries({
-    rows: this.operatorRows,
-    records: this.records,
-    clock: () => this.#clock(),
-  });
+  readonly malformed = malformedEntries({ rows: this.operatorRows, records: this.records, clock: () => this.#clock() });
 
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
     return this.#write(String(image['log_id']), { set, remove }, guards.asRead(image, guards.IMAGE_COLUMNS));

@@ -50,9 +50,7 @@ class VersionedItems<T extends { readonly version: number }> {
   }
 }
 
-function partitionOf(key: string): string {
-  return key.slice(0, key.lastIndexOf('#') + 1);
-}
+const partitionOf = (key: string): string => key.slice(0, key.lastIndexOf('#') + 1);
 
 /** The warming of sending domains in memory: a twin of the DynamoDB store that gives the same answers. */
 export function createMemoryWarming(): WarmingStore {

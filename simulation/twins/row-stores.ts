@@ -43,13 +43,9 @@ export function memoryDueIndex(
   };
 }
 
-function position({ work_at, log_id }: DueItem): string {
-  return `${work_at} ${log_id}`;
-}
+const position = ({ work_at, log_id }: DueItem): string => `${work_at} ${log_id}`;
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Content as it is kept, with its tenant and the place of its row in the stream. */
 export type KeptContent = NotificationContent & {
@@ -120,9 +116,7 @@ export function createMemoryIntake(tables: Tables, records: Map<string, IntakeRe
       tables.log.set(row.log_id, { ...row, recipient_hash: `hash of ${row.tenant_id}/${recipient}` });
       return undefined;
     },
-    async findRow(log_id) {
-      return tables.row(log_id);
-    },
+    findRow: async (log_id) => tables.row(log_id),
   };
 }
 

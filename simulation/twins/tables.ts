@@ -26,9 +26,7 @@ export function logIdOf(row: number): string {
   return logIds[row];
 }
 
-export function rowOf(log_id: string): number {
-  return Number(log_id.slice(1));
-}
+export const rowOf = (log_id: string): number => Number(log_id.slice(1));
 
 /**
  * The tables of the pipeline in memory, with an index for a million rows, what their calls cost, and watchers. The calls

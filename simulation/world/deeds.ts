@@ -152,9 +152,7 @@ export class Deeds {
         this.use('postpones');
         return this.#answer(actor, call, postponementOf(call, now));
       case 'hangs':
-        return ground.set({
-          hung: [...hung, { by: name, id: call.id, until: now + limitOf(call) }],
-        });
+        return ground.set({ hung: [...hung, { by: name, id: call.id, until: now + limitOf(call) }] });
       case 'stale':
         return ground.performStale(call).then((outcome) => this.#answer(actor, call, outcome));
       case 'unanswered':

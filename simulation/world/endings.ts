@@ -76,9 +76,7 @@ export function inAnotherRound(call: Call, round = 0): Call | undefined {
   return { ...call, args: [(args[0] as QueuedMessage[]).map((one) => ({ ...one, message: again(one.message) }))] };
 }
 
-export function isFault(ending: Ending): boolean {
-  return ending !== 'ok' && ending !== 'postponed';
-}
+export const isFault = (ending: Ending): boolean => ending !== 'ok' && ending !== 'postponed';
 
 /** A budget that grants nothing for half a minute. */
 export function postponementOf({ args: [ask] }: Call, now: number): Outcome {
@@ -106,9 +104,7 @@ export function pauseEnd({ port, args: [ms] }: Call, since: number): number | un
   return since + (Number(ms) <= SHORT_MS ? 0 : Number(ms));
 }
 
-export function isInvisible(call: Call): boolean {
-  return INVISIBLE.test(call.port) || call.port === 'time.pause';
-}
+export const isInvisible = (call: Call): boolean => INVISIBLE.test(call.port) || call.port === 'time.pause';
 
 const throttled: Outcome = { error: Object.assign(new Error('slow down'), { name: 'ThrottlingException' }) };
 const timedOut: Outcome = { error: Object.assign(new Error('no answer'), { name: 'TimeoutError' }) };
@@ -185,9 +181,7 @@ const WORDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   'time.timer': ([ms]) => `has waited ${ms} ms for others`,
 };
 
-export function wordsOf({ port, args }: Call): string {
-  return WORDS[port]?.(args) ?? `calls ${port}`;
-}
+export const wordsOf = ({ port, args }: Call): string => WORDS[port]?.(args) ?? `calls ${port}`;
 
 const ADDED: Readonly<Record<Ending, string>> = {
   ok: '',

@@ -157,12 +157,7 @@ export function producer(log_id: string, request: string): Program {
     const content = { recipient: `${log_id}@example.com`, body: `words for ${log_id}`, format: 'PLAIN' } as const;
     try {
       const { message } = await accept(
-        {
-          tenant_id: 'tenant-1',
-          notification: { ...routing, ...content },
-          request_hash: 'hash',
-          logId: () => log_id,
-        },
+        { tenant_id: 'tenant-1', notification: { ...routing, ...content }, request_hash: 'hash', logId: () => log_id },
         {
           store: portOf<IntakeStore>(env, 'intake', 'reserve', 'find', 'advance', 'putRow', 'findRow'),
           records: portOf<RecordStore>(env, 'records', 'putIfAbsent'),

@@ -190,9 +190,7 @@ export function deadlineOf({ name, begun }: Actor): number {
 }
 
 /** An instance between two invocations. */
-export function isIdle({ moment }: Actor): boolean {
-  return moment.calls.some(({ port }) => port === 'instance.next');
-}
+export const isIdle = ({ moment }: Actor): boolean => moment.calls.some(({ port }) => port === 'instance.next');
 
 /** By how much the clock of its instance is wrong. */
 export function offsetOf(name: string, { clocks }: Pick<Scope, 'clocks'>): number {

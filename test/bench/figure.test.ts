@@ -45,9 +45,7 @@ describe('the median', () => {
     { values: [3], expected: 3 },
     { values: [9, 1, 2], expected: 2 },
     { values: [4, 1, 2, 100], expected: 3 },
-  ])('of $values is $expected', ({ values, expected }) => {
-    expect(median(values)).toBe(expected);
-  });
+  ])('of $values is $expected', ({ values, expected }) => expect(median(values)).toBe(expected));
 
   it('of no values is an error, so that it cannot pass for a figure', () => {
     expect(() => median([])).toThrow(RangeError);
@@ -58,6 +56,4 @@ it.each([
   ['unchanged on an equally fast machine', 470, 100, 100],
   ['halved on a machine with half the speed', 940, 100, 50],
   ['doubled on a machine with twice the speed', 235, 100, 200],
-])('CPU time is %s', (_, call_us, cpu, expected) => {
-  expect(toReference(call_us)(cpu)).toBe(expected);
-});
+])('CPU time is %s', (_, call_us, cpu, expected) => expect(toReference(call_us)(cpu)).toBe(expected));

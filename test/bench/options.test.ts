@@ -10,9 +10,7 @@ describe("the benchmarks' options", () => {
     { args: ['--json', '--strict'], expected: { json: true, strict: true } },
     { args: ['--only', 'memory'], expected: { only: ['memory'] } },
     { args: ['--only=usage', '--only=memory'], expected: { only: ['usage', 'memory'] } },
-  ])('are read from $args', ({ args, expected }) => {
-    expect(parseOptions(args, NAMES)).toMatchObject(expected);
-  });
+  ])('are read from $args', ({ args, expected }) => expect(parseOptions(args, NAMES)).toMatchObject(expected));
 
   it.each([
     { args: ['--only', 'speed'], names: /"speed".*usage, memory/ },

@@ -11,9 +11,7 @@ const ARN = 'arn:aws:sqs:us-east-1:000000000000:lane';
 const SHAPE = { channel: 'webhook', recipient: 'https://example.com/hook', body: bodyOf(100) } as const;
 
 describe("the benchmarks' notifications", () => {
-  it('obey the rules of the table', () => {
-    expect(rowFaults(failedRow(SHAPE, NOW))).toEqual([]);
-  });
+  it('obey the rules of the table', () => expect(rowFaults(failedRow(SHAPE, NOW))).toEqual([]));
 
   it('are in the work index, without their content, where a sweep finds them', () => {
     const item = dueItem(SHAPE, NOW, 'log-1');

@@ -79,11 +79,7 @@ it('names a newsletter in its command as the shell reads its id, whatever that i
 it('says what is known of an address that no member has any more', async () => {
   const at = new Date(Date.now() - 3 * 86_400_000 - 60_000).toISOString();
   served.answer({
-    'POST /api/members/show': {
-      members: [],
-      suppressed: { reason: 'complained', at },
-      unsubscribed: { weekly: at },
-    },
+    'POST /api/members/show': { members: [], suppressed: { reason: 'complained', at }, unsubscribed: { weekly: at } },
   });
   const { page } = await openTab(browser, served.url);
   await page.goto('/newsletters');

@@ -120,10 +120,7 @@ async function run(...args: readonly string[]) {
 
 const content = (log_id: string) =>
   ops.dynamodb.send(
-    new PutItemCommand({
-      TableName: ops.tables.notification_content,
-      Item: toItem({ log_id, tenant_id: TENANT }),
-    }),
+    new PutItemCommand({ TableName: ops.tables.notification_content, Item: toItem({ log_id, tenant_id: TENANT }) }),
   );
 
 async function waiting(changes = {}) {

@@ -27,9 +27,8 @@ it('accepts the smallest and the largest values, and fractions of hours', () => 
   for (const options of [
     { timeoutMs: 1, concurrency: 1, maxSpoolRetries: 1, spoolRetentionHours: 0.5 },
     { timeoutMs: 600_000, concurrency: 100, maxSpoolRetries: 10_000, spoolRetentionHours: 10_000 },
-  ]) {
+  ])
     expect(() => of(options)).not.toThrow();
-  }
 });
 
 describe('where files are kept', () => {

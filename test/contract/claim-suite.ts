@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import { clip } from '../../src/core/model/text.ts';
-import { at, messageFor, T0 } from '../support/rows.ts';
+import { iso, messageFor } from '../support/rows.ts';
 import { fresh, putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
 
 const recordOf = (row: NotificationRow, attempt: number): RetryRecord => ({
@@ -11,7 +11,7 @@ const recordOf = (row: NotificationRow, attempt: number): RetryRecord => ({
   retry_attempt: attempt,
   tenant_id: row.tenant_id,
   channel: row.channel,
-  retry_at: T0.toISOString(),
+  retry_at: iso(),
   retry_status: 'FAILED',
   duration_ms: 3,
   trigger: 'sweep',
@@ -26,7 +26,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
   const put = (changes?: Partial<NotificationRow>) => putFresh(store(), changes);
 
   it('claims a due row: it is SENDING, the attempt is counted, and the claim has an end', async () => {
-    const row = await put({ next_retry_at: T0.toISOString() });
+    const row = await put({ next_retry_at: iso() });
     const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');
     expect(claimed).toBe(true);
     expect(after).toMatchObject({
@@ -47,7 +47,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
   });
 
   it('changes what a claim has to, and nothing else', async () => {
-    const row = await put({ next_retry_at: T0.toISOString(), updated_by: 'user-1' });
+    const row = await put({ next_retry_at: iso(), updated_by: 'user-1' });
     await store().rows.claim(messageFor(row), UNTIL, 'claim-1');
     const { next_retry_at: _, ...rest } = row;
     const counted = { send_attempts: 2, attempts_left: 4, last_attempt: 1 };
@@ -101,7 +101,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
     ['is held', () => new Date(Date.now() + 60_000).toISOString(), false],
     ['is held by a worker whose clock is 5 s ahead', () => new Date(Date.now() + 70_000).toISOString(), false],
     ['ended just now by a clock that may be wrong', () => new Date().toISOString(), false],
-    ['has expired', () => T0.toISOString(), true],
+    ['has expired', () => iso(), true],
   ])('sets a malformed entry aside only where no worker may still settle it: its claim %s', async (_, until, aside) => {
     const row = await put({ send_status: 'SENDING', claim_until: until() });
     const { log_id, work_queue, work_at } = row as Required<NotificationRow>;
@@ -114,12 +114,12 @@ export function claimSuite(store: () => StoreUnderTest): void {
   });
 
   it('takes a malformed entry out of the index as delivered, where the worker that crashed has recorded that', async () => {
-    const row = await put({ send_status: 'SENDING', claim_until: T0.toISOString(), claim_id: 'claim-1' });
+    const row = await put({ send_status: 'SENDING', claim_until: iso(), claim_id: 'claim-1' });
     const { log_id, work_queue, work_at } = row as Required<NotificationRow>;
     await store().records.putIfAbsent({ ...recordOf(row, row.last_attempt), ...DELIVERED });
     const faults = [{ column: 'channel', rule: 'a rule', expected: 'another channel' }];
     expect(await store().malformed.setAside({ log_id, work_queue, work_at, faults })).toMatch(/delivered/);
-    expect(await store().get(log_id)).toMatchObject({ send_status: 'SUCCESS', sent_at: T0.toISOString() });
+    expect(await store().get(log_id)).toMatchObject({ send_status: 'SUCCESS', sent_at: iso() });
     expect((await store().get(log_id))?.['work_queue']).toBeUndefined();
   });
 
@@ -134,12 +134,12 @@ export function claimSuite(store: () => StoreUnderTest): void {
     ['another worker has claimed', { send_status: 'SENDING', claim_until: UNTIL } as const],
     ['is delivered, and stays in the index because it owes its record', { send_status: 'SUCCESS' } as const],
     ['has no attempt left', { attempts_left: 0 }],
-    ['has moved to another time', { work_at: at(1).toISOString() }],
+    ['has moved to another time', { work_at: iso(1) }],
     ['is dead', { work_queue: 'dead#normal#0' }],
     ['has another priority than its message says', { work_queue: 'due#info#0' }],
   ])('does not claim a row that %s, and returns it unchanged', async (_, changes) => {
     const row = await put(changes);
-    const answer = await store().rows.claim(messageFor(row, { due: T0.toISOString() }), UNTIL, 'claim-1');
+    const answer = await store().rows.claim(messageFor(row, { due: iso() }), UNTIL, 'claim-1');
     expect(answer.claimed).toBe(false);
     expect(answer.row).toMatchObject({ log_id: row.log_id, send_attempts: 1, ...changes });
   });
@@ -195,9 +195,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
     const change = { set: { send_status: 'RETRY', work_at: UNTIL, claim_until: '' }, remove: ['give_up'] } as const;
     expect(await store().rows.settle(claimed, change)).toBe(true);
     expect(await store().rows.settle(claimed, change)).toBe(true);
-    expect(await store().rows.settle(claimed, { set: { send_status: 'RETRY', work_at: at(7).toISOString() } })).toBe(
-      false,
-    );
+    expect(await store().rows.settle(claimed, { set: { send_status: 'RETRY', work_at: iso(7) } })).toBe(false);
     expect(await store().rows.settle({ ...claimed, last_attempt: 0 }, change)).toBe(false);
   });
 
@@ -291,7 +289,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
   it.each([
     ['evidence', 'seen'],
     ['claim_id', 'theirs'],
-    ['retry_at', at(1).toISOString()],
+    ['retry_at', iso(1)],
   ])('replaces no record whose %s is another one than was read', async (name, value) => {
     const record = { ...recordOf(fresh(), 2), claim_id: 'mine' };
     await store().records.putIfAbsent({ ...record, [name]: value });

@@ -38,11 +38,7 @@ export function contentSuite(store: () => StoreUnderTest): void {
       store().indexStore.putContent({ ...owner, sequence, ...(amends && { amends }) }, content);
     await put('1', { ...CONTENT, body: 'x'.repeat(3_000) });
     expect(await put('2', { subject: 'corrected' }, true)).toBeUndefined();
-    expect(await store().contents.read(owner)).toEqual({
-      ...CONTENT,
-      body: 'x'.repeat(3_000),
-      subject: 'corrected',
-    });
+    expect(await store().contents.read(owner)).toEqual({ ...CONTENT, body: 'x'.repeat(3_000), subject: 'corrected' });
     expect(await put('3', { recipient: 'other', body: 'short' }, true)).toEqual(expect.any(String));
     const corrected = { ...CONTENT, recipient: 'other', body: 'short', subject: 'corrected' };
     expect(await store().contents.read(owner)).toEqual(corrected);

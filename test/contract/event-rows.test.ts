@@ -7,7 +7,7 @@ import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-even
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { acceptedRow, eventOf, PERMANENT, recordOf, uncertainRow } from '../support/delivery-events.ts';
-import { at } from '../support/rows.ts';
+import { at, iso } from '../support/rows.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 interface Store {
@@ -36,11 +36,11 @@ function suite(store: () => Store): void {
     const { log_id } = await put(given);
     const read = await store().rows.read(log_id);
     if (read === undefined) throw new Error('the row is missing');
-    const set = { delivered_at: at(0).toISOString(), delivery_by_attempt: { 2: 'delivered' } } as const;
+    const set = { delivered_at: iso(0), delivery_by_attempt: { 2: 'delivered' } } as const;
     expect(await store().rows.change(read, { set })).toBe(true);
     expect(await store().rows.read(log_id)).toMatchObject(set);
     // Status, attempt and place in the index are still as they were read.
-    expect(await store().rows.change(read, { set: { opened_at: at(0).toISOString() } })).toBe(false);
+    expect(await store().rows.change(read, { set: { opened_at: iso(0) } })).toBe(false);
     expect(await store().rows.read(log_id)).not.toHaveProperty('opened_at');
   });
 
@@ -59,15 +59,13 @@ function suite(store: () => Store): void {
     expect(await rows.read(successor_id)).toMatchObject({ failure_reason: 'CANCELLED' });
   });
 
-  it('returns no row for an unknown log_id', async () => {
-    expect(await store().rows.read('none')).toBeUndefined();
-  });
+  it('returns no row for an unknown log_id', async () => expect(await store().rows.read('none')).toBeUndefined());
 
   it('applies an event that reconciles an attempt, and one that takes the delivery back', async () => {
     const { log_id } = await put({ ...uncertainRow(), last_attempt: 2 });
     const { rows, records } = store();
     const ids = { retry_log_id: `${log_id}#2`, original_log_id: log_id };
-    await records.putIfAbsent({ ...recordOf(2, 'NETWORK_TIMEOUT'), ...ids, next_retry_at: at(9).toISOString() });
+    await records.putIfAbsent({ ...recordOf(2, 'NETWORK_TIMEOUT'), ...ids, next_retry_at: iso(9) });
     const deps = {
       rows,
       records,
@@ -78,7 +76,7 @@ function suite(store: () => Store): void {
     };
     await applyDeliveryEvent(eventOf({ kind: 'delivered' }, { log_id }), deps);
     const reconciled = await rows.read(log_id);
-    expect(reconciled).toMatchObject({ send_status: 'SUCCESS', delivered_at: at(1000).toISOString() });
+    expect(reconciled).toMatchObject({ send_status: 'SUCCESS', delivered_at: iso(1000) });
     for (const name of ['work_queue', 'next_retry_at']) expect(reconciled).not.toHaveProperty(name);
     expect(await records.find(log_id, 2)).toMatchObject({ retry_status: 'SUCCESS' });
     for (const name of ['error_type', 'next_retry_at']) expect(await records.find(log_id, 2)).not.toHaveProperty(name);

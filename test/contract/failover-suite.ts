@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { failOver, successorId } from '../../src/core/delivery/failover.ts';
 import { failedBecause } from '../../src/core/delivery/verdict.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
-import { at, CONTENT, messageFor, T0 } from '../support/rows.ts';
+import { at, CONTENT, iso, messageFor, T0 } from '../support/rows.ts';
 import { fresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
 
 /** What every SuccessorStore must do. `store` is called when a test runs. */
@@ -20,7 +20,7 @@ export function failoverSuite(store: () => StoreUnderTest): void {
     expect(again).toEqual({ ...first, message: { ...first.message, run_id: 'sweep-2' } });
     expect(first).toMatchObject({
       verdict: { successor_log_id: successorId(log_id), dead_letter: false },
-      message: { log_id: successorId(log_id), channel: 'email', due: T0.toISOString() },
+      message: { log_id: successorId(log_id), channel: 'email', due: iso() },
     });
     const successor = await store().rows.read(successorId(log_id));
     expect(successor).toMatchObject({ predecessor_log_id: log_id, integration_config_id: 'IC9', attempts_left: 6 });

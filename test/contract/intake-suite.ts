@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ContentStore } from '../../src/core/delivery/ports.ts';
 import type { IntakeRecord, IntakeStore } from '../../src/core/intake/ports.ts';
 import type { ForeignRow } from '../../src/core/model/notification.ts';
-import { at, CONTENT, dueRow, T0 } from '../support/rows.ts';
+import { at, CONTENT, dueRow, iso, T0 } from '../support/rows.ts';
 
 export interface IntakeStoreUnderTest {
   readonly intake: IntakeStore;
@@ -18,7 +18,7 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
   const recordOf = (changes: Partial<IntakeRecord> = {}): IntakeRecord => ({
     log_id: `intake-${++serial}-${Math.random().toString(36).slice(2)}`,
     request_hash: 'hash',
-    accepted_at: T0.toISOString(),
+    accepted_at: iso(),
     accepted_status: 'processing',
     expires_at: LATER,
     ...changes,

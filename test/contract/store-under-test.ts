@@ -6,7 +6,7 @@ import type { RowScan } from '../../src/core/indexing/reconcile.ts';
 import type { ForeignRow, NotificationRow } from '../../src/core/model/notification.ts';
 import { type DueIndex, workQueueOf } from '../../src/core/model/work-index.ts';
 import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts';
-import { at, dueRow } from '../support/rows.ts';
+import { dueRow, iso } from '../support/rows.ts';
 
 /** One implementation of the storage ports, on tables of its own. */
 export interface StoreUnderTest {
@@ -25,7 +25,7 @@ export interface StoreUnderTest {
   get(log_id: string): Promise<ForeignRow | undefined>;
 }
 
-export const UNTIL = at(60_000).toISOString();
+export const UNTIL = iso(60_000);
 let serial = 0;
 /** A due row with a log_id of its own. */
 export const fresh = (changes: Partial<NotificationRow> = {}) => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
-import { at } from '../support/rows.ts';
+import { iso } from '../support/rows.ts';
 import { putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
 
 let serial = 0;
@@ -11,13 +11,11 @@ export function workIndexSuite(store: () => StoreUnderTest): void {
 
   it('lists a partition of the work index in pages, oldest first, up to a time', async () => {
     const work_queue = `due#normal#${7000 + ++serial}`;
-    const rows = await Promise.all(
-      [5, 1, 4, 2, 3].map((s) => put({ work_queue, work_at: at(s * 1000).toISOString() })),
-    );
-    await put({ work_queue, work_at: at(99_000).toISOString() });
-    const first = await store().dueIndex.page(work_queue, { until: at(5000).toISOString(), limit: 3 });
+    const rows = await Promise.all([5, 1, 4, 2, 3].map((s) => put({ work_queue, work_at: iso(s * 1000) })));
+    await put({ work_queue, work_at: iso(99_000) });
+    const first = await store().dueIndex.page(work_queue, { until: iso(5000), limit: 3 });
     const second = await store().dueIndex.page(work_queue, {
-      until: at(5000).toISOString(),
+      until: iso(5000),
       limit: 3,
       ...(first.next && { after: first.next }),
     });
@@ -29,7 +27,7 @@ export function workIndexSuite(store: () => StoreUnderTest): void {
 
   it('lists a partition of the work index between two times, both included', async () => {
     const work_queue = `dead#normal#${9000 + ++serial}`;
-    const time = (s: number) => at(s * 1000).toISOString();
+    const time = (s: number) => iso(s * 1000);
     await Promise.all([1, 2, 3, 4].map((s) => put({ work_queue, work_at: time(s) })));
     const { items } = await store().dueIndex.page(work_queue, { from: time(2), until: time(3), limit: 9 });
     expect(items.map(({ work_at }) => work_at)).toEqual([time(2), time(3)]);
@@ -37,7 +35,7 @@ export function workIndexSuite(store: () => StoreUnderTest): void {
 
   it('lists for which time an entry of the work index is queued', async () => {
     const work_queue = `due#normal#${9500 + ++serial}`;
-    const work_at = at(1000).toISOString();
+    const work_at = iso(1000);
     await put({ work_queue, work_at, queued_for: '10:30:01' });
     const { items } = await store().dueIndex.page(work_queue, { until: work_at, limit: 9 });
     expect(items).toMatchObject([{ work_at, queued_for: '10:30:01' }]);

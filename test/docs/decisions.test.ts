@@ -38,9 +38,7 @@ describe.each(CHAPTERS)('%s', (chapter) => {
     expect(parts.filter((part) => wordsOf(part) < 4)).toEqual([]);
   });
 
-  it('has at most 900 words', () => {
-    expect(wordsOf(text)).toBeLessThanOrEqual(900);
-  });
+  it('has at most 900 words', () => expect(wordsOf(text)).toBeLessThanOrEqual(900));
 
   it('has its reasons under the numbers of records, within the section "Why"', () => {
     const [, why = ''] = /^## Why\n(.*?)^## Rejected$/ms.exec(text) ?? [];

@@ -218,7 +218,5 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
     expect(audit).toContain('"who":"sub-of-operator"');
   });
 
-  it('was denied nothing', () => {
-    expect(refusedCalls(emulator)).toEqual([]);
-  });
+  it('was denied nothing', () => expect(refusedCalls(emulator)).toEqual([]));
 });

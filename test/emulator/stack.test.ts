@@ -50,9 +50,7 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
     await put('row-teams', { notification_type: 'TEAMS', recipient_address: `${url}/teams` });
     await put('row-slack', { notification_type: 'SLACK', recipient_address: `${url}/slack` });
     const ids = ['row-email', 'row-webhook', 'row-teams', 'row-slack'];
-    for (const log_id of ids) {
-      expect(await stack.row(log_id)).not.toHaveProperty('recipient_address');
-    }
+    for (const log_id of ids) expect(await stack.row(log_id)).not.toHaveProperty('recipient_address');
 
     const report = JSON.parse(await stack.npm('batch:notification-retry', ['--json', '--wait']));
     expect(report).toMatchObject({ due: 4, dispatched: 4, outcomes: { SUCCESS: 4 } });
@@ -148,9 +146,7 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
     expect(await stack.row('row-email')).toMatchObject({ send_status: 'SUCCESS' });
   });
 
-  it('was denied nothing', () => {
-    expect(refusedCalls(emulator)).toEqual([]);
-  });
+  it('was denied nothing', () => expect(refusedCalls(emulator)).toEqual([]));
 
   it('leaves nothing behind when it is destroyed', async () => {
     await stack.destroy(assembly);

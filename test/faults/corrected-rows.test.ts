@@ -5,7 +5,7 @@ import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { indexRow, type RowImage } from '../../src/core/indexing/index-row.ts';
 import { hasContent, type NotificationRow } from '../../src/core/model/notification.ts';
 import { refused, setUp } from '../support/delivering.ts';
-import { at, dueRow, messageFor, received, T0 } from '../support/rows.ts';
+import { at, dueRow, iso, messageFor, received, T0 } from '../support/rows.ts';
 
 const OLD = 'https://example.com/hook';
 const NEW = 'https://example.com/corrected';
@@ -86,7 +86,7 @@ describe('a writer that corrects a row that was taken in', () => {
   it.each(['INVALID_RECIPIENT', 'CANCELLED'] as const)(
     'and that was given up as %s, without removing the reason: its content leaves the row, and the reason stands',
     async (failure_reason) => {
-      const { work_queue: _, ...given } = dueRow({ ...TAKEN, work_at: T0.toISOString(), failure_reason });
+      const { work_queue: _, ...given } = dueRow({ ...TAKEN, work_at: iso(), failure_reason });
       const { tables, correct, stored } = world(given);
       await correct({ recipient_address: NEW, message_body: 'corrected', updated_at: 'by its writer' });
       expect(hasContent(stored())).toBe(false);

@@ -64,9 +64,7 @@ type Around = typeof surroundings extends fc.Arbitrary<infer T> ? T : never;
 const moods = fc
   .array(
     fc.record({ from_s: second, mood: fc.constantFrom(...MOODS, 'unknown_accepted', 'slow', 'slow', 'settings') }),
-    {
-      maxLength: 4,
-    },
+    { maxLength: 4 },
   )
   .map((list) => list.sort((a, b) => a.from_s - b.from_s));
 
@@ -98,10 +96,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 /** The events of a mail are there before its dead sender's call is taken for lost: nobody is sent it again. */
 const TOLD_WHILE_CLAIMED: [Given[], Faults, Around, [], Step[], Publishing] = [
   [true, false, false, false, false].map((paid) => ({ kind: 'ok', paid })),
-  {
-    ...{ deaths: 0.5, calls: 30, failing: 0, stalling: 0, lost_messages: 0, duplicated_messages: 0 },
-    outages: [],
-  },
+  { ...{ deaths: 0.5, calls: 30, failing: 0, stalling: 0, lost_messages: 0, duplicated_messages: 0 }, outages: [] },
   { seed: 1751163400, limit_ms: 90_000, lost: 0, per_second: 10 },
   [],
   [{ seconds: 480, do: 'resend', which: 0 }],

@@ -43,9 +43,7 @@ describe('a provider that refuses every entry for the time being', () => {
       for (let retry = 1; retry <= 3; retry++) {
         expect(await pass(world, 20)).toMatchObject({ email: { status: 'failed' }, counts: { pending: 10 } });
         expect(world.provider.calls, 'a first try and six more, each time').toBe(7 * retry);
-        expect(await operate(world, (deps) => retryEmail(EMAIL_ID, deps))).toMatchObject({
-          status: 'submitting',
-        });
+        expect(await operate(world, (deps) => retryEmail(EMAIL_ID, deps))).toMatchObject({ status: 'submitting' });
       }
     });
   });

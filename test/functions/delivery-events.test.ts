@@ -10,13 +10,13 @@ import { METRICS } from '../../src/core/model/metrics.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { acceptedRow, recordOf, uncertainRow } from '../support/delivery-events.ts';
-import { at, T0 } from '../support/rows.ts';
+import { at, iso } from '../support/rows.ts';
 
 const body = (changes: object = {}) =>
   JSON.stringify({
     version: 1,
     event: 'Delivery',
-    at: T0.toISOString(),
+    at: iso(),
     log_id: 'log-1',
     attempt: '2',
     provider_message_id: 'message-2',
@@ -116,13 +116,13 @@ describe('the function of delivery events', () => {
   it('sends what it cannot read to the dead letters, and no other event with it', async () => {
     const { back, row } = await handle(['{}', body()]);
     expect(back).toEqual(['{}']);
-    expect(row?.delivered_at).toBe(T0.toISOString());
+    expect(row?.delivered_at).toBe(iso());
     // Visible at once, until SQS moves it.
     expect((await receive()).map((record) => record.body)).toEqual(['{}']);
   });
 
   it('keeps an event of an attempt under way until that is over', async () => {
-    const busy = uncertainRow({ send_status: 'SENDING', claim_until: at(60_000).toISOString() });
+    const busy = uncertainRow({ send_status: 'SENDING', claim_until: iso(60_000) });
     const { back, counted } = await handle([body()], busy);
     expect(back).toHaveLength(1);
     expect(counted).toEqual([]);

@@ -20,7 +20,7 @@ import type { SweepRecord } from '../../src/core/sweep/sweep-run.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
 import { baseShards } from '../support/index-shards.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
-import { at, CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
+import { at, CONTENT, dueRow, iso, messageFor, T0 } from '../support/rows.ts';
 
 const FUNCTIONS = join(PROJECT_ROOT, 'functions');
 const PATIENT = { getRemainingTimeInMillis: () => 600_000 };
@@ -90,7 +90,7 @@ async function channelFunction(): Promise<Emitted[]> {
   const tables = new MemoryTables(() => T0);
   const Records = [...Object.keys(ANSWERS), 'faulty'].map((log_id): SQSRecord => {
     const first = log_id === 'delivered-1' || log_id === 'stopped';
-    const row = dueRow({ log_id, work_at: at(-120_000).toISOString(), ...(first && { last_attempt: -1 }) });
+    const row = dueRow({ log_id, work_at: iso(-120_000), ...(first && { last_attempt: -1 }) });
     tables.log.set(log_id, { ...row });
     tables.content.set(log_id, { ...CONTENT, tenant_id: row.tenant_id });
     const attributes = { SentTimestamp: String(at(-30_000).getTime()), ApproximateReceiveCount: '1' };
@@ -191,9 +191,9 @@ const downSince = (id: string) =>
 async function monitor(): Promise<Emitted[]> {
   const { createHandler } = await import('../../functions/monitor/handler.ts');
   const tables = new MemoryTables(() => T0);
-  tables.log.set('due', { ...dueRow({ log_id: 'due', work_at: at(-60_000).toISOString() }) });
+  tables.log.set('due', { ...dueRow({ log_id: 'due', work_at: iso(-60_000) }) });
   const work_queue = workQueueOf('dead', 'normal', 'dead');
-  const work_at = at(-600_000).toISOString();
+  const work_at = iso(-600_000);
   tables.log.set('dead', { ...dueRow({ log_id: 'dead', work_queue, work_at, failure_reason: 'EXPIRED' }) });
   return emittedBy('monitor', {}, (observability) =>
     createHandler(
@@ -281,9 +281,7 @@ describe('a channel function', () => {
     ['Faults', [1]],
     ['ProcessingDelay', Array(4).fill(120)],
     ['LaneDelay', Array(6).fill(30)],
-  ])('sums up its batch: %s is %j', (name, values) => {
-    expect(valuesOf(emitted['send-webhook'], name)).toEqual(values);
-  });
+  ])('sums up its batch: %s is %j', (name, values) => expect(valuesOf(emitted['send-webhook'], name)).toEqual(values));
 
   it('tells failures and what was given up by error type, a line each for the whole batch', () => {
     const by = (name: string, error_type: string) => valuesOf(emitted['send-webhook'], name, { error_type });
@@ -303,16 +301,14 @@ describe('the dispatcher', () => {
   });
 
   it('records the sweeps that sent something', () => {
-    const record = { started_at: T0.toISOString(), due: 3, dispatched: 3, skipped: 0, duration_ms: 0, complete: true };
+    const record = { started_at: iso(), due: 3, dispatched: 3, skipped: 0, duration_ms: 0, complete: true };
     expect(sweeps).toEqual([
       { ...record, run_id: 'sweep-id', everything: true },
       { ...record, run_id: 'manual-id', everything: false },
     ]);
   });
 
-  it('records an express run that sent all it found, and none of a part', () => {
-    expect(expressRuns).toEqual([T0.toISOString()]);
-  });
+  it('records an express run that sent all it found, and none of a part', () => expect(expressRuns).toEqual([iso()]));
 });
 
 describe('the due-indexer', () => {

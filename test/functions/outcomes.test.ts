@@ -7,7 +7,7 @@ import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Outcome } from '../../src/core/outcomes/outcome.ts';
 import { emittedBy, valuesOf } from '../support/emf.ts';
 import { hash } from '../support/outcomes.ts';
-import { at, T0 } from '../support/rows.ts';
+import { at, iso, T0 } from '../support/rows.ts';
 
 type Images = { readonly before?: object; readonly after?: object };
 
@@ -60,10 +60,10 @@ describe('the function of outcomes', () => {
     const answer = await handle(
       delivered('n1'),
       record({ log_id: 'n1' }, {}),
-      record({ kind: 'breaker', id: 'slack#int-1' }, { after: { state: 'open', since: T0.toISOString() } }),
+      record({ kind: 'breaker', id: 'slack#int-1' }, { after: { state: 'open', since: iso() } }),
       record({ kind: 'breaker', id: 'slack#int-1' }, { before: { state: 'open' } }),
       record({ email_id: 'e1', part: 'row' }, { before: { status: 'submitting' }, after: { status: 'submitted' } }),
-      record(facts, { after: { tenant_id: 't', 'unsubscribed#weekly': T0.toISOString() } }),
+      record(facts, { after: { tenant_id: 't', 'unsubscribed#weekly': iso() } }),
     );
     expect(answer).toEqual({ batchItemFailures: [] });
     expect(
@@ -104,7 +104,7 @@ describe('the function of outcomes', () => {
   });
 
   it('tells what comes before an address whose members cannot be read, and has that one read again', async () => {
-    const unsubscribed = record(facts, { after: { tenant_id: 't', 'unsubscribed#weekly': T0.toISOString() } });
+    const unsubscribed = record(facts, { after: { tenant_id: 't', 'unsubscribed#weekly': iso() } });
     const membersOf = () => Promise.reject(new Error('no answer'));
     const { taken, handle } = setUp({ membersOf });
     expect(await handle(delivered('n1'), unsubscribed, delivered('n2'))).toEqual({

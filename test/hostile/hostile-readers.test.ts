@@ -104,9 +104,7 @@ describe('what readers say of a hostile row', () => {
     ['a replay', (row) => belongs(row, 'created', replay) && choose(row, replay, now(), policy)],
     ['a cancellation of many', (row) => choose(row, { ...replay, kind: 'cancel' }, now(), policy)],
     ['a dead letter', (row) => deadLetterView(letterOf(row), asNotification(row), now(), policy)],
-  ])('%s never throws', (_, judge) => {
-    expect(thrown(judge)).toEqual([]);
-  });
+  ])('%s never throws', (_, judge) => expect(thrown(judge)).toEqual([]));
 
   it('is text in every column of text, so that a page or a table can show it', () => {
     const views = judged.map((row) => datedView(row, now()));

@@ -13,9 +13,7 @@ it.each([
   expect(pathParameters(pattern, path)).toEqual(found);
 });
 
-it('prefers a literal segment', () => {
-  expect([{ id: 'new' }, {}].sort(byFewerParameters)).toEqual([{}, { id: 'new' }]);
-});
+it('prefers a literal segment', () => expect([{ id: 'new' }, {}].sort(byFewerParameters)).toEqual([{}, { id: 'new' }]));
 
 const IDS = ['NL001', 'a b', 'a/b', 'a?b#c', '50%', '%2F', '~YQ', '~', '..', 'a+b;c', '通知', 'a@b:c', 'a\\b'];
 

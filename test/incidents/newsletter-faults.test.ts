@@ -57,9 +57,7 @@ describe('a newsletter that cannot be published gets a sentence, and nothing is 
     expect(detail).toMatch(/SES has not verified unverified\.test .* Verify the domain in the SES console/);
   });
 
-  it('has stored no email', async () => {
-    expect(await client.emails()).toEqual([]);
-  });
+  it('has stored no email', async () => expect(await client.emails()).toEqual([]));
 
   it('a segment that nobody matches fails the email, which cannot be cancelled any more', async () => {
     const id = await client.publish({ subject: 'News', body: 'Hello', segment: 'label:nobody' });

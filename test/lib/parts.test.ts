@@ -14,9 +14,7 @@ function functionsIn(template: Template): string[] {
     .sort();
 }
 
-function countIn(template: Template, type: string): number {
-  return Object.keys(template.findResources(type)).length;
-}
+const countIn = (template: Template, type: string): number => Object.keys(template.findResources(type)).length;
 
 /** The names that a template refers to. */
 function referredTo(value: unknown): string[] {
@@ -366,9 +364,7 @@ describe('a configuration of parts', () => {
     [{ api: { rateLimit: 0 } }, 'api.rateLimit must be a whole number from 1 to 10000'],
     [{ api: true }, 'api must be an object with the keys rateLimit, burstLimit, corsOrigins'],
     [{ api: { domain: { name: 'API' } } }, 'api.domain.name must be a domain in lower case'],
-  ])('is refused with its fault: %j', (input, fault) => {
-    expect(faultsOf(input).join()).toContain(fault);
-  });
+  ])('is refused with its fault: %j', (input, fault) => expect(faultsOf(input).join()).toContain(fault));
 
   it('passes again unchanged', () => {
     const once = parseStageConfig({ ...given, channels: ['email', 'slack'], newsletters: 'data', api: false });

@@ -231,9 +231,7 @@ describe('every function', () => {
 
   it.each(['dispatcher', ...CHANNELS.map((channel) => `send-${channel}`)])(
     '%s may start itself again and again: what a rate limit sends round is no runaway',
-    (service) => {
-      expect(functionsNamed(service)).toEqual([expect.objectContaining({ RecursiveLoop: 'Allow' })]);
-    },
+    (service) => expect(functionsNamed(service)).toEqual([expect.objectContaining({ RecursiveLoop: 'Allow' })]),
   );
 
   it('is stopped by Lambda in a loop, if it does not need loops', () => {
@@ -470,13 +468,9 @@ describe('the outputs', () => {
   });
 });
 
-function queueNamed(name: string): Readonly<Record<string, unknown>> {
-  return resourceNamed(name).properties;
-}
+const queueNamed = (name: string): Readonly<Record<string, unknown>> => resourceNamed(name).properties;
 
-function idOf(name: string): string {
-  return resourceNamed(name).id;
-}
+const idOf = (name: string): string => resourceNamed(name).id;
 
 function resourceNamed(name: string) {
   const queue = resourcesOf(template, 'AWS::SQS::Queue').find(({ properties }) => properties['QueueName'] === name);

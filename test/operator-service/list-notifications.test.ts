@@ -77,9 +77,7 @@ describe('the cursor of a list', () => {
   });
 });
 
-function toCursorOfBefore(place: object): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
-}
+const toCursorOfBefore = (place: object): string => Buffer.from(JSON.stringify(place)).toString('base64url');
 
 describe('a day on which more tenants sent than can be merged', () => {
   let dynamodb: TestDynamoDb;

@@ -306,9 +306,7 @@ describe('an empty CDK app with the packed package', () => {
 });
 
 /** Directories of the assets that the stack's functions use. */
-function assetsOf(out: string): string[] {
-  return readdirSync(out).filter((name) => /^asset\.[0-9a-f]{64}$/.test(name));
-}
+const assetsOf = (out: string): string[] => readdirSync(out).filter((name) => /^asset\.[0-9a-f]{64}$/.test(name));
 
 /** The template without the names of assets, which come from the hash of their files. */
 function withoutAssets(template: unknown): unknown {

@@ -61,9 +61,7 @@ describe('a stored identity', () => {
 
   it.each(['', '{', 'null', '123', '{"pid":1,"command":"node main.ts"}', '{"pid":1,"scope":"s"}'])(
     'is not found in %j',
-    (text) => {
-      expect(parseIdentity(text)).toBeUndefined();
-    },
+    (text) => expect(parseIdentity(text)).toBeUndefined(),
   );
 });
 

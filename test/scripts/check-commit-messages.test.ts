@@ -8,9 +8,7 @@ describe('a commit message', () => {
     'feat!: drop Node 18\n\nBREAKING CHANGE: Node 20 is needed.',
     'chore(main): release 0.2.0',
     `docs: ${'x'.repeat(114)}`,
-  ])('is accepted: %j', (message) => {
-    expect(faultsOfMessage(message)).toEqual([]);
-  });
+  ])('is accepted: %j', (message) => expect(faultsOfMessage(message)).toEqual([]));
 
   it.each([
     ['has no type', 'Add a client', /^the subject must be "<type>: /],

@@ -86,9 +86,7 @@ describe('the auditor of a newsletter', () => {
     ['is failed at the end', ['end', { ...EMAIL, status: 'failed' }, NONE, 1]],
     ['a member is no recipient', ['end', DONE, NONE, 1]],
     ['count 1 uncertain, and the chunks 0', ['end', DONE, { ...NONE, uncertain: 1 }, 1]],
-  ])('reports: %s', (violation, ...calls) => {
-    expect(examples(...calls).join()).toContain(violation);
-  });
+  ])('reports: %s', (violation, ...calls) => expect(examples(...calls).join()).toContain(violation));
 
   it('finds nothing wrong with a second mail that an operator allowed while nothing told of the first', () => {
     expect(examples(['allowed', 0], ['accepted', 0, T0])).toEqual([]);

@@ -85,9 +85,7 @@ describe('a second acceptance', () => {
     ['after its worker died', promises.died(accepted(), 'worker')],
     ['after a bounce', promises.bounced(promises.recorded(accepted(), RECORD, 'worker').memory, 'n1')],
     ['after one that came late', promises.accepted(NOTHING_YET, { ...SEND, late: true }).memory],
-  ])('%s is excused', (_, memory) => {
-    expect(again(memory)).toEqual([]);
-  });
+  ])('%s is excused', (_, memory) => expect(again(memory)).toEqual([]));
 
   function noted(): promises.Memory {
     const row = { ...ROW, send_status: 'SUCCESS', record_due: '{}' };
@@ -106,9 +104,7 @@ describe('a row that is written', () => {
     [{}, { send_attempts: 5 }, ['4: more attempts than its limit allows']],
     [{}, { send_attempts: 4 }, []],
     [{}, { redrive_count: 1 }, ['11: redrive_count without an operator']],
-  ])('from %o to %o', (was, row, violations) => {
-    expect(judge(was, row)).toEqual(violations);
-  });
+  ])('from %o to %o', (was, row, violations) => expect(judge(was, row)).toEqual(violations));
 
   it('may be withdrawn by an event, and redriven by an operator', () => {
     expect(judge({ send_status: 'SUCCESS' }, { send_status: 'RETRY' }, 'event of attempt 1')).toEqual([]);
@@ -154,9 +150,7 @@ describe('the end', () => {
       { ...REFUSED, letters: ['n1'] },
       [],
     ],
-  ])('of %o with %o', (row, more, violations) => {
-    expect(judge(row, more)).toEqual(violations);
-  });
+  ])('of %o with %o', (row, more, violations) => expect(judge(row, more)).toEqual(violations));
 
   it('has no delivery that nobody received', () => {
     const end = { rows: [DONE], records: [RECORD], letters: [] };
@@ -193,7 +187,5 @@ describe('what an actor does', () => {
     ['a sweep that reads it again and again', { ...reads, pages: 30 }, ['13: a sweep walks the index in vain']],
     ['slots for what may be sent', reserves(1), []],
     ['slots for more', reserves(2), ['12: a slot was reserved for a message that may not use it']],
-  ])('%s', (_, deed, violations) => {
-    expect(acted(deed, 1)).toEqual(violations);
-  });
+  ])('%s', (_, deed, violations) => expect(acted(deed, 1)).toEqual(violations));
 });

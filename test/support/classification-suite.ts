@@ -12,9 +12,7 @@ export function classificationSuite(
   inherited: readonly ClassificationRule[] = [],
 ): void {
   describe(answer, () => {
-    it.each(expected)('%j is %s', (facts, type) => {
-      expect(classify(facts, rules)).toBe(type);
-    });
+    it.each(expected)('%j is %s', (facts, type) => expect(classify(facts, rules)).toBe(type));
 
     it('is decided by each rule of the table in at least one of these cases', () => {
       const covered = rules.filter((rule) => !inherited.includes(rule));

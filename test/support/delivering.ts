@@ -141,11 +141,6 @@ export function saidOf(error_type: ProviderErrorType, attempt = 1, message = `it
       error_message: message,
       error_details: JSON.stringify({ attempt, at: NOW.toISOString(), type: error_type, message }),
     },
-    record: {
-      error_type,
-      response_message: message,
-      error_details: '{}',
-      remedy: policyOf(error_type).remedy,
-    },
+    record: { error_type, response_message: message, error_details: '{}', remedy: policyOf(error_type).remedy },
   };
 }

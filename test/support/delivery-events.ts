@@ -2,7 +2,7 @@ import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import type { DeliveryEvent, Feedback } from '../../src/core/delivery-events/delivery-event.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
-import { at, dueRow, T0 } from './rows.ts';
+import { dueRow, iso } from './rows.ts';
 
 const bounced = (error_type: ProviderErrorType, final: boolean): Feedback => ({
   kind: 'failed',
@@ -20,14 +20,7 @@ export const AUTO_REPLY: Feedback = { kind: 'unclear', message: 'the mail bounce
 
 export function eventOf(feedback: Feedback, changes: Partial<DeliveryEvent> = {}): DeliveryEvent {
   const attempt = changes.attempt ?? 2;
-  return {
-    log_id: 'log-1',
-    attempt,
-    at: at(1000).toISOString(),
-    provider_message_id: `message-${attempt}`,
-    feedback,
-    ...changes,
-  };
+  return { log_id: 'log-1', attempt, at: iso(1000), provider_message_id: `message-${attempt}`, feedback, ...changes };
 }
 
 /** The record of an attempt; it has the message's id if SES accepted the attempt. */
@@ -38,7 +31,7 @@ export function recordOf(attempt: number, error_type?: RetryRecord['error_type']
     retry_attempt: attempt,
     tenant_id: 'tenant-1',
     channel: 'email',
-    retry_at: T0.toISOString(),
+    retry_at: iso(),
     retry_status: error_type === undefined ? 'SUCCESS' : 'FAILED',
     duration_ms: 5,
     trigger: 'sweep',
@@ -52,13 +45,13 @@ const email = { channel: 'email', send_attempts: 3, attempts_left: 3, last_attem
 
 /** A row after its third attempt, which SES accepted. */
 export function acceptedRow(changes: Partial<NotificationRow> = {}): NotificationRow {
-  const { work_queue: _, ...row } = dueRow({ ...email, send_status: 'SUCCESS', sent_at: T0.toISOString() });
+  const { work_queue: _, ...row } = dueRow({ ...email, send_status: 'SUCCESS', sent_at: iso() });
   return { ...row, ...changes };
 }
 
 /** A row after its third attempt, whose outcome is unknown. */
 export function uncertainRow(changes: Partial<NotificationRow> = {}): NotificationRow {
-  const next_retry_at = at(600_000).toISOString();
+  const next_retry_at = iso(600_000);
   const work_at = next_retry_at;
   return dueRow({ ...email, send_status: 'RETRY', error_type: 'NETWORK_TIMEOUT', next_retry_at, work_at, ...changes });
 }

@@ -15,9 +15,8 @@ function hasDynamodbLocal(): boolean {
     process.env['DYNAMODB_LOCAL_JAR'] === undefined &&
     !existsSync(join(CACHE, 'dynamodb-local')) &&
     !process.env['WITH_DYNAMODB_LOCAL']
-  ) {
+  )
     return false;
-  }
   try {
     execFileSync('java', ['-version'], { stdio: 'ignore' });
     return true;

@@ -56,6 +56,4 @@ export function accountGate(
   });
 }
 
-export function slotsOf(allowance: Allowance | undefined): number[] {
-  return [...(allowance?.slots ?? [])];
-}
+export const slotsOf = (allowance: Allowance | undefined): number[] => [...(allowance?.slots ?? [])];

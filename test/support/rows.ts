@@ -4,9 +4,10 @@ import { workQueueOf } from '../../src/core/model/work-index.ts';
 
 export const T0 = new Date('2026-03-01T10:30:00.000Z');
 
-export function at(ms: number): Date {
-  return new Date(T0.getTime() + ms);
-}
+export const at = (ms: number): Date => new Date(T0.getTime() + ms);
+
+/** The same as rows store it. */
+export const iso = (ms = 0): string => at(ms).toISOString();
 
 /** A row after its first send failed, due now. */
 export function dueRow(changes: Partial<NotificationRow> = {}): NotificationRow {
@@ -22,9 +23,9 @@ export function dueRow(changes: Partial<NotificationRow> = {}): NotificationRow 
     attempts_left: 5,
     retry_count: 0,
     last_attempt: 0,
-    first_attempt_at: T0.toISOString(),
+    first_attempt_at: iso(),
     work_queue: workQueueOf('due', priority, log_id),
-    work_at: T0.toISOString(),
+    work_at: iso(),
     ...changes,
   };
 }
@@ -36,7 +37,7 @@ export function messageFor(row: NotificationRow, changes: Partial<QueueMessage> 
     tenant_id: row.tenant_id,
     channel: row.channel,
     priority: row.priority,
-    due: row.work_at ?? T0.toISOString(),
+    due: row.work_at ?? iso(),
     run_id: 'sweep-1',
     ...changes,
   };

@@ -36,9 +36,7 @@ async function lint(template: object): Promise<string[]> {
 describe.skipIf(!hasTool('cfn-lint', CFN_LINT))('CloudFormation’s linter', () => {
   it.each([['dev', { stage: 'dev' }], ['prod', { stage: 'prod' }], ...Object.entries(STAGES)] as const)(
     `finds nothing wrong with the stage %s in ${REGIONS.join(', ')}`,
-    async (_, context) => {
-      expect(await lint(templateOf(context).toJSON())).toEqual([]);
-    },
+    async (_, context) => expect(await lint(templateOf(context).toJSON())).toEqual([]),
     120_000,
   );
 

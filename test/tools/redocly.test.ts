@@ -31,9 +31,7 @@ async function lint(document: object): Promise<string[]> {
 }
 
 describe.skipIf(!hasTool('Redocly', REDOCLY))('Redocly’s linter', { timeout: 60_000 }, () => {
-  it('finds nothing wrong with the OpenAPI document', async () => {
-    expect(await lint(apiDocument)).toEqual([]);
-  });
+  it('finds nothing wrong with the OpenAPI document', async () => expect(await lint(apiDocument)).toEqual([]));
 
   it('finds nothing wrong with the document of the console', async () => {
     const file = join(PROJECT_ROOT, 'docs', 'reference', 'console-api.json');

@@ -32,17 +32,13 @@ describe('the retry policy of a deployment', () => {
     ['the shortest base interval of the local runtime', { base_interval_seconds: 0.001 }],
     ['no retries', { max_retries: { urgent: 0, important: 0, normal: 0, info: 0 } }],
     ['no retention', { retention_hours: { urgent: 0, important: 0, normal: 0, info: 0 } }],
-  ])('may have %s', (_, changes) => {
-    expect(v.is(retryPolicyFromJson, retryPolicy(changes))).toBe(true);
-  });
+  ])('may have %s', (_, changes) => expect(v.is(retryPolicyFromJson, retryPolicy(changes))).toBe(true));
 
   it.each([
     ['no base interval', { base_interval_seconds: 0 }],
     ['half a retry', { max_retries: { urgent: 0.5, important: 0, normal: 0, info: 0 } }],
     ['a priority too few', { retention_hours: { urgent: 1, important: 1, normal: 1 } }],
-  ])('may not have %s', (_, changes) => {
-    expect(v.is(retryPolicyFromJson, retryPolicy(changes))).toBe(false);
-  });
+  ])('may not have %s', (_, changes) => expect(v.is(retryPolicyFromJson, retryPolicy(changes))).toBe(false));
 });
 
 describe('the breaker policy of a deployment', () => {

@@ -7,7 +7,7 @@ import { createNoticeMark } from '../../../src/adapters/sns/death-notices.ts';
 import type { Breaker } from '../../../src/core/breaker/breaker.ts';
 import { openByChannel } from '../../../src/core/monitor/monitor-figures.ts';
 import { startTestDynamoDb } from '../../support/dynamodb.ts';
-import { at, T0 } from '../../support/rows.ts';
+import { at, iso, T0 } from '../../support/rows.ts';
 import { createTables } from '../../support/tables.ts';
 
 let dynamodb: Awaited<ReturnType<typeof startTestDynamoDb>>;
@@ -20,7 +20,7 @@ afterAll(() => dynamodb.stop());
 
 const sweep = (run_id: string, startedMs: number, complete = true) => ({
   run_id,
-  started_at: at(startedMs).toISOString(),
+  started_at: iso(startedMs),
   ...{ duration_ms: 100, due: 30, dispatched: 20, skipped: 10, complete },
 });
 
@@ -31,9 +31,8 @@ describe('the log of sweeps', () => {
       ['sweep-b', 2_000],
       ['sweep-c', 3_000],
       ['sweep-a', 1_000],
-    ] as const) {
+    ] as const)
       await log.record(sweep(id, ms));
-    }
     expect(await lastSweeps(dynamodb.client, table, 2)).toEqual([sweep('sweep-c', 3_000), sweep('sweep-b', 2_000)]);
   });
 
@@ -53,8 +52,8 @@ describe('the last express run', () => {
     const log = createSweepLog(dynamodb.client, table);
     const sweeps = await lastSweeps(dynamodb.client, table, 9);
     expect(await log.lastExpress()).toBeUndefined();
-    for (const ms of [1_000, 2_000]) await log.recordExpress(at(ms).toISOString());
-    expect(await log.lastExpress()).toBe(at(2_000).toISOString());
+    for (const ms of [1_000, 2_000]) await log.recordExpress(iso(ms));
+    expect(await log.lastExpress()).toBe(iso(2_000));
     expect(await lastSweeps(dynamodb.client, table, 9)).toEqual(sweeps);
   });
 });
@@ -66,9 +65,9 @@ describe('the last completed sweep', () => {
     await log.record({ ...sweep('sweep-whole', 20_000), ...everything });
     await log.record({ ...sweep('sweep-under-way', 21_000, false), ...everything });
     await log.record(sweep('manual-part', 22_000));
-    expect(await log.lastCompleted()).toBe(at(20_000).toISOString());
+    expect(await log.lastCompleted()).toBe(iso(20_000));
     await log.record({ ...sweep('sweep-under-way', 21_000), ...everything });
-    expect(await log.lastCompleted()).toBe(at(21_000).toISOString());
+    expect(await log.lastCompleted()).toBe(iso(21_000));
   });
 });
 
@@ -76,9 +75,9 @@ describe('the mark of the notices', () => {
   it('is missing before the first notice, and then has the last value written', async () => {
     const mark = createNoticeMark(dynamodb.client, table);
     expect(await mark.read()).toBeUndefined();
-    await mark.write(at(1).toISOString());
-    await mark.write(at(2).toISOString());
-    expect(await mark.read()).toBe(at(2).toISOString());
+    await mark.write(iso(1));
+    await mark.write(iso(2));
+    expect(await mark.read()).toBe(iso(2));
   });
 });
 
@@ -99,10 +98,10 @@ describe('the counts of requests', () => {
 
 describe('the count of open breakers', () => {
   it('leaves out breakers that let notifications through, and expired ones', async () => {
-    const line = { from: T0.toISOString(), slots: 0 };
+    const line = { from: iso(), slots: 0 };
     const breaker = (id: string, state: Breaker['state'], drained_at?: Date): Breaker => ({
-      ...{ id, state, version: 1, since: T0.toISOString(), error_type: 'SERVER_OVERLOAD', interval_ms: 1_000 },
-      ...{ probe_at: T0.toISOString(), slots_before: 0, lines: { express: line, standard: line } },
+      ...{ id, state, version: 1, since: iso(), error_type: 'SERVER_OVERLOAD', interval_ms: 1_000 },
+      ...{ probe_at: iso(), slots_before: 0, lines: { express: line, standard: line } },
       ...(drained_at && { drained_at: drained_at.toISOString() }),
     });
     const store = (ms: number) => createBreakerStore(dynamodb.client, table, () => at(ms));
@@ -112,9 +111,8 @@ describe('the count of open breakers', () => {
       breaker('slack#IC003', 'draining', at(60_000)),
       breaker('email#ses', 'open'),
       breaker('teams#IC004', 'closed'),
-    ]) {
+    ])
       await store(0).write(one);
-    }
     await store(-30 * 86_400_000).write(breaker('teams#old', 'open'));
     expect(openByChannel(await store(0).list(), T0)).toEqual({ email: 1, slack: 2, teams: 0, webhook: 0 });
     // A worker knows an expired breaker that the table still has: its next version can be written.

@@ -19,9 +19,7 @@ describe('the excerpt of an answer', () => {
     ['an echo of a part of the body', 'refused: certificate "ACME" has exp…', 'refused:……'],
     ['an echo as JSON', `{"got":${JSON.stringify(body)}}`, '{"got":…}'],
     ['a short recipient', 'no channel #ops here', 'no channel … here'],
-  ])('masks %s', (_, text, expected) => {
-    expect(answerExcerpt(text, ['#ops', undefined, body])).toBe(expected);
-  });
+  ])('masks %s', (_, text, expected) => expect(answerExcerpt(text, ['#ops', undefined, body])).toBe(expected));
 
   it.each([
     ['a name of few characters', 'unknown user 山田太郎', 'unknown user …', '山田太郎様、証明書の期限が切れます。'],
@@ -81,9 +79,7 @@ describe('the excerpt of an answer', () => {
     expect(excerpt).not.toContain('cert');
   });
 
-  it('has at most 450 characters', () => {
-    expect(answerExcerpt('x'.repeat(5_000), [])).toHaveLength(450);
-  });
+  it('has at most 450 characters', () => expect(answerExcerpt('x'.repeat(5_000), [])).toHaveLength(450));
 });
 
 describe('an id for providers', () => {

@@ -13,14 +13,10 @@ describe('Retry-After', () => {
     ['the obsolete asctime date, which is UTC too', 'Sun Mar  1 09:31:00 2026', 60_000],
     ['more than a day, as a day', '999999999', 86_400_000],
     ['a date years ahead, as a day', 'Tue, 01 Mar 2033 09:31:00 GMT', 86_400_000],
-  ])('is understood as %s', (_, header, expected) => {
-    expect(parseRetryAfter(header, now)).toBe(expected);
-  });
+  ])('is understood as %s', (_, header, expected) => expect(parseRetryAfter(header, now)).toBe(expected));
 
   it.each([undefined, '', '0', '-5', 'soon', '1e9', '2026-03-01T09:31:00Z', 'Sun, 01 Mar 2026 09:29:00 GMT'])(
     'sets no bound when it is %j',
-    (header) => {
-      expect(parseRetryAfter(header, now)).toBeUndefined();
-    },
+    (header) => expect(parseRetryAfter(header, now)).toBeUndefined(),
   );
 });

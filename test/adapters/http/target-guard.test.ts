@@ -15,9 +15,7 @@ describe('a target URL', () => {
     'https://93.184.215.14/in',
     'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443/in',
     ' https://hooks.example.com ',
-  ])('passes as %s', (url) => {
-    expect(guard.check(url).protocol).toBe('https:');
-  });
+  ])('passes as %s', (url) => expect(guard.check(url).protocol).toBe('https:'));
 
   it.each([
     ['http://hooks.example.com/in', /scheme must be https/],
@@ -28,9 +26,7 @@ describe('a target URL', () => {
     ['https://user@hooks.example.com/', /user name or password/],
     ['https://user:secret@hooks.example.com/', /user name or password/],
     ['https://:secret@hooks.example.com/', /user name or password/],
-  ])('is refused as %s', (url, reason) => {
-    expect(() => guard.check(url)).toThrow(reason);
-  });
+  ])('is refused as %s', (url, reason) => expect(() => guard.check(url)).toThrow(reason));
 
   it.each([
     'https://127.0.0.1/',
@@ -116,9 +112,7 @@ describe('an address', () => {
     ['2606:4700::1111%eth0', false],
     ['not an address', false],
     ['', false],
-  ])('%s is public: %s', (address, expected) => {
-    expect(isPublicAddress(address)).toBe(expected);
-  });
+  ])('%s is public: %s', (address, expected) => expect(isPublicAddress(address)).toBe(expected));
 
   it('is public where ipaddr.js finds it in no reserved range', () => {
     const seen = { true: 0, false: 0 };

@@ -53,9 +53,7 @@ describe('a segment', () => {
     ['created_at:>=now-1M', true],
     ['created_at:>now-1M', false],
     ['created_at:<now+1y', true],
-  ])('%s matches: %s', async (segment, expected) => {
-    expect(await matches(segment)).toBe(expected);
-  });
+  ])('%s matches: %s', async (segment, expected) => expect(await matches(segment)).toBe(expected));
 
   it.each<[string, RegExp]>([
     ['', /ends too early.*it is NQL, such as status:paid/],

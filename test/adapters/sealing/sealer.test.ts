@@ -157,9 +157,7 @@ describe('a sealed text is refused for good', () => {
       `${encoded({ kid: 'recipient#2026-11#x', tenant: owner.tenant_id, id: owner.id })}....`,
     ],
     ['a kid without a month', `${encoded({ kid: 'recipient#x', tenant: owner.tenant_id, id: owner.id })}....`],
-  ])('if it is %s', async (_, sealed) => {
-    expect(await refusal(setUp().open(owner, sealed))).toBe('malformed');
-  });
+  ])('if it is %s', async (_, sealed) => expect(await refusal(setUp().open(owner, sealed))).toBe('malformed'));
 
   it('if it is of another purpose', async () => {
     const { open, keys } = setUp();

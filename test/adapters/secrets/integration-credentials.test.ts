@@ -314,7 +314,5 @@ describe('the shape of a credential', () => {
     ['Slack with nothing', slackCredential, {}, false],
     ['Teams with a webhook', teamsCredential, { webhook_url: 'https://x.api.powerplatform.com/y' }, true],
     ['Teams with nothing', teamsCredential, {}, false],
-  ])('%s', async (_, credentialShape, secret, ok) => {
-    expect(v.is(credentialShape, secret)).toBe(ok);
-  });
+  ])('%s', async (_, credentialShape, secret, ok) => expect(v.is(credentialShape, secret)).toBe(ok));
 });

@@ -49,9 +49,7 @@ describe.each<[string, Rules, Case[]]>([
   ['the status of an entry', ENTRY_RULES, entries],
   ['an error of a call', CALL_RULES, calls],
 ])('%s', (_, rules, cases) => {
-  it.each(cases)('%j is %s', (facts, expected) => {
-    expect(classOf(facts, rules, undefined)).toBe(expected);
-  });
+  it.each(cases)('%j is %s', (facts, expected) => expect(classOf(facts, rules, undefined)).toBe(expected));
 
   it('is decided by each rule of the table in at least one of these cases', () => {
     const fits = (facts: RefusalFacts, rule: Rules[number]) => classOf(facts, [rule], undefined) !== undefined;

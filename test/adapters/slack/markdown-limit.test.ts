@@ -15,7 +15,5 @@ describe('Markdown too long for Slack', () => {
     ['markup that may become short', 'MARKDOWN', relativeLinks.repeat(3_000)],
     ['HTML of any length, cheap to convert', 'HTML', 'x'.repeat(300_000)],
     ['plain text of any length', 'PLAIN', 'x'.repeat(300_000)],
-  ] as const)('is not %s', (_, format, body) => {
-    expect(tooLongToConvert({ body, format })).toBeUndefined();
-  });
+  ] as const)('is not %s', (_, format, body) => expect(tooLongToConvert({ body, format })).toBeUndefined());
 });

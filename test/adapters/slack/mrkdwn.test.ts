@@ -63,9 +63,7 @@ describe('Markdown for Slack', () => {
     ['code', '`*not bold* <https://a.b|c>`'],
     ['a code block', '```\n*not bold* \\\n<https://a.b|c>\n```'],
     ['an emoji', ':white_check_mark: done'],
-  ])('keeps %s of mrkdwn', async (_, text) => {
-    expect(visible(await markdownToMrkdwn(text))).toBe(text);
-  });
+  ])('keeps %s of mrkdwn', async (_, text) => expect(visible(await markdownToMrkdwn(text))).toBe(text));
 
   it('accepts both in one message', async () => {
     const text = await markdownToMrkdwn('**A** *b* [c](https://c.example) <https://d.example|d>');

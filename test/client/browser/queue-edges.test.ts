@@ -155,7 +155,5 @@ describe('what a notification-state element shows', () => {
     ['what it showed, at a 429', processing, answer(429), processing],
     ['nothing yet, at a first 429', undefined, answer(429), undefined],
     ['that it does not know, at a 429 after that', 'unavailable', answer(429), 'unavailable'],
-  ] as const)('is %s', (_, shown, given, expected) => {
-    expect(shownAfter(shown, given)).toEqual(expected);
-  });
+  ] as const)('is %s', (_, shown, given, expected) => expect(shownAfter(shown, given)).toEqual(expected));
 });

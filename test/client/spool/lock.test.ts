@@ -29,9 +29,7 @@ async function holder(): Promise<ChildProcess> {
   const child = spawn(
     process.execPath,
     ['--import', 'tsx', join(PROJECT_ROOT, 'test', 'support', 'client', 'lock-holder.ts'), directory],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
+    { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   holders.push(child);
   await new Promise<void>((resolve, reject) => {

@@ -40,13 +40,9 @@ it.each([
   ['refused again', refusedName(refusedName('a.spool', MARK), MARK)],
   ['refused twice by an older version', `a-refused-${MARK}-refused-${MARK}.spool`],
   ['refused, and unreported', unreportedName(refusedName('a.spool', MARK))],
-])('the first name of a file is known when it is %s', (_, file) => {
-  expect(originName(file)).toBe('a.spool');
-});
+])('the first name of a file is known when it is %s', (_, file) => expect(originName(file)).toBe('a.spool'));
 
 it.each(['a.spool.01234567.corrupt.spool', `a-refused-${MARK}.spool.spool`])(
   'no part in the middle of a name is taken for a mark: %s',
-  (file) => {
-    expect(originName(file)).toBe(file);
-  },
+  (file) => expect(originName(file)).toBe(file),
 );

@@ -5,7 +5,7 @@ import { BreakerGate, slowStart } from '../../../src/core/breaker/breaker-gate.t
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
 const policy = DEFAULT_BREAKER_POLICY;
@@ -102,18 +102,18 @@ describe('slow start', () => {
   it('brings what it keeps back again soon after it has ended, not at the end of the line', () => {
     expect(slowStart(back, { now: T0, policy }, () => 0.99)).toEqual({
       do: 'hold',
-      until: at(20_000 + 0.99 * 120_000).toISOString(),
-      soonest: at(1_000).toISOString(),
+      until: iso(20_000 + 0.99 * 120_000),
+      soonest: iso(1_000),
       error_type: 'SERVER_OVERLOAD',
       by: { breaker: 'email#ses' },
     });
     // The start counts from the provider's answer, not from the notification.
-    expect(slowStart(back, { now: at(15_000), policy }, () => 0.5)?.until).toBe(at(20_000 + 60_000).toISOString());
+    expect(slowStart(back, { now: at(15_000), policy }, () => 0.5)?.until).toBe(iso(20_000 + 60_000));
   });
 
   it('spreads what it keeps back over the more time, the more its slots came too fast', () => {
     const slower = draining({ ...holding(open(320), 100_000), per_second: 80 }, { now: T0, policy });
-    expect(slowStart(slower, { now: T0, policy }, () => 0.5)?.until).toBe(at(10_000 + 4 * 60_000).toISOString());
+    expect(slowStart(slower, { now: T0, policy }, () => 0.5)?.until).toBe(iso(10_000 + 4 * 60_000));
   });
 
   it('keeps back whose draw is exactly the share that passes', () => {
@@ -164,20 +164,20 @@ describe('the gate of a provider that drains', () => {
 });
 
 describe('a notification whose turn comes after its deadline', () => {
-  const attempt = { row: dueRow({ priority: 'info' }), first_attempt_at: T0.toISOString(), now: T0 };
-  const late = at(4 * HOUR).toISOString();
+  const attempt = { row: dueRow({ priority: 'info' }), first_attempt_at: iso(), now: T0 };
+  const late = iso(4 * HOUR);
 
   it('gets a last chance right before the deadline', () => {
-    const held = { until: late, soonest: at(30_000).toISOString(), error_type: 'SERVER_OVERLOAD' } as const;
+    const held = { until: late, soonest: iso(30_000), error_type: 'SERVER_OVERLOAD' } as const;
     expect(heldVerdict(held, attempt, DEFAULT_RETRY_POLICY)).toMatchObject({
       status: 'RETRY',
-      next_retry_at: at(3 * HOUR - 60_000).toISOString(),
+      next_retry_at: iso(3 * HOUR - 60_000),
       counted: false,
     });
   });
 
   it('is given up once no attempt before the deadline can succeed', () => {
-    const held = { until: late, soonest: at(3 * HOUR + 1).toISOString(), error_type: 'SERVER_OVERLOAD' } as const;
+    const held = { until: late, soonest: iso(3 * HOUR + 1), error_type: 'SERVER_OVERLOAD' } as const;
     expect(heldVerdict(held, attempt, DEFAULT_RETRY_POLICY)).toMatchObject({
       status: 'FAILED',
       failure_reason: 'EXPIRED',

@@ -8,7 +8,7 @@ import { arrived, type NotificationRow, type RetryRecord } from '../../../src/co
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { acceptedRow, eventOf, PERMANENT, recordOf, TRANSIENT, uncertainRow } from '../../support/delivery-events.ts';
-import { at, dueRow } from '../../support/rows.ts';
+import { at, dueRow, iso } from '../../support/rows.ts';
 
 /** A notification with its three attempts, and the queue of its channel. */
 function start(row: NotificationRow, records: readonly RetryRecord[]) {
@@ -39,7 +39,7 @@ describe('a delivery event', () => {
   it('cancels the pending retry of a notification that arrived, and corrects its record', async () => {
     const { tell, row, tables } = uncertain();
     expect(await tell(eventOf({ kind: 'delivered' }))).toMatchObject({ outcome: 'reconcile', tenant_id: 'tenant-1' });
-    expect(row()).toMatchObject({ send_status: 'SUCCESS', delivered_at: at(1000).toISOString() });
+    expect(row()).toMatchObject({ send_status: 'SUCCESS', delivered_at: iso(1000) });
     expect(row()).not.toHaveProperty('work_queue');
     expect(tables.retryLog.get('log-1#2')).toMatchObject({ retry_status: 'SUCCESS', provider_message_id: 'message-2' });
   });
@@ -50,7 +50,7 @@ describe('a delivery event', () => {
     const named = { log_id: 'log-1-fallback', predecessor_log_id: 'log-1' };
     const states = [
       [dueRow(named), 'CANCELLED'],
-      [dueRow({ ...named, send_status: 'SENDING', claim_until: at(62_000).toISOString() }), undefined],
+      [dueRow({ ...named, send_status: 'SENDING', claim_until: iso(62_000) }), undefined],
     ] as const;
     for (const [successor, reason] of states) {
       const { work_queue: _, ...dead } = uncertainRow(given);
@@ -64,7 +64,7 @@ describe('a delivery event', () => {
   });
 
   it.each([
-    ['before it settled the row', { send_status: 'SENDING', claim_until: at(0).toISOString() }, {}],
+    ['before it settled the row', { send_status: 'SENDING', claim_until: iso(0) }, {}],
     ['and the worker that took over found an earlier event', { send_status: 'SUCCESS' }, { work_queue: undefined }],
   ] as const)('withdraws the successor that a worker made that crashed %s', async (_, given, more) => {
     const row = { ...uncertainRow({ ...given, fallback_channel: 'slack' }), ...more } as NotificationRow;
@@ -136,7 +136,7 @@ describe('a delivery event', () => {
   });
 
   it('comes back when the attempt under way is over', async () => {
-    const row = uncertainRow({ send_status: 'SENDING', claim_until: at(62_000).toISOString() });
+    const row = uncertainRow({ send_status: 'SENDING', claim_until: iso(62_000) });
     const { tell } = start(row, [recordOf(1, 'UNKNOWN')]);
     const { again_after_seconds } = await tell(eventOf({ kind: 'delivered' }));
     expect(again_after_seconds).toBe(60);
@@ -175,7 +175,7 @@ const event: fc.Arbitrary<DeliveryEvent> = fc
     attempt: fc.integer({ min: 0, max: 3 }),
     ms: fc.nat({ max: 1000 }),
   })
-  .map(({ feedback, attempt, ms }) => eventOf(feedback, { attempt, at: at(ms).toISOString() }));
+  .map(({ feedback, attempt, ms }) => eventOf(feedback, { attempt, at: iso(ms) }));
 
 describe('events about a notification', () => {
   it.each([

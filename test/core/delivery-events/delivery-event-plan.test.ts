@@ -14,11 +14,11 @@ import {
   uncertainRow,
   VIRUS,
 } from '../../support/delivery-events.ts';
-import { at, T0 } from '../../support/rows.ts';
+import { at, iso } from '../../support/rows.ts';
 
 const NOW = at(2000);
 const DELIVERED: Feedback = { kind: 'delivered' };
-const AT = at(1000).toISOString();
+const AT = iso(1000);
 
 function plan(feedback: Feedback, subject: EventSubject, changes: Parameters<typeof eventOf>[1] = {}) {
   return planDeliveryEvent(eventOf(feedback, changes), subject, {
@@ -37,7 +37,7 @@ const uncertain = (changes: Partial<NotificationRow> = {}): EventSubject => {
 };
 
 describe('an event during an attempt of a row that its writer has put anew', () => {
-  const claim = { send_status: 'SENDING', claim_until: at(60_000).toISOString(), claim_id: 'new' } as const;
+  const claim = { send_status: 'SENDING', claim_until: iso(60_000), claim_id: 'new' } as const;
   const record = { ...recordOf(2), claim_id: 'former' };
   const subject = { row: uncertainRow(claim), record, newest: record };
 
@@ -54,7 +54,7 @@ describe('an event during an attempt of a row that its writer has put anew', () 
   });
 
   it('whose worker crashed is recorded as of the new claim', () => {
-    const row = uncertainRow({ ...claim, claim_until: at(1_500).toISOString() });
+    const row = uncertainRow({ ...claim, claim_until: iso(1_500) });
     expect(plan(DELIVERED, { ...subject, row }, { provider_message_id: 'message-new' })).toMatchObject({
       do: 'reconcile',
       record: { claim_id: 'new', provider_message_id: 'message-new' },
@@ -72,9 +72,9 @@ describe('an event of an arrival', () => {
   });
 
   it('is dated by the earliest event', () => {
-    const known = { delivered_at: at(500).toISOString(), delivery_by_attempt: { 2: 'delivered' } } as const;
+    const known = { delivered_at: iso(500), delivery_by_attempt: { 2: 'delivered' } } as const;
     expect(plan(DELIVERED, accepted(known))).toEqual({ do: 'note' });
-    const later = { delivered_at: at(5000).toISOString(), delivery_by_attempt: { 2: 'delivered' } } as const;
+    const later = { delivered_at: iso(5000), delivery_by_attempt: { 2: 'delivered' } } as const;
     expect(plan(DELIVERED, accepted(later))).toEqual({ do: 'note', change: { set: { delivered_at: AT } } });
   });
 
@@ -91,13 +91,13 @@ describe('an event of an arrival', () => {
       }),
     ],
     ['has give_up set', uncertain({ give_up: 'EXPIRED' })],
-    ['lost its worker in that attempt', uncertain({ send_status: 'SENDING', claim_until: at(-1).toISOString() })],
+    ['lost its worker in that attempt', uncertain({ send_status: 'SENDING', claim_until: iso(-1) })],
   ])('makes a row that %s SUCCESS, and cancels its retry', (_, subject) => {
     const planned = plan(DELIVERED, subject);
     expect(planned).toMatchObject({
       do: 'reconcile',
       record: { retry_attempt: 2, retry_status: 'SUCCESS', provider_message_id: 'message-2' },
-      change: { set: { send_status: 'SUCCESS', delivered_at: AT, sent_at: T0.toISOString() } },
+      change: { set: { send_status: 'SUCCESS', delivered_at: AT, sent_at: iso() } },
     });
     if (planned.do !== 'reconcile') return;
     expect(planned.record).not.toHaveProperty('error_type');
@@ -114,7 +114,7 @@ describe('an event of an arrival', () => {
   });
 
   it('is noted on a row whose attempt is under way, and its worker settles the outcome', () => {
-    const claim_until = at(60_000).toISOString();
+    const claim_until = iso(60_000);
     const { record: _, ...subject } = uncertain({ send_status: 'SENDING', claim_until });
     expect(plan(DELIVERED, subject)).toEqual({
       do: 'note',
@@ -124,7 +124,7 @@ describe('an event of an arrival', () => {
   });
 
   it('writes a record when the worker died before it wrote one', () => {
-    const { row } = uncertain({ send_status: 'SENDING', claim_until: at(-1).toISOString() });
+    const { row } = uncertain({ send_status: 'SENDING', claim_until: iso(-1) });
     expect(plan(DELIVERED, { row })).toMatchObject({
       do: 'reconcile',
       record: { retry_log_id: 'log-1#2', retry_status: 'SUCCESS', retry_at: AT },
@@ -177,7 +177,7 @@ describe('an event of a bounce', () => {
 
   it.each<[string, Partial<NotificationRow>]>([
     ['MAX_RETRIES', { attempts_left: 0 }],
-    ['EXPIRED', { first_attempt_at: at(-6 * 3_600_000).toISOString() }],
+    ['EXPIRED', { first_attempt_at: iso(-6 * 3_600_000) }],
   ])('that is temporary, but beyond limit or deadline, sets give_up: %s', (give_up, changes) => {
     expect(plan(TRANSIENT, accepted(changes))).toMatchObject({
       do: 'fail',
@@ -257,7 +257,7 @@ describe('an event of a bounce', () => {
   });
 
   it('comes back when the attempt is over', () => {
-    expect(plan(PERMANENT, sending())).toEqual({ do: 'note', again_at: at(60_000).toISOString() });
+    expect(plan(PERMANENT, sending())).toEqual({ do: 'note', again_at: iso(60_000) });
   });
 
   it('suppresses a recipient to whom the provider sends nothing', () => {
@@ -277,13 +277,9 @@ describe('an event that is not about this notification', () => {
   });
 });
 
-function older(subject: EventSubject): EventSubject {
-  return { ...subject, record: recordOf(1, 'UNKNOWN') };
-}
+const older = (subject: EventSubject): EventSubject => ({ ...subject, record: recordOf(1, 'UNKNOWN') });
 
-function sending(): EventSubject {
-  return uncertain({ send_status: 'SENDING', claim_until: at(60_000).toISOString() });
-}
+const sending = (): EventSubject => uncertain({ send_status: 'SENDING', claim_until: iso(60_000) });
 
 function withoutWork(failure_reason: 'CANCELLED'): EventSubject {
   const { work_queue: _, next_retry_at: __, ...row } = uncertainRow({ send_status: 'FAILED', failure_reason });

@@ -3,9 +3,9 @@ import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
-const claim = { now: at(1000), until: at(61_000).toISOString(), by: 'token' };
+const claim = { now: at(1000), until: iso(61_000), by: 'token' };
 const plan = (row: NotificationRow | undefined, message = messageFor(row ?? dueRow()), more = {}) =>
   planClaim(row, received(message, more), claim, DEFAULT_RETRY_POLICY);
 
@@ -42,14 +42,12 @@ describe('a message', () => {
     ['for a delivered notification', dueRow({ send_status: 'SUCCESS' }), 'it is delivered already'],
     ['for one that stopped without a dead letter', stopped, 'no work is left on it'],
     ['for one without a time', timeless, 'no work is left on it'],
-  ])('%s is dropped', (_, row, because) => {
-    expect(plan(row)).toEqual({ do: 'drop', because });
-  });
+  ])('%s is dropped', (_, row, because) => expect(plan(row)).toEqual({ do: 'drop', because }));
 
   it('written before the row moved on is dropped, also if the claim on the row has expired', () => {
-    const expired = { send_status: 'SENDING', claim_until: T0.toISOString() } as const;
+    const expired = { send_status: 'SENDING', claim_until: iso() } as const;
     for (const changes of [{}, expired]) {
-      const row = dueRow({ ...changes, work_at: at(500).toISOString() });
+      const row = dueRow({ ...changes, work_at: iso(500) });
       expect(plan(row, messageFor(dueRow()))).toEqual(MOVED_ON);
     }
   });
@@ -60,16 +58,16 @@ describe('a message', () => {
     ['for the same attempt, as SQS may have delivered it twice', T0, 1, 5],
     ['for an earlier attempt, which may be a redrive', at(-900), 4, 59],
   ])('waits while another worker holds a claim: %s', (_, due, receive_count, after_seconds) => {
-    const row = dueRow({ send_status: 'SENDING', claim_until: at(60_000).toISOString() });
+    const row = dueRow({ send_status: 'SENDING', claim_until: iso(60_000) });
     const message = messageFor(row, { due: due.toISOString() });
     expect(plan(row, message, { receive_count })).toEqual({ do: 'wait', after_seconds });
   });
 
   it('of a retry waits no longer than the claim of the attempt before, whose end lets others take it over', () => {
-    const row = dueRow({ send_status: 'SENDING', claim_until: at(1001).toISOString() });
-    const next = messageFor(row, { due: at(900).toISOString() });
+    const row = dueRow({ send_status: 'SENDING', claim_until: iso(1001) });
+    const next = messageFor(row, { due: iso(900) });
     expect(plan(row, next)).toEqual({ do: 'wait', after_seconds: 1 });
-    expect(plan({ ...row, claim_until: at(1000).toISOString() }, next)).toEqual(MOVED_ON);
+    expect(plan({ ...row, claim_until: iso(1000) }, next)).toEqual(MOVED_ON);
   });
 
   it.each([T0, claim.now])('for a claim that has expired takes the attempt over: until %o', (until) => {
@@ -87,7 +85,7 @@ describe('a message', () => {
   });
 
   it('claims a row to send it until the moment of its deadline', () => {
-    const until = (ms: number) => plan(dueRow({ first_attempt_at: at(ms - 6 * HOUR).toISOString() }));
+    const until = (ms: number) => plan(dueRow({ first_attempt_at: iso(ms - 6 * HOUR) }));
     expect(until(1000)).not.toHaveProperty('skip');
     expect(until(999)).toMatchObject({ skip: 'EXPIRED' });
   });
@@ -101,7 +99,7 @@ describe('a message', () => {
   });
 
   it('claims a row past its deadline only to give it up', () => {
-    const row = dueRow({ first_attempt_at: at(-7 * 3_600_000).toISOString() });
+    const row = dueRow({ first_attempt_at: iso(-7 * 3_600_000) });
     expect(plan(row)).toMatchObject({ do: 'claim', skip: 'EXPIRED', counted: false });
   });
 
@@ -167,7 +165,7 @@ describe('a forced run', () => {
     ['due', dueRow()],
     ['dead', dead()],
   ])('whose message is older than the row drops it: %s', (_, row) => {
-    const stale = messageFor(row, { options: { force: true }, run_id: 'manual-9', due: at(-1000).toISOString() });
+    const stale = messageFor(row, { options: { force: true }, run_id: 'manual-9', due: iso(-1000) });
     expect(plan(row, stale)).toMatchObject({ do: 'drop' });
   });
 
@@ -259,7 +257,7 @@ describe('a copy of a message of the run that died', () => {
   });
 
   it('becomes the letter if it is a copy of the letter, which was deleted then', () => {
-    const shared = { ...row, dead_sent_at: at(-700).toISOString() };
+    const shared = { ...row, dead_sent_at: iso(-700) };
     for (const made of [at(-700), at(-600), died]) {
       expect(plan(shared, copy(made), late)).toEqual({
         do: 'dead_letter',
@@ -279,7 +277,7 @@ describe('a copy of a message of the run that died', () => {
 
   it('can die, and be redriven: its letter has an old time in it for ever', () => {
     const letter = copy(at(-5_000));
-    const remembered = { ...row, dead_enqueued_at: at(-5_000).toISOString() };
+    const remembered = { ...row, dead_enqueued_at: iso(-5_000) };
     expect(plan(remembered, letter, late)).toMatchObject(redrive);
     expect(plan(remembered, letter, { ...late, sent_at: at(-3_000) })).toEqual(MOVED_ON);
     expect(plan(remembered, letter, { ...late, sent_at: died })).toMatchObject({ do: 'dead_letter' });

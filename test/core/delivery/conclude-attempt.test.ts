@@ -16,7 +16,7 @@ import {
   setUp,
   UNCOUNTED,
 } from '../../support/delivering.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, messageFor, received } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
 const later = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
@@ -113,10 +113,7 @@ describe('an attempt whose record RetryLog refuses', () => {
         return Promise.reject(new Error('no answer'));
       };
     };
-    const records = {
-      ...deps.records,
-      putIfAbsent: givenUp(deps.records.putIfAbsent),
-    };
+    const records = { ...deps.records, putIfAbsent: givenUp(deps.records.putIfAbsent) };
     await deliverBatch([received(messageFor(put(dueRow())))], { ...deps, records });
     const [accepted = retryRecord({})] = tables.retryLog.values();
     const bounced = retryRecord({ error_type: 'INVALID_RECIPIENT', evidence: 'bounced' });
@@ -134,7 +131,7 @@ describe('an attempt whose record RetryLog refuses', () => {
 
   it('leaves the one of a worker that began it later, when its writer replaced the row meanwhile', async () => {
     const { deliverOne, tables } = setUp(() => ACCEPTED);
-    const theirs = retryRecord({ error_type: 'AUTH_FAILED', claim_id: 'theirs', retry_at: at(60_000).toISOString() });
+    const theirs = retryRecord({ error_type: 'AUTH_FAILED', claim_id: 'theirs', retry_at: iso(60_000) });
     await tables.records.putIfAbsent(theirs);
     expect(await deliverOne()).toMatchObject({ records: [theirs] });
   });
@@ -230,9 +227,9 @@ describe('the message of a near retry', () => {
 
   it('comes no sooner than its row is settled, also when the time in the record is past', async () => {
     const { deliverOne, put, tables, queued } = setUp(() => ACCEPTED);
-    const row = put(dueRow({ send_status: 'SENDING', claim_until: T0.toISOString(), last_attempt: 1 }));
-    const next_retry_at = at(500).toISOString();
-    await tables.records.putIfAbsent(retryRecord({ error_type: 'UNKNOWN', retry_at: T0.toISOString(), next_retry_at }));
+    const row = put(dueRow({ send_status: 'SENDING', claim_until: iso(), last_attempt: 1 }));
+    const next_retry_at = iso(500);
+    await tables.records.putIfAbsent(retryRecord({ error_type: 'UNKNOWN', retry_at: iso(), next_retry_at }));
     await deliverOne(row, { receive_count: 2 });
     expect(queued).toEqual([{ message: messageFor(row, { due: next_retry_at, run_id: NEXT_RUN }), delay_seconds: 1 }]);
   });

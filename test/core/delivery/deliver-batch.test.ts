@@ -4,7 +4,7 @@ import { recordDue } from '../../../src/core/delivery/retry-record.ts';
 import { UPDATED_BY } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { deadLetter, NOW, REPORTED, retryRecord, settledRow, setUp, UNCOUNTED } from '../../support/delivering.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { dueRow, iso, messageFor, received } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => dueRow({ log_id: `n-${i}` }));
@@ -34,11 +34,7 @@ describe('a batch', () => {
       rows.map((row) => received(messageFor(row))),
       deps,
     );
-    expect(reports[1]).toEqual({
-      ...REPORTED,
-      log_id: 'n-1',
-      disposition: { do: 'return', after_seconds: 30 },
-    });
+    expect(reports[1]).toEqual({ ...REPORTED, log_id: 'n-1', disposition: { do: 'return', after_seconds: 30 } });
     const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '200' } as const;
     expect(tables.row('n-0')).toEqual(settledRow({ log_id: 'n-0', ...sent }, ['work_queue']));
     expect(tables.row('n-1')).toEqual(rows[1]);
@@ -62,7 +58,7 @@ describe('a batch', () => {
         },
       },
     );
-    const died = { send_status: 'SENDING', claim_until: T0.toISOString() } as const;
+    const died = { send_status: 'SENDING', claim_until: iso() } as const;
     const batch = numbered(3).map((row) => received(messageFor(put({ ...row, ...died })), { receive_count: 2 }));
     await deliverBatch(batch, deps);
     expect(sent).toEqual(expected);
@@ -73,7 +69,7 @@ describe('a message', () => {
   it('comes back when it is due, to the second, and is taken at the very moment', async () => {
     const { deliverOne, put } = setUp(() => ACCEPTED);
     const wait = async (ms: number) => {
-      const { report } = await deliverOne(put(dueRow({ work_at: at(1000 + ms).toISOString() })));
+      const { report } = await deliverOne(put(dueRow({ work_at: iso(1000 + ms) })));
       return report?.disposition;
     };
     expect(await wait(1)).toEqual({ do: 'return', after_seconds: 1 });
@@ -113,10 +109,7 @@ describe('a message', () => {
       }),
     );
     const { report, row: stored } = await deliverOne(row, { receive_count: 2 });
-    expect(report).toEqual({
-      ...REPORTED,
-      disposition: { do: 'dead_letter' },
-    });
+    expect(report).toEqual({ ...REPORTED, disposition: { do: 'dead_letter' } });
     expect([stored, deliveries]).toEqual([row, []]);
   });
 

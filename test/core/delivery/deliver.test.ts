@@ -17,7 +17,7 @@ import {
   setUp,
   UNCOUNTED,
 } from '../../support/delivering.ts';
-import { at, CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { CONTENT, dueRow, iso, messageFor, received } from '../../support/rows.ts';
 
 describe('an attempt', () => {
   it('that the provider accepts ends the notification: SUCCESS, out of the index, with its record', async () => {
@@ -110,7 +110,7 @@ describe('an attempt', () => {
 
   it('beyond the deadline is not made: SKIPPED, EXPIRED, and not counted', async () => {
     const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
-    const first_attempt_at = at(-7 * 60 * MINUTE).toISOString();
+    const first_attempt_at = iso(-7 * 60 * MINUTE);
     const { row, records } = await deliverOne(put(dueRow({ first_attempt_at })));
     expect(deliveries).toEqual([]);
     const uncounted = { send_attempts: 1, attempts_left: 5, retry_count: 0 };
@@ -141,7 +141,7 @@ describe('an attempt', () => {
     'is not made when an event has shown that the notification arrived: it is SUCCESS, %s',
     async (_, changes, attempts_left) => {
       const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-      const delivered_at = T0.toISOString();
+      const delivered_at = iso();
       const { report, row, records } = await deliverOne(
         put(dueRow({ ...changes, delivered_at, delivery_by_attempt: { 0: 'delivered' } })),
       );
@@ -191,7 +191,7 @@ describe('an attempt', () => {
 
   it('keeps the time of the first attempt, with which the window begins, and sets it if there was none', async () => {
     const { deliverOne, put } = setUp(() => refused('NETWORK_TIMEOUT'));
-    const first_attempt_at = at(-60 * MINUTE).toISOString();
+    const first_attempt_at = iso(-60 * MINUTE);
     const failed = { ...saidOf('NETWORK_TIMEOUT').row, ...dueAgain(10 * MINUTE) };
     const early = await deliverOne(put(dueRow({ first_attempt_at })));
     expect(early.row).toEqual(settledRow({ ...failed, first_attempt_at }));
@@ -247,11 +247,7 @@ describe('an attempt', () => {
     const error = new Error('storage is down');
     const rows = { ...deps.rows, claim: () => Promise.reject(error) };
     const [report] = await deliverBatch([received(messageFor(put(dueRow())))], { ...deps, rows });
-    expect(report).toEqual({
-      ...REPORTED,
-      disposition: { do: 'return', after_seconds: 65 },
-      error,
-    });
+    expect(report).toEqual({ ...REPORTED, disposition: { do: 'return', after_seconds: 65 }, error });
   });
 
   it.each([
@@ -282,7 +278,7 @@ describe('an attempt', () => {
       const rows = {
         ...deps.rows,
         [method]: async () => {
-          put({ ...row, send_status: 'SENDING', claim_id: 'theirs', claim_until: at(9000).toISOString() });
+          put({ ...row, send_status: 'SENDING', claim_id: 'theirs', claim_until: iso(9000) });
           if (read === 'error') rows.read = () => Promise.reject(new Error('the read failed'));
           throw error;
         },
@@ -295,7 +291,7 @@ describe('an attempt', () => {
 
   it('before its time is not made: the message comes back when it is due', async () => {
     const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
-    const { report } = await deliverOne(put(dueRow({ work_at: at(4500).toISOString() })));
+    const { report } = await deliverOne(put(dueRow({ work_at: iso(4500) })));
     expect(report?.disposition).toEqual({ do: 'return', after_seconds: 4 });
     expect(deliveries).toEqual([]);
   });
@@ -395,7 +391,7 @@ describe('a batch', () => {
     ['whose last worker died', 1],
     ['whose last worker died, and that come for the second time', 2],
   ])('delivers those %s after the others, one at a time', async (_, receive_count) => {
-    const changes = { send_status: 'SENDING', claim_until: T0.toISOString() } as const;
+    const changes = { send_status: 'SENDING', claim_until: iso() } as const;
     const running = new Set<string>();
     const seen: { log_id: string; beside: string[] }[] = [];
     const { deps, put } = setUp(async ({ log_id }) => {

@@ -13,7 +13,7 @@ import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-po
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { exclusionOf } from '../../../src/core/operator/operations/exclusions.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
-import { CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { CONTENT, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 function setUp() {
   const tables = new MemoryTables(() => T0);
@@ -96,7 +96,7 @@ describe('a notification with a fallback', () => {
     const columns = { setting_id: 'S1', template_id: null, created_by: 'BATCH-951', subject: 'Not copied' };
     const given = { ...row, ...columns } as NotificationRow;
     const { verdict, message } = await failOver(given, failedBecause('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
-    const now = T0.toISOString();
+    const now = iso();
     expect(tables.log.get('log-1-fallback')).toStrictEqual({
       log_id: 'log-1-fallback',
       tenant_id: 'tenant-1',
@@ -201,9 +201,7 @@ describe('a notification with a fallback', () => {
     });
     const { work_queue: _, ...over } = row;
     const force = received(messageFor(row, { options: { force: true } }));
-    expect(planClaim(over, force, { now: T0, until: T0.toISOString(), by: 'token' }, policy)).toMatchObject({
-      do: 'drop',
-    });
+    expect(planClaim(over, force, { now: T0, until: iso(), by: 'token' }, policy)).toMatchObject({ do: 'drop' });
     expect(exclusionOf({ ...over }, { include_stopped: true }, T0)).toBe('failed_over');
     expect(planRetry(over, T0, policy)).toMatchObject({ do: 'refuse', because: expect.stringContaining('log-1-fall') });
   });

@@ -3,7 +3,7 @@ import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { NOW, setUp } from '../../support/delivering.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, messageFor, received } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
 const malformed = (changes: object) => ({ ...dueRow(), ...changes }) as unknown as NotificationRow;
@@ -92,7 +92,7 @@ describe('a row in the work index that breaks a rule', () => {
 
   it('only leaves the index if it is delivered: SUCCESS is final', async () => {
     const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
-    const row = put(dueRow({ send_status: 'SUCCESS', sent_at: T0.toISOString() }));
+    const row = put(dueRow({ send_status: 'SUCCESS', sent_at: iso() }));
     const { report, row: stored } = await deliverOne(row);
     expect(report?.dropped).toBe('it left the work index: it is delivered already');
     const { updated_at, updated_by, ...rest } = stored ?? {};
@@ -103,9 +103,9 @@ describe('a row in the work index that breaks a rule', () => {
 
 describe('a message for a row of another channel or tenant', () => {
   const replaced = [
-    ['of an earlier time of the row', { work_at: at(500).toISOString() }],
+    ['of an earlier time of the row', { work_at: iso(500) }],
     ['of the same time', {}],
-    ['of the same time, while a claim has expired', { send_status: 'SENDING', claim_until: T0.toISOString() }],
+    ['of the same time, while a claim has expired', { send_status: 'SENDING', claim_until: iso() }],
   ] as const;
 
   it.each(

@@ -3,17 +3,17 @@ import { recordedAttempt, resultOf } from '../../../src/core/delivery/retry-reco
 import type { RetryRecord } from '../../../src/core/model/notification.ts';
 import { randomToken } from '../../../src/core/model/queue-message.ts';
 import { NOW, retryRecord } from '../../support/delivering.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, messageFor, received } from '../../support/rows.ts';
 
 const row = dueRow({ send_status: 'SENDING', last_attempt: 1 });
 const message = received(messageFor(row, { run_id: 'sweep-2' }), { message_id: 'message-2' });
 const taken = (changes: Partial<RetryRecord>, of = row) =>
-  recordedAttempt(of, retryRecord({ retry_at: at(500).toISOString(), ...changes }), message, NOW);
+  recordedAttempt(of, retryRecord({ retry_at: iso(500), ...changes }), message, NOW);
 
 describe('an attempt as its record describes it', () => {
   const whole = {
     row,
-    first_attempt_at: T0.toISOString(),
+    first_attempt_at: iso(),
     counted: true,
     trigger: 'sweep',
     requested_by: 'schedule',
@@ -32,7 +32,7 @@ describe('an attempt as its record describes it', () => {
   });
 
   it('that failed ends now, and is retried at the time of its record', () => {
-    const next_retry_at = at(9_000).toISOString();
+    const next_retry_at = iso(9_000);
     expect(taken({ error_type: 'NETWORK_TIMEOUT', response_message: 'late', next_retry_at })).toEqual({
       ...whole,
       ended: NOW,
@@ -42,7 +42,7 @@ describe('an attempt as its record describes it', () => {
     expect(taken({ uncounted: true }).verdict).toEqual({
       status: 'RETRY',
       error_type: 'UNKNOWN',
-      next_retry_at: at(500).toISOString(),
+      next_retry_at: iso(500),
       counted: false,
     });
   });
@@ -62,7 +62,7 @@ describe('an attempt as its record describes it', () => {
   it('that was skipped has no answer; a row never attempted begins its window with the record', () => {
     expect(taken({ retry_status: 'SKIPPED' })).not.toHaveProperty('result');
     const { first_attempt_at: _, ...first } = dueRow({ send_attempts: 0 });
-    expect(taken({}, first)).toMatchObject({ first_attempt_at: at(500).toISOString(), counted: false });
+    expect(taken({}, first)).toMatchObject({ first_attempt_at: iso(500), counted: false });
   });
 });
 
@@ -84,6 +84,4 @@ it.each([
   [0, '000000'],
   [0.5, 'i00000'],
   [1 - Number.EPSILON, 'zzzzzz'],
-])('the token of a claim has six characters: %d', (drawn, token) => {
-  expect(randomToken(() => drawn)).toBe(token);
-});
+])('the token of a claim has six characters: %d', (drawn, token) => expect(randomToken(() => drawn)).toBe(token));

@@ -3,7 +3,7 @@ import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { owedRecord, recordDue } from '../../../src/core/delivery/retry-record.ts';
 import { repairRecord } from '../../../src/core/delivery/take-over.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso } from '../../support/rows.ts';
 
 const record: RetryRecord = {
   retry_log_id: 'log-1#1',
@@ -11,7 +11,7 @@ const record: RetryRecord = {
   retry_attempt: 1,
   tenant_id: 'tenant-1',
   channel: 'webhook',
-  retry_at: T0.toISOString(),
+  retry_at: iso(),
   retry_status: 'SUCCESS',
   duration_ms: 17,
   trigger: 'redrive',
@@ -47,11 +47,7 @@ describe('a delivered row that owes its record', () => {
     expect(await repair()).toEqual({ disposition: { do: 'done' }, dropped: expect.stringContaining('is written') });
     expect([...tables.retryLog.values()]).toEqual([record]);
     const { work_queue: _, record_due: _1, ...settled } = owing();
-    expect(tables.log.get('log-1')).toEqual({
-      ...settled,
-      updated_at: at(5000).toISOString(),
-      updated_by: 'notification-retry',
-    });
+    expect(tables.log.get('log-1')).toEqual({ ...settled, updated_at: iso(5000), updated_by: 'notification-retry' });
   });
 
   it('leaves the record of a delivery event as it is', async () => {

@@ -7,9 +7,9 @@ import { policyOf } from '../../../src/core/model/error-types.ts';
 import { traceOf } from '../../../src/core/model/trace.ts';
 import { retryRecord } from '../../support/delivering.ts';
 import { itemSize } from '../../support/item-size.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
-const next_retry_at = at(600_000).toISOString();
+const next_retry_at = iso(600_000);
 const retry = { status: 'RETRY', error_type: 'SERVER_OVERLOAD', next_retry_at, counted: true } as const;
 const refusal = {
   ok: false,
@@ -33,7 +33,7 @@ const recorded = (verdict: Verdict, result?: SendResult, more = {}) =>
   });
 /** Every record says when, for how long and by which run. */
 const whole = (changes: Parameters<typeof retryRecord>[0]) =>
-  retryRecord({ retry_at: T0.toISOString(), duration_ms: 20, ...changes });
+  retryRecord({ retry_at: iso(), duration_ms: 20, ...changes });
 
 describe('the record of an attempt', () => {
   it('that was accepted has the provider’s words, and nothing of a failure', () => {
@@ -152,7 +152,7 @@ describe('a stored record', () => {
   it.each([
     ['there is none', undefined, false],
     ['it is the same', { ...record }, true],
-    ['it has columns of others, too', { ...record, delivered_at: T0.toISOString() }, true],
+    ['it has columns of others, too', { ...record, delivered_at: iso() }, true],
     ['another worker says something else', { ...record, retry_status: 'FAILED' }, false],
     ['a column is missing', { ...record, duration_ms: undefined }, false],
   ] as const)('is one’s own or not: %s', (_, stored, own) => {

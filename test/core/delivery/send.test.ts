@@ -201,12 +201,7 @@ describe('what the gate learns of the provider', () => {
     [
       'nothing, when the sender breaks',
       { sender: { send: () => fails(new TypeError('x')) } },
-      {
-        ...notAsked,
-        error_type: 'UNKNOWN',
-        message: 'The sender failed: TypeError',
-        details: { error: 'TypeError' },
-      },
+      { ...notAsked, error_type: 'UNKNOWN', message: 'The sender failed: TypeError', details: { error: 'TypeError' } },
     ],
     ['its answer', {}, refused('AUTH_FAILED')],
   ] as const)('is %s', async (_, deps, expected) => {

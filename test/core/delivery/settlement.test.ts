@@ -6,7 +6,7 @@ import { settlementOf, settlementWithPendingRecord } from '../../../src/core/del
 import { failedBecause, type Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 const ENDED = at(20);
 const accepted: SendResult = { ok: true, response_code: '200', response_message: 'OK' };
@@ -14,7 +14,7 @@ const refused: SendResult = { ok: false, error_type: 'SERVER_OVERLOAD', response
 const retryAt = (ms: number, counted = true): Verdict => ({
   status: 'RETRY',
   error_type: 'SERVER_OVERLOAD',
-  next_retry_at: at(ms).toISOString(),
+  next_retry_at: iso(ms),
   counted,
 });
 const MINUTE = 60_000;
@@ -31,7 +31,7 @@ function ended(
 ): Attempt<'judged'> {
   return {
     row,
-    first_attempt_at: T0.toISOString(),
+    first_attempt_at: iso(),
     counted: true,
     trigger: 'sweep',
     requested_by: 'schedule',
@@ -45,7 +45,7 @@ function ended(
   };
 }
 
-const RELEASED = { claim_until: '', claim_id: '', first_attempt_at: T0.toISOString(), retry_count: 1 };
+const RELEASED = { claim_until: '', claim_id: '', first_attempt_at: iso(), retry_count: 1 };
 const details = (changes = {}) =>
   JSON.stringify({
     attempt: 1,
@@ -91,20 +91,14 @@ describe('the settlement of an accepted attempt', () => {
   });
 
   it('is the time of the send, not of a delivery that an event reported before', () => {
-    const row = claimed({ delivered_at: at(-500).toISOString() });
+    const row = claimed({ delivered_at: iso(-500) });
     expect(settlementOf(ended({ status: 'SUCCESS' }, accepted, row)).set.sent_at).toBe(ENDED.toISOString());
   });
 
   it('counts no attempt that was not made, because an event had shown that an earlier one arrived', () => {
-    const row = claimed({ delivered_at: at(-500).toISOString() });
+    const row = claimed({ delivered_at: iso(-500) });
     expect(settlementOf(ended({ status: 'SUCCESS' }, undefined, row))).toEqual({
-      set: {
-        ...delivered,
-        sent_at: at(-500).toISOString(),
-        send_attempts: 1,
-        attempts_left: 5,
-        retry_count: 0,
-      },
+      set: { ...delivered, sent_at: iso(-500), send_attempts: 1, attempts_left: 5, retry_count: 0 },
       remove: ['work_queue'],
     });
   });
@@ -121,7 +115,7 @@ describe('the settlement of an accepted attempt', () => {
       retry_attempt: 1,
       tenant_id: 'tenant-1',
       channel: 'webhook',
-      retry_at: T0.toISOString(),
+      retry_at: iso(),
       retry_status: 'SUCCESS',
       duration_ms: 20,
       trigger: 'sweep',
@@ -136,7 +130,7 @@ describe('the settlement of an accepted attempt', () => {
         work_at: ENDED.toISOString(),
         record_due: JSON.stringify({
           retry_attempt: 1,
-          retry_at: T0.toISOString(),
+          retry_at: iso(),
           duration_ms: 20,
           trigger: 'sweep',
           requested_by: 'schedule',
@@ -149,11 +143,7 @@ describe('the settlement of an accepted attempt', () => {
 });
 
 describe('the settlement of an attempt that is retried', () => {
-  const due = (ms: number) => ({
-    send_status: 'RETRY',
-    next_retry_at: at(ms).toISOString(),
-    work_at: at(ms).toISOString(),
-  });
+  const due = (ms: number) => ({ send_status: 'RETRY', next_retry_at: iso(ms), work_at: iso(ms) });
 
   it.each([
     ['with a note of the message that waits for a near retry', 10 * MINUTE, true, { queued_for: '10:40:00' }],

@@ -17,27 +17,27 @@ import {
   settledRow,
   setUp,
 } from '../../support/delivering.ts';
-import { at, CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, CONTENT, dueRow, iso, messageFor, received } from '../../support/rows.ts';
 
 describe('an attempt whose worker recorded it and died', () => {
   const claim = {
     send_status: 'SENDING',
-    claim_until: at(500).toISOString(),
+    claim_until: iso(500),
     send_attempts: 2,
     attempts_left: 4,
     last_attempt: 1,
   } as const;
   const recordOf = (changes: Partial<RetryRecord>): RetryRecord =>
-    retryRecord({ retry_at: T0.toISOString(), duration_ms: 1, ...changes });
+    retryRecord({ retry_at: iso(), duration_ms: 1, ...changes });
 
   const given = { send_attempts: 1, attempts_left: 5, retry_count: 0 };
-  const next_retry_at = at(20 * MINUTE).toISOString();
+  const next_retry_at = iso(20 * MINUTE);
 
   it.each<[string, Partial<RetryRecord>, ReturnType<typeof settledRow>]>([
     [
       'accepted, at the time of the send',
       { retry_status: 'SUCCESS', response_code: '202' },
-      settledRow({ send_status: 'SUCCESS', response_code: '202', sent_at: T0.toISOString() }, ['work_queue']),
+      settledRow({ send_status: 'SUCCESS', response_code: '202', sent_at: iso() }, ['work_queue']),
     ],
     [
       'refused for good, with a dead letter of the message at hand',
@@ -95,7 +95,7 @@ describe('an attempt whose worker recorded it and died', () => {
 
   it('that failed is queued again for the time in its record', async () => {
     const { deliverOne, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
-    const next = at(MINUTE).toISOString();
+    const next = iso(MINUTE);
     await tables.records.putIfAbsent(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
     const { row } = await deliverOne(put(dueRow(claim)));
     const { row: said } = saidOf('UNKNOWN', 1, '');
@@ -106,7 +106,7 @@ describe('an attempt whose worker recorded it and died', () => {
   it('is settled as delivered when an event has shown since then that it arrived', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
     await tables.records.putIfAbsent(recordOf({ error_type: 'UNKNOWN', next_retry_at }));
-    const events = { delivered_at: at(700).toISOString(), delivery_by_attempt: { 1: 'delivered' } } as const;
+    const events = { delivered_at: iso(700), delivery_by_attempt: { 1: 'delivered' } } as const;
     const { report, row } = await deliverOne(put(dueRow({ ...claim, ...events })));
     expect(report).toMatchObject({ attempt: 1, verdict: { status: 'SUCCESS' }, disposition: { do: 'done' } });
     const sent = { send_status: 'SUCCESS', sent_at: events.delivered_at, error_message: '' } as const;
@@ -162,7 +162,7 @@ describe('an attempt whose worker recorded it and died', () => {
 
   it('is settled by its record from the moment of the claim on', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS', retry_at: at(500 - 65_000).toISOString() }));
+    await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS', retry_at: iso(500 - 65_000) }));
     await deliverOne(put(dueRow(claim)));
     expect(deliveries).toEqual([]);
   });
@@ -184,15 +184,15 @@ describe('an attempt whose worker recorded it and died', () => {
 
   it('is made again when the record is older than the claim: the writer has replaced the row', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS', retry_at: at(-90_000).toISOString() }));
+    await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS', retry_at: iso(-90_000) }));
     await deliverOne(put(dueRow(claim)));
     expect(deliveries).toHaveLength(1);
   });
 });
 
 describe('an attempt whose worker died while claims lasted longer than now', () => {
-  const old = { send_status: 'SENDING', claim_until: at(500).toISOString(), last_attempt: 1 } as const;
-  const record = retryRecord({ retry_at: at(-60_000).toISOString(), retry_status: 'SUCCESS', claim_id: 'theirs' });
+  const old = { send_status: 'SENDING', claim_until: iso(500), last_attempt: 1 } as const;
+  const record = retryRecord({ retry_at: iso(-60_000), retry_status: 'SUCCESS', claim_id: 'theirs' });
 
   it.each([
     ['is delivered if its record names its claim', 'theirs', 0],
@@ -208,7 +208,7 @@ describe('an attempt whose worker died while claims lasted longer than now', () 
 });
 
 describe('an attempt whose worker died before it recorded anything', () => {
-  const lost = { send_status: 'SENDING', claim_until: at(500).toISOString(), claim_id: 'theirs' } as const;
+  const lost = { send_status: 'SENDING', claim_until: iso(500), claim_id: 'theirs' } as const;
   const DIED = retryRecord({
     error_type: 'UNKNOWN',
     remedy: policyOf('UNKNOWN').remedy,
@@ -310,7 +310,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
       work_at: NOW.toISOString(),
       dead_message_id: 'message-1',
       dead_run_id: 'sweep-1',
-      ...(receive_count > 1 && { dead_sent_at: T0.toISOString() }),
+      ...(receive_count > 1 && { dead_sent_at: iso() }),
       updated_at: NOW.toISOString(),
       updated_by: 'notification-retry',
     });
@@ -390,11 +390,11 @@ describe('an operator’s attempt on a dead notification', () => {
     const row = put({
       ...dead,
       send_status: 'SENDING',
-      claim_until: at(500).toISOString(),
+      claim_until: iso(500),
       work_queue: workQueueOf('due', 'normal', 'log-1'),
     });
     await deps.records.putIfAbsent(
-      retryRecord({ retry_log_id: 'log-1#2', retry_attempt: 2, retry_at: T0.toISOString(), ...changes }),
+      retryRecord({ retry_log_id: 'log-1#2', retry_attempt: 2, retry_at: iso(), ...changes }),
     );
     await deliverBatch([received(messageFor(row))], deps);
     expect(deliveries).toEqual([]);
@@ -413,7 +413,7 @@ describe('an operator’s attempt on a dead notification', () => {
 
   it('is not made by a forced message for an earlier time', async () => {
     const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    const stale = { ...force, due: at(-1000).toISOString() };
+    const stale = { ...force, due: iso(-1000) };
     const [report] = await deliverBatch([received(messageFor(put(dead), stale))], deps);
     expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: expect.stringContaining('has moved on') });
     expect(deliveries).toEqual([]);

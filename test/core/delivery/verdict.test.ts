@@ -4,10 +4,10 @@ import { deadlineOf, heldVerdict, judge } from '../../../src/core/delivery/verdi
 import { PRIORITIES } from '../../../src/core/model/channels.ts';
 import { ERROR_POLICY, ERROR_TYPES, type ProviderErrorType, policyOf } from '../../../src/core/model/error-types.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
-const first_attempt_at = T0.toISOString();
+const first_attempt_at = iso();
 const refused = (error_type: ProviderErrorType, more = {}) =>
   ({ ok: false, error_type, message: 'no', ...more }) as const;
 const RULES = { policy: DEFAULT_RETRY_POLICY, random: () => 0 };
@@ -51,7 +51,7 @@ describe('the verdict on an attempt', () => {
     [{}, 1_000],
   ])('of a rate limit of a receiver with a budget is retried as soon as the limit lifts: %o', (told, wait) => {
     const attempt = { row: dueRow(), first_attempt_at, now: T0 };
-    const next_retry_at = at(wait).toISOString();
+    const next_retry_at = iso(wait);
     expect(judge(refused('RATE_LIMITED', told), { ...attempt, paced: true }, RULES)).toMatchObject({ next_retry_at });
     expect(judge(refused('RATE_LIMITED', told), attempt, RULES)).not.toMatchObject({ next_retry_at });
     expect(judge(refused('UNKNOWN', told), { ...attempt, paced: true }, RULES)).not.toMatchObject({ next_retry_at });
@@ -112,7 +112,6 @@ describe('the verdict on an attempt', () => {
 
 describe('the deadline', () => {
   const attempt = { row: dueRow({ priority: 'info' }), first_attempt_at, now: T0 };
-  const iso = (ms: number) => at(ms).toISOString();
 
   it('is the last moment of a retry', () => {
     const wait = (retry_after_ms: number) => judge(refused('RATE_LIMITED', { retry_after_ms }), attempt, RULES);

@@ -3,7 +3,7 @@ import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { CLAIM_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import { erasure } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { forgetOne } from '../../../src/core/forget/forget-one.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const ADDRESS = 'ann@example.com';
 
@@ -16,13 +16,10 @@ function forgetting(row: object, ms = 0) {
   return { tables, forgotten: forgetOne('log-1', 'manual-1', names, { rows, records, erasable, clock }) };
 }
 
-const claimed = {
-  ...{ send_status: 'SENDING', claim_id: 'c', last_attempt: 1 },
-  claim_until: at(CLAIM_MS).toISOString(),
-};
+const claimed = { ...{ send_status: 'SENDING', claim_id: 'c', last_attempt: 1 }, claim_until: iso(CLAIM_MS) };
 const malformed = { ...claimed, redrive_count: 'often' };
-const expired = { ...malformed, claim_until: at(-60_000).toISOString() };
-const shown = { delivery_by_attempt: { 0: 'delivered' }, delivered_at: at(-1_000).toISOString() };
+const expired = { ...malformed, claim_until: iso(-60_000) };
+const shown = { delivery_by_attempt: { 0: 'delivered' }, delivered_at: iso(-1_000) };
 
 it('leaves a claim to its holder, also of a row that its writer has spoilt', async () => {
   const { tables, forgotten } = forgetting(malformed);
@@ -34,7 +31,7 @@ it('leaves a claim to its holder, also of a row that its writer has spoilt', asy
 it('concludes the attempt of a worker that crashed, before it erases a row that its writer has spoilt', async () => {
   const { tables, forgotten } = forgetting(expired);
   expect(await forgotten).toMatchObject({ result: 'erased' });
-  expect(tables.log.get('log-1')).toMatchObject({ failure_reason: 'FORMAT_ERROR', erased_at: T0.toISOString() });
+  expect(tables.log.get('log-1')).toMatchObject({ failure_reason: 'FORMAT_ERROR', erased_at: iso() });
   expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, failure_reason: 'FORMAT_ERROR' }]);
 });
 
@@ -59,14 +56,14 @@ it.each([
 
 it.each([
   ['waits for a retry', { send_status: 'RETRY', ...shown }],
-  ['is abandoned', { ...claimed, claim_until: at(-1_000).toISOString(), ...shown }],
+  ['is abandoned', { ...claimed, claim_until: iso(-1_000), ...shown }],
   ['is abandoned and spoilt', { ...expired, ...shown }],
   ['is spoilt', { redrive_count: 'often', ...shown }],
 ])('leaves what has arrived as delivered, where its row %s', async (_, row) => {
   const { tables, forgotten } = forgetting(row);
   expect(await forgotten).toMatchObject({ result: 'erased' });
   const stored = tables.log.get('log-1');
-  expect(stored).toMatchObject({ send_status: 'SUCCESS', sent_at: shown.delivered_at, erased_at: T0.toISOString() });
+  expect(stored).toMatchObject({ send_status: 'SUCCESS', sent_at: shown.delivered_at, erased_at: iso() });
   expect(stored).not.toHaveProperty('failure_reason');
   expect(stored).not.toHaveProperty('work_queue');
   for (const record of tables.retryLog.values()) expect(record).not.toHaveProperty('failure_reason');

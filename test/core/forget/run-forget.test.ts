@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { type ForgetState, newForget } from '../../../src/core/forget/forget-state.ts';
 import { forget } from '../../../src/core/forget/run-forget.ts';
-import { at, CONTENT, dueRow, T0 } from '../../support/rows.ts';
+import { at, CONTENT, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const nothing = async () => ({ items: [], read_units: 0 });
 
@@ -31,7 +31,7 @@ it('erases the row that a repeated request puts at the moment when its content i
   const run = { run_id: 'manual-1', dry_run: false, rate: 1_000, pause: async () => {}, isStopping: () => false };
   await forget(state, ports, run);
   expect(state).toMatchObject({ phase: 'done', notifications: { cancelled: 1 }, contents_without_row: 0 });
-  expect(tables.log.get(log_id)).toMatchObject({ failure_reason: 'CANCELLED', erased_at: T0.toISOString() });
+  expect(tables.log.get(log_id)).toMatchObject({ failure_reason: 'CANCELLED', erased_at: iso() });
 });
 
 it.each([
@@ -41,7 +41,7 @@ it.each([
 ])('goes on from a state that is old by %s', async (_, age, scans) => {
   const clock = () => at(0);
   const { forgetRows: rows, records, erasable } = new MemoryTables(clock);
-  const started_at = Number.isNaN(age) ? {} : { started_at: at(-age).toISOString() };
+  const started_at = Number.isNaN(age) ? {} : { started_at: iso(-age) };
   const { started_at: __, ...fresh } = newForget(T0);
   const state: ForgetState = { ...fresh, ...started_at, phase: 'contents' };
   let pages = 0;

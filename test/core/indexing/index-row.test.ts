@@ -5,7 +5,7 @@ import { describeFaults } from '../../../src/core/model/column-rules.ts';
 import { historyKeys } from '../../../src/core/model/history-index.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 /** The second sample of his-notification-log-table.md, abridged: a row as BATCH-951 leaves it. */
 const sample = {
@@ -62,7 +62,7 @@ describe('the plan for a row', () => {
     const created = planned({ created_at: '2025-06-01T08:00:00Z' }).set;
     expect(created['tenant_created_at']).toBe('TENANT001#2025-06-01T08:00:00.000Z');
     expect(created['history_bucket']).toMatch(/^2025-06-01#/);
-    expect(planned({ created_at: null }).set['tenant_created_at']).toBe(`TENANT001#${T0.toISOString()}`);
+    expect(planned({ created_at: null }).set['tenant_created_at']).toBe(`TENANT001#${iso()}`);
   });
 
   it.each([
@@ -84,20 +84,20 @@ describe('a row that was never attempted', () => {
   };
 
   it.each([
-    ['a scheduled time that has passed', { scheduled_at: at(-8 * HOUR).toISOString() }, at(-8 * HOUR).toISOString()],
-    ['a scheduled time to come', { scheduled_at: at(HOUR).toISOString() }, at(HOUR).toISOString()],
+    ['a scheduled time that has passed', { scheduled_at: iso(-8 * HOUR) }, iso(-8 * HOUR)],
+    ['a scheduled time to come', { scheduled_at: iso(HOUR) }, iso(HOUR)],
     ['no scheduled time', { scheduled_at: null }, undefined],
     [
       'a first attempt that its writer counts otherwise',
-      { scheduled_at: at(-8 * HOUR).toISOString(), first_attempt_at: at(-HOUR).toISOString() },
-      at(-HOUR).toISOString(),
+      { scheduled_at: iso(-8 * HOUR), first_attempt_at: iso(-HOUR) },
+      iso(-HOUR),
     ],
   ])('expires a window after its scheduled time: %s', (_, times, start) => {
     expect(windowOf({ ...pending, ...times })).toBe(start);
   });
 
   it('is the only one that the scheduled time can expire', () => {
-    expect(windowOf({ ...sample, scheduled_at: at(-8 * HOUR).toISOString() })).toBe(T0.toISOString());
+    expect(windowOf({ ...sample, scheduled_at: iso(-8 * HOUR) })).toBe(iso());
   });
 });
 
@@ -151,7 +151,7 @@ describe('a failure_reason', () => {
 
   it.each([
     ['that we wrote', { updated_by: 'notification-retry' }],
-    ['of a row that was in the work index', { work_at: T0.toISOString(), updated_by: 'user-1' }],
+    ['of a row that was in the work index', { work_at: iso(), updated_by: 'user-1' }],
   ])('%s does', (_, changes) => {
     const plan = index({ ...given, ...changes });
     expect(plan).toMatchObject({ do: 'history', remove: expect.arrayContaining(['recipient_address']) });
@@ -173,12 +173,12 @@ describe('content that its writer puts into a row that was taken in', () => {
 
   it.each([
     ['is delivered', { send_status: 'SUCCESS' }],
-    ['was given up', { failure_reason: 'INVALID_RECIPIENT', work_at: T0.toISOString() }],
+    ['was given up', { failure_reason: 'INVALID_RECIPIENT', work_at: iso() }],
     [
       'was given up, and another program changed last',
       { failure_reason: 'EXPIRED', work_at: 'x', updated_by: 'user-1' },
     ],
-    ['was cancelled', { failure_reason: 'CANCELLED', work_at: T0.toISOString() }],
+    ['was cancelled', { failure_reason: 'CANCELLED', work_at: iso() }],
     ['is deleted', { is_deleted: true }],
   ])('leaves one that %s, which stays as it was', (_, state) => {
     expect(index({ ...taken, ...state, ...content })).toEqual({
@@ -190,12 +190,7 @@ describe('content that its writer puts into a row that was taken in', () => {
   });
 
   it('leaves a delivered row in the work index that owes its record', () => {
-    const owing = {
-      send_status: 'SUCCESS',
-      record_due: '{}',
-      work_queue: 'due#important#1',
-      work_at: T0.toISOString(),
-    };
+    const owing = { send_status: 'SUCCESS', record_due: '{}', work_queue: 'due#important#1', work_at: iso() };
     const plan = index({ ...taken, channel: 'slack', priority: 'important', ...owing, ...content });
     expect(plan).toMatchObject({ ...corrected, remove: gone });
   });
@@ -205,7 +200,7 @@ describe('content that its writer puts into a row that was taken in', () => {
     ['is dead', { work_queue: 'dead#important#1', failure_reason: 'MAX_RETRIES' }],
   ])('brings back one that %s', (_, state) => {
     const indexed = { channel: 'slack', priority: 'important', attempts_left: 1, last_attempt: 2 };
-    const work = { work_queue: 'due#important#1', work_at: T0.toISOString() };
+    const work = { work_queue: 'due#important#1', work_at: iso() };
     expect(index({ ...taken, ...indexed, ...work, ...state, ...content })).toMatchObject({
       do: 'index',
       set: { work_queue: expect.stringMatching('due#'), send_attempts: 3 },
@@ -217,14 +212,14 @@ describe('content that its writer puts into a row that was taken in', () => {
     ['the note of a message for its former time', { send_status: 'RETRY', queued_for: '10:40:00' }],
     ['the letter of its death', { failure_reason: 'AUTH_FAILED', dead_message_id: 'm', dead_run_id: 'r' }],
   ])('takes %s away', (_, before) => {
-    const work = { work_queue: 'dead#important#1', work_at: T0.toISOString() };
+    const work = { work_queue: 'dead#important#1', work_at: iso() };
     const plan = index({ ...taken, channel: 'slack', priority: 'important', ...work, ...before, ...content });
     const gone = Object.keys(before).filter((column) => column !== 'send_status');
     expect(plan).toMatchObject({ do: 'index', remove: expect.arrayContaining(gone) });
   });
 
   it('waits while a worker has the row: what becomes of the attempt shows it again', () => {
-    const claimed = { send_status: 'SENDING', work_queue: 'due#important#1', work_at: T0.toISOString() };
+    const claimed = { send_status: 'SENDING', work_queue: 'due#important#1', work_at: iso() };
     expect(index({ ...taken, ...claimed, ...content })).toEqual({ do: 'ignore' });
   });
 
@@ -252,19 +247,17 @@ describe('a row that its writer put into the work index', () => {
     attempts_left: 1,
     last_attempt: 2,
     work_queue: workQueueOf('due', 'important', sample.log_id),
-    work_at: T0.toISOString(),
+    work_at: iso(),
   };
 
   it('is taken in like any other while it still has its content', () => {
     expect(index({ ...sample, ...keys, work_queue: 'due#urgent#99', work_at: 'soon' })).toMatchObject({
       do: 'index',
-      set: { work_queue: keys.work_queue, work_at: T0.toISOString() },
+      set: { work_queue: keys.work_queue, work_at: iso() },
     });
   });
 
-  it('stays there if it is like one of ours', () => {
-    expect(index({ ...without, ...keys })).toEqual({ do: 'ignore' });
-  });
+  it('stays there if it is like one of ours', () => expect(index({ ...without, ...keys })).toEqual({ do: 'ignore' }));
 
   it.each([
     ['work_queue', 'due#everything'],
@@ -292,8 +285,8 @@ describe('a row of another writer', () => {
         attempts_left: 1,
         retry_count: 2,
         last_attempt: 2,
-        work_at: T0.toISOString(),
-        first_attempt_at: T0.toISOString(),
+        work_at: iso(),
+        first_attempt_at: iso(),
         work_queue: expect.stringMatching(/^due#important#\d$/),
       },
       remove: ['recipient_address', 'subject', 'message_body', 'message_format', 'response_message', 'error_details'],
@@ -343,12 +336,12 @@ describe('a row of another writer', () => {
   });
 
   it.each([
-    ['next_retry_at in the future', { next_retry_at: at(60_000).toISOString() }, at(60_000)],
-    ['next_retry_at in the past', { next_retry_at: at(-60_000).toISOString() }, T0],
+    ['next_retry_at in the future', { next_retry_at: iso(60_000) }, at(60_000)],
+    ['next_retry_at in the past', { next_retry_at: iso(-60_000) }, T0],
     ['no next_retry_at', {}, T0],
     [
       'a first send scheduled for later',
-      { send_status: 'PENDING', send_attempts: 0, scheduled_at: at(90_000).toISOString() },
+      { send_status: 'PENDING', send_attempts: 0, scheduled_at: iso(90_000) },
       at(90_000),
     ],
   ])('with %s is due at the right time', (_, changes, due) => {
@@ -454,7 +447,7 @@ describe('a row of another writer', () => {
   });
 
   it('that is logically deleted gets no work, but its recipient does not stay in the clear, nor for ever', () => {
-    const plan = index({ ...sample, is_deleted: true, work_queue: 'due#normal#1', work_at: T0.toISOString() });
+    const plan = index({ ...sample, is_deleted: true, work_queue: 'due#normal#1', work_at: iso() });
     const { content } = index(sample) as { readonly content?: unknown };
     expect(content).toBeDefined();
     expect(plan).toMatchObject({ do: 'history', content });
@@ -484,7 +477,7 @@ describe('a column that the table document wants in every row', () => {
     ['left out', {}],
     ['NULL', { is_deleted: null, created_at: null, created_by: null }],
   ])('is filled when the row is taken in with it %s', (_, changes) => {
-    const filled = { is_deleted: false, created_at: T0.toISOString(), created_by: 'unknown' };
+    const filled = { is_deleted: false, created_at: iso(), created_by: 'unknown' };
     expect(columnsOf(changes)).toEqual(filled);
     expect(columnsOf({ ...changes, send_status: 'SUCCESS' })).toEqual(filled);
     expect(columnsOf({ ...changes, updated_by: 'BATCH-951' })).toMatchObject({ created_by: 'BATCH-951' });
@@ -498,15 +491,11 @@ describe('a column that the table document wants in every row', () => {
 
 describe('a row that another writer left SENDING', () => {
   const sending = { ...sample, send_status: 'SENDING', send_attempts: 0, scheduled_at: null };
-  const since = (ms: number) => ({
-    ...sending,
-    created_at: at(-30 * HOUR).toISOString(),
-    updated_at: at(ms).toISOString(),
-  });
+  const since = (ms: number) => ({ ...sending, created_at: iso(-30 * HOUR), updated_at: iso(ms) });
 
   it('is left to it for an hour after its last change, or the time that it was to be sent', () => {
     expect(index(since(-HOUR + 1))).toEqual({ do: 'ignore' });
-    expect(index({ ...since(-5 * HOUR), scheduled_at: at(-HOUR + 1).toISOString() })).toEqual({ do: 'ignore' });
+    expect(index({ ...since(-5 * HOUR), scheduled_at: iso(-HOUR + 1) })).toEqual({ do: 'ignore' });
   });
 
   it('is then taken in as claimed by a worker that died, whose attempt is number 0', () => {
@@ -526,14 +515,12 @@ describe('a row that another writer left SENDING', () => {
 
   it('and that has no time gets one, from which the hour is counted', () => {
     const { scheduled_at: _, ...timeless } = sending;
-    expect(index(timeless)).toEqual({ do: 'wait', set: { created_at: T0.toISOString() }, remove: [] });
-    expect(index({ ...timeless, created_at: T0.toISOString() })).toEqual({ do: 'ignore' });
+    expect(index(timeless)).toEqual({ do: 'wait', set: { created_at: iso() }, remove: [] });
+    expect(index({ ...timeless, created_at: iso() })).toEqual({ do: 'ignore' });
   });
 
   it('is none of those that a worker of ours has', () => {
-    expect(index({ ...since(-30 * HOUR), work_queue: 'due#important#1', work_at: T0.toISOString() })).toEqual({
-      do: 'ignore',
-    });
+    expect(index({ ...since(-30 * HOUR), work_queue: 'due#important#1', work_at: iso() })).toEqual({ do: 'ignore' });
   });
 });
 
@@ -549,7 +536,7 @@ describe('a row in the work index that its writer has spoilt', () => {
   it('stays while it is sent, where a sweep meets it', () => {
     const sending = { ...due, send_status: 'SENDING' };
     expect(index(sending)).toEqual({ do: 'ignore' });
-    const place = { work_queue: workQueueOf('due', due.priority, due.log_id), work_at: T0.toISOString() };
+    const place = { work_queue: workQueueOf('due', due.priority, due.log_id), work_at: iso() };
     for (const spoilt of [{ work_queue: 'nowhere' }, { work_at: 'soon' }])
       expect(index({ ...sending, ...spoilt })).toEqual({ do: 'index', set: place, remove: [] });
   });

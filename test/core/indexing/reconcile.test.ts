@@ -12,7 +12,7 @@ import {
 import type { ForeignRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { setUp as delivering } from '../../support/delivering.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 const foreign = (log_id: string, changes: ForeignRow = {}): ForeignRow => ({
   ...{ log_id, tenant_id: 'tenant-1', notification_type: 'WEBHOOK', send_status: 'FAILED' },
@@ -44,7 +44,7 @@ describe('a reconciling scan', () => {
     const rest = [
       ...ours(600),
       { ...ours(1)[0], log_id: 'deleted', is_deleted: true },
-      foreign('claimed by its writer', { send_status: 'SENDING', updated_at: at(-60_000).toISOString() }),
+      foreign('claimed by its writer', { send_status: 'SENDING', updated_at: iso(-60_000) }),
       foreign('expired', { expires_at: 1 }),
     ];
     const { tables, run, reported } = setUp([foreign('a'), ...rest, foreign('b', { notification_type: 'PIGEON' })]);
@@ -64,7 +64,7 @@ describe('a reconciling scan', () => {
   });
 
   it('takes in what its writer left SENDING, and the attempt of the writer counts as one that died', async () => {
-    const left = { ...foreign('a', { send_status: 'SENDING' }), updated_at: at(-3_600_000).toISOString() };
+    const left = { ...foreign('a', { send_status: 'SENDING' }), updated_at: iso(-3_600_000) };
     const { tables, run } = setUp([left, foreign('no time', { send_status: 'SENDING' })]);
     expect((await run()).counts).toMatchObject({ taken_in: 1, set_aside: 0 });
     expect(tables.log.get('a')).not.toHaveProperty('recipient_address');
@@ -168,7 +168,7 @@ describe('the scheduled scan', () => {
     expect((await invoke(false))?.reached).toMatchObject({ scanned: 250 });
     expect(await invoke(false)).toBeUndefined();
     await time.run(time.pause(11 * 60_000));
-    expect((await invoke(false))?.reached).toMatchObject({ scanned: 500, started_at: T0.toISOString() });
+    expect((await invoke(false))?.reached).toMatchObject({ scanned: 500, started_at: iso() });
   });
 
   it('that dies is resumed before the rows that it saw and had not settled', async () => {

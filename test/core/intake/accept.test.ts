@@ -8,12 +8,12 @@ import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import { intakeRequest, memoryIntake } from '../../support/api/intake.ts';
-import { at, T0 } from '../../support/rows.ts';
+import { at, iso, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
 /** What the lane's function makes of the message. */
 const claimOf = ({ message }: Acceptance, { rows }: MemoryTables) =>
-  message && rows.claim(message.message, at(HOUR).toISOString(), 'claim-1');
+  message && rows.claim(message.message, iso(HOUR), 'claim-1');
 const problemOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'none',
@@ -32,15 +32,15 @@ describe('a key of retry-and-idempotency-design.md §2', () => {
       attempts_left: 6,
       last_attempt: -1,
       work_queue: expect.stringMatching(/^due#normal#/),
-      work_at: T0.toISOString(),
-      created_at: T0.toISOString(),
+      work_at: iso(),
+      created_at: iso(),
       history_bucket: expect.any(String),
       notification_key: expect.any(String),
       recipient_hash: expect.any(String),
     });
     expect(tables.row(log_id)).not.toHaveProperty('recipient_address');
     expect(tables.content.get(log_id)).toMatchObject({ recipient: 'https://example.com/hook', body: '本文' });
-    expect(message).toMatchObject({ delay_seconds: 0, message: { log_id, due: T0.toISOString(), channel: 'webhook' } });
+    expect(message).toMatchObject({ delay_seconds: 0, message: { log_id, due: iso(), channel: 'webhook' } });
   });
 
   it('used again for the same request: the same answer, and nothing is sent again', async () => {
@@ -66,10 +66,10 @@ describe('a key of retry-and-idempotency-design.md §2', () => {
 
   it('gives the first answer again whatever became of the notification', async () => {
     const { tables, deps, pass } = memoryIntake();
-    const { log_id } = await accept(intakeRequest('k', { scheduled_at: at(HOUR).toISOString() }), deps);
+    const { log_id } = await accept(intakeRequest('k', { scheduled_at: iso(HOUR) }), deps);
     tables.log.set(log_id, { ...tables.log.get(log_id), send_status: 'SUCCESS' });
     pass(2 * HOUR);
-    const again = await accept(intakeRequest('k', { scheduled_at: at(HOUR).toISOString() }), deps);
+    const again = await accept(intakeRequest('k', { scheduled_at: iso(HOUR) }), deps);
     expect(again).toEqual({ log_id, status: 'saving', repeat: true });
   });
 
@@ -178,7 +178,7 @@ describe('a request that is refused', () => {
       'idempotency-key-reused',
       'This Idempotency-Key was used for another request in the last 72 hours. Use a new key for each notification.',
     ]);
-    const late = intakeRequest('late', { scheduled_at: at(400 * 24 * HOUR).toISOString() });
+    const late = intakeRequest('late', { scheduled_at: iso(400 * 24 * HOUR) });
     expect(await messageOf(accept(late, deps))).toEqual([
       'invalid-request',
       'The notification cannot be scheduled at this time.',
@@ -203,7 +203,7 @@ describe('a request that is refused', () => {
     await Promise.resolve();
     pass(IN_FLIGHT_MS);
     const { log_id } = await accept(intakeRequest('died'), deps);
-    expect(tables.row(log_id)).toMatchObject({ work_at: clock().toISOString(), created_at: T0.toISOString() });
+    expect(tables.row(log_id)).toMatchObject({ work_at: clock().toISOString(), created_at: iso() });
     expect(tables.row(log_id)).not.toHaveProperty('next_retry_at');
   });
 });
@@ -265,7 +265,7 @@ function losingAnswers(store: IntakeDeps['store']): IntakeDeps['store'] {
 describe('a request whose puts the SDK makes twice, for their answers got lost', () => {
   it.each([
     ['plain', {}],
-    ['scheduled', { scheduled_at: at(5 * 60_000).toISOString() }],
+    ['scheduled', { scheduled_at: iso(5 * 60_000) }],
     ['with a failed attempt', { failed_attempt: { error_type: 'NETWORK_TIMEOUT' } }],
     ['with a failed attempt that is final', { failed_attempt: { error_type: 'AUTH_FAILED' } }],
   ] as const)('(%s) is the first one all the same, and sends its message', async (_, changes) => {
@@ -291,7 +291,7 @@ describe('a failed attempt of a notification that is scheduled', () => {
     ['after its backoff', 2 * HOUR],
   ])('%s is retried then, with the window that begins then', async (_, ms) => {
     const { tables, deps } = memoryIntake();
-    const scheduled_at = at(ms).toISOString();
+    const scheduled_at = iso(ms);
     const failed_attempt = { error_type: 'SERVER_OVERLOAD' } as const;
     const answer = await accept(intakeRequest('k', { scheduled_at, failed_attempt }), deps);
     expect(answer.status).toBe('retrying');
@@ -302,17 +302,14 @@ describe('a failed attempt of a notification that is scheduled', () => {
 
   it('before its backoff ends waits for that', async () => {
     const { tables, deps } = memoryIntake();
-    const changes = { scheduled_at: at(1_000).toISOString(), failed_attempt: { error_type: 'UNKNOWN' } } as const;
+    const changes = { scheduled_at: iso(1_000), failed_attempt: { error_type: 'UNKNOWN' } } as const;
     const { log_id } = await accept(intakeRequest('k', changes), deps);
     expect(Date.parse(tables.row(log_id)?.next_retry_at ?? '')).toBeGreaterThan(at(200_000).getTime());
   });
 
   it('is final at once where no time helps', async () => {
     const { deps } = memoryIntake();
-    const changes = {
-      scheduled_at: at(24 * HOUR).toISOString(),
-      failed_attempt: { error_type: 'AUTH_FAILED' },
-    } as const;
+    const changes = { scheduled_at: iso(24 * HOUR), failed_attempt: { error_type: 'AUTH_FAILED' } } as const;
     expect(await accept(intakeRequest('k', changes), deps)).toMatchObject({ status: 'failed' });
   });
 });
@@ -320,7 +317,7 @@ describe('a failed attempt of a notification that is scheduled', () => {
 describe('a row whose message was never sent, for its request died', () => {
   it.each([
     ['due', {}, 0],
-    ['due within 15 minutes', { scheduled_at: at(10 * 60_000).toISOString() }, -5],
+    ['due within 15 minutes', { scheduled_at: iso(10 * 60_000) }, -5],
     ['retried after its own failed send', { failed_attempt: { error_type: 'NETWORK_TIMEOUT' } }, -5],
     ['to be given up after its own failed send', { failed_attempt: { error_type: 'AUTH_FAILED' } }, 0],
   ] as const)('and is %s gets one by the next request with its key', async (_, changes, later) => {
@@ -336,7 +333,7 @@ describe('a row whose message was never sent, for its request died', () => {
 
   it.each<[string, Partial<NotificationRequest>, number, Partial<NotificationRow>]>([
     ['while the first request may still send it', {}, IN_FLIGHT_MS - 1, {}],
-    ['when it is due later than SQS can delay', { scheduled_at: at(HOUR).toISOString() }, IN_FLIGHT_MS, {}],
+    ['when it is due later than SQS can delay', { scheduled_at: iso(HOUR) }, IN_FLIGHT_MS, {}],
     ['when it is claimed', {}, IN_FLIGHT_MS, { send_status: 'SENDING', last_attempt: 0 }],
     ['when it waits for its retry', {}, IN_FLIGHT_MS, { send_status: 'RETRY', last_attempt: 0 }],
     ['when it was delivered', {}, IN_FLIGHT_MS, { send_status: 'SUCCESS', last_attempt: 0 }],
@@ -396,7 +393,7 @@ describe('a request that was only slow', () => {
     expect(await first).toMatchObject({ log_id, status: 'retrying' });
     expect([...tables.retryLog.values()]).toEqual(completed);
     expect(tables.row(log_id)).toMatchObject({
-      created_at: T0.toISOString(),
+      created_at: iso(),
       next_retry_at: completed[0]?.next_retry_at,
       work_at: completed[0]?.next_retry_at,
     });
@@ -404,7 +401,7 @@ describe('a request that was only slow', () => {
 });
 
 /** Dies at its n-th call of storage, before or after the call took effect. */
-function dying(deps: IntakeDeps, at: number, after: boolean): IntakeDeps {
+function dying(deps: IntakeDeps, nth: number, after: boolean): IntakeDeps {
   let calls = 0;
   const wrap = <T extends object>(target: T): T =>
     new Proxy(target, {
@@ -412,7 +409,7 @@ function dying(deps: IntakeDeps, at: number, after: boolean): IntakeDeps {
         const method = Reflect.get(object, name);
         if (typeof method !== 'function') return method;
         return async (...args: unknown[]) => {
-          const dies = ++calls === at;
+          const dies = ++calls === nth;
           if (dies && !after) throw new Error('died');
           const result = await method.apply(object, args);
           if (dies) throw new Error('died');
@@ -426,10 +423,7 @@ function dying(deps: IntakeDeps, at: number, after: boolean): IntakeDeps {
 describe('a request that dies', () => {
   const kinds = [
     ['plain', {}],
-    [
-      'with a failed attempt',
-      { failed_attempt: { error_type: 'SERVER_OVERLOAD', attempted_at: at(-1_000).toISOString() } },
-    ],
+    ['with a failed attempt', { failed_attempt: { error_type: 'SERVER_OVERLOAD', attempted_at: iso(-1_000) } }],
     ['with a failed attempt that is final', { failed_attempt: { error_type: 'AUTH_FAILED' } }],
   ] as const;
   const deaths = [1, 2, 3].flatMap((call) => [false, true].map((after) => [call, after] as const));
@@ -481,8 +475,8 @@ describe('a request that dies', () => {
 describe('a request that is completed hours later', () => {
   it.each([
     ['due at once', {}, 6 * HOUR],
-    ['scheduled for meanwhile', { scheduled_at: at(HOUR).toISOString() }, 6 * HOUR],
-    ['scheduled for later', { scheduled_at: at(7 * HOUR).toISOString() }, 7 * HOUR],
+    ['scheduled for meanwhile', { scheduled_at: iso(HOUR) }, 6 * HOUR],
+    ['scheduled for later', { scheduled_at: iso(7 * HOUR) }, 7 * HOUR],
     ['to be retried', { failed_attempt: { error_type: 'SERVER_OVERLOAD' } }, 6 * HOUR],
     ['given up', { failed_attempt: { error_type: 'AUTH_FAILED' } }, 6 * HOUR],
   ] as const)('and was %s, is due from then on, in row and message alike', async (_, changes, ms) => {
@@ -493,8 +487,8 @@ describe('a request that is completed hours later', () => {
     pass(6 * HOUR);
     const { log_id, message } = await accept(request, deps);
     const row = tables.row(log_id);
-    const due = at(ms).toISOString();
-    expect(row).toMatchObject({ created_at: T0.toISOString(), work_at: due });
+    const due = iso(ms);
+    expect(row).toMatchObject({ created_at: iso(), work_at: due });
     if (row?.next_retry_at !== undefined) expect(row.next_retry_at).toBe(due);
     expect(message?.message.due).toBe(ms === 6 * HOUR ? due : undefined);
   });
@@ -507,12 +501,12 @@ describe('scheduled_at', () => {
     ['a little late, as from a spool', -HOUR, 'processing', 0],
   ])('%s', async (_, ms, status, delay_seconds) => {
     const { tables, deps } = memoryIntake();
-    const scheduled_at = at(ms).toISOString();
+    const scheduled_at = iso(ms);
     const acceptance: Acceptance = await accept(intakeRequest('k', { scheduled_at }), deps);
     expect(acceptance.status).toBe(status);
     expect(acceptance.message?.delay_seconds).toBe(delay_seconds);
     const row = tables.row(acceptance.log_id);
-    expect(row).toMatchObject({ scheduled_at, work_at: at(Math.max(0, ms)).toISOString() });
+    expect(row).toMatchObject({ scheduled_at, work_at: iso(Math.max(0, ms)) });
     // No sweep queues a second message ahead.
     expect(row?.queued_for).toBe(ms > 0 && delay_seconds !== undefined ? scheduled_at.slice(11, 19) : undefined);
   });
@@ -521,7 +515,7 @@ describe('scheduled_at', () => {
     const { tables, deps } = memoryIntake();
     const { log_id, message } = await accept(intakeRequest('k', { priority: 'urgent' }), deps);
     expect(message).toMatchObject({ delay_seconds: 0 });
-    expect(tables.row(log_id)?.queued_for).toBe(`~${T0.toISOString().slice(11, 19).replaceAll(':', '')}`);
+    expect(tables.row(log_id)?.queued_for).toBe(`~${iso().slice(11, 19).replaceAll(':', '')}`);
   });
 
   it.each([
@@ -529,16 +523,14 @@ describe('scheduled_at', () => {
     ['more than a year ahead', 366 * 24 * HOUR, 'max_days_ahead'],
   ])('%s is refused, and nothing is stored', async (_, ms, rule) => {
     const { tables, deps } = memoryIntake();
-    const refused = await accept(intakeRequest('k', { scheduled_at: at(ms).toISOString() }), deps).catch(
-      (error: unknown) => error,
-    );
+    const refused = await accept(intakeRequest('k', { scheduled_at: iso(ms) }), deps).catch((error: unknown) => error);
     expect(refused).toMatchObject({ problem: 'invalid-request', extras: { errors: [{ path: 'scheduled_at', rule }] } });
     expect(tables.content.size + tables.log.size).toBe(0);
   });
 
   it('that has passed since the first request does not keep a repeat from its answer', async () => {
     const { deps, pass } = memoryIntake();
-    const request = intakeRequest('k', { scheduled_at: at(HOUR).toISOString() });
+    const request = intakeRequest('k', { scheduled_at: iso(HOUR) });
     const { log_id } = await accept(request, deps);
     pass(24 * HOUR);
     expect(await accept(request, deps)).toMatchObject({ log_id, repeat: true });
@@ -548,7 +540,7 @@ describe('scheduled_at', () => {
 describe('a failed attempt of the producer’s own', () => {
   it('is attempt 0: recorded, judged, retried after the backoff of a first failure', async () => {
     const { tables, deps } = memoryIntake();
-    const attempted_at = at(-60_000).toISOString();
+    const attempted_at = iso(-60_000);
     const failed_attempt = { error_type: 'SERVER_OVERLOAD', response_code: '503', attempted_at } as const;
     const { log_id, status } = await accept(intakeRequest('k', { failed_attempt }), deps);
     expect(status).toBe('retrying');
@@ -586,7 +578,7 @@ describe('a failed attempt of the producer’s own', () => {
     expect(tables.row(log_id)).toMatchObject({ send_status: 'SENDING', fallback_channel: 'slack' });
     expect(tables.row(log_id)).not.toHaveProperty('fallback_recipient');
     expect(tables.content.get(log_id)?.fallback).toEqual({ recipient: '#ops' });
-    expect(message).toMatchObject({ message: { due: T0.toISOString() } });
+    expect(message).toMatchObject({ message: { due: iso() } });
   });
 
   it.each([
@@ -596,7 +588,7 @@ describe('a failed attempt of the producer’s own', () => {
     ['of long ago it is a dead letter', 'UNKNOWN', {}, true, -48 * HOUR],
   ] as const)('%s', async (_, error_type, changes, dead, ms = 0) => {
     const { tables, deps } = memoryIntake();
-    const failed_attempt = { error_type, attempted_at: at(ms).toISOString() };
+    const failed_attempt = { error_type, attempted_at: iso(ms) };
     const { log_id, status, message } = await accept(intakeRequest('k', { ...changes, failed_attempt }), deps);
     expect(status).toBe('failed');
     const row = tables.row(log_id);
@@ -607,16 +599,16 @@ describe('a failed attempt of the producer’s own', () => {
       return;
     }
     // Left to the lane's function, which settles it by its record and bounces the message into the DLQ.
-    expect(row).toMatchObject({ send_status: 'SENDING', work_at: T0.toISOString(), claim_until: at(ms).toISOString() });
-    expect(message).toMatchObject({ delay_seconds: 0, message: { due: T0.toISOString() } });
+    expect(row).toMatchObject({ send_status: 'SENDING', work_at: iso(), claim_until: iso(ms) });
+    expect(message).toMatchObject({ delay_seconds: 0, message: { due: iso() } });
     expect([...tables.retryLog.values()][0]).toHaveProperty('failure_reason');
   });
 
   it('that lies in the future by a producer’s clock is taken as made now', async () => {
     const { tables, deps } = memoryIntake();
-    const failed_attempt = { error_type: 'UNKNOWN', attempted_at: at(HOUR).toISOString() } as const;
+    const failed_attempt = { error_type: 'UNKNOWN', attempted_at: iso(HOUR) } as const;
     const { log_id } = await accept(intakeRequest('k', { failed_attempt }), deps);
-    expect(tables.row(log_id)).toMatchObject({ first_attempt_at: T0.toISOString() });
+    expect(tables.row(log_id)).toMatchObject({ first_attempt_at: iso() });
   });
 });
 

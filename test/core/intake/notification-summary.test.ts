@@ -4,7 +4,7 @@ import { canRetry, errorMessage, publicState, whyNoRetry } from '../../../src/co
 import { ERROR_TYPES } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const NOT_FAILED = 'it has not failed and is sent when it is due';
 const sending = (claim_until: Date, last_attempt: number) =>
@@ -19,20 +19,20 @@ const STATES: readonly (readonly [string, NotificationRow, string, string | unde
     'in its first attempt',
     sending(at(1), 0),
     'processing',
-    `an attempt is under way until ${at(1).toISOString()} at the latest; check again after that`,
+    `an attempt is under way until ${iso(1)} at the latest; check again after that`,
   ],
   [
     'in its first retry',
     sending(at(1), 1),
     'retrying',
-    `an attempt is under way until ${at(1).toISOString()} at the latest; check again after that`,
+    `an attempt is under way until ${iso(1)} at the latest; check again after that`,
   ],
   ['abandoned in its first attempt', sending(T0, 0), 'processing', NOT_FAILED],
   ['abandoned in a retry', sending(T0, 1), 'retrying', undefined],
   ['due for the first time', dueRow({ last_attempt: -1 }), 'processing', NOT_FAILED],
   ['due again', dueRow(), 'retrying', undefined],
-  ['waiting for its time', dueRow({ last_attempt: -1, work_at: at(1).toISOString() }), 'saving', NOT_FAILED],
-  ['waiting for its retry', dueRow({ work_at: at(1).toISOString() }), 'retrying', undefined],
+  ['waiting for its time', dueRow({ last_attempt: -1, work_at: iso(1) }), 'saving', NOT_FAILED],
+  ['waiting for its retry', dueRow({ work_at: iso(1) }), 'retrying', undefined],
   ['dead', dead, 'failed', undefined],
   ['stopped', { ...withoutWork, failure_reason: 'CANCELLED' }, 'failed', undefined],
   [
@@ -124,11 +124,11 @@ describe('what went wrong', () => {
 describe('the summary of a notification', () => {
   it('has what the row has, and nothing of its content', () => {
     const row = {
-      ...dueRow({ retry_count: 2, next_retry_at: at(5).toISOString(), error_type: 'UNKNOWN' }),
-      created_at: at(-9).toISOString(),
-      scheduled_at: at(-8).toISOString(),
-      sent_at: at(-7).toISOString(),
-      delivered_at: at(-6).toISOString(),
+      ...dueRow({ retry_count: 2, next_retry_at: iso(5), error_type: 'UNKNOWN' }),
+      created_at: iso(-9),
+      scheduled_at: iso(-8),
+      sent_at: iso(-7),
+      delivered_at: iso(-6),
       notification_id: 'N-1',
       successor_log_id: 'NL-2',
       predecessor_log_id: 'NL-0',
@@ -142,11 +142,11 @@ describe('the summary of a notification', () => {
       canRetry: true,
       errorMessage: 'The receiving service answered with an error. It is retried automatically.',
       retry_count: 2,
-      next_retry_at: at(5).toISOString(),
-      created_at: at(-9).toISOString(),
-      scheduled_at: at(-8).toISOString(),
-      sent_at: at(-7).toISOString(),
-      delivered_at: at(-6).toISOString(),
+      next_retry_at: iso(5),
+      created_at: iso(-9),
+      scheduled_at: iso(-8),
+      sent_at: iso(-7),
+      delivered_at: iso(-6),
       notification_id: 'N-1',
       successor_log_id: 'NL-2',
       predecessor_log_id: 'NL-0',
@@ -154,7 +154,7 @@ describe('the summary of a notification', () => {
   });
 
   it('leaves out what is absent, of another type, or over', () => {
-    const row = { ...dueRow({ send_status: 'SUCCESS', next_retry_at: at(5).toISOString() }), scheduled_at: 7 };
+    const row = { ...dueRow({ send_status: 'SUCCESS', next_retry_at: iso(5) }), scheduled_at: 7 };
     const { channel: _, priority: __, ...bare } = row;
     expect(summaryOf({ ...bare } as unknown as NotificationRow & Record<string, unknown>, T0)).toEqual({
       log_id: 'log-1',
@@ -225,11 +225,11 @@ describe('the details of the last failure', () => {
 it('an attempt is shown with the words of the provider in its details only, without addresses', () => {
   const record = {
     retry_attempt: 2,
-    retry_at: T0.toISOString(),
+    retry_at: iso(),
     retry_status: 'FAILED',
     error_message: 'no such user someone@example.com',
   } as unknown as RetryRecord;
-  const shown = { attempt: 2, at: T0.toISOString(), status: 'FAILED' };
+  const shown = { attempt: 2, at: iso(), status: 'FAILED' };
   expect(attemptOf(record)).toEqual(shown);
   const failed = { ...record, error_type: 'UNKNOWN', response_code: '500', error_details: '{"to":"a@b.example"}' };
   expect(attemptOf(failed as RetryRecord)).toEqual({
@@ -250,8 +250,8 @@ describe('a background job in a summary', () => {
   });
 
   it('that failed says why, when, and whether an operator can retry it', () => {
-    const error_details = JSON.stringify({ attempt: 1, at: T0.toISOString(), type: 'UNKNOWN' });
-    const failed = { error_type: 'UNKNOWN', failed_at: T0.toISOString(), retryable: true } as const;
+    const error_details = JSON.stringify({ attempt: 1, at: iso(), type: 'UNKNOWN' });
+    const failed = { error_type: 'UNKNOWN', failed_at: iso(), retryable: true } as const;
     expect(given({ error_type: 'UNKNOWN', error_details })).toMatchObject(failed);
     expect(given({ error_type: 'INVALID_RECIPIENT', failure_reason: 'INVALID_RECIPIENT' })).toMatchObject({
       error_type: 'INVALID_RECIPIENT',
@@ -300,6 +300,6 @@ it('a row without a valid priority has that of its level, or the normal one', ()
 });
 
 it('an attempt has no code or cause that its record lacks', () => {
-  const record = { retry_attempt: 1, retry_at: T0.toISOString(), retry_status: 'SUCCESS' } as RetryRecord;
-  expect(attemptOf(record)).toStrictEqual({ attempt: 1, at: T0.toISOString(), status: 'SUCCESS' });
+  const record = { retry_attempt: 1, retry_at: iso(), retry_status: 'SUCCESS' } as RetryRecord;
+  expect(attemptOf(record)).toStrictEqual({ attempt: 1, at: iso(), status: 'SUCCESS' });
 });

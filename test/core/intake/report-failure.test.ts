@@ -8,7 +8,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import * as worker from '../../support/delivering.ts';
 import { baseShards } from '../../support/index-shards.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 const FAILURE = { error_type: 'NETWORK_TIMEOUT' } as const;
 
@@ -43,7 +43,7 @@ describe('a report that loses its race', () => {
     let calls = 0;
     const change: ReportStore['change'] = async (row, plan) => {
       // An operator has it due later.
-      if (calls++ < 2) tables.log.set('log-1', { ...tables.log.get('log-1'), work_at: at(calls).toISOString() });
+      if (calls++ < 2) tables.log.set('log-1', { ...tables.log.get('log-1'), work_at: iso(calls) });
       return reports.change(row, plan);
     };
     expect(await report({ change })).toMatchObject({ status: 'retrying', repeat: false });
@@ -76,7 +76,7 @@ describe('a report that loses its race', () => {
 
   it('against one of the same send leaves the record by which that one settles the row', async () => {
     const { tables, deps, report } = setUp();
-    const attempted_at = at(-1_000).toISOString();
+    const attempted_at = iso(-1_000);
     const putIfAbsent: ReportDeps['records']['putIfAbsent'] = async (record) => {
       await report({}, { error_type: 'SERVER_OVERLOAD', attempted_at });
       return tables.records.putIfAbsent(record);
@@ -135,18 +135,13 @@ describe('a report', () => {
       last_attempt: 1,
     });
     expect([...tables.retryLog.values()]).toMatchObject([
-      {
-        retry_attempt: 1,
-        retry_at: T0.toISOString(),
-        error_type: 'NETWORK_TIMEOUT',
-        error_details: '{"reported_by":"producer"}',
-      },
+      { retry_attempt: 1, retry_at: iso(), error_type: 'NETWORK_TIMEOUT', error_details: '{"reported_by":"producer"}' },
     ]);
   });
 
   it('after which the notification is given up leaves that to its lane, and no time of a next retry', async () => {
     const { tables, report } = setUp();
-    tables.log.set('log-1', { ...dueRow({ next_retry_at: at(60_000).toISOString() }) });
+    tables.log.set('log-1', { ...dueRow({ next_retry_at: iso(60_000) }) });
     expect(await report({}, { error_type: 'AUTH_FAILED' })).toMatchObject({ status: 'failed' });
     expect(tables.row('log-1')).toMatchObject({ send_status: 'SENDING', last_attempt: 1 });
     expect(tables.row('log-1')).not.toHaveProperty('next_retry_at');
@@ -154,8 +149,8 @@ describe('a report', () => {
 
   it.each([
     ['names no time', {}, 0, 0],
-    ['comes before any attempt', { attempted_at: at(-1_000).toISOString() }, -1, 0],
-    ['may be one of an earlier send', { attempted_at: at(-1_000).toISOString() }, 0, 1],
+    ['comes before any attempt', { attempted_at: iso(-1_000) }, -1, 0],
+    ['may be one of an earlier send', { attempted_at: iso(-1_000) }, 0, 1],
   ])('looks for its record only where there may be one: it %s', async (_, changes, last_attempt, expected) => {
     const { deps, reports, tables } = setUp();
     tables.log.set('log-1', { ...dueRow({ last_attempt }) });
@@ -170,7 +165,7 @@ describe('a report', () => {
 
   it('before the scheduled time has its retry then', async () => {
     const { tables, report } = setUp();
-    const scheduled = at(24 * 3_600_000).toISOString();
+    const scheduled = iso(24 * 3_600_000);
     const times = { work_at: scheduled, first_attempt_at: scheduled };
     tables.log.set('log-1', { ...dueRow({ last_attempt: -1, send_attempts: 0, attempts_left: 6, ...times }) });
     expect(await report()).not.toHaveProperty('message');
@@ -188,7 +183,7 @@ describe('a report', () => {
   it('with the same time again gets the same answer, also after other attempts', async () => {
     const { tables, report } = setUp();
     tables.log.set('log-1', { ...dueRow({ last_attempt: -1, send_attempts: 0, attempts_left: 6 }) });
-    const failure = { ...FAILURE, attempted_at: at(-1_000).toISOString() };
+    const failure = { ...FAILURE, attempted_at: iso(-1_000) };
     const { message, ...first } = await report({}, failure);
     expect(first).toEqual({ log_id: 'log-1', status: 'retrying', repeat: false });
     const row = tables.log.get('log-1');
@@ -199,7 +194,7 @@ describe('a report', () => {
     expect(await report({}, failure)).toEqual({ ...first, repeat: true });
     expect(tables.retryLog.size).toBe(1);
     tables.log.set('log-1', row ?? {});
-    expect(await report({}, { ...failure, attempted_at: at(-2_000).toISOString() })).toMatchObject({ repeat: false });
+    expect(await report({}, { ...failure, attempted_at: iso(-2_000) })).toMatchObject({ repeat: false });
     expect(await report()).toMatchObject({ repeat: false });
     expect(await report()).toMatchObject({ repeat: false });
     expect(tables.retryLog.size).toBe(4);
@@ -207,7 +202,7 @@ describe('a report', () => {
 
   it('that ends the notification says so when it is repeated', async () => {
     const { report } = setUp();
-    const failure = { error_type: 'INVALID_RECIPIENT', attempted_at: T0.toISOString() } as const;
+    const failure = { error_type: 'INVALID_RECIPIENT', attempted_at: iso() } as const;
     const [first, again] = [await report({}, failure), await report({}, failure)];
     expect([first.status, again]).toEqual(['failed', { log_id: 'log-1', status: 'failed', repeat: true }]);
   });
@@ -215,15 +210,15 @@ describe('a report', () => {
   it('that died after its record, or after its claim, is continued', async () => {
     for (const died of ['settle', 'put'] as const) {
       const { tables, report } = setUp();
-      const failure = { ...FAILURE, attempted_at: at(-1_000).toISOString() };
+      const failure = { ...FAILURE, attempted_at: iso(-1_000) };
       if (died === 'settle') await report({ settle: async () => false }, failure);
       else {
-        const row = dueRow({ send_status: 'SENDING', claim_until: at(-1_000).toISOString(), last_attempt: 1 });
+        const row = dueRow({ send_status: 'SENDING', claim_until: iso(-1_000), last_attempt: 1 });
         tables.log.set('log-1', { ...row });
       }
       expect(await report({}, failure)).toMatchObject({ status: 'retrying', repeat: false });
       expect(tables.row('log-1')).toMatchObject({ send_status: 'RETRY', last_attempt: 1 });
-      expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, retry_at: at(-1_000).toISOString() }]);
+      expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, retry_at: iso(-1_000) }]);
     }
   });
 

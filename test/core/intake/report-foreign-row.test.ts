@@ -3,7 +3,7 @@ import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { reportFailure } from '../../../src/core/intake/report-failure.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { baseShards } from '../../support/index-shards.ts';
-import { at, T0 } from '../../support/rows.ts';
+import { at, iso, T0 } from '../../support/rows.ts';
 
 const ROW = {
   log_id: 'log-1',
@@ -13,8 +13,8 @@ const ROW = {
   message_body: 'Hello',
   message_format: 'PLAIN',
   send_status: 'PENDING',
-  next_retry_at: at(3_600_000).toISOString(),
-  created_at: at(-60_000).toISOString(),
+  next_retry_at: iso(3_600_000),
+  created_at: iso(-60_000),
 };
 
 /** A report on a row that its writer put, and that the indexer has not seen yet. */
@@ -57,7 +57,7 @@ describe('a report on a row that is not indexed yet', () => {
       priority: 'normal',
       send_attempts: 1,
       last_attempt: 0,
-      first_attempt_at: at(-5_000).toISOString(),
+      first_attempt_at: iso(-5_000),
       work_queue: expect.stringMatching(/^due#normal#/),
       recipient_hash: expect.any(String),
       history_bucket: expect.any(String),
@@ -68,14 +68,14 @@ describe('a report on a row that is not indexed yet', () => {
     ]);
     expect(tables.content.get('log-1')).toMatchObject({ recipient: 'https://example.com/hook', body: 'Hello' });
     expect([...tables.retryLog.values()]).toMatchObject([
-      { retry_attempt: 0, retry_at: at(-5_000).toISOString(), error_type: 'SERVER_OVERLOAD' },
+      { retry_attempt: 0, retry_at: iso(-5_000), error_type: 'SERVER_OVERLOAD' },
     ]);
   });
 
   it('counts its window from the first attempt that its writer gives', async () => {
-    const { tables, report } = reportOn({ ...ROW, first_attempt_at: at(-60_000).toISOString() });
+    const { tables, report } = reportOn({ ...ROW, first_attempt_at: iso(-60_000) });
     await report();
-    expect(tables.log.get('log-1')?.['first_attempt_at']).toBe(at(-60_000).toISOString());
+    expect(tables.log.get('log-1')?.['first_attempt_at']).toBe(iso(-60_000));
   });
 
   const { recipient_address: _, message_body: __, message_format: ___, ...bare } = ROW;

@@ -8,7 +8,7 @@ import { CHANNELS } from '../../../src/core/model/channels.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { Problem, problemDocument, problemType, unavailable } from '../../../src/core/model/problem.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { at, T0 } from '../../support/rows.ts';
+import { at, iso, T0 } from '../../support/rows.ts';
 
 describe('the longest body', () => {
   it('is the one of its channel', () => {
@@ -97,9 +97,7 @@ describe('a row that a tenant asks for', () => {
     ['of another tenant', { tenant_id: 'T2' }],
     ['of nobody', {}],
     ['expired', { ...row, expires_at: T0.getTime() / 1000 - 1 }],
-  ])('is not found if it is %s', (_, given) => {
-    expect(answer(given)).toEqual(none);
-  });
+  ])('is not found if it is %s', (_, given) => expect(answer(given)).toEqual(none));
 });
 
 describe('the message of the intake', () => {
@@ -116,15 +114,10 @@ describe('the message of the intake', () => {
   ])('for a row due in %i ms is delayed by %i s', (ms, delay_seconds) => {
     const { run_id } = message(T0)?.message ?? {};
     expect(run_id).toMatch(/^intake-.*id-1/);
-    expect(message(at(ms))).toMatchObject({
-      delay_seconds,
-      message: { log_id: 'NL-1', due: at(ms).toISOString(), run_id },
-    });
+    expect(message(at(ms))).toMatchObject({ delay_seconds, message: { log_id: 'NL-1', due: iso(ms), run_id } });
   });
 
-  it('is left to a sweep if SQS cannot delay it for that long', () => {
-    expect(message(at(900_001))).toBeUndefined();
-  });
+  it('is left to a sweep if SQS cannot delay it for that long', () => expect(message(at(900_001))).toBeUndefined());
 });
 
 describe('a problem', () => {
@@ -147,21 +140,21 @@ describe('a problem', () => {
 });
 
 describe('a producer’s own attempt', () => {
-  const attempted_at = at(-1_000).toISOString();
+  const attempted_at = iso(-1_000);
   const send = { error_type: 'UNKNOWN', attempted_at } as const;
   const record = (error_details: string) => ({ error_details }) as RetryRecord;
 
   it('is recognised in a record by its time, as the producer gave it', () => {
     const own = JSON.stringify({ reported_by: 'producer', attempted_at });
     expect(isRecordOf(send, record(own))).toBe(true);
-    expect(isRecordOf({ ...send, attempted_at: T0.toISOString() }, record(own))).toBe(false);
+    expect(isRecordOf({ ...send, attempted_at: iso() }, record(own))).toBe(false);
     expect(isRecordOf(send, record(JSON.stringify({ reported_by: 'producer' })))).toBe(false);
     expect(isRecordOf({ error_type: 'UNKNOWN' }, record(JSON.stringify({ reported_by: 'producer' })))).toBe(false);
   });
 
   it('in the future counts as made now', () => {
     expect(attemptedAt(send, T0)).toEqual(at(-1_000));
-    expect(attemptedAt({ ...send, attempted_at: at(1_000).toISOString() }, T0)).toEqual(T0);
+    expect(attemptedAt({ ...send, attempted_at: iso(1_000) }, T0)).toEqual(T0);
     expect(attemptedAt({ error_type: 'UNKNOWN' }, T0)).toEqual(T0);
   });
 
@@ -172,15 +165,15 @@ describe('a producer’s own attempt', () => {
     const row = { attempts_left, send_attempts: 2, last_attempt: 1 } as NotificationRow;
     const claimed = {
       send_status: 'SENDING',
-      claim_until: at(-1_000).toISOString(),
-      work_at: T0.toISOString(),
-      first_attempt_at: at(-1_000).toISOString(),
+      claim_until: iso(-1_000),
+      work_at: iso(),
+      first_attempt_at: iso(-1_000),
       send_attempts,
       attempts_left: left,
       last_attempt: 2,
     };
     expect(claimForSend(row, at(-1_000), T0)).toEqual(claimed);
-    const first_attempt_at = at(-9_000).toISOString();
+    const first_attempt_at = iso(-9_000);
     expect(claimForSend({ ...row, first_attempt_at }, at(-1_000), T0)).toEqual({ ...claimed, first_attempt_at });
   });
 });

@@ -12,9 +12,7 @@ describe('the provider of a notification', () => {
     ['yamada@example.com', undefined],
     ['#alerts', undefined],
     ['https://', undefined],
-  ])('%s is known by nothing but its host', (recipient, host) => {
-    expect(providerHost(recipient)).toBe(host);
-  });
+  ])('%s is known by nothing but its host', (recipient, host) => expect(providerHost(recipient)).toBe(host));
 
   it.each([
     [{ channel: 'slack', integration_config_id: 'IC1', provider_host: 'h' } as const, 'slack#IC1'],
@@ -27,7 +25,5 @@ describe('the provider of a notification', () => {
       `webhook#${'t'.repeat(50)}@${'h'.repeat(40)}`,
     ],
     [{ channel: 'webhook' } as const, undefined],
-  ])('of %j is %s', (changes, key) => {
-    expect(providerKey(dueRow(changes))).toBe(key);
-  });
+  ])('of %j is %s', (changes, key) => expect(providerKey(dueRow(changes))).toBe(key));
 });

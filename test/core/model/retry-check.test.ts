@@ -5,11 +5,11 @@ import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { withChange } from '../../../src/core/model/row-change.ts';
 import { checkRetry } from '../../../src/core/model/row-state.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso } from '../../support/rows.ts';
 
 const { work_queue: _, ...stopped } = dueRow({ send_status: 'FAILED', failure_reason: 'MAX_RETRIES' });
 const { work_queue: __, work_at: ___, ...outside } = dueRow();
-const until = at(5_000).toISOString();
+const until = iso(5_000);
 const dead = dueRow({ failure_reason: 'MAX_RETRIES', work_queue: workQueueOf('dead', 'normal', 'log-1') });
 
 it.each<[string, NotificationRow, string]>([
@@ -18,10 +18,8 @@ it.each<[string, NotificationRow, string]>([
   ['is dead', dead, 'dead'],
   ['is stopped', stopped, 'stopped'],
   ['was cancelled', withChange(dead, CANCELLATION), 'stopped'],
-  ['lost its worker', dueRow({ send_status: 'SENDING', claim_until: T0.toISOString() }), 'abandoned'],
-])('a notification that %s can be retried', (_, row, state) => {
-  expect(checkRetry(row, at(1_000))).toEqual({ state });
-});
+  ['lost its worker', dueRow({ send_status: 'SENDING', claim_until: iso() }), 'abandoned'],
+])('a notification that %s can be retried', (_, row, state) => expect(checkRetry(row, at(1_000))).toEqual({ state }));
 
 it.each<[string, NotificationRow, string]>([
   [
@@ -64,5 +62,5 @@ it('a cancellation leaves nothing by which the notification would be sent or red
     { ...dead, next_retry_at: until, give_up: 'EXPIRED', dead_message_id: 'message-0', dead_run_id: 'sweep-1' },
     CANCELLATION,
   );
-  expect(row).toEqual({ ...outside, work_at: T0.toISOString(), failure_reason: 'CANCELLED' });
+  expect(row).toEqual({ ...outside, work_at: iso(), failure_reason: 'CANCELLED' });
 });

@@ -2,16 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { ForeignRow, NotificationRow } from '../../../src/core/model/notification.ts';
 import { stateOf } from '../../../src/core/model/row-state.ts';
 import { exclusionOf } from '../../../src/core/operator/operations/exclusions.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { dueRow, iso, T0 } from '../../support/rows.ts';
 
 const { work_queue: _, ...outOfIndex } = dueRow();
 const dead = dueRow({ send_status: 'FAILED', failure_reason: 'MAX_RETRIES', work_queue: 'dead#normal#0' });
 const stopped = { ...outOfIndex, failure_reason: 'INVALID_RECIPIENT' } as const;
-const aside = {
-  log_id: 'x',
-  send_status: 'FAILED',
-  failure_reason: 'FORMAT_ERROR',
-} as unknown as NotificationRow;
+const aside = { log_id: 'x', send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' } as unknown as NotificationRow;
 
 /** As a sweep leaves a row that was in the work index. */
 const asideFor = (error_message: string) => {
@@ -23,10 +19,10 @@ describe('the state of a row', () => {
   it.each([
     ['delivered', dueRow({ send_status: 'SUCCESS' })],
     ['due', dueRow()],
-    ['waiting', dueRow({ work_at: at(1).toISOString() })],
-    ['due', dueRow({ send_status: 'PENDING', claim_until: at(1_000).toISOString() })],
-    ['claimed', dueRow({ send_status: 'SENDING', claim_until: at(1).toISOString() })],
-    ['abandoned', dueRow({ send_status: 'SENDING', claim_until: at(0).toISOString() })],
+    ['waiting', dueRow({ work_at: iso(1) })],
+    ['due', dueRow({ send_status: 'PENDING', claim_until: iso(1_000) })],
+    ['claimed', dueRow({ send_status: 'SENDING', claim_until: iso(1) })],
+    ['abandoned', dueRow({ send_status: 'SENDING', claim_until: iso(0) })],
     ['abandoned', dueRow({ send_status: 'SENDING' })],
     ['dead', dead],
     ['stopped', stopped],
@@ -44,19 +40,17 @@ describe('the state of a row', () => {
     ['not_taken_in', outOfIndex],
     ['not_taken_in', { ...outOfIndex, send_status: 'SENDING' as const }],
     ['not_taken_in', dueRow({ work_queue: 'nonsense' })],
-  ])('is %s', (state, row) => {
-    expect(stateOf(row, T0)).toBe(state);
-  });
+  ])('is %s', (state, row) => expect(stateOf(row, T0)).toBe(state));
 });
 
 describe('whether a redrive by filter takes a row', () => {
-  const created = (ms: number) => ({ tenant_created_at: `tenant-1#${at(ms).toISOString()}` });
+  const created = (ms: number) => ({ tenant_created_at: `tenant-1#${iso(ms)}` });
   it.each<[string | undefined, ForeignRow, object]>([
     [undefined, { ...dead }, {}],
     ['delivered', { ...dead, send_status: 'SUCCESS' }, {}],
     ['delivered', { ...stopped, send_status: 'SUCCESS' }, { include_stopped: true }],
-    ['claimed', { ...dead, send_status: 'SENDING', claim_until: at(1).toISOString() }, {}],
-    ['claimed', { ...dead, send_status: 'SENDING', claim_until: at(-1).toISOString() }, {}],
+    ['claimed', { ...dead, send_status: 'SENDING', claim_until: iso(1) }, {}],
+    ['claimed', { ...dead, send_status: 'SENDING', claim_until: iso(-1) }, {}],
     ['retrying', { ...dueRow() }, {}],
     ['INVALID_RECIPIENT', { ...stopped }, {}],
     [undefined, { ...stopped }, { include_stopped: true }],
@@ -69,7 +63,5 @@ describe('whether a redrive by filter takes a row', () => {
     [undefined, { ...dead, ...created(-1_000) }, { max_age_ms: 1_000 }],
     ['expired', { ...dead, ...created(-1_001) }, { max_age_ms: 1_000 }],
     ['expired', { ...dead }, { max_age_ms: 1_000 }],
-  ])('%s', (expected, row, more) => {
-    expect(exclusionOf(row, more, T0)).toBe(expected);
-  });
+  ])('%s', (expected, row, more) => expect(exclusionOf(row, more, T0)).toBe(expected));
 });

@@ -12,9 +12,7 @@ describe('a shortened text', () => {
     ['😀😀', 4, '😀😀'],
     ['😀😀😀', 4, '😀…'],
     ['a\ud83d', 3, 'a\ufffd'],
-  ])('of %j in %i characters is %j', (text, length, expected) => {
-    expect(clip(text, length)).toBe(expected);
-  });
+  ])('of %j in %i characters is %j', (text, length, expected) => expect(clip(text, length)).toBe(expected));
 
   it('is what storage gives back: no half of a surrogate pair, whatever the text', () => {
     const unit = fc.constantFrom('a', '😀', '\ud83d', '\ude00', '件');
@@ -42,9 +40,7 @@ describe('a table, asked by a text that anyone may have stored,', () => {
 });
 
 describe('the policy of an error type', () => {
-  it.each(ERROR_TYPES)('%s is that of the table', (type) => {
-    expect(policyOf(type)).toBe(ERROR_POLICY[type]);
-  });
+  it.each(ERROR_TYPES)('%s is that of the table', (type) => expect(policyOf(type)).toBe(ERROR_POLICY[type]));
 
   it.each(['full', ...INHERITED])(
     'of %s, which another program wrote, ends a notification and waits for a person',
@@ -66,9 +62,7 @@ describe('the priority of a row', () => {
     [{ priority: 'constructor', priority_level: 'LOW' }, 'info'],
     [{ priority_level: 'HIGH' }, 'important'],
     ...[...INHERITED, 5, null, {}].map((priority_level) => [{ priority_level }, 'normal'] as [ForeignRow, string]),
-  ])('of %j is %s', (row, priority) => {
-    expect(priorityOf(row)).toBe(priority);
-  });
+  ])('of %j is %s', (row, priority) => expect(priorityOf(row)).toBe(priority));
 });
 
 describe('the size of a row', () => {
@@ -95,7 +89,5 @@ describe('the size of a row', () => {
     [1024, 0],
     [1025, 1023],
     [2048, 0],
-  ])('of %i bytes leaves %i of its write unit', (bytes, room) => {
-    expect(roomLeft(bytes)).toBe(room);
-  });
+  ])('of %i bytes leaves %i of its write unit', (bytes, room) => expect(roomLeft(bytes)).toBe(room));
 });

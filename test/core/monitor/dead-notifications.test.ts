@@ -4,7 +4,7 @@ import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { type Notice, reportDeaths } from '../../../src/core/monitor/dead-notifications.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const MINUTE = 60_000;
 
@@ -13,7 +13,7 @@ function dead(log_id: string, diedAfterMs: number, changes: Partial<Notification
     log_id,
     send_status: 'FAILED',
     work_queue: workQueueOf('dead', changes.priority ?? 'normal', log_id),
-    work_at: at(diedAfterMs).toISOString(),
+    work_at: iso(diedAfterMs),
     failure_reason: 'AUTH_FAILED',
     error_type: 'AUTH_FAILED',
     ...changes,
@@ -67,9 +67,9 @@ describe('the notice of what was given up', () => {
     }));
 
   it.each([
-    ['whose times can be read', 600, (i: number) => at(i).toISOString()],
+    ['whose times can be read', 600, (i: number) => iso(i)],
     ['whose times nobody can read', 600, () => '2026-03-01T10:30:00.zzZ'],
-    ['in a partition that is full of them', 10_300, (i: number) => at(i).toISOString()],
+    ['in a partition that is full of them', 10_300, (i: number) => iso(i)],
   ])('skips no death behind pages of entries that are none, %s', async (_, count, work_at) => {
     const { look, notices } = setUp([
       dead('before', 0, QUEUE),
@@ -201,7 +201,7 @@ describe('the notice of what was given up', () => {
           for (let step = 0; step < 60; step++) {
             // What died up to now is in the index two minutes later at the latest.
             const now = step * MINUTE;
-            put(...rows.filter(({ work_at = '' }) => work_at <= at(now).toISOString()));
+            put(...rows.filter(({ work_at = '' }) => work_at <= iso(now)));
             const breaking = breaks[step];
             broken.publish = breaking === 'publish';
             broken.write = breaking === 'write';

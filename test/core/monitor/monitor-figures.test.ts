@@ -5,16 +5,16 @@ import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/brea
 import { type DueIndex, workQueueOf } from '../../../src/core/model/work-index.ts';
 import { monitorFigures, openByChannel } from '../../../src/core/monitor/monitor-figures.ts';
 import { breakerStatus } from '../../../src/core/operator/views/pipeline-status.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 describe('the figures of the work index', () => {
   it('tell by channel how long the oldest has been due, and how many are dead', async () => {
     const tables = new MemoryTables(() => T0);
     const put = (log_id: string, changes: Parameters<typeof dueRow>[0]) =>
       tables.log.set(log_id, { ...dueRow({ log_id, ...changes }) });
-    put('late', { channel: 'email', work_at: at(-90_000).toISOString() });
-    put('later', { channel: 'email', work_at: at(-10_000).toISOString() });
-    put('waiting', { channel: 'slack', work_at: at(10_000).toISOString() });
+    put('late', { channel: 'email', work_at: iso(-90_000) });
+    put('later', { channel: 'email', work_at: iso(-10_000) });
+    put('waiting', { channel: 'slack', work_at: iso(10_000) });
     for (const id of ['d1', 'd2', 'd3']) {
       put(id, { channel: 'teams', priority: 'info', work_queue: workQueueOf('dead', 'info', id) });
     }
@@ -32,7 +32,7 @@ describe('the figures of the work index', () => {
       shards: async () => 8,
       async page(_, { limit }) {
         pages += 1;
-        const item = { ...dueRow(), work_at: at(-1_000).toISOString() };
+        const item = { ...dueRow(), work_at: iso(-1_000) };
         return { items: Array.from({ length: limit }, () => item), next: {} };
       },
     };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { cancel } from '../../../src/core/operator/cancel.ts';
 import { recordOf } from '../../support/delivery-events.ts';
-import { at, dueRow } from '../../support/rows.ts';
+import { at, dueRow, iso } from '../../support/rows.ts';
 
 it.each([
   ['its own: it was delivered', 'mine', 'ended', { retry_status: 'SUCCESS', claim_id: 'mine' }],
@@ -16,7 +16,7 @@ it.each([
   'cancels what a crashed worker had claimed by the record of that claim, if it is %s',
   async (_, of, result, kept) => {
     const tables = new MemoryTables(() => at(70_000));
-    const claim = { send_status: 'SENDING', claim_until: at(65_000).toISOString(), claim_id: 'mine' } as const;
+    const claim = { send_status: 'SENDING', claim_until: iso(65_000), claim_id: 'mine' } as const;
     const row = dueRow({ ...claim, last_attempt: 1 });
     tables.log.set(row.log_id, { ...row });
     await tables.records.putIfAbsent({ ...recordOf(1), claim_id: of });
@@ -28,7 +28,7 @@ it.each([
 
 it('cancels what a worker has handed on to the fallback channel that crashed before it settled the row', async () => {
   const tables = new MemoryTables(() => at(70_000));
-  const claim = { send_status: 'SENDING', claim_until: at(65_000).toISOString(), claim_id: 'mine' } as const;
+  const claim = { send_status: 'SENDING', claim_until: iso(65_000), claim_id: 'mine' } as const;
   const rows = [
     dueRow({ ...claim, last_attempt: 1, fallback_channel: 'slack' }),
     dueRow({ log_id: 'log-1-fallback', predecessor_log_id: 'log-1' }),
@@ -44,10 +44,10 @@ it('cancels what a worker has handed on to the fallback channel that crashed bef
 it('says that what was handed on goes on under a worker, and cancels it when it is asked again after that', async () => {
   let now = at(70_000);
   const tables = new MemoryTables(() => now);
-  const claim = { send_status: 'SENDING', claim_until: at(65_000).toISOString(), claim_id: 'mine' } as const;
+  const claim = { send_status: 'SENDING', claim_until: iso(65_000), claim_id: 'mine' } as const;
   const rows = [
     dueRow({ ...claim, last_attempt: 1, fallback_channel: 'slack' }),
-    dueRow({ ...claim, log_id: 'log-1-fallback', predecessor_log_id: 'log-1', claim_until: at(90_000).toISOString() }),
+    dueRow({ ...claim, log_id: 'log-1-fallback', predecessor_log_id: 'log-1', claim_until: iso(90_000) }),
   ];
   for (const row of rows) tables.log.set(row.log_id, { ...row });
   await tables.records.putIfAbsent({ ...recordOf(1, 'NETWORK_TIMEOUT'), claim_id: 'mine' });

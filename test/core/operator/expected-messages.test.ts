@@ -8,10 +8,10 @@ import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { isExpected } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
-import { at, CONTENT, dueRow, T0 } from '../../support/rows.ts';
+import { CONTENT, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const waiting = (priority: Priority) =>
-  dueRow({ priority, work_queue: `due#${priority}#0`, send_status: 'RETRY', work_at: at(3_600_000).toISOString() });
+  dueRow({ priority, work_queue: `due#${priority}#0`, send_status: 'RETRY', work_at: iso(3_600_000) });
 
 async function successorOf(row: NotificationRow): Promise<Partial<NotificationRow>> {
   const tables = new MemoryTables(() => T0);
@@ -39,7 +39,7 @@ describe('a row that is made due now, and whose message follows', () => {
   ])('%s, has the note for express runs, if they take it', async (_, make) => {
     const noted = async (priority: Priority) => {
       const { work_at = '', queued_for } = await make(waiting(priority));
-      expect(work_at).toBe(T0.toISOString());
+      expect(work_at).toBe(iso());
       return isExpected({ work_at, ...(queued_for !== undefined && { queued_for }) });
     };
     expect(await noted('urgent')).toBe(true);

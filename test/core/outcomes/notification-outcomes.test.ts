@@ -6,10 +6,10 @@ import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { type RowChange, withChange } from '../../../src/core/model/row-change.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { toldOf } from '../../support/outcomes.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { dueRow, iso, T0 } from '../../support/rows.ts';
 
-const ours = { updated_by: 'notification-retry', updated_at: at(5_000).toISOString() };
-const sent_at = at(4_000).toISOString();
+const ours = { updated_by: 'notification-retry', updated_at: iso(5_000) };
+const sent_at = iso(4_000);
 const delivered = dueRow({ ...ours, send_status: 'SUCCESS', last_attempt: 2, send_attempts: 3, sent_at });
 const { work_queue: _, ...withoutWork } = delivered;
 const deadQueue = workQueueOf('dead', 'normal', 'log-1');
@@ -19,7 +19,7 @@ const dead = dueRow({
   failure_reason: 'MAX_RETRIES',
   error_type: 'SERVER_OVERLOAD',
   work_queue: deadQueue,
-  work_at: at(3_000).toISOString(),
+  work_at: iso(3_000),
   last_attempt: 5,
   send_attempts: 6,
 });
@@ -32,7 +32,7 @@ const changed = (row: NotificationRow, change: RowChange) => withChange(row, cha
 describe('an image of a row', () => {
   it.each<[string, object, readonly string[]]>([
     ['is due', dueRow(), []],
-    ['is sent', dueRow({ send_status: 'SENDING', claim_until: at(65_000).toISOString() }), []],
+    ['is sent', dueRow({ send_status: 'SENDING', claim_until: iso(65_000) }), []],
     ['waits for its retry', dueRow({ send_status: 'RETRY', error_type: 'SERVER_OVERLOAD' }), []],
     ['is delivered', withoutWork, ['Notification Delivered']],
     ['is delivered, and owes its record', { ...delivered, record_due: '{}' }, ['Notification Delivered']],
@@ -77,9 +77,7 @@ describe('an image of a row', () => {
       { ...withoutWork, bounced_at: sent_at, delivery_by_attempt: { 2: 'seen' } },
       ['Notification Delivered'],
     ],
-  ])('that %s', (_, row, kinds) => {
-    expect(kindsOf(row)).toEqual(kinds);
-  });
+  ])('that %s', (_, row, kinds) => expect(kindsOf(row)).toEqual(kinds));
 
   it('tells ids and states, and nothing else that its writer put there', () => {
     const row = {
@@ -158,7 +156,7 @@ describe('event_id', () => {
 
   it('of a delivery is another one once the same attempt has come back and was opened after all', () => {
     const before = { ...withoutWork, delivery_by_attempt: { 2: 'delivered' } };
-    const bounced = dueRow({ ...before, send_status: 'RETRY', bounced_at: at(6_000).toISOString() } as never);
+    const bounced = dueRow({ ...before, send_status: 'RETRY', bounced_at: iso(6_000) } as never);
     const after = { ...withoutWork, bounced_at: bounced.bounced_at, delivery_by_attempt: { 2: 'seen' } };
     expect(kindsOf(after)).toEqual(kindsOf(before));
     expect(idsOf(after)).not.toEqual(idsOf(before));

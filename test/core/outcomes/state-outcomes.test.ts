@@ -8,7 +8,7 @@ import {
   providerOutcomes,
 } from '../../../src/core/outcomes/state-outcomes.ts';
 import { CONTEXT } from '../../support/outcomes.ts';
-import { at } from '../../support/rows.ts';
+import { at, iso } from '../../support/rows.ts';
 
 const context = (ms: number) => ({ now: at(ms), policy: DEFAULT_BREAKER_POLICY });
 const id = 'webhook#tenant-1@hooks.example.com';
@@ -31,10 +31,10 @@ describe('a breaker', () => {
     const told = toldOf(down, probed, held, failed, back, closed(back));
     expect(told.map(({ kind, detail }) => ({ kind, ...detail }))).toEqual([
       expect.objectContaining({
-        ...{ kind: 'Provider Down', provider: id, channel: 'webhook', at: at(0).toISOString() },
+        ...{ kind: 'Provider Down', provider: id, channel: 'webhook', at: iso(0) },
         ...{ status: 'open', error_type: 'SERVER_OVERLOAD' },
       }),
-      expect.objectContaining({ kind: 'Provider Up', provider: id, status: 'draining', at: at(90_000).toISOString() }),
+      expect.objectContaining({ kind: 'Provider Up', provider: id, status: 'draining', at: iso(90_000) }),
     ]);
   });
 
@@ -43,7 +43,7 @@ describe('a breaker', () => {
     const told = toldOf(down, back, fallen, draining(fallen, context(200_000)));
     expect(told.map(({ kind }) => kind)).toEqual(['Provider Down', 'Provider Up', 'Provider Down', 'Provider Up']);
     expect(new Set(told.map(({ detail }) => detail.event_id)).size).toBe(4);
-    expect(told[2]?.detail.at).toBe(at(95_000).toISOString());
+    expect(told[2]?.detail.at).toBe(iso(95_000));
   });
 
   it('that expires while it is open leaves its provider up', () => {
@@ -53,13 +53,11 @@ describe('a breaker', () => {
 
   it('of an older version tells when it opened', () => {
     const { down_since: _, ...old } = down;
-    expect(toldOf(old)[0]?.detail.at).toBe(at(0).toISOString());
+    expect(toldOf(old)[0]?.detail.at).toBe(iso(0));
   });
 
   it('that was down for days tells it with what waits, once for each note of the monitor', () => {
-    const noted = (days: number) => {
-      return { ...failed, noted: { since: failed.down_since ?? '', days, waiting: 12 } };
-    };
+    const noted = (days: number) => ({ ...failed, noted: { since: failed.down_since ?? '', days, waiting: 12 } });
     const told = toldOf(failed, noted(1), { ...noted(1), version: 9 }, noted(3));
     expect(told.map(({ detail }) => detail.counts)).toEqual([
       undefined,
@@ -68,9 +66,7 @@ describe('a breaker', () => {
     ]);
     expect(new Set(told.map(({ detail }) => detail.event_id)).size).toBe(3);
     // The note of an outage that is over stays in the item.
-    expect(toldOf({ ...noted(1), state: 'draining' }, { ...noted(1), down_since: at(1).toISOString() })).toHaveLength(
-      1,
-    );
+    expect(toldOf({ ...noted(1), state: 'draining' }, { ...noted(1), down_since: iso(1) })).toHaveLength(1);
   });
 });
 
@@ -79,7 +75,7 @@ describe('an email', () => {
   const end = (status: string, ms: number) => ({
     ...email,
     status,
-    updated_at: at(ms).toISOString(),
+    updated_at: iso(ms),
     ended_counts: { recipients: 3, submitted: 3 },
   });
 
@@ -95,7 +91,7 @@ describe('an email', () => {
     const told = history.flatMap((after, i) => emailOutcomes({ before: history[i - 1], after }, CONTEXT));
     expect(told.map(({ detail: { event_id: _, ...detail } }) => detail)).toEqual(
       [['failed', 1] as const, ['submitted', 9] as const].map(([status, ms]) => ({
-        ...{ version: 1, at: at(ms).toISOString(), tenant_id: 't', newsletter_id: 'n', email_id: 'e1', status },
+        ...{ version: 1, at: iso(ms), tenant_id: 't', newsletter_id: 'n', email_id: 'e1', status },
         counts: { recipients: 3, submitted: 3 },
       })),
     );
@@ -103,15 +99,15 @@ describe('an email', () => {
 });
 
 describe('the facts of an address', () => {
-  const facts = { tenant_id: 't', 'unsubscribed#weekly': at(0).toISOString() };
-  const suppressed = { reason: 'bounced', at: at(5).toISOString() };
+  const facts = { tenant_id: 't', 'unsubscribed#weekly': iso(0) };
+  const suppressed = { reason: 'bounced', at: iso(5) };
 
   it('tell what is new, and not what was lifted', () => {
     expect(addressChanges({ after: facts }, CONTEXT)).toEqual([
-      { kind: 'Member Unsubscribed', at: at(0).toISOString(), newsletter_id: 'weekly' },
+      { kind: 'Member Unsubscribed', at: iso(0), newsletter_id: 'weekly' },
     ]);
     expect(addressChanges({ before: facts, after: { ...facts, suppressed } }, CONTEXT)).toEqual([
-      { kind: 'Member Suppressed', at: at(5).toISOString(), status: 'bounced' },
+      { kind: 'Member Suppressed', at: iso(5), status: 'bounced' },
     ]);
     expect(addressChanges({ before: facts, after: { tenant_id: 't' } }, CONTEXT)).toEqual([]);
   });

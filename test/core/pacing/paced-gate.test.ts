@@ -4,7 +4,7 @@ import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/port
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
 import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
-import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 const NOW = T0.getTime();
 const HOUR = 3_600_000;
@@ -41,7 +41,7 @@ function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> 
 const rate = ({ count }: Ask): Allowance => ({ slots: [], waits: Array(count).fill(NOW + 42_000), why: 'rate' });
 const quota = ({ count }: Ask): Allowance => ({ slots: [], waits: Array(count).fill(NOW + 8 * HOUR), why: 'quota' });
 const row = (changes: Parameters<typeof dueRow>[0] = {}) =>
-  dueRow({ channel: 'email', work_at: at(-1_000).toISOString(), ...changes });
+  dueRow({ channel: 'email', work_at: iso(-1_000), ...changes });
 const message = (changes: Parameters<typeof dueRow>[0] = {}, receive_count = 1) =>
   received(messageFor(row(changes)), { message_id: `${changes.log_id}`, receive_count });
 
@@ -75,13 +75,13 @@ describe('the gate of a channel with one budget for all', () => {
     const { gate } = gateWith(rate, {
       planOf: async (one) => planClaim(row({ work_at: work_at.toISOString() }), one, TERMS, DEFAULT_RETRY_POLICY),
     });
-    const batch = [received({ ...messageFor(row()), enqueued_at: at(-2_000).toISOString() })];
+    const batch = [received({ ...messageFor(row()), enqueued_at: iso(-2_000) })];
     expect((await gate.screen(batch)).later).toHaveLength(count);
   });
 
   it('claims a copy whose row cannot be read', async () => {
     const { gate } = gateWith(rate, { planOf: () => Promise.reject(new Error('no answer')) });
-    const batch = [received({ ...messageFor(row()), enqueued_at: at(-2_000).toISOString() })];
+    const batch = [received({ ...messageFor(row()), enqueued_at: iso(-2_000) })];
     expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
   });
 
@@ -92,7 +92,7 @@ describe('the gate of a channel with one budget for all', () => {
     expect(calls.asks).toEqual([]);
     expect(await gate.admit(row({ log_id: 'a' }), false)).toEqual({
       do: 'hold',
-      until: at(42_000).toISOString(),
+      until: iso(42_000),
       error_type: 'RATE_LIMITED',
       by: { budget: 'email' },
     });
@@ -108,7 +108,7 @@ describe('the gate of a channel with one budget for all', () => {
 
   it('asks for nothing for a message that is not due yet', async () => {
     const { gate, calls } = gateWith(rate);
-    const early = [message({ log_id: 'a', work_at: at(5_000).toISOString() })];
+    const early = [message({ log_id: 'a', work_at: iso(5_000) })];
     expect(await gate.screen(early)).toEqual({ now: early, later: [] });
     expect(calls.asks).toEqual([]);
   });
@@ -119,8 +119,8 @@ describe('the gate of a channel with one budget for all', () => {
     expect((await gate.screen(batch)).now).toEqual(batch);
     const held = async (log_id: string, first_attempt_at: Date) =>
       gate.admit(row({ log_id, priority: 'info', first_attempt_at: first_attempt_at.toISOString() }), false);
-    expect(await held('young', T0)).toMatchObject({ do: 'hold', until: at(HOUR).toISOString() });
-    expect(await held('old', at(-2.75 * HOUR))).toMatchObject({ do: 'hold', until: at(HOUR / 4).toISOString() });
+    expect(await held('young', T0)).toMatchObject({ do: 'hold', until: iso(HOUR) });
+    expect(await held('old', at(-2.75 * HOUR))).toMatchObject({ do: 'hold', until: iso(HOUR / 4) });
   });
 
   it('sends what an operator forces, even beyond the quota', async () => {
@@ -187,7 +187,7 @@ describe('a notification that names an integration of another tenant', () => {
     expect(await gate.screen([own])).toEqual({ now: [own], later: [] });
     expect(await gate.admit(row({ log_id: 'b-2', tenant_id: 'tenant-2' }), false)).toMatchObject({
       do: 'hold',
-      until: at(42_000).toISOString(),
+      until: iso(42_000),
     });
     expect(calls.asks).toMatchObject([{ count: 1 }]);
   });
@@ -221,7 +221,7 @@ describe('the gate of a channel with a budget per receiver', () => {
     const one = row({ log_id: 'a', integration_config_id: 'IC1' });
     const { gate } = gateWith(rate, { receiver });
     // A second early, as SQS delays by whole seconds: the rest is waited for inside the function.
-    expect(await gate.admit(one, false)).toMatchObject({ do: 'hold', until: at(41_000).toISOString() });
+    expect(await gate.admit(one, false)).toMatchObject({ do: 'hold', until: iso(41_000) });
     const { gate: free, calls } = gateWith(() => ({ slots: [NOW], waits: [] }), { receiver });
     const admission = await free.admit(one, false);
     if (admission.do !== 'send') throw new Error('held');

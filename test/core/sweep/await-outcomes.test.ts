@@ -5,7 +5,7 @@ import {
   awaitOutcomes,
   OutcomesUnreadableError,
 } from '../../../src/core/sweep/await-outcomes.ts';
-import { at, dueRow, messageFor } from '../../support/rows.ts';
+import { dueRow, iso, messageFor } from '../../support/rows.ts';
 
 const MINUTE = 60_000;
 const PATIENCE_MS = 7 * MINUTE;
@@ -45,8 +45,8 @@ const throttled = () => {
 describe('waiting for outcomes', () => {
   it.each<[string, NotificationRow | undefined, Record<string, number>]>([
     ['delivered', delivered('a'), { SUCCESS: 2 }],
-    ['to be retried later', dueRow({ send_status: 'RETRY', work_at: at(MINUTE).toISOString() }), { RETRY: 2 }],
-    ['given up', dueRow({ send_status: 'FAILED', work_at: at(MINUTE).toISOString() }), { FAILED: 2 }],
+    ['to be retried later', dueRow({ send_status: 'RETRY', work_at: iso(MINUTE) }), { RETRY: 2 }],
+    ['given up', dueRow({ send_status: 'FAILED', work_at: iso(MINUTE) }), { FAILED: 2 }],
     ['deleted', undefined, { DELETED: 2 }],
   ])('ends with notifications that are %s', async (_, row, expected) => {
     const { outcomes, clock } = waiting(() => row);
@@ -109,7 +109,7 @@ describe('waiting for outcomes', () => {
   });
 
   it('continues while an attempt that moved the row is under way, as a forced one on a dead row does', async () => {
-    const moved = (log_id: string) => dueRow({ log_id, send_status: 'SENDING', work_at: at(MINUTE).toISOString() });
+    const moved = (log_id: string) => dueRow({ log_id, send_status: 'SENDING', work_at: iso(MINUTE) });
     const { outcomes } = waiting((log_id, ms) => (ms < MINUTE ? moved(log_id) : delivered(log_id)));
     expect(await outcomes).toEqual({ SUCCESS: 2 });
   });

@@ -35,9 +35,7 @@ describe('a request', () => {
     [{ ahead: false }, false],
     [{ ahead: true }, true],
     [{ express_minutes: 5 }, true],
-  ])('%j is a run between two sweeps: %s', (request, expected) => {
-    expect(isBetweenSweeps(request)).toBe(expected);
-  });
+  ])('%j is a run between two sweeps: %s', (request, expected) => expect(isBetweenSweeps(request)).toBe(expected));
 
   it.each<[SweepRequest, ReturnType<typeof runOptionsOf>]>([
     [{ channel: 'slack', force_retry: false }, undefined],
@@ -47,9 +45,7 @@ describe('a request', () => {
       { force_retry: true, max_retry_count: 3 },
       { force: true, max_retry_count: 3 },
     ],
-  ])('%j puts into its messages: %j', (request, expected) => {
-    expect(runOptionsOf(request)).toStrictEqual(expected);
-  });
+  ])('%j puts into its messages: %j', (request, expected) => expect(runOptionsOf(request)).toStrictEqual(expected));
 });
 
 describe('a row in a busy lane', () => {

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { MalformedEntry } from '../../../src/core/model/work-index.ts';
 import { setEntriesAside } from '../../../src/core/sweep/malformed-entries.ts';
-import { T0 } from '../../support/rows.ts';
+import { iso } from '../../support/rows.ts';
 
-const entry = (log_id: string): MalformedEntry => {
-  return { log_id, work_queue: 'due#normal#1', work_at: T0.toISOString(), faults: [] };
-};
+const entry = (log_id: string): MalformedEntry => ({ log_id, work_queue: 'due#normal#1', work_at: iso(), faults: [] });
 
 describe('a malformed entry of the work index', () => {
   const throttled = new Error('throttled');

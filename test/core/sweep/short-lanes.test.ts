@@ -5,7 +5,7 @@ import { messageFor, type QueuedMessage, queuedFor } from '../../../src/core/mod
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../../src/core/sweep/sweep.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { dueRow, iso, T0 } from '../../support/rows.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 const row = (log_id: string, changes: Partial<NotificationRow> = {}) =>
   dueRow({ log_id, work_queue: workQueueOf('due', changes.priority ?? 'normal', log_id), ...changes });
 const rows = (name: string, count: number, changes: Partial<NotificationRow> = {}) =>
-  Array.from({ length: count }, (_, i) => row(`${name}-${i}`, { ...changes, work_at: at(-count + i).toISOString() }));
+  Array.from({ length: count }, (_, i) => row(`${name}-${i}`, { ...changes, work_at: iso(-count + i) }));
 
 /** Lanes whose workers take this number of messages per second; a row that is taken leaves the index. */
 function setUp(all: readonly NotificationRow[], per_second: number, more: Partial<SweepDeps> = {}) {
@@ -44,7 +44,7 @@ function setUp(all: readonly NotificationRow[], per_second: number, more: Partia
     interval_ms: HOUR,
     policy: DEFAULT_RETRY_POLICY,
     sweeps: {
-      lastCompleted: async () => at(-HOUR).toISOString(),
+      lastCompleted: async () => iso(-HOUR),
       lastExpress: async () => undefined,
       lastAhead: async () => undefined,
     },
@@ -69,7 +69,7 @@ it.each([
   ['only waits for room in lanes', [], true],
   ['has partitions to walk', [null], false],
 ])('a sweep that %s has walked the whole index: %j', (_, after, expected) => {
-  const cursor = after && { queue: 1, after, started: T0.toISOString(), busy: [], sent: 0 };
+  const cursor = after && { queue: 1, after, started: iso(), busy: [], sent: 0 };
   expect(isWalked(cursor)).toBe(expected);
 });
 
@@ -117,7 +117,7 @@ describe('a scheduled sweep', () => {
     await pause(1);
     const later = { ...deps, interval_ms: 120 * SECOND };
     const before = sent.length;
-    const urgent = row('normal', { work_at: at(30 * SECOND).toISOString() });
+    const urgent = row('normal', { work_at: iso(30 * SECOND) });
     const page = deps.index.page;
     const index: SweepDeps['index'] = {
       ...deps.index,
@@ -239,7 +239,7 @@ describe('a scheduled sweep', () => {
   });
 
   it('leaves out as many of the first rows as the lane held before it: their messages are in the lane', async () => {
-    const old = rows('old', 60).map((one, i) => ({ ...one, work_at: at(-1.5 * HOUR - 60 + i).toISOString() }));
+    const old = rows('old', 60).map((one, i) => ({ ...one, work_at: iso(-1.5 * HOUR - 60 + i) }));
     const world = setUp([...old, ...rows('new', 100)], 4);
     for (const { log_id, tenant_id, channel, priority, work_at } of old) {
       const due = work_at ?? '';
@@ -293,17 +293,15 @@ describe('a scheduled sweep', () => {
   });
 
   it('gives no room of a lane to what is sent with a delay', async () => {
-    const later = Array.from({ length: 150 }, (_, i) => row(`n-${i}`, { work_at: at(300 * SECOND + i).toISOString() }));
+    const later = Array.from({ length: 150 }, (_, i) => row(`n-${i}`, { work_at: iso(300 * SECOND + i) }));
     const { run } = setUp(later, 2);
     expect((await run()).result).toMatchObject({ due: 0, ahead: 150, skipped: 0 });
   });
 
   it('does not refill with what became due after it began, which the next sweep takes', async () => {
-    const due = [...rows('n', 200), row('at-its-start', { work_at: T0.toISOString() })];
-    const queued_for = at(2 * SECOND)
-      .toISOString()
-      .slice(11, 19);
-    const { run, sent } = setUp([...due, row('later', { work_at: at(2 * SECOND).toISOString(), queued_for })], 20);
+    const due = [...rows('n', 200), row('at-its-start', { work_at: iso() })];
+    const queued_for = iso(2 * SECOND).slice(11, 19);
+    const { run, sent } = setUp([...due, row('later', { work_at: iso(2 * SECOND), queued_for })], 20);
     await run();
     expect(sent).toContain('at-its-start');
     expect(sent).not.toContain('later');
@@ -311,7 +309,7 @@ describe('a scheduled sweep', () => {
 
   it('sends a row whose message was lost again although its lane is full, and no more than a hundred', async () => {
     const noted = (count: number, hours: number) =>
-      rows(`of-${count}`, count, {}).map((one, i) => ({ ...one, work_at: at(-hours * HOUR - 500 + i).toISOString() }));
+      rows(`of-${count}`, count, {}).map((one, i) => ({ ...one, work_at: iso(-hours * HOUR - 500 + i) }));
     // Its lane is full at each sweep, and the sweep ends before it has room.
     const world = setUp([...noted(300, 2), ...noted(20, 1.5)], 0, { interval_ms: HOUR });
     const lanes = { ...world.deps.lanes, backlog: async () => 700 };

@@ -9,7 +9,7 @@ import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -29,8 +29,8 @@ function setUp(
       return refused;
     },
   };
-  const lastExpress = async () => at(-5 * MINUTE).toISOString();
-  const sweeps = { lastCompleted: async () => at(-HOUR).toISOString(), lastExpress, lastAhead: async () => undefined };
+  const lastExpress = async () => iso(-5 * MINUTE);
+  const sweeps = { lastCompleted: async () => iso(-HOUR), lastExpress, lastAhead: async () => undefined };
   const policy = DEFAULT_RETRY_POLICY;
   const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR, policy, sweeps };
   const run = (request: SweepRequest = {}, more = {}) => sweep(request, { run_id: 'sweep-1', ...more }, deps);
@@ -43,9 +43,9 @@ const row = (log_id: string, changes: Partial<NotificationRow> = {}) =>
 describe('a sweep', () => {
   it('lets the tenants of a page take turns, each oldest first, in each channel of its own', async () => {
     const { run, ids } = setUp([
-      ...[9, 8, 7].map((age) => row(`flood-${age}`, { tenant_id: 'B', work_at: at(-age * MINUTE).toISOString() })),
-      row('mail-1', { tenant_id: 'B', channel: 'email', work_at: at(-MINUTE).toISOString() }),
-      ...[3, 2].map((age) => row(`own-${age}`, { tenant_id: 'A', work_at: at(-age * MINUTE).toISOString() })),
+      ...[9, 8, 7].map((age) => row(`flood-${age}`, { tenant_id: 'B', work_at: iso(-age * MINUTE) })),
+      row('mail-1', { tenant_id: 'B', channel: 'email', work_at: iso(-MINUTE) }),
+      ...[3, 2].map((age) => row(`own-${age}`, { tenant_id: 'A', work_at: iso(-age * MINUTE) })),
     ]);
     await run();
     expect(ids()).toEqual(['flood-9', 'own-3', 'mail-1', 'flood-8', 'own-2', 'flood-7']);
@@ -56,7 +56,7 @@ describe('a sweep', () => {
       [3, 1, 2].map((minutes) =>
         row(`${priority}-${minutes}`, {
           priority: priority as NotificationRow['priority'],
-          work_at: at(-minutes * MINUTE).toISOString(),
+          work_at: iso(-minutes * MINUTE),
         }),
       ),
     );
@@ -85,9 +85,9 @@ describe('a sweep', () => {
 
   it('sends what is due within 15 minutes with a delay to the second, and nothing later', async () => {
     const { run, sent } = setUp([
-      row('soon', { work_at: at(90_400).toISOString() }),
-      row('edge', { work_at: at(15 * MINUTE).toISOString() }),
-      row('later', { work_at: at(15 * MINUTE + 1).toISOString() }),
+      row('soon', { work_at: iso(90_400) }),
+      row('edge', { work_at: iso(15 * MINUTE) }),
+      row('later', { work_at: iso(15 * MINUTE + 1) }),
     ]);
     const { result } = await run();
     expect(sent.map(({ message, delay_seconds }) => [message.log_id, delay_seconds])).toEqual([
@@ -98,11 +98,11 @@ describe('a sweep', () => {
   });
 
   it('queues no notification ahead that is queued for its time already', async () => {
-    const soon = at(MINUTE).toISOString();
+    const soon = iso(MINUTE);
     const { run, ids } = setUp([
       row('queued', { work_at: soon, queued_for: soon.slice(11, 19) }),
       row('queued-for-another-time', { work_at: soon, queued_for: '23:59:59' }),
-      row('due', { work_at: at(0).toISOString(), queued_for: at(0).toISOString().slice(11, 19) }),
+      row('due', { work_at: iso(0), queued_for: iso(0).slice(11, 19) }),
     ]);
     await run();
     expect(ids().sort()).toEqual(['due', 'queued-for-another-time']);
@@ -113,9 +113,9 @@ describe('a sweep', () => {
     ['begins where the sweep ended that was the last run', undefined, 1],
     ['leaves to the sweep what is older than its interval', -600, 1],
   ])('that only looks ahead %s', async (_, last, ahead) => {
-    const { deps } = setUp([row('between', { work_at: at(60_000).toISOString() })]);
-    const lastAhead = async () => (last === undefined ? undefined : at(last * MINUTE).toISOString());
-    const lastCompleted = async () => at(-15 * MINUTE).toISOString();
+    const { deps } = setUp([row('between', { work_at: iso(60_000) })]);
+    const lastAhead = async () => (last === undefined ? undefined : iso(last * MINUTE));
+    const lastCompleted = async () => iso(-15 * MINUTE);
     const sweeps = { ...deps.sweeps, lastAhead, lastCompleted };
     const { result } = await sweep(
       { ahead: true },
@@ -126,10 +126,10 @@ describe('a sweep', () => {
   });
 
   it('that only looks ahead queues what is due until the next lookahead, from the end of the last one', async () => {
-    const rows = [0, 1, 15 * MINUTE, 15 * MINUTE + 1].map((ms) => row(`at-${ms}`, { work_at: at(ms).toISOString() }));
+    const rows = [0, 1, 15 * MINUTE, 15 * MINUTE + 1].map((ms) => row(`at-${ms}`, { work_at: iso(ms) }));
     const { sent, deps } = setUp(rows, { backlog: { 'webhook-standard': 5 } });
     const clock = () => at(40_000);
-    const sweeps = { ...deps.sweeps, lastAhead: async () => at(-15 * MINUTE).toISOString() };
+    const sweeps = { ...deps.sweeps, lastAhead: async () => iso(-15 * MINUTE) };
     const { result } = await sweep({ ahead: true }, { run_id: 'sweep-1' }, { ...deps, clock, sweeps });
     expect(sent.map(({ message, delay_seconds }) => [message.log_id, delay_seconds])).toEqual([
       ['at-1', 0],
@@ -139,18 +139,12 @@ describe('a sweep', () => {
   });
 
   it('between two sweeps sends what is urgent or important and became due since the last such run', async () => {
-    const due = (minutes: number) => ({ work_at: at(-minutes * MINUTE).toISOString() });
+    const due = (minutes: number) => ({ work_at: iso(-minutes * MINUTE) });
     const rows = [
       row('urgent', { priority: 'urgent', ...due(4) }),
       row('important', { priority: 'important', ...due(1) }),
       row('indexed-late', { priority: 'urgent', ...due(5.5) }),
-      row('queued', {
-        priority: 'urgent',
-        ...due(2),
-        queued_for: at(-2 * MINUTE)
-          .toISOString()
-          .slice(11, 19),
-      }),
+      row('queued', { priority: 'urgent', ...due(2), queued_for: iso(-2 * MINUTE).slice(11, 19) }),
       row('of-the-run-before', { priority: 'urgent', ...due(7) }),
       row('to-come', { priority: 'urgent', ...due(-1) }),
       row('normal', due(1)),
@@ -177,10 +171,10 @@ describe('a sweep', () => {
     ],
   ])('between two sweeps takes %s', async (_, minutes, expected) => {
     const rows = [62, 61, 22, 21, 7].map((age) =>
-      row(`of-${age}-minutes`, { priority: 'urgent', work_at: at(-age * MINUTE).toISOString() }),
+      row(`of-${age}-minutes`, { priority: 'urgent', work_at: iso(-age * MINUTE) }),
     );
     const { deps, ids } = setUp(rows);
-    const lastExpress = async () => (minutes === undefined ? undefined : at(-minutes * MINUTE).toISOString());
+    const lastExpress = async () => (minutes === undefined ? undefined : iso(-minutes * MINUTE));
     const known = { ...deps, sweeps: { ...deps.sweeps, lastExpress } };
     await sweep({ express_minutes: 5 }, { run_id: 'sweep-1' }, known);
     expect(ids()).toEqual(expected);
@@ -209,7 +203,7 @@ describe('a sweep', () => {
       urgent('held', longBefore),
       urgent('handed-over', atOnce),
       urgent('foreign'),
-      urgent('moved', queuedFor(at(-3 * MINUTE).toISOString(), 'urgent', at(-40 * MINUTE))),
+      urgent('moved', queuedFor(iso(-3 * MINUTE), 'urgent', at(-40 * MINUTE))),
       urgent('email', { channel: 'email', ...longBefore }),
     ];
 
@@ -241,7 +235,7 @@ describe('a sweep', () => {
     });
 
     it('queues them ahead all the same', async () => {
-      const work_at = at(10 * MINUTE).toISOString();
+      const work_at = iso(10 * MINUTE);
       const { run, ids } = setUp([urgent('held', { work_at, ...queuedFor(work_at, 'urgent', at(-10 * MINUTE)) })]);
       await run({ ahead: true });
       expect(ids()).toEqual(['held']);
@@ -249,7 +243,7 @@ describe('a sweep', () => {
   });
 
   it('writes and sends nothing in a dry run, and reports what it would do', async () => {
-    const { run, sent } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
+    const { run, sent } = setUp([row('a'), row('b'), row('soon', { work_at: iso(MINUTE) })]);
     const { result } = await run({ dry_run: true, limit: 1 });
     expect(sent).toEqual([]);
     expect(result).toMatchObject({ dry_run: true, due: 2, dispatched: 0, skipped: 1, ahead: 0 });
@@ -273,16 +267,16 @@ describe('a sweep', () => {
   });
 
   it('dispatches no more than its limit, and counts the rest as skipped', async () => {
-    const { run, ids } = setUp([1, 2, 3, 4, 5].map((i) => row(`n-${i}`, { work_at: at(-i * 1000).toISOString() })));
+    const { run, ids } = setUp([1, 2, 3, 4, 5].map((i) => row(`n-${i}`, { work_at: iso(-i * 1000) })));
     expect((await run({ limit: 2 })).result).toMatchObject({ due: 5, dispatched: 2, skipped: 3 });
     expect(ids()).toEqual(['n-5', 'n-4']);
   });
 
   it('gives a lane with a backlog only what became due since the last sweep', async () => {
     const rows = [
-      row('old', { work_at: at(-HOUR).toISOString() }),
-      row('new', { work_at: at(-HOUR + 1).toISOString() }),
-      row('free', { channel: 'email', work_at: at(-10 * HOUR).toISOString() }),
+      row('old', { work_at: iso(-HOUR) }),
+      row('new', { work_at: iso(-HOUR + 1) }),
+      row('free', { channel: 'email', work_at: iso(-10 * HOUR) }),
     ];
     const { run, ids } = setUp(rows, { backlog: { 'webhook-standard': 7 } });
     expect((await run()).result).toMatchObject({ due: 3, dispatched: 2, skipped: 1 });
@@ -290,11 +284,11 @@ describe('a sweep', () => {
   });
 
   it('skips nothing in a busy lane that became due after the start of the last sweep that was completed', async () => {
-    const items = [row('missed', { work_at: at(-HOUR - 30 * MINUTE).toISOString() })];
+    const items = [row('missed', { work_at: iso(-HOUR - 30 * MINUTE) })];
     const at_start = (started: number | undefined) => ({
       lastExpress: async () => undefined,
       lastAhead: async () => undefined,
-      lastCompleted: async () => (started === undefined ? undefined : at(started).toISOString()),
+      lastCompleted: async () => (started === undefined ? undefined : iso(started)),
     });
     for (const [started, expected] of [
       [-HOUR, []],
@@ -308,7 +302,7 @@ describe('a sweep', () => {
   });
 
   it('takes no more rows for queued than a busy lane has messages: the oldest', async () => {
-    const rows = Array.from({ length: 6 }, (_, i) => row(`n-${i}`, { work_at: at(-1.5 * HOUR + i).toISOString() }));
+    const rows = Array.from({ length: 6 }, (_, i) => row(`n-${i}`, { work_at: iso(-1.5 * HOUR + i) }));
     const { run, ids } = setUp(rows, { backlog: { 'webhook-standard': 4 } });
     expect((await run()).result).toMatchObject({ due: 6, dispatched: 2, skipped: 4 });
     expect(ids()).toEqual(['n-4', 'n-5']);
@@ -317,9 +311,7 @@ describe('a sweep', () => {
   it('walks each of the partitions to its end, however uneven they are', async () => {
     const [long, short] = [0, 1].map((shard) => `due#normal#${shard}`);
     const rows = [
-      ...Array.from({ length: 700 }, (_, i) =>
-        row(`long-${i}`, { work_queue: `${long}`, work_at: at(-i).toISOString() }),
-      ),
+      ...Array.from({ length: 700 }, (_, i) => row(`long-${i}`, { work_queue: `${long}`, work_at: iso(-i) })),
       row('short', { work_queue: `${short}` }),
     ];
     const { deps, ids } = setUp(rows);
@@ -335,12 +327,12 @@ describe('a sweep', () => {
   });
 
   it('that is forced and meets a row as due, then as dead, sends two messages of different runs', async () => {
-    const { deps, sent, tables } = setUp([row('a', { work_at: at(-HOUR).toISOString() })]);
+    const { deps, sent, tables } = setUp([row('a', { work_at: iso(-HOUR) })]);
     const lanes = {
       ...deps.lanes,
       send: async (messages: readonly QueuedMessage[]) => {
         // By a worker whose clock is behind that of the run.
-        const dead = { work_queue: workQueueOf('dead', 'normal', 'a'), work_at: at(-500).toISOString() };
+        const dead = { work_queue: workQueueOf('dead', 'normal', 'a'), work_at: iso(-500) };
         tables.log.set('a', { ...row('a'), ...dead, send_status: 'FAILED', failure_reason: 'AUTH_FAILED' });
         return deps.lanes.send(messages);
       },
@@ -364,11 +356,11 @@ describe('a sweep', () => {
   });
 
   it('that continues keeps what it knew of its lanes', async () => {
-    const old = row('old', { work_at: at(-1.5 * HOUR).toISOString() });
+    const old = row('old', { work_at: iso(-1.5 * HOUR) });
     const urgent = row('urgent', { priority: 'urgent' });
     const { deps, ids } = setUp([old, urgent], { backlog: { 'webhook-standard': 3 } });
     const first = await sweep({}, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => ids().length > 0 });
-    expect(first.next).toMatchObject({ busy: ['webhook-standard'], last_sweep: at(-HOUR).toISOString() });
+    expect(first.next).toMatchObject({ busy: ['webhook-standard'], last_sweep: iso(-HOUR) });
     const empty = { ...deps.lanes, backlog: async () => 0 };
     const from = JSON.parse(JSON.stringify(first.next));
     const second = await sweep({}, { run_id: 'sweep-1', from }, { ...deps, lanes: empty });
@@ -383,9 +375,7 @@ describe('a sweep', () => {
   ] as const)(
     'sends what a busy lane may have lost of %s again, in %s interval of its age',
     async (priority, _, ages) => {
-      const aged = Array.from({ length: 12 }, (_, i) =>
-        row(`n-${i}`, { priority, work_at: at(-(i + 0.5) * HOUR).toISOString() }),
-      );
+      const aged = Array.from({ length: 12 }, (_, i) => row(`n-${i}`, { priority, work_at: iso(-(i + 0.5) * HOUR) }));
       const { run, ids } = setUp(aged, { backlog: { 'webhook-standard': 700, 'webhook-express': 700 } });
       await run();
       expect(new Set(ids())).toEqual(new Set(ages.map((age) => `n-${age}`)));
@@ -393,9 +383,7 @@ describe('a sweep', () => {
   );
 
   it('puts the run’s overrides into the messages, whatever the backlog', async () => {
-    const { run, sent } = setUp([row('old', { work_at: at(-9 * HOUR).toISOString() })], {
-      backlog: { 'webhook-standard': 7 },
-    });
+    const { run, sent } = setUp([row('old', { work_at: iso(-9 * HOUR) })], { backlog: { 'webhook-standard': 7 } });
     await run({ max_retry_count: 0, force_retry: true });
     expect(sent[0]?.message.options).toEqual({ max_retry_count: 0, force: true });
   });
@@ -413,15 +401,10 @@ describe('a sweep', () => {
 
   it('counts delays from now, also when it continues: no message comes later than its time', async () => {
     const rows = [
-      row('first', { priority: 'urgent', work_at: at(-MINUTE).toISOString() }),
-      row('overtaken', { work_at: at(5 * MINUTE).toISOString() }),
-      row('overtaken-and-queued', {
-        work_at: at(6 * MINUTE).toISOString(),
-        queued_for: at(6 * MINUTE)
-          .toISOString()
-          .slice(11, 19),
-      }),
-      row('ahead', { work_at: at(14 * MINUTE).toISOString() }),
+      row('first', { priority: 'urgent', work_at: iso(-MINUTE) }),
+      row('overtaken', { work_at: iso(5 * MINUTE) }),
+      row('overtaken-and-queued', { work_at: iso(6 * MINUTE), queued_for: iso(6 * MINUTE).slice(11, 19) }),
+      row('ahead', { work_at: iso(14 * MINUTE) }),
     ];
     const { deps, sent } = setUp(rows);
     const first = await sweep({}, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => sent.length > 0 });
@@ -441,7 +424,7 @@ describe('a sweep', () => {
 
   it('orders what it finds by time over all shards', async () => {
     const times = Array.from({ length: 60 }, (_, i) => (i * 37) % 60);
-    const { run, ids } = setUp(times.map((i) => row(`n-${i}`, { work_at: at(-60 + i).toISOString() })));
+    const { run, ids } = setUp(times.map((i) => row(`n-${i}`, { work_at: iso(-60 + i) })));
     await run();
     expect(ids()).toEqual(Array.from({ length: 60 }, (_, i) => `n-${i}`));
   });
@@ -469,8 +452,8 @@ describe('a sweep', () => {
       work_queue: workQueueOf('dead', 'normal', 'dead'),
     };
     const [teams, day] = [{ channel: 'teams' } as const, 24 * HOUR];
-    const old = row('old', { ...teams, work_at: at(-day - 1).toISOString() });
-    const fresh = row('fresh', { ...teams, work_at: at(-day).toISOString() });
+    const old = row('old', { ...teams, work_at: iso(-day - 1) });
+    const fresh = row('fresh', { ...teams, work_at: iso(-day) });
     const { tables, deps, ids } = setUp([old, fresh, row('dead', { ...teams, ...died } as never), row('good')]);
     const index = memoryDueIndex(tables.log, tables.shards, ['slack', 'webhook', 'email']);
     const run = () =>
@@ -514,7 +497,7 @@ describe('a sweep', () => {
   ])('reads when the last sweep began only where that counts: %s', async (_, request, backlog, expected) => {
     const { deps } = setUp([row('a')], { backlog: backlog as Record<string, number> });
     let reads = 0;
-    const lastCompleted = async () => at(-HOUR * ++reads).toISOString();
+    const lastCompleted = async () => iso(-HOUR * ++reads);
     const stopping = { ...deps, sweeps: { ...deps.sweeps, lastCompleted }, outOfTime: () => true };
     const { next } = await sweep(request, { run_id: 'sweep-1' }, stopping);
     expect(reads).toBe(expected);
@@ -524,19 +507,17 @@ describe('a sweep', () => {
   });
 
   it('sends everything that is due when the last sweep cannot be read', async () => {
-    const { deps, ids } = setUp([row('old', { work_at: at(-HOUR).toISOString() })], {
-      backlog: { 'webhook-standard': 7 },
-    });
+    const { deps, ids } = setUp([row('old', { work_at: iso(-HOUR) })], { backlog: { 'webhook-standard': 7 } });
     const lastCompleted = () => Promise.reject(new Error('throttled'));
     await sweep({}, { run_id: 'sweep-1' }, { ...deps, sweeps: { ...deps.sweeps, lastCompleted } });
     expect(ids()).toEqual(['old']);
   });
 
   it('that an older version began takes all old rows of its busy lanes for queued', async () => {
-    const old = Array.from({ length: 5 }, (_, i) => row(`n-${i}`, { work_at: at(-1.5 * HOUR + i).toISOString() }));
+    const old = Array.from({ length: 5 }, (_, i) => row(`n-${i}`, { work_at: iso(-1.5 * HOUR + i) }));
     const { run, ids } = setUp([...old, row('new')]);
-    const last_sweep = at(-HOUR).toISOString();
-    const from = { queue: 0, after: [], started: T0.toISOString(), busy: ['webhook-standard'], last_sweep, sent: 0 };
+    const last_sweep = iso(-HOUR);
+    const from = { queue: 0, after: [], started: iso(), busy: ['webhook-standard'], last_sweep, sent: 0 };
     await run({}, { from: { ...from, after: [null, null, null, null, null, null, null, null] } });
     expect(ids()).toEqual(['new']);
   });
@@ -553,12 +534,12 @@ describe('a sweep', () => {
   });
 
   it('counts a refused message that was sent ahead neither as due nor as skipped', async () => {
-    const { run } = setUp([row('soon', { work_at: at(MINUTE).toISOString() })], { refuse: () => true });
+    const { run } = setUp([row('soon', { work_at: iso(MINUTE) })], { refuse: () => true });
     expect((await run()).result).toMatchObject({ due: 0, dispatched: 0, skipped: 0, ahead: 0 });
   });
 
   it('with a limit queues nothing ahead', async () => {
-    const { run, ids } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
+    const { run, ids } = setUp([row('a'), row('b'), row('soon', { work_at: iso(MINUTE) })]);
     await run({ limit: 5 });
     expect(ids().sort()).toEqual(['a', 'b']);
   });
@@ -569,12 +550,8 @@ describe('a sweep', () => {
     const index = {
       ...deps.index,
       page: async (queue: string, options: Parameters<typeof pages>[1]) => {
-        const dead = dueRow({
-          log_id: 'a',
-          work_queue: workQueueOf('dead', 'normal', 'a'),
-          work_at: at(1).toISOString(),
-        });
-        return queue === dead.work_queue && options.until >= at(1).toISOString()
+        const dead = dueRow({ log_id: 'a', work_queue: workQueueOf('dead', 'normal', 'a'), work_at: iso(1) });
+        return queue === dead.work_queue && options.until >= iso(1)
           ? { items: [dead as never] }
           : pages(queue, options);
       },
@@ -594,7 +571,7 @@ describe('a sweep', () => {
   });
 
   it('that continues after its time ran out does not count its own messages as a backlog, and keeps its limit', async () => {
-    const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: at(-9 * HOUR - i).toISOString() }));
+    const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: iso(-9 * HOUR - i) }));
     const { deps, ids } = setUp(rows);
     const filling = { ...deps.lanes, backlog: async () => ids().length };
     const outOfTime = () => {
@@ -614,7 +591,7 @@ describe('a sweep', () => {
   });
 
   it('that runs out of time continues where it stopped, and sends nothing twice', async () => {
-    const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: at(-i).toISOString() }));
+    const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: iso(-i) }));
     const { deps, ids } = setUp(rows);
     let cursor: Awaited<ReturnType<typeof sweep>>['next'];
     let rounds = 0;

@@ -12,7 +12,7 @@ import {
   rowViolations,
   type Stored,
 } from '../../../src/core/verify/rules/row-rules.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { dueRow, iso, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
 const NOW = T0.getTime();
@@ -80,10 +80,7 @@ describe('of the rows of others', () => {
     ['delivered to nobody', { ...DELIVERED, recipient_address: null }],
     ['delivered for no tenant', { ...DELIVERED, tenant_id: null }],
     ['deleted', { ...FAILED, is_deleted: true, message_format: 'RTF' }],
-    [
-      'given up, and edited since',
-      { ...FAILED, failure_reason: 'MAX_RETRIES', work_at: T0.toISOString(), message_body: null },
-    ],
+    ['given up, and edited since', { ...FAILED, failure_reason: 'MAX_RETRIES', work_at: iso(), message_body: null }],
   ];
   it.each(malformed)('malformed content that the indexer leaves is said, and breaks no rule: %s', (_, row) => {
     const stored = takenIn(row);
@@ -96,18 +93,18 @@ describe('of the rows of others', () => {
     ['waiting', { ...dueRow(), updated_by: UPDATED_BY, message_body: 'words' }],
     ['delivered', { ...DELIVERED, history_bucket: 'b' }],
     ['deleted', { ...FAILED, is_deleted: true }],
-    ['given up', { ...FAILED, failure_reason: 'EXPIRED', work_at: T0.toISOString() }],
+    ['given up', { ...FAILED, failure_reason: 'EXPIRED', work_at: iso() }],
   ])('content that the indexer takes, and has not, breaks rule 14: %s', (_, row) => {
     expect(isLeftToItsWriter(row)).toBe(false);
     expect(faultsOf(row)).toEqual(['14: content is left in the clear']);
   });
 
   it('one that others wrote a moment ago is on its way by the stream for a quarter of an hour', () => {
-    const written = (minutes: number) => ({ ...FAILED, updated_at: at(-minutes * 60_000).toISOString() });
+    const written = (minutes: number) => ({ ...FAILED, updated_at: iso(-minutes * 60_000) });
     expect(isOnItsWay(written(14), NOW)).toBe(true);
     expect(isOnItsWay(written(16), NOW)).toBe(false);
     // Its writer's clock is ahead by a day: nobody knows when it was written.
-    expect(isOnItsWay({ ...FAILED, updated_at: at(24 * HOUR).toISOString() }, NOW)).toBe(false);
+    expect(isOnItsWay({ ...FAILED, updated_at: iso(24 * HOUR) }, NOW)).toBe(false);
     expect(isOnItsWay({ ...written(1), history_bucket: 'b' }, NOW)).toBe(false);
     expect(isOnItsWay({ ...written(1), claim_id: 'c' }, NOW)).toBe(false);
   });
@@ -115,7 +112,7 @@ describe('of the rows of others', () => {
   it('one with a reason of its own is work, and lost where nobody comes back to it', () => {
     const { work_queue: _, work_at: __, ...row } = dueRow();
     expect(accountOf({ ...row, failure_reason: 'MAX_RETRIES', updated_by: UPDATED_BY }, NOW)).toBe('stopped');
-    expect(accountOf({ ...row, failure_reason: 'MAX_RETRIES', work_at: T0.toISOString() }, NOW)).toBe('stopped');
+    expect(accountOf({ ...row, failure_reason: 'MAX_RETRIES', work_at: iso() }, NOW)).toBe('stopped');
     expect(accountOf({ ...row, failure_reason: 'MAX_RETRIES', updated_by: 'BATCH-951' }, NOW)).toBeUndefined();
     expect(accountOf({ ...row, failure_reason: 'mailbox full', updated_by: UPDATED_BY }, NOW)).toBeUndefined();
     expect(REASONS).toEqual(expect.arrayContaining([...ERROR_TYPES]));
@@ -123,11 +120,7 @@ describe('of the rows of others', () => {
   });
 
   it('one that its writer sends is in flight for its hour and until the reconciler comes, and lost after that', () => {
-    const sending = (hours: number) => ({
-      log_id: 'n',
-      send_status: 'SENDING',
-      updated_at: at(-hours * HOUR).toISOString(),
-    });
+    const sending = (hours: number) => ({ log_id: 'n', send_status: 'SENDING', updated_at: iso(-hours * HOUR) });
     expect(accountOf(sending(24.9), NOW)).toBe('in_flight');
     expect(accountOf(sending(37), NOW)).toBeUndefined();
     expect(accountOf({ ...sending(37), is_deleted: true }, NOW)).toBe('cancelled');
@@ -168,9 +161,7 @@ describe('attempts', () => {
       { priority: 'info', work_queue: 'due#info#0', send_attempts: 6, last_attempt: 5 },
     ],
     ['some did not count', { send_attempts: 2, last_attempt: 40 }],
-  ])('may be more than today where %s', (_, changes) => {
-    expect(faultsOf({ ...dueRow(), ...changes })).toEqual([]);
-  });
+  ])('may be more than today where %s', (_, changes) => expect(faultsOf({ ...dueRow(), ...changes })).toEqual([]));
 
   it.each([
     ['attempts left below none', { attempts_left: -1 }, '4: more attempts than its limit allows'],
@@ -180,9 +171,7 @@ describe('attempts', () => {
       '4: more attempts than its limit allows',
     ],
     ['numbers that were never given', { send_attempts: 3 }, '4: it counts more attempts than were made'],
-  ])('break rule 4 by %s', (_, changes, fault) => {
-    expect(faultsOf({ ...dueRow(), ...changes })).toEqual([fault]);
-  });
+  ])('break rule 4 by %s', (_, changes, fault) => expect(faultsOf({ ...dueRow(), ...changes })).toEqual([fault]));
 });
 
 describe('delivered_at', () => {
@@ -191,7 +180,7 @@ describe('delivered_at', () => {
 
   it('is what the events say, where there are any', () => {
     const seen = { ...dueRow(), ...delivered, delivery_by_attempt: { 0: 'delivered' } };
-    expect(faultsOf({ ...seen, delivered_at: T0.toISOString() })).toEqual([]);
+    expect(faultsOf({ ...seen, delivered_at: iso() })).toEqual([]);
     expect(faultsOf({ ...seen, delivered_at: null })).toEqual(contradicts);
     expect(faultsOf({ ...dueRow(), delivery_by_attempt: { 0: 'bounced' }, delivered_at: 'x' })).toEqual(contradicts);
   });
@@ -199,6 +188,6 @@ describe('delivered_at', () => {
   it("is an event's, where every attempt was made here", () => {
     const row = { ...dueRow(), ...delivered, created_by: 'intake-api' };
     expect(faultsOf(row)).toEqual([]);
-    expect(faultsOf({ ...row, delivered_at: T0.toISOString() })).toEqual(contradicts);
+    expect(faultsOf({ ...row, delivered_at: iso() })).toEqual(contradicts);
   });
 });

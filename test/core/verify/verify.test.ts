@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Stored } from '../../../src/core/verify/rules/row-rules.ts';
 import { type Asked, newVerification, type Verification } from '../../../src/core/verify/verification.ts';
 import { settleSuspects, verify } from '../../../src/core/verify/verify.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { dueRow, iso, T0 } from '../../support/rows.ts';
 import { PAGE, VerifiedTables as Tables } from '../../support/verified-tables.ts';
 
 const ASKED: Asked = { sample: 10, letters: false };
@@ -117,7 +117,7 @@ it('counts what others wrote a moment ago as waiting, and names it once it is la
   const tables = new Tables();
   const foreign = (log_id: string, minutes: number) => ({
     ...{ log_id, tenant_id: 'tenant-1', send_status: 'PENDING', message_body: 'words', recipient_address: '#x' },
-    updated_at: at(-minutes * 60_000).toISOString(),
+    updated_at: iso(-minutes * 60_000),
   });
   tables.put(foreign('fresh', 3), foreign('late', 30));
   const state = newVerification(ASKED, T0);
@@ -143,7 +143,7 @@ it('names missing letters once, though its process is stopped before it looks ag
     channels: ['webhook'],
     counts: async () => ({ letters: 0, on_the_way: 0 }),
     async *dead() {
-      yield { items: [{ log_id: 'n-1', channel: 'webhook', work_at: at(-120_000).toISOString() }], read_units: 1 };
+      yield { items: [{ log_id: 'n-1', channel: 'webhook', work_at: iso(-120_000) }], read_units: 1 };
     },
     async *walk() {},
   };
@@ -169,7 +169,7 @@ it('names missing letters once, though its process is stopped before it looks ag
 
 describe('of a newsletter', () => {
   const email = {
-    ...{ email_id: 'e', tenant_id: 't', status: 'submitted', created_at: T0.toISOString() },
+    ...{ email_id: 'e', tenant_id: 't', status: 'submitted', created_at: iso() },
     prepared: { recipients: 2, batches: 1 },
   };
   const newsletters = (changes: Stored) => ({

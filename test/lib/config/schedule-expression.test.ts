@@ -19,9 +19,7 @@ describe('the pause between two sweeps', () => {
     ['rate(30 minutes)', 30 * MINUTE],
     ['rate(1 hour)', HOUR],
     ['rate(2 days)', 2 * DAY],
-  ])('of %s is %d seconds', (expression, seconds) => {
-    expect(sweepIntervalSeconds(expression)).toBe(seconds);
-  });
+  ])('of %s is %d seconds', (expression, seconds) => expect(sweepIntervalSeconds(expression)).toBe(seconds));
 
   it.each([
     ['over the night', 'cron(0 9-17 * * ? *)', 16 * HOUR],

@@ -52,11 +52,7 @@ describe('a stage configuration', () => {
   });
 
   it('keeps the defaults beside the values that are given', () => {
-    const config = parseStageConfig({
-      ...least,
-      maxRetries: { urgent: 20 },
-      concurrency: { slack: { express: 3 } },
-    });
+    const config = parseStageConfig({ ...least, maxRetries: { urgent: 20 }, concurrency: { slack: { express: 3 } } });
 
     expect(config.maxRetries).toEqual({ urgent: 20, important: 7, normal: 5, info: 3 });
     expect(config.concurrency.slack).toEqual({ express: 3, standard: 2 });

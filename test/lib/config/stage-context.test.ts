@@ -67,9 +67,7 @@ describe('the configuration in the CDK context', () => {
       { 'notification-retry.maxRetry': '3' },
       'notification-retry.maxRetry is not a known key',
     ],
-  ])('is refused with %s, named by its place', (_, context, message) => {
-    expect(() => read(context)).toThrow(message);
-  });
+  ])('is refused with %s, named by its place', (_, context, message) => expect(() => read(context)).toThrow(message));
 
   it.each(['dev', 'prod'])('of the repository has a valid stage %s', (stage) => {
     const { context } = JSON.parse(readFileSync(new URL('../../../cdk.json', import.meta.url), 'utf8'));

@@ -148,9 +148,7 @@ describe('the simulated providers', () => {
     await expect(postToSlack('#flaky-1')).rejects.toMatchObject({ statusCode: 503 });
     expect(await postToSlack('#flaky-1')).toMatchObject({ ok: true });
     await expect(postToSlack('#alerts', REVOKED_TOKEN)).rejects.toMatchObject({ data: { error: 'token_revoked' } });
-    await expect(postToSlack('#a', '', 'x')).rejects.toMatchObject({
-      data: { error: 'not_authed' },
-    });
+    await expect(postToSlack('#a', '', 'x')).rejects.toMatchObject({ data: { error: 'not_authed' } });
   });
 
   const send = (to: string, id = 'n1', configurationSet?: string) => {
@@ -183,9 +181,7 @@ describe('the simulated providers', () => {
     ['throttle@example.com', 'Throttling'],
     ['unauthorized+1@example.com', 'AccessDenied'],
     ['error-AccountSendingPausedException@example.com', 'AccountSendingPausedException'],
-  ])("simulates SES's refusal for %s: %s", async (to, name) => {
-    await expect(send(to)).rejects.toMatchObject({ name });
-  });
+  ])("simulates SES's refusal for %s: %s", async (to, name) => await expect(send(to)).rejects.toMatchObject({ name }));
 
   it.each([
     ['ok@example.com', ['Delivery']],

@@ -119,9 +119,7 @@ describe('the SQS stand-in with a data directory', () => {
     expect(await bodies()).toEqual(['own-2', ...inOrder(38, 9)]);
   });
 
-  it('is reached from this machine only', () => {
-    expect(new URL(sqs.endpoint).hostname).toBe('127.0.0.1');
-  });
+  it('is reached from this machine only', () => expect(new URL(sqs.endpoint).hostname).toBe('127.0.0.1'));
 });
 
 function redrive(maxReceiveCount: number): string {

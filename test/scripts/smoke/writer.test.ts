@@ -31,9 +31,7 @@ async function check(lets: (columns: readonly string[]) => boolean, keepsNothing
 }
 
 describe("the smoke test of the writers' rights", () => {
-  it('passes when IAM does what the policy says', async () => {
-    expect(await check(byPolicy)).toEqual(['smoke-writer']);
-  });
+  it('passes when IAM does what the policy says', async () => expect(await check(byPolicy)).toEqual(['smoke-writer']));
 
   it.each(['work_queue', 'claim_until', 'record_due'])('fails when a writer can put %s', async (column) => {
     const lets = (columns: readonly string[]) => byPolicy(columns.filter((one) => one !== column));

@@ -42,9 +42,7 @@ export function fromSchema(schema: JsonSchema): fc.Arbitrary<unknown> {
 /** Values that a schema allows but for one place or another. */
 export function nearlyFromSchema(schema: JsonSchema): fc.Arbitrary<unknown> {
   const wrong = fc.oneof(fc.jsonValue(), fc.constant(''), fc.constant('x'.repeat(600)), fc.constant(-1));
-  if (schema.type === 'array') {
-    return fc.oneof(wrong, fc.array(nearlyFromSchema(schema.items ?? {}), { maxLength: 3 }));
-  }
+  if (schema.type === 'array') return fc.oneof(wrong, fc.array(nearlyFromSchema(schema.items ?? {}), { maxLength: 3 }));
   if (schema.type !== 'object') return fc.oneof(fromSchema(schema), wrong);
   const mostly = (part: JsonSchema) =>
     fc.oneof(
@@ -58,9 +56,7 @@ export function nearlyFromSchema(schema: JsonSchema): fc.Arbitrary<unknown> {
   );
 }
 
-function merged([known, more]: [object, object]): object {
-  return { ...known, ...more };
-}
+const merged = ([known, more]: [object, object]): object => ({ ...known, ...more });
 
 function objects({ properties = {}, required = [] }: JsonSchema, of: (schema: JsonSchema) => fc.Arbitrary<unknown>) {
   const parts = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, of(part)]));

@@ -139,10 +139,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
       routeKey: `${request.method} /api/{proxy+}`,
       rawPath: path.raw,
       rawQueryString: search.slice(1),
-      headers: {
-        'if-none-match': request.headers['if-none-match'],
-        authorization: request.headers.authorization,
-      },
+      headers: { 'if-none-match': request.headers['if-none-match'], authorization: request.headers.authorization },
       requestContext: {
         http: { method: request.method, path: path.raw },
         authorizer: { jwt: { claims: asApiGateway(verified.payload), scopes: null } },

@@ -33,10 +33,7 @@ export function recordingActions({ clients }: Deployment) {
     for (const action of actionsOf(call)) actions.add(`${service}:${action}`);
   };
   const recordLogged = ({ clientName, commandName, input }: LoggedCall) =>
-    record(SERVICES[clientName], {
-      operation: commandName.replace(/Command$/, ''),
-      input: JSON.stringify(input),
-    });
+    record(SERVICES[clientName], { operation: commandName.replace(/Command$/, ''), input: JSON.stringify(input) });
   const ignore = () => {};
   const logger = { trace: ignore, debug: ignore, warn: ignore, info: recordLogged, error: recordLogged };
   const { dynamodb, sqs, lambda } = clients;

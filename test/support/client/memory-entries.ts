@@ -22,8 +22,6 @@ export function memoryEntries(): EntryStore {
     async remove(id) {
       entries.delete(id);
     },
-    async list() {
-      return structuredClone([...entries.values()].sort((a, b) => a.id - b.id));
-    },
+    list: async () => structuredClone([...entries.values()].sort((a, b) => a.id - b.id)),
   };
 }

@@ -185,9 +185,7 @@ function attributeOf(value: JsonObject): string {
   return String(id);
 }
 
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [value ?? null];
-}
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [value ?? null]);
 
 /** A copy in which each object, from the innermost outwards, is replaced by what `change` makes of it. */
 function rewrite(value: Json, change: (value: JsonObject) => Json): Json {

@@ -39,6 +39,4 @@ function adapt(directory: string, issuer: string): void {
   }
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

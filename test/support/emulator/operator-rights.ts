@@ -16,12 +16,7 @@ interface ResourceRow {
 
 const ANY = /./;
 const ROWS: readonly ResourceRow[] = [
-  {
-    documented: 'the actions of `preflight`',
-    commands: /^preflight/,
-    actions: ANY,
-    resources: () => ['*'],
-  },
+  { documented: 'the actions of `preflight`', commands: /^preflight/, actions: ANY, resources: () => ['*'] },
   {
     documented: '`dynamodb:…` of `keys`',
     commands: /^keys/,

@@ -72,9 +72,7 @@ export class Flow {
       version?.assembly ?? (await synthesize(join(PROJECT_ROOT, '.local'), undefined, undefined, settings.parts));
     const options = { ...settings, assemblyDir, workDir: this.#workDir, schedule: 'off' };
     const script = join(root, 'test', 'support', 'flow', 'run-runtime.ts');
-    const child = spawn(process.execPath, [script, JSON.stringify(options)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#process = child;
     await new Promise<void>((resolve, reject) => {
       child.stdout?.on('data', (text: Buffer) => text.includes('ready') && resolve());

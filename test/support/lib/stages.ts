@@ -38,15 +38,7 @@ export const PAIRS: readonly Readonly<Record<string, unknown>>[] = [
   },
   { channels: ['slack', 'teams'], api: false, newsletters: false, monitoring: 'full', console: CONSOLE, retain: true },
   { channels: ['slack', 'teams'], api: {}, newsletters: 'data', monitoring: 'off', console: CONSOLE, retain: false },
-  {
-    channels: ['email'],
-    api: {},
-    newsletters: true,
-    monitoring: 'off',
-    console: 'off',
-    retain: true,
-    outcomes: true,
-  },
+  { channels: ['email'], api: {}, newsletters: true, monitoring: 'off', console: 'off', retain: true, outcomes: true },
   { channels: ['email'], api: false, newsletters: 'data', monitoring: 'critical', console: CONSOLE, retain: true },
   {
     channels: ['email', 'webhook'],

@@ -66,11 +66,7 @@ export class JobWorld {
   }
 
   give(...pages: readonly (readonly PreparedCandidate[])[]): void {
-    this.pages = pages.map((candidates, i) => ({
-      position: String(i),
-      members: candidates.length,
-      candidates,
-    }));
+    this.pages = pages.map((candidates, i) => ({ position: String(i), members: candidates.length, candidates }));
   }
 
   advance(ms: number): void {

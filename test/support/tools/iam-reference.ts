@@ -157,9 +157,7 @@ function readService(prefix: string): ReadonlyMap<string, Action> {
 }
 
 /** `arn:${Partition}:sqs:…` → `arn:*:sqs:…` */
-function asPattern(text: string): string {
-  return text.replaceAll(/\$\{[^}]*\}/g, '*');
-}
+const asPattern = (text: string): string => text.replaceAll(/\$\{[^}]*\}/g, '*');
 
 const REGION = 'us-east-1';
 const ACCOUNT = '123456789012';

@@ -15,7 +15,7 @@ import { createSealer } from '../../../../src/adapters/sealing/sealer.ts';
 import { send } from '../../../../src/core/delivery/conduct-attempt.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
 import { KEY_ARN, startKms } from '../../../support/kms.ts';
-import { CONTENT, dueRow, T0 } from '../../../support/rows.ts';
+import { CONTENT, dueRow, iso, T0 } from '../../../support/rows.ts';
 import { createTables, type TableNames } from '../../../support/tables.ts';
 
 let dynamodb: TestDynamoDb;
@@ -96,7 +96,7 @@ describe('an attempt whose recipient can never be opened is FORMAT_ERROR', () =>
     [
       'of a tenant whose data keys were deleted',
       async (_, tenant_id) => {
-        const Key = { tenant_id: { S: tenant_id }, key_id: { S: `recipient#${T0.toISOString().slice(0, 7)}` } };
+        const Key = { tenant_id: { S: tenant_id }, key_id: { S: `recipient#${iso().slice(0, 7)}` } };
         await dynamodb.client.send(new DeleteItemCommand({ TableName: tables.data_keys, Key }));
       },
       /data key that does not exist any more/,
@@ -132,7 +132,7 @@ describe('an attempt that finds KMS refusing is not counted, and the next one is
 describe('storage', () => {
   it('has no recipient in the table of keys, and no key that anyone but KMS could use', async () => {
     const owner = await stored('keys');
-    const Key = { tenant_id: { S: owner.tenant_id }, key_id: { S: `recipient#${T0.toISOString().slice(0, 7)}` } };
+    const Key = { tenant_id: { S: owner.tenant_id }, key_id: { S: `recipient#${iso().slice(0, 7)}` } };
     const { Item = {} } = await dynamodb.client.send(new GetItemCommand({ TableName: tables.data_keys, Key }));
     expect(Object.keys(Item).sort()).toEqual(['created_at', 'key_id', 'tenant_id', 'wrapped_key']);
     expect(Item['wrapped_key']?.B?.length).toBeGreaterThan(32);

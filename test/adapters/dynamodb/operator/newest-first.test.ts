@@ -153,10 +153,7 @@ describe('what a page reads', () => {
       dynamodb.client,
       table,
       () => new Date(END),
-      async () => ({
-        work: 4,
-        history: 64,
-      }),
+      async () => ({ work: 4, history: 64 }),
     );
     const period = { from: '2026-10-24T12:00:00.000Z', to: PERIOD.to };
     const query = { filter: { tenant_id: 'nobody' }, fits: () => true, limit: 50 };

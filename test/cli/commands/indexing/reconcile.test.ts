@@ -7,9 +7,7 @@ let lambda: Loopback;
 beforeAll(async () => {
   [operations, lambda] = await Promise.all([startOperations(), startLoopback()]);
 });
-afterAll(async () => {
-  await Promise.all([operations.stop(), lambda.close()]);
-});
+afterAll(() => Promise.all([operations.stop(), lambda.close()]));
 
 const counts = { scanned: 250, missed: 2, taken_in: 1, set_aside: 1, failed: 0 };
 const PARTS = [{ ...counts, next: { log_id: { S: 'x' } } }, counts];

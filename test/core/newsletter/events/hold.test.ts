@@ -7,13 +7,7 @@ import { emailView } from '../../../../src/core/newsletter/views/email-view.ts';
 import { batchRow } from '../../../support/newsletter/job-rows.ts';
 import { JobWorld } from '../../../support/newsletter/job-world.ts';
 
-const PREPARED = {
-  recipients: 3_000,
-  excluded: 0,
-  excluded_by_reason: {},
-  batches: 3,
-  at: '2026-03-01T10:00:00.000Z',
-};
+const PREPARED = { recipients: 3_000, excluded: 0, excluded_by_reason: {}, batches: 3, at: '2026-03-01T10:00:00.000Z' };
 
 /** An email of three batches that is being sent, with this many submitted in each. */
 async function sendingWorld(...sent: readonly number[]) {

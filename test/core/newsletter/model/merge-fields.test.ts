@@ -65,9 +65,7 @@ describe('what looks like a merge field and is none', () => {
     '{{name}} {{ Name }}',
     'a { color: red } b { name: 1 } {} {1} {\nname\n}',
     '{the name of it}',
-  ])('leaves what is one, and other braces: %s', (text) => {
-    expect(refusal(text)).toBeUndefined();
-  });
+  ])('leaves what is one, and other braces: %s', (text) => expect(refusal(text)).toBeUndefined());
 
   it('names each once, and quotes nothing of the text behind it', () => {
     const told = refusal('{Name} {Name} {nmae} {name, “Ann from Osaka”}', '{nmae}');

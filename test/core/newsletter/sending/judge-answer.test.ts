@@ -23,9 +23,7 @@ const refused = (kind: Refusal['class'], context = given()) =>
 describe('a call that the provider refused as a whole', () => {
   it.each(['transient', 'overloaded', 'throttled', 'quota', 'settings', 'content', 'recipient'] as const)(
     'leaves all its recipients pending: %s',
-    (kind) => {
-      expect(refused(kind).outcomes.map(({ state }) => state)).toEqual(['pending', 'pending']);
-    },
+    (kind) => expect(refused(kind).outcomes.map(({ state }) => state)).toEqual(['pending', 'pending']),
   );
 
   it('is halved for its content until the bad entry stands alone, which fails with the reason', () => {

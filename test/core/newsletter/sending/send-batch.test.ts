@@ -453,6 +453,4 @@ describe('a batch in its slot', () => {
   });
 });
 
-it('gives an email two slots', () => {
-  expect(EMAIL_CONCURRENCY).toBe(2);
-});
+it('gives an email two slots', () => expect(EMAIL_CONCURRENCY).toBe(2));

@@ -3,7 +3,7 @@ import { MemoryTables } from '../../../../simulation/twins/memory-tables.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { type DueIndex, workQueueOf } from '../../../../src/core/model/work-index.ts';
 import { laneStatus } from '../../../../src/core/operator/views/pipeline-status.ts';
-import { at, dueRow, T0 } from '../../../support/rows.ts';
+import { dueRow, iso, T0 } from '../../../support/rows.ts';
 
 function index(rows: readonly ReturnType<typeof dueRow>[], pageSize: number): DueIndex {
   const tables = new MemoryTables(() => T0);
@@ -18,7 +18,7 @@ describe('the status of the lanes', () => {
         log_id: `n-${i}`,
         channel: i % 2 === 0 ? 'email' : 'slack',
         work_queue: workQueueOf(i % 4 < 2 ? 'due' : 'dead', 'normal', `n-${i}`),
-        work_at: at((i - 50) * 1_000).toISOString(),
+        work_at: iso((i - 50) * 1_000),
       }),
     );
     const lanes = await laneStatus({ index: index(rows, 3), channels: CHANNELS, inFlight: async () => 0, now: T0 });

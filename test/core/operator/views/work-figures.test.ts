@@ -65,9 +65,8 @@ describe('the figures of the overview', () => {
           [due, 6_250],
           [waiting, 6_250],
           [dead, 12_500],
-        ] as const) {
+        ] as const)
           expect(Math.abs(figure - real) / real).toBeLessThan(0.15);
-        }
       }
       expect(reads.entries).toBeLessThan(17_000);
       expect(reads.pages).toBeLessThan(100);

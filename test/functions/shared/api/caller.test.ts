@@ -16,9 +16,7 @@ describe('the context of the authorizer', () => {
 
   it.each(['', '{', '{}', '{"token_id":"t","expires_at":"2026-11-22T10:00:00.000Z","rights":{}}'])(
     'is nobody if it has a token that is malformed: %j',
-    (text) => {
-      expect(fromContext({ ...toContext(KEY), token: text })).toBeUndefined();
-    },
+    (text) => expect(fromContext({ ...toContext(KEY), token: text })).toBeUndefined(),
   );
 
   it('has no scopes beside a token, so that nothing that does not know tokens takes one for its key', () => {

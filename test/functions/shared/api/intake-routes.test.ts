@@ -44,11 +44,7 @@ describe('POST /v1/notifications', () => {
     const idempotencyKey = fresh();
     const first = await world.post(key, idempotencyKey, notification({ subject: 'a', priority: 'urgent' }));
     // The same in canonical form: another order of keys.
-    const repeat = await world.post(key, idempotencyKey, {
-      priority: 'urgent',
-      subject: 'a',
-      ...notification(),
-    });
+    const repeat = await world.post(key, idempotencyKey, { priority: 'urgent', subject: 'a', ...notification() });
     expect([repeat.status, repeat.body]).toEqual([first.status, first.body]);
     expect(repeat.headers.get('idempotent-replayed')).toBe('true');
     expect(world.sent).toHaveLength(1);

@@ -8,7 +8,7 @@ import { check } from '../../../../src/http/check.ts';
 import type { ListDeps, NotificationPage } from '../../../../src/operator-service/list-notifications.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
 import { baseShards } from '../../../support/index-shards.ts';
-import { dueRow, T0 } from '../../../support/rows.ts';
+import { dueRow, iso, T0 } from '../../../support/rows.ts';
 import { createTables } from '../../../support/tables.ts';
 
 let dynamodb: TestDynamoDb;
@@ -48,7 +48,7 @@ function countQueries(client: DynamoDBClient): void {
 }
 
 async function put(log_id: string, changes: object): Promise<void> {
-  const row = { ...dueRow({ log_id, ...changes }), created_at: T0.toISOString() };
+  const row = { ...dueRow({ log_id, ...changes }), created_at: iso() };
   await dynamodb.client.send(
     new PutItemCommand({ TableName: table, Item: toItem({ ...row, ...historyKeys(row, T0) }) }),
   );
@@ -139,7 +139,7 @@ describe('a list of a channel that is rare', () => {
     await putMany(120, 'hook', { tenant_id: 'tenant-rare', channel: 'webhook' });
     await putMany(2, 'slack', { tenant_id: 'tenant-rare', channel: 'slack' });
     pageSize = 1;
-    const told = await answers('tenant-rare', { channel: 'slack', from: T0.toISOString(), to: T0.toISOString() });
+    const told = await answers('tenant-rare', { channel: 'slack', from: iso(), to: iso() });
     expect(told.flatMap(({ ids }) => ids).sort()).toEqual(['slack-0', 'slack-1']);
     expect(told.length).toBeGreaterThan(4);
     // Twenty pages that go on, and the last one of each of the day's four partitions.

@@ -134,9 +134,7 @@ describe('GET /v1/notifications', () => {
     [`?notification_id=N-list&to=${minutes(-60)}`, 0],
     ['?notification_id=N-list&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z', 0],
     ['?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z', 0],
-  ])('%s finds %i', async (query, found) => {
-    expect(ids(await list(query))).toHaveLength(found);
-  });
+  ])('%s finds %i', async (query, found) => expect(ids(await list(query))).toHaveLength(found));
 
   it('goes on page by page, each notification once', async () => {
     const seen: string[] = [];

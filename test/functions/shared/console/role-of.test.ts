@@ -31,9 +31,7 @@ describe('the role of a token', () => {
     [[['operator']]],
     [7],
     [{ operator: true }],
-  ])('%j lets nobody in', (groups) => {
-    expect(callerBy({ ...BASE, groups })).toBeUndefined();
-  });
+  ])('%j lets nobody in', (groups) => expect(callerBy({ ...BASE, groups })).toBeUndefined());
 
   it('may be one of the scopes, which are a list in one text', () => {
     const by = { ...rules, claim: 'scope' };
@@ -44,9 +42,7 @@ describe('the role of a token', () => {
     ['of nobody', { iss: BASE.iss, groups: ['operator'] }],
     ['to show who signed in', { ...BASE, groups: ['operator'], nonce: 'n' }],
     ['of Cognito to show who signed in', { ...BASE, groups: ['operator'], token_use: 'id' }],
-  ])('is none by a token %s', (_, claims) => {
-    expect(callerBy(claims)).toBeUndefined();
-  });
+  ])('is none by a token %s', (_, claims) => expect(callerBy(claims)).toBeUndefined());
 
   it('is none by a token that API Gateway did not check', () => {
     const claims = { ...BASE, groups: ['operator'] };

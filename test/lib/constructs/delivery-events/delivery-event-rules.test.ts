@@ -80,9 +80,7 @@ describe('the rules for SES’s events', () => {
   it.each([
     ['of another configuration set', { ...MAIL, configuration_set: 'theirs' }],
     ['of a mail that is not ours', { ...MAIL, tags: {} }],
-  ])('let nothing through %s', async (_, mail) => {
-    expect(await passed(sesEvent(mail, 'delivery', NOW))).toEqual([]);
-  });
+  ])('let nothing through %s', async (_, mail) => expect(await passed(sesEvent(mail, 'delivery', NOW))).toEqual([]));
 });
 
 /** References to queues, in their resolved form. */

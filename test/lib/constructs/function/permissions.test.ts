@@ -251,9 +251,7 @@ describe.each(['SendFunctionRole', 'EmailsRole'])('the role %s of a function tha
   it('sends as the senders of newsletters, where SES authorises the call by its older name', () => {
     const statement = bulk('ses:SendBulkTemplatedEmail');
 
-    expect(statement?.Condition).toEqual({
-      StringLikeIfExists: { 'ses:FromAddress': ['*@mail.your-domain.jp'] },
-    });
+    expect(statement?.Condition).toEqual({ StringLikeIfExists: { 'ses:FromAddress': ['*@mail.your-domain.jp'] } });
     for (const resource of resources) expect(JSON.stringify(statement?.Resource)).toContain(resource);
   });
 });

@@ -48,13 +48,9 @@ describe('the due-indexer', () => {
       'a row of ours with columns of NULL',
       { ...ours, send_status: 'RETRY', work_queue: 'due#normal#1', subject: null },
     ],
-  ])('does not run for %s', (_, row) => {
-    expect(wakesTheIndexer(row)).toBe(false);
-  });
+  ])('does not run for %s', (_, row) => expect(wakesTheIndexer(row)).toBe(false));
 
-  it('needs no more filters than a mapping may have', () => {
-    expect(FOREIGN_ROWS.length).toBeLessThanOrEqual(5);
-  });
+  it('needs no more filters than a mapping may have', () => expect(FOREIGN_ROWS.length).toBeLessThanOrEqual(5));
 
   it('does not run for rows that expire', () => {
     expect(wakesTheIndexer({ send_status: 'FAILED' }, 'REMOVE')).toBe(false);

@@ -15,9 +15,7 @@ describe('an input transformer', () => {
     ['an element of a list', '{"id":<id>}', { id: '$.detail.mail.tags.log_id[0]' }, '{"id":"NL-1"}'],
     ['an object', '{"tags":<tags>}', { tags: '$.detail.mail.tags' }, '{"tags":{"log_id":["NL-1"]}}'],
     ['nothing for a path that finds no value', '{"x":<x>}', { x: '$.detail.none[0]' }, '{"x":}'],
-  ])('fills in %s', (_, template, paths, expected) => {
-    expect(transformed({ template, paths }, EVENT)).toBe(expected);
-  });
+  ])('fills in %s', (_, template, paths, expected) => expect(transformed({ template, paths }, EVENT)).toBe(expected));
 });
 
 describe('the event bus', () => {

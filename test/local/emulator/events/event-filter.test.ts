@@ -37,9 +37,7 @@ describe('event filters', () => {
     ['an element of a list of objects', { a: { b: ['x'] } }, { a: [{ b: 'y' }, { b: 'x' }] }, true],
     ['either branch of $or', { $or: [{ a: ['x'] }, { b: ['y'] }] }, { b: 'y' }, true],
     ['no branch of $or', { $or: [{ a: ['x'] }, { b: ['y'] }] }, { b: 'z' }, false],
-  ])('decides on %s', (_, pattern, event, expected) => {
-    expect(matches(pattern, event)).toBe(expected);
-  });
+  ])('decides on %s', (_, pattern, event, expected) => expect(matches(pattern, event)).toBe(expected));
 
   it('accept every record without a filter, and a record that one of several filters accepts', () => {
     expect(matchesAny([], { a: 1 })).toBe(true);

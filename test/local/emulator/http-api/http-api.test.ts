@@ -53,9 +53,7 @@ describe('the routes of a template', () => {
     ['GET', '/v1/things/'],
     ['GET', '/v1/things/7/parts'],
     ['GET', '/v2/things'],
-  ])('%s %s is for none', (method, path) => {
-    expect(matchRoute(plan.routes, method, path)).toBeUndefined();
-  });
+  ])('%s %s is for none', (method, path) => expect(matchRoute(plan.routes, method, path)).toBeUndefined());
 
   it('has $default for requests that match no other route', () => {
     const { routes } = httpApiFrom([route('$default'), route('GET /v1/things')], [integration], []);
@@ -63,9 +61,8 @@ describe('the routes of a template', () => {
     for (const [method = '', path = ''] of [
       ['DELETE', '/v1/things'],
       ['GET', '/v2'],
-    ]) {
+    ])
       expect(matchRoute(routes, method, path)).toMatchObject({ route: { routeKey: '$default' }, pathParameters: {} });
-    }
   });
 
   it.each<[string, () => unknown, RegExp]>([
@@ -86,9 +83,7 @@ describe('the routes of a template', () => {
         ),
       /one header/,
     ],
-  ])('%s are refused, because the runtime does not support them', (_, read, message) => {
-    expect(read).toThrow(message);
-  });
+  ])('%s are refused, because the runtime does not support them', (_, read, message) => expect(read).toThrow(message));
 });
 
 describe('a request', () => {
@@ -159,9 +154,7 @@ describe('a request', () => {
     ['/v1/literal%253Fvalue', '/v1/literal?value'],
     ['/v1/literal%2525value', '/v1/literal%value'],
     ['/v1/percent%25done', undefined],
-  ])('has the path %s as AWS was seen to pass it on', (path, raw) => {
-    expect(pathsOf(path)?.raw).toBe(raw);
-  });
+  ])('has the path %s as AWS was seen to pass it on', (path, raw) => expect(pathsOf(path)?.raw).toBe(raw));
 
   it('has a body that is not text in base64', async () => {
     const { ask, calls } = await start({ check: allow, things: ok });
@@ -200,9 +193,8 @@ describe('a request', () => {
       for (const init of [
         { method: 'OPTIONS', headers: { origin, ...preflight } },
         { headers: { ...withKey.headers, origin } },
-      ]) {
+      ])
         expect((await ask('/v1/things', init)).headers.get('access-control-allow-origin')).toBeNull();
-      }
     });
   });
 

@@ -7,9 +7,7 @@ import { eventually } from '../../../support/local/tiny-app.ts';
 
 describe("Lambda's Invoke API", () => {
   const servers: HttpServer[] = [];
-  afterEach(async () => {
-    await Promise.all(servers.splice(0).map((server) => server.close()));
-  });
+  afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 
   async function start(run: (event: string) => Promise<InvocationResult>) {
     const api = await bind(0, 'the API');

@@ -22,9 +22,7 @@ describe('the SQS event source', () => {
     sqs = await startSqs(undefined, join(directory.path, 'sqs.log'));
     clients = awsClients('http://127.0.0.1:9', sqs.endpoint);
   });
-  afterEach(async () => {
-    await Promise.all(sources.splice(0).map((source) => source.stop()));
-  });
+  afterEach(() => Promise.all(sources.splice(0).map((source) => source.stop())));
   afterAll(async () => {
     clients.destroy();
     await sqs.child.stop();

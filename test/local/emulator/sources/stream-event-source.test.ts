@@ -22,9 +22,7 @@ describe('the stream event source', () => {
     dynamodb = await startDynamodb(undefined, join(directory.path, 'dynamodb.log'), directory.path);
     clients = awsClients(dynamodb.endpoint, 'http://127.0.0.1:9');
   });
-  afterEach(async () => {
-    await Promise.all(sources.splice(0).map((source) => source.stop()));
-  });
+  afterEach(() => Promise.all(sources.splice(0).map((source) => source.stop())));
   afterAll(async () => {
     clients.destroy();
     await dynamodb.child.stop();

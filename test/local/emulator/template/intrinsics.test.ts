@@ -19,9 +19,7 @@ describe('resolving intrinsic functions', () => {
       { a: [{ b: { Ref: 'Table' } }, 1, true, null] },
       { a: [{ b: 'log' }, 1, true, null] },
     ],
-  ])('gives %s', (_, value, expected) => {
-    expect(resolve(value, references, 'here')).toEqual(expected);
-  });
+  ])('gives %s', (_, value, expected) => expect(resolve(value, references, 'here')).toEqual(expected));
 
   it('keeps an object that only looks like a function, because it has other keys', () => {
     expect(resolve({ Ref: 'Table', other: 1 }, references, 'here')).toEqual({ Ref: 'Table', other: 1 });
@@ -32,7 +30,5 @@ describe('resolving intrinsic functions', () => {
     ['an attribute of nothing', [{ 'Fn::GetAtt': ['Nothing', 'Arn'] }], /here\[0\] refers to Nothing\.Arn/],
     ['a function that it does not know', { 'Fn::ImportValue': 'x' }, /here uses Fn::ImportValue.*Fn::Sub/],
     ['a list that it does not select from', { 'Fn::Select': [3, ['a']] }, /here uses Fn::Select/],
-  ])('names the place of %s', (_, value, message) => {
-    expect(() => resolve(value, references, 'here')).toThrow(message);
-  });
+  ])('names the place of %s', (_, value, message) => expect(() => resolve(value, references, 'here')).toThrow(message));
 });

@@ -237,9 +237,7 @@ describe('the plan of a stack', () => {
       { Type: 'AWS::SQS::Queue', Properties: { QueueName: 'one.fifo', FifoQueue: true } },
       /one\.fifo\.FifoQueue: .* standard queue/,
     ],
-  ])('names what would work differently here (%#)', (One, sentence) => {
-    expect(() => plan({ One })).toThrow(sentence);
-  });
+  ])('names what would work differently here (%#)', (One, sentence) => expect(() => plan({ One })).toThrow(sentence));
 
   it('leaves helpers of the CDK unread, whatever functions of CloudFormation they use', () => {
     const Helper = {
