@@ -184,12 +184,12 @@ export async function recipientsOf(
   access: EmailAccess,
   decide: Decide,
 ): Promise<readonly RecipientView[]> {
-  const { email_id } = await requireEmail(id, access);
+  const email = await requireEmail(id, access);
   const read = async () => {
     const found: RecipientView[] = [];
     let from: RecipientPlace | undefined;
     do {
-      const request = { email_id, limit: Math.min(limit, PAGE), identities };
+      const request = { email, limit: Math.min(limit, PAGE), identities };
       const page = await listRecipients({ ...request, ...(state && { state }), ...(from && { from }) }, access);
       found.push(...page.recipients);
       from = page.next && { batch_id: page.next.batch_id, chunk: page.next.chunk };
@@ -197,7 +197,7 @@ export async function recipientsOf(
     return found.slice(0, limit);
   };
   if (!identities) return read();
-  return decide({ what: 'email.recipients', on: [email_id], shows: true }, async () => {
+  return decide({ what: 'email.recipients', on: [email.email_id], shows: true }, async () => {
     const answer = await read();
     return { answer, result: { shown: answer.length } };
   });

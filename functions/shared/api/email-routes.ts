@@ -125,10 +125,10 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       async handle(request) {
         const { cursor, limit } = request.query();
         const after = fromCursor(batchPlace, cursor);
-        const { email_id } = await find(request);
-        const page = await listBatches(email_id, { limit: Number(limit), ...(after && { after }) }, deps.batches);
+        const email = await find(request);
+        const page = await listBatches(email, { limit: Number(limit), ...(after && { after }) }, deps.batches);
         const body = { batches: page.batches, next_cursor: toCursor(page.next) };
-        return { body, log: { email_id, items: page.batches.length } };
+        return { body, log: { email_id: email.email_id, items: page.batches.length } };
       },
     }),
     route({
@@ -143,10 +143,10 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
       async handle(request) {
         const { state, cursor, limit } = request.query();
         const from = fromCursor(recipientPlace, cursor);
-        const { email_id } = await find(request);
+        const email = await find(request);
         const page = await listRecipients(
           {
-            email_id,
+            email,
             limit: Number(limit),
             identities: request.caller.scopes.includes('newsletters:write'),
             ...(state && { state }),
@@ -155,7 +155,7 @@ export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
           deps,
         );
         const body = { recipients: page.recipients, next_cursor: recipientCursor(page.next) };
-        return { body, log: { email_id, items: page.recipients.length } };
+        return { body, log: { email_id: email.email_id, items: page.recipients.length } };
       },
     }),
     operation('retry', 'Send what a failed email has not submitted', retryEmail),

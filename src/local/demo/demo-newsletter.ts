@@ -9,7 +9,7 @@ import { publishEmail } from '../../core/newsletter/lifecycle/publish.ts';
 import { MAX_UPSERTS, upsertMembers } from '../../core/newsletter/members/upsert-members.ts';
 import type { EmailView } from '../../core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientView } from '../../core/newsletter/views/list-recipients.ts';
-import { emailAccess, showEmail } from '../../operator-service/emails.ts';
+import { emailAccess, requireEmail, showEmail } from '../../operator-service/emails.ts';
 import { PROJECT_ROOT } from '../runtime/directories.ts';
 import { SAMPLE_NEWSLETTER, SAMPLE_POST, sampleMembers } from '../samples/sample-newsletter.ts';
 
@@ -95,7 +95,8 @@ function isTold(view: EmailView): boolean {
 }
 
 async function examplesOf(email_id: string, access: ReturnType<typeof emailAccess>): Promise<readonly RecipientView[]> {
-  const { recipients } = await listRecipients({ email_id, limit: MANY, identities: false }, access);
+  const email = await requireEmail(email_id, access);
+  const { recipients } = await listRecipients({ email, limit: MANY, identities: false }, access);
   const byReason = new Map<string, RecipientView>();
   for (const one of recipients) {
     if (one.reason !== undefined && !byReason.has(one.reason)) byReason.set(one.reason, one);

@@ -99,8 +99,8 @@ export const NEWSLETTER_ROUTES = [
     async handle({ input: { state, limit, cursor }, path }, deps) {
       const access = emailAccess(deps);
       const from = fromCursor(recipientPlace, cursor);
-      const { email_id } = await requireEmail(path.email_id, access);
-      const wanted = { email_id, limit, identities: false, ...(state && { state }), ...(from && { from }) };
+      const email = await requireEmail(path.email_id, access);
+      const wanted = { email, limit, identities: false, ...(state && { state }), ...(from && { from }) };
       const { recipients, next } = await listRecipients(wanted, access);
       return { recipients, next_cursor: recipientCursor(next) };
     },

@@ -1,6 +1,7 @@
 import { defined } from '../../model/defined.ts';
 import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
 import { type ChunkKey, type ChunkState, placeInBatch, type Recipient } from '../model/chunk.ts';
+import type { Email } from '../model/email.ts';
 import type { StoredMember } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import {
@@ -15,13 +16,16 @@ import {
 /** Its reason says why it is excluded or failed; `left` for an uncertain one that an operator left so. */
 export type RecipientView = ReturnType<typeof viewOf>;
 
+/** An email has recipients once all are frozen: what a preparation has made that was refused or cancelled is nobody's. */
+type Listed = Pick<Email, 'email_id' | 'prepared'>;
+
 export interface RecipientPlace {
   readonly batch_id: string;
   readonly chunk: number;
 }
 
 export interface RecipientsRequest {
-  readonly email_id: string;
+  readonly email: Listed;
   /** Absent: all. */
   readonly state?: ShownState;
   /** A page ends with the chunk that reaches it. */
@@ -46,6 +50,7 @@ export async function listRecipients(
   deps: RecipientsDeps,
 ): Promise<{ readonly recipients: readonly RecipientView[]; readonly next?: RecipientPlace }> {
   const found: RecipientView[] = [];
+  if (request.email.prepared === undefined) return { recipients: found };
   for await (const part of partsOf(request, deps)) {
     if ('next' in part) return { recipients: found, next: part.next };
     if (found.length >= request.limit) return { recipients: found, next: part.chunk };
@@ -55,7 +60,10 @@ export async function listRecipients(
 }
 
 /** The chunks that may have recipients in the state, and where the next page begins after as many batches as one looks at. */
-async function* partsOf({ email_id, state, from }: RecipientsRequest, { batches, chunks, events }: RecipientsDeps) {
+async function* partsOf(
+  { email: { email_id }, state, from }: RecipientsRequest,
+  { batches, chunks, events }: RecipientsDeps,
+) {
   const first = ({ batch_id }: Batch) => (batch_id === from?.batch_id ? from.chunk : 0);
   const isNumbered = from?.batch_id !== EXCLUDED_BATCH;
   const numbered = isNumbered ? await batches.from(email_id, from?.batch_id ?? batchId(0), MOST_BATCHES) : [];
@@ -188,10 +196,11 @@ function batchView(batch: Batch) {
 
 /** The batches of an email by number, a page at a time; that of the excluded recipients comes last. */
 export async function listBatches(
-  email_id: string,
+  { email_id, prepared }: Listed,
   { limit, after }: { readonly limit: number; readonly after?: string },
   batches: Pick<BatchStore, 'read' | 'from'>,
 ): Promise<{ readonly batches: readonly ReturnType<typeof batchView>[]; readonly next?: string }> {
+  if (prepared === undefined) return { batches: [] };
   const from = batchId(after === undefined ? 0 : Number(after) + 1);
   const found = await batches.from(email_id, from, limit);
   const last = found.at(-1);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { defined } from '../../../../src/core/model/defined.ts';
 import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { countStates, withBits } from '../../../../src/core/newsletter/model/recipient-state.ts';
@@ -32,11 +33,12 @@ async function published(body: object = POST): Promise<string> {
 }
 
 /** Changes the row as the job does. */
-async function change(email_id: string, set: Partial<Email>): Promise<void> {
+async function change(email_id: string, given: { [K in keyof Email]?: Email[K] | undefined }): Promise<void> {
   const { emails } = world.emails.deps;
   const email = await emails.read(email_id);
   if (email === undefined) throw new Error('no email');
-  await emails.change(email, { set });
+  const remove = Object.keys(given).filter((name) => given[name as keyof Email] === undefined) as (keyof Email)[];
+  await emails.change(email, { set: defined(given) as Partial<Email>, remove });
 }
 
 /** A prepared email: one batch with the states, and two excluded recipients. */
@@ -248,6 +250,18 @@ describe('the status of an email', () => {
     expect((await get(email_id, reader)).status).toBe(200);
     expect((await world.call('POST', `/v1/emails/${email_id}/pause`, { key: reader })).status).toBe(403);
   });
+
+  it.each(['cancelled', 'failed'] as const)(
+    'lists none of what was frozen before its preparation ended: %s',
+    async (status) => {
+      const email_id = await published();
+      await prepared(email_id, '..');
+      await change(email_id, { status, prepared: undefined });
+      expect((await get(email_id)).body.batches).toMatchObject({ pending: 0, submitting: 0 });
+      expect((await get(`${email_id}/batches`)).body).toEqual({ batches: [], next_cursor: null });
+      expect((await get(`${email_id}/recipients?state=pending`)).body).toEqual({ recipients: [], next_cursor: null });
+    },
+  );
 
   it('lists its batches page by page, the excluded recipients last', async () => {
     const email_id = await published();
