@@ -64,7 +64,7 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
     linkOf: async () => ({ unsubscribe_url: 'https://news.example.test/u', email_hash: 'hash' }),
     candidates: readers,
     parts: { of: async () => (scenario.parts ? [PAID_PART] : []) },
-    warming: { reserve: async () => undefined, use: async () => {} },
+    warming: { holders: async () => [], reserve: async () => undefined, use: async () => {} },
     clock: time.clock,
     pause: time.pause,
     repeat: repeatWhileAlive(world, worker),

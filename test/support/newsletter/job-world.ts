@@ -130,6 +130,7 @@ export class JobWorld {
       },
       parts: { of: async () => this.parts },
       warming: {
+        holders: async () => [],
         reserve: async () => this.allowed,
         use: async (_: string, __: string, used: number) => {
           this.used = used;

@@ -45,12 +45,13 @@ const COUNT_MS = 10 * 60_000;
 
 function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Change<Email> {
   const now = clock();
-  const submitting_at = email.submitting_at ?? now.toISOString();
   const window = email.delivery_window_minutes;
-  // A preparation that is taken over goes on; a start, and a retry, has a window and a count of its own.
+  // A preparation that is taken over goes on; a start, and a retry, has a window, a count and a moment of its own.
   const isNew = email.status !== 'submitting';
+  const isFirst = isNew && email.prepared === undefined;
+  const submitting_at = (isFirst ? undefined : email.submitting_at) ?? now.toISOString();
   const isOld = now.getTime() - epochMs(email.counted_at ?? email.created_at) > COUNT_MS;
-  const old = isNew && email.prepared === undefined && isOld ? (['email_count', 'counted_at'] as const) : [];
+  const old = isFirst && isOld ? (['email_count', 'counted_at'] as const) : [];
   const set = {
     status: 'submitting',
     claim_id,

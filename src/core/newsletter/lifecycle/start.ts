@@ -96,7 +96,8 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
 
 /** The count pass and operators change the row of an email that is prepared, too: its failure is written all the same. */
 async function failRefused(email: Email, error: string, { emails }: StartDeps): Promise<void> {
-  const change = withNextAt({ status: 'failed', error }, undefined, ['preparation', 'claim_id', 'claim_until']);
+  const set = { status: 'failed', error, paused: false } as const;
+  const change = withNextAt(set, undefined, ['preparation', 'claim_id', 'claim_until']);
   for (let held: Email | undefined = email; held !== undefined && held.claim_id === email.claim_id; ) {
     if ((await emails.change(held, change)) !== undefined) return;
     held = await emails.read(email.email_id);

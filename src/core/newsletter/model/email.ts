@@ -73,7 +73,7 @@ export interface Email {
   /** Holder of the job while the email is prepared (updateStatusLock). */
   readonly claim_id?: string;
   readonly claim_until?: string;
-  /** First time the job was started. */
+  /** When the job was started; a refused preparation that is retried starts anew. Relative times of segments count from it. */
   readonly submitting_at?: string;
   readonly submitted_at?: string;
   /** End of the delivery window, counted from the start, or from the retry. */

@@ -12,7 +12,8 @@ export function senderEntry(text: string): string | undefined {
   return `${local.toLowerCase()}@${host}`;
 }
 
-function hostOf(domain: string): string | undefined {
+/** A domain as it is compared; undefined for none. */
+export function hostOf(domain: string): string | undefined {
   try {
     const { hostname } = new URL(`http://${domain}`);
     return /^(?=.{3,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(hostname) && !/\.\d+$/.test(hostname) ? hostname : undefined;

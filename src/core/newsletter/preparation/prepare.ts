@@ -3,6 +3,7 @@ import { sentBatches } from '../accounting/counts.ts';
 import { batchId, MOST_BATCHES } from '../model/batch.ts';
 import type { Email, EmailContent, Preparation, Prepared } from '../model/email.ts';
 import type { MergeUse } from '../model/merge-fields.ts';
+import { hostOf } from '../model/senders.ts';
 import { PreparationLease } from './lease.ts';
 import { type Commit, excludedBatch, OpenBatches, renderingKey } from './open-batches.ts';
 import type { CandidatePage, PartSegment, PrepareDeps, PreparedCandidate } from './ports.ts';
@@ -99,6 +100,7 @@ class PreparationPass {
     const domain = this.#warmed;
     if (this.#lease.email.preparation !== undefined || domain === undefined) return;
     const { email_id, email_count } = this.#lease.email;
+    await this.#lease.read('free the warming allowance', () => this.#freeCancelled(domain));
     // Members may have come since the count; what is not used is given back.
     const wanted = email_count === undefined ? undefined : Math.ceil(email_count * 1.01);
     const allowed = await this.#lease.read('reserve the warming allowance', () =>
@@ -107,6 +109,19 @@ class PreparationPass {
     if (allowed === undefined) return;
     this.#progress.own_domain_allowed = allowed;
     await this.#lease.change({ set: { preparation: structuredClone(this.#progress) } });
+  }
+
+  /** A mailing that was cancelled, maybe for this one in its place, keeps of the day's allowance what it has sent. */
+  async #freeCancelled(domain: string): Promise<void> {
+    const { batches, emails, warming } = this.#deps;
+    for (const email_id of await warming.holders(domain)) {
+      const other = await emails.read(email_id);
+      if (other?.status !== 'cancelled') continue;
+      const made = other.prepared === undefined ? [] : await batches.list(email_id);
+      const own = made.filter(({ warmed_domain }) => warmed_domain === domain);
+      const sent = own.reduce((sum, { counts: { submitted, uncertain } }) => sum + submitted + uncertain, 0);
+      await warming.use(domain, email_id, sent);
+    }
   }
 
   async take({ position, candidates }: CandidatePage): Promise<void> {
@@ -206,5 +221,7 @@ function isOff(found: number, counted: number): boolean {
 /** Only a newsletter with a fallback domain can be warmed: the others have nowhere else to go. */
 function warmedDomain({ newsletter }: EmailContent): string | undefined {
   if (newsletter.fallback_domain === undefined) return undefined;
-  return newsletter.sending_domain ?? newsletter.from.match(/@([^@>\s]+)>?\s*$/)?.[1];
+  const { sending_domain = newsletter.from.match(/@([^@>\s]+)>?\s*$/)?.[1] } = newsletter;
+  // As it is compared: two ways to write a domain would double its allowance.
+  return sending_domain && (hostOf(sending_domain) ?? sending_domain);
 }

@@ -49,8 +49,14 @@ export function createWarming(store: WarmingStore, clock: Clock) {
           return { answer: allowed === undefined ? undefined : before };
         const left = Math.max(0, allowed - mailsOf(warming));
         const granted = wanted === undefined ? left : Math.min(wanted, left);
+        // An entry of each small mailing of a day would make the item grow for nothing.
+        if (granted === 0) return { answer: granted };
         return { next: { ...warming, reserved: { ...warming.reserved, [email_id]: granted } }, answer: granted };
       }),
+
+    /** The emails that have mails of the day. */
+    holders: async (domain: string): Promise<readonly string[]> =>
+      Object.keys(asOf(clock(), await store.read(domain), domain).reserved),
 
     /** Gives back what the email does not use; an email that uses nothing may reserve again. */
     use: (domain: string, email_id: string, used: number): Promise<void> =>

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
+import { createMemoryWarming } from '../../../../simulation/twins/newsletter-items.ts';
+import { pauseEmail, retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
-import { batchRow, emailContent } from '../../../support/newsletter/job-rows.ts';
+import { NO_RECIPIENTS } from '../../../../src/core/newsletter/model/recipient-state.ts';
+import { createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
+import { batchRow, emailContent, emailRow } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 
 const ten = Array.from({ length: 10 }, (_, n) => candidate(n));
@@ -205,6 +208,27 @@ describe('the preparation of an email', () => {
     expect(world.errors).toEqual([[`Email email-1 failed: ${email.error}`, { email_id: 'email-1' }]]);
   });
 
+  it('is not paused any more when it has failed, so that a retry sends it', async () => {
+    const world = await JobWorld.of();
+    const deps = world.deps();
+    const content: typeof deps.emails.content = async (id) => {
+      await pauseEmail(id, deps);
+      return deps.emails.content(id);
+    };
+    await startEmail('email-1', { ...deps, emails: { ...deps.emails, content } });
+    expect(await world.email()).toMatchObject({ status: 'failed', paused: false });
+  });
+
+  it('counts the times of segments from its retry, not from its first start', async () => {
+    const world = await JobWorld.of();
+    await startEmail('email-1', world.deps());
+    world.advance(7 * 86_400_000);
+    await retryEmail('email-1', world.deps());
+    world.give(ten);
+    await startEmail('email-1', world.deps());
+    expect((await world.email()).submitting_at).toBe(world.now.toISOString());
+  });
+
   it('fails when all members that match are excluded, and says why', async () => {
     const world = await JobWorld.of();
     world.give([0, 1, 2].map((n) => candidate(n, { excluded: n < 2 ? 'suppressed' : 'malformed_address' })));
@@ -240,6 +264,31 @@ describe('the preparation of an email', () => {
     await startEmail('email-1', { ...deps, warming: { ...deps.warming, reserve } });
     expect(wanted).toBe(101);
     expect((await world.batches()).map((batch) => batch.fallback_sending_domain)).toEqual([false]);
+  });
+
+  it.each([
+    ['while it was prepared', undefined, 200],
+    ['after 20 of its mails', 20, 180],
+  ])('gets what a mailing of the day did not use that was cancelled %s', async (_, submitted, expected) => {
+    const newsletter = {
+      ...emailContent().newsletter,
+      from: 'news@Own.Example.com',
+      fallback_domain: 'other.example.com',
+    };
+    const world = await JobWorld.of({ email_count: 500 }, { newsletter }, { batch_size: 1_000 });
+    const warming = createWarming(createMemoryWarming(), () => world.now);
+    const { emails, batches } = world.deps();
+    const domain = 'own.example.com';
+    await warming.reserve(domain, 'email-0', 200);
+    const prepared = { recipients: 200, batches: 1, excluded: 0, excluded_by_reason: {}, at: world.now.toISOString() };
+    const cancelled = emailRow({ email_id: 'email-0', status: 'cancelled', ...(submitted && { prepared }) });
+    await emails.create(cancelled, emailContent());
+    const counts = { ...NO_RECIPIENTS, submitted: submitted ?? 0, pending: submitted === undefined ? 200 : 0 };
+    await batches.put(batchRow({ email_id: 'email-0', warmed_domain: domain, counts }));
+    world.give(Array.from({ length: 500 }, (_, n) => candidate(n)));
+    await startEmail('email-1', { ...world.deps(), warming });
+    const own = (await world.batches()).filter(({ warmed_domain }) => warmed_domain === domain);
+    expect(own.reduce((sum, { counts: { pending } }) => sum + pending, 0)).toBe(expected);
   });
 
   it('fails, too, when the count is written at the same moment', async () => {
