@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProblemName } from '../core/model/problem.ts';
+import { jsonObject } from '../core/model/text.ts';
 import type { HttpAnswer, HttpRequest } from '../http/kernel.ts';
 import { type HttpServer, requestOf, serve } from '../http/loopback-server.ts';
 import { type ConsoleOptions, refuse } from '../operator-service/console.ts';
@@ -118,17 +119,8 @@ async function serveFile(path: string, page: string, { token }: SignIn): Promise
 
 /** `POST /api/session` `{"token"}`: the only route without a session. */
 function exchange(body: string, signIn: SignIn, local: boolean): Answered {
-  const cookie = signIn.token === undefined ? '' : signIn.signIn(tokenIn(body));
+  const cookie = signIn.token === undefined ? '' : signIn.signIn(jsonObject(body)?.['token']);
   if (cookie === undefined) return refuse('unauthenticated', 'The token is not that of this console.', local);
   const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
   return { status: 200, headers: { ...headers, ...(cookie !== '' && { 'set-cookie': cookie }) }, body: '{}' };
-}
-
-function tokenIn(body: string): unknown {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    return typeof parsed === 'object' && parsed !== null && 'token' in parsed ? parsed.token : undefined;
-  } catch {
-    return undefined;
-  }
 }

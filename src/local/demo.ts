@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { read, UsageError } from '../terminal/command-line.ts';
+import { watchForInterruption } from '../terminal/interruption.ts';
 import { processTerminal } from '../terminal/terminal.ts';
 import { publishSampleNewsletter } from './demo/demo-newsletter.ts';
 import { describeDemo, lettersUnderWay, readReport, stillWaiting } from './demo/demo-summary.ts';
 import { pinnedNode } from './processes/pinned-node.ts';
-import { untilSignal } from './processes/signals.ts';
 import { PROJECT_ROOT } from './runtime/directories.ts';
 import { showError, showStep } from './runtime/output.ts';
 import type { LocalRuntime } from './runtime/runtime.ts';
-import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
+import { STOP_CODES, startUnlessStopped } from './runtime/start-unless-stopped.ts';
 import { putSamples, SAMPLE_COUNT } from './samples/first-run.ts';
 
 /** Short, so that all retries end while the user watches the demo. On AWS it is five minutes. */
@@ -36,7 +36,7 @@ async function main(): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  const signal = untilSignal();
+  const { requested: signal } = watchForInterruption(STOP_CODES);
   const runtime = await startUnlessStopped(
     {
       baseIntervalSeconds: BASE_INTERVAL_SECONDS,

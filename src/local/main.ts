@@ -1,10 +1,10 @@
 import { UsageError } from '../terminal/command-line.ts';
-import { untilSignal } from './processes/signals.ts';
+import { watchForInterruption } from '../terminal/interruption.ts';
 import { DEFAULT_WORK_DIR, endpointsFile } from './runtime/directories.ts';
 import { parseCommand, USAGE } from './runtime/options.ts';
 import { showEndpoints, showError, showStep } from './runtime/output.ts';
 import type { LocalRuntime } from './runtime/runtime.ts';
-import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
+import { STOP_CODES, startUnlessStopped } from './runtime/start-unless-stopped.ts';
 import { firstRun } from './samples/first-run.ts';
 
 /** `npm run local`: starts everything and runs until Ctrl-C. */
@@ -14,7 +14,7 @@ async function main(): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  const signal = untilSignal();
+  const { requested: signal } = watchForInterruption(STOP_CODES);
   const { empty, help: _, ...options } = command;
   const runtime = await startUnlessStopped({ ...options, onProgress: showStep, onNotice: showNotice }, signal);
   return typeof runtime === 'number' ? runtime : run(runtime, empty, signal);

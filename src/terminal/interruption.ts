@@ -1,5 +1,5 @@
 /** Exit codes as in shells: 128 plus the number of the signal. */
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+export const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type InterruptingSignal = keyof typeof EXIT_CODES;
 
 /** Within this time a second signal is a copy: npm and tsx pass on what the terminal has sent already. */
@@ -16,18 +16,18 @@ export interface Interruption {
 }
 
 /** Turns the first signal into a request to end. A second signal ends this process at once. */
-export function watchForInterruption(): Interruption {
+export function watchForInterruption(codes: Readonly<Record<InterruptingSignal, number>> = EXIT_CODES): Interruption {
   const controller = new AbortController();
   let exitCode: number | undefined;
   let requestedAt = 0;
   const requested = new Promise<number>((resolve) => {
-    for (const name of Object.keys(EXIT_CODES) as InterruptingSignal[]) {
+    for (const name of Object.keys(codes) as InterruptingSignal[]) {
       process.on(name, () => {
         if (exitCode !== undefined) {
           if (performance.now() - requestedAt > COPY_WITHIN_MS) process.exit(exitCode);
           return;
         }
-        exitCode = EXIT_CODES[name];
+        exitCode = codes[name];
         requestedAt = performance.now();
         controller.abort();
         resolve(exitCode);

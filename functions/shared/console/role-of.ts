@@ -1,3 +1,4 @@
+import { jsonObject } from '../../../src/core/model/text.ts';
 import type { Caller } from '../../../src/operator-service/route.ts';
 
 export interface RoleRules {
@@ -39,12 +40,7 @@ export function callerOf(
 /** The claims of a JWT whose signature somebody else has checked. */
 function claimsIn(authorization = ''): Claims {
   const [, payload = ''] = /^bearer +[\w-]+\.([\w-]+)\.[\w-]+$/i.exec(authorization) ?? [];
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-    return typeof claims === 'object' && claims !== null ? { ...claims } : {};
-  } catch {
-    return {};
-  }
+  return jsonObject(Buffer.from(payload, 'base64url').toString()) ?? {};
 }
 
 /** An ID token tells the page who signed in; it travels elsewhere and lives longer. The page asks with a nonce. */

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { ExplainedError } from '../../core/model/problem.ts';
+import { jsonObject } from '../../core/model/text.ts';
 import type { DataKeys, SealPurpose } from './data-keys.ts';
 
 /** What a sealed text belongs to. It opens for this owner only. */
@@ -99,14 +100,7 @@ export function encrypt(header: Readonly<Record<string, string>>, text: string, 
 }
 
 /** The protected header, not authenticated yet; undefined when the text is no JWE. */
-function headerOf(jwe: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const header: unknown = JSON.parse(Buffer.from(jwe.slice(0, jwe.indexOf('.')), 'base64url').toString());
-    return typeof header === 'object' && header !== null && !Array.isArray(header) ? { ...header } : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const headerOf = (jwe: string) => jsonObject(Buffer.from(jwe.slice(0, jwe.indexOf('.')), 'base64url').toString());
 
 /** Undefined when the JWE was altered, or has another key or algorithm. @param header if it is read already */
 export function decrypt(jwe: string, key: KeyObject, header = headerOf(jwe)): string | undefined {

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Refused, Sender } from '../../core/delivery/sender.ts';
 import type { NotificationContent, NotificationRow } from '../../core/model/notification.ts';
+import { jsonObject } from '../../core/model/text.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { TEAMS_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
 import { convertContent } from '../content/convert-content.ts';
@@ -68,12 +69,8 @@ function tooLarge(size: number): Refused {
 
 /** Power Automate answers `{"error":{"code":"WorkflowNotFound","message":…}}`. */
 function workflowError(text: string): string | undefined {
-  try {
-    const code: unknown = JSON.parse(text)?.error?.code;
-    return typeof code === 'string' && /^\w{1,80}$/.test(code) ? code : undefined;
-  } catch {
-    return undefined;
-  }
+  const { error } = (jsonObject(text) ?? {}) as { readonly error?: { readonly code?: unknown } | null };
+  return typeof error?.code === 'string' && /^\w{1,80}$/.test(error.code) ? error.code : undefined;
 }
 
 /** Teams counts posts by workflow: that of the integration, or the recipient. */

@@ -137,7 +137,7 @@ export async function answerOf(response: Response, now: Date): Promise<Answer> {
 }
 
 /** Undefined for what is no JSON. */
-function parsed(text: string): unknown {
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Item } from '../handover/item.ts';
+import { parsed } from '../handover/retry-rules.ts';
 import { type SpoolKey, seal, unseal } from './seal.ts';
 
 /**
@@ -125,14 +126,6 @@ function isItem(value: unknown): value is Item {
     typeof item.body === 'object' &&
     (item.kind === 'notification' || (item.kind === 'failure' && typeof item.log_id === 'string'))
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,7 +1,7 @@
 import { policyOf } from '../model/error-types.ts';
 import { type NotificationRow, REQUESTED_BY, type RetryRecord, type Trigger } from '../model/notification.ts';
 import { originOf, type QueueMessage, type ReceivedMessage, runOf } from '../model/queue-message.ts';
-import { clip, roomLeft, rowBytes, utf8Bytes } from '../model/text.ts';
+import { clip, jsonObject, roomLeft, rowBytes, utf8Bytes } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
 import { traceOf } from '../model/trace.ts';
 import type { Attempt } from './attempt.ts';
@@ -148,7 +148,7 @@ export const recordDue = (record: RetryRecord): string => JSON.stringify(record,
 /** The record that the row owes. Undefined if it owes none, or names none: whoever may write to the table wrote it. */
 export function owedRecord(row: NotificationRow): RetryRecord | undefined {
   const { log_id, tenant_id, channel, record_due } = row;
-  const due = record_due === undefined ? undefined : parsed(record_due);
+  const due = record_due === undefined ? undefined : jsonObject(record_due);
   if (due === undefined) return undefined;
   const { retry_attempt, retry_at, duration_ms, trigger, run_id } = due;
   const requested_by = REQUESTED_BY.find((known) => known === due['requested_by']);
@@ -181,15 +181,6 @@ const TEXTS = ['response_code', 'response_message', 'provider_message_id', 'clai
 
 function textsOf(due: Readonly<Record<string, unknown>>): Pick<RetryRecord, (typeof TEXTS)[number]> {
   return Object.fromEntries(TEXTS.flatMap((name) => (typeof due[name] === 'string' ? [[name, due[name]]] : [])));
-}
-
-function parsed(json: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** An attempt that its worker recorded before it crashed. The message at hand takes the place of the worker's. */

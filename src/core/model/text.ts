@@ -13,6 +13,16 @@ export function clip(text: string, length: number): string {
   return (text.length <= length ? text : `${beginning(text, length - 1)}…`).toWellFormed();
 }
 
+/** The object in a JSON text; undefined for any other text. */
+export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Also as URLs, HTML and keyboards for Japanese write the sign. */
 const AT = '(?:@|%(?:25)*40|&#(?:0*64|x0*40);|&commat;|\\uff20|\\ufe6b)';
 const PART = '[^\\s"\'<>(),;:]+';

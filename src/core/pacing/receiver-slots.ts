@@ -1,5 +1,6 @@
 import type { Lane } from '../model/channels.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import { jsonObject } from '../model/text.ts';
 import { epochMs } from '../model/time.ts';
 import { LOOK_AHEAD_MS } from './pacing-policy.ts';
 import { numberIn, type Registers, type Step } from './registers.ts';
@@ -101,14 +102,6 @@ export const AHEAD_MS = 1_000;
  */
 export function earlierTry(row: NotificationRow): { readonly slot?: number; readonly refused?: true } {
   if (row.error_type !== 'RATE_LIMITED') return {};
-  if (refusedAttempt(row) === row.last_attempt - 1) return { refused: true };
+  if (jsonObject(row.error_details ?? '')?.['attempt'] === row.last_attempt - 1) return { refused: true };
   return row.work_at === undefined ? {} : { slot: epochMs(row.work_at) + AHEAD_MS };
-}
-
-function refusedAttempt({ error_details = '' }: NotificationRow): unknown {
-  try {
-    return (JSON.parse(error_details) as { readonly attempt?: unknown }).attempt;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,13 +1,14 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identityOf, isRunning, type ProcessIdentity } from '../../processes/process-identity.ts';
+import { readLeft } from '../support/running.ts';
 
 /**
  * Kills the processes that an earlier runtime left in `directory`. Child processes end by themselves with their parent;
  * this is for a child that could not notice the end, such as a function in an endless loop.
  */
 export function killOrphans(directory: string): void {
-  for (const identity of recorded(directory)) {
+  for (const identity of readLeft<readonly ProcessIdentity[]>(file(directory), [])) {
     // The record of an older version has no start time, so the process cannot be told from a later one: it is left
     // alone.
     if (isRunning(identity) !== true) continue;
@@ -23,14 +24,6 @@ export function killOrphans(directory: string): void {
 /** Records the processes that the next runtime kills if this one is killed; replaces the earlier record. */
 export function recordProcesses(directory: string, pids: readonly number[]): void {
   writeFileSync(file(directory), JSON.stringify(pids.map(identityOf)));
-}
-
-function recorded(directory: string): readonly ProcessIdentity[] {
-  try {
-    return JSON.parse(readFileSync(file(directory), 'utf8'));
-  } catch {
-    return [];
-  }
 }
 
 const file = (directory: string): string => join(directory, 'processes.json');

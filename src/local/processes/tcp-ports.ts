@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { readLeft } from '../support/running.ts';
 
 const SERVICES = ['dynamodb', 'sqs', 'ses', 'simulator', 'api', 'console'] as const;
 export type Ports = Readonly<Record<(typeof SERVICES)[number], number>>;
@@ -19,7 +20,7 @@ const LAST_PORT = 32_767;
  */
 export async function choosePorts(directory: string): Promise<Ports> {
   const file = join(directory, 'ports.json');
-  const before = read(file);
+  const before = readLeft<Partial<Ports>>(file, {});
   const chosen: Record<string, number> = {};
   for (const service of SERVICES) {
     const remembered = before[service];
@@ -28,14 +29,6 @@ export async function choosePorts(directory: string): Promise<Ports> {
   }
   writeFileSync(file, JSON.stringify(chosen));
   return chosen as Ports;
-}
-
-function read(file: string): Partial<Ports> {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return {};
-  }
 }
 
 export async function unusedPort(taken: readonly number[] = []): Promise<number> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Channel } from '../../core/model/channels.ts';
-import { isObject, type Json } from '../support/json.ts';
+import { isObject, parsed } from '../support/json.ts';
 import { type Answer, answersOf, type Call, type FormatAnswer, REFUSALS_BY_STATUS } from './respond.ts';
 import type { Refusal } from './scripted-answer.ts';
 
@@ -118,12 +118,4 @@ export function received(path: string, request: IncomingMessage, body: string) {
 function slackWord(credential: string, channel: string): string {
   if (credential === '') return 'error-not_authed';
   return credential === REVOKED_TOKEN ? 'error-token_revoked' : channel.replace(/^#/, '');
-}
-
-function parsed(body: string): Json {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return {};
-  }
 }

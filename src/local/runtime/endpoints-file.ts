@@ -1,8 +1,9 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { CHANNELS, type Channel, type Lane } from '../../core/model/channels.ts';
 import { LOCAL_REGION } from '../emulator/template/references.ts';
-import { isObject, type Json, objectAt, textAt } from '../support/json.ts';
+import { type Json, objectAt, textAt } from '../support/json.ts';
+import { readLeft } from '../support/running.ts';
 
 /** What clients need to know of a running runtime. Keys are added, never removed. */
 export interface Endpoints {
@@ -76,17 +77,7 @@ export function describeRuntime(
 
 /** Removes the file, unless another runtime has replaced it. */
 export function removeEndpoints(path: string): void {
-  if (pidIn(path) === process.pid) rmSync(path, { force: true });
-}
-
-function pidIn(path: string): number | undefined {
-  try {
-    const content = parse(readFileSync(path, 'utf8'));
-    const pid = isObject(content) ? content['pid'] : undefined;
-    return typeof pid === 'number' ? pid : undefined;
-  } catch {
-    return undefined;
-  }
+  if (readLeft<{ readonly pid?: unknown }>(path, {}).pid === process.pid) rmSync(path, { force: true });
 }
 
 const parse = (text: string): Json => JSON.parse(text);

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { EXIT_CODES } from '../../terminal/interruption.ts';
 import { showError, showStep } from './output.ts';
 import { type LocalRuntime, type LocalRuntimeOptions, startLocalRuntime } from './runtime.ts';
 
@@ -6,6 +7,8 @@ import { type LocalRuntime, type LocalRuntimeOptions, startLocalRuntime } from '
  * Longest wait after a signal for a step that cannot be stopped, such as a download. It then ends with this process.
  */
 const GRACE_MS = 10_000;
+/** A runtime that was asked to end has done its work. */
+export const STOP_CODES = { ...EXIT_CODES, SIGTERM: 0 };
 /** Ctrl-C also reaches child processes. Their end may be noticed this long before the signal. */
 const SIGNAL_DELAY_MS = 100;
 

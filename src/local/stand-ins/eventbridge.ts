@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { Publish } from '../emulator/events/event-bus.ts';
 import { nameOfBus } from '../emulator/template/event-rules.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../emulator/template/references.ts';
-import { isObject, type Json, type JsonObject } from '../support/json.ts';
+import { isObject, type JsonObject, parsed } from '../support/json.ts';
 import { jsonLines } from '../support/running.ts';
 
 const putEvents = v.object({
@@ -57,15 +57,15 @@ export class EventBridgeStandIn {
     if (target !== 'AWSEvents.PutEvents') {
       return refusal(501, 'NotImplementedException', `The local runtime has no stand-in for ${target}`);
     }
-    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), putEvents), body);
-    if (!parsed.success) return refusal(400, 'ValidationException', v.summarize(parsed.issues));
-    const { Entries } = parsed.output;
+    const request = v.safeParse(v.pipe(v.string(), v.parseJson(), putEvents), body);
+    if (!request.success) return refusal(400, 'ValidationException', v.summarize(request.issues));
+    const { Entries } = request.output;
     const texts = Entries.map(({ Source, DetailType, Detail }) => Source + DetailType + Detail);
     if (Buffer.byteLength(texts.join('')) > MOST_BYTES) {
       return refusal(400, 'ValidationException', 'Total size of the entries is too large');
     }
     const results = Entries.map(({ EventBusName, Source, DetailType, Detail }) => {
-      const detail = parse(Detail);
+      const detail = parsed(Detail);
       if (!isObject(detail)) return { ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' };
       const id = randomUUID();
       this.#take({ version: '0', id, 'detail-type': DetailType, source: Source, ...envelope(), detail }, EventBusName);
@@ -90,14 +90,6 @@ const envelope = () => ({
   region: LOCAL_REGION,
   resources: [],
 });
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 function refusal(status: number, type: string, message: string): AwsAnswer {
   return { status, type, value: { __type: type, message } };

@@ -10,6 +10,15 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Undefined for what is no JSON. */
+export function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A schema for an object of any form. */
 export const object = v.custom<JsonObject>((value) => isObject(value as Json), 'Expected an object');
 

@@ -31,6 +31,15 @@ export function jsonLines<T>(file: string | undefined) {
   };
 }
 
+/** What an earlier runtime has left in a file; `otherwise` when there is none, or it cannot be read. */
+export function readLeft<T>(path: string, otherwise: T): T {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Writes JSON so that a reader, and who starts after a kill, finds what was there before or all of it. */
 export function writeWhole(path: string, value: object): void {
   mkdirSync(dirname(path), { recursive: true });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Handle, sendJson } from '../../../http/loopback-server.ts';
+import { parsed } from '../../support/json.ts';
 import type { Log } from '../../support/running.ts';
 import { pause } from '../../support/running.ts';
 import { nameInArn } from '../template/references.ts';
@@ -52,7 +53,8 @@ async function route(
     const what = typeof target === 'string' ? target : `${request.method} ${path}`;
     return fail(response, 501, 'NotImplementedException', `The local runtime has no stand-in for ${what}`);
   }
-  if (!isJson(event)) return fail(response, 400, 'InvalidRequestContentException', 'The payload is not JSON');
+  if (parsed(event) === undefined)
+    return fail(response, 400, 'InvalidRequestContentException', 'The payload is not JSON');
   const name = nameInArn(decodeURIComponent(encoded));
   const type = request.headers['x-amz-invocation-type'] ?? 'RequestResponse';
   const result = type === 'DryRun' ? undefined : options.invoke(name, event);
@@ -95,13 +97,4 @@ function answer(response: ServerResponse, result: InvocationResult): void {
 function fail(response: ServerResponse, status: number, type: string, message: string): void {
   response.setHeader('x-amzn-errortype', type);
   sendJson(response, status, { Type: 'User', Message: message });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../support/json.ts';
+import { isObject, type Json, parsed } from '../../support/json.ts';
 
 /**
  * The failed records of a batch, as Lambda reads a `ReportBatchItemFailures` response: no list, or an empty one, means
@@ -7,12 +7,8 @@ import { isObject, type Json } from '../../support/json.ts';
  * @returns the failed ids, or `all`
  */
 export function failedItems(result: string, known: ReadonlySet<string>): ReadonlySet<string> | 'all' {
-  let response: Json;
-  try {
-    response = JSON.parse(result);
-  } catch {
-    return 'all';
-  }
+  const response = parsed(result);
+  if (response === undefined) return 'all';
   const failures = isObject(response) ? response['batchItemFailures'] : undefined;
   if (failures === undefined || failures === null) return new Set();
   if (!Array.isArray(failures)) return 'all';

@@ -1,5 +1,5 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { isObject, type Json, type JsonObject } from '../../support/json.ts';
+import { isObject, type JsonObject, parsed } from '../../support/json.ts';
 import type { Log } from '../../support/running.ts';
 import { pause } from '../../support/running.ts';
 import { matchesAny } from '../events/event-filter.ts';
@@ -116,14 +116,9 @@ async function handle(options: SqsEventSourceOptions, received: readonly Message
 
 /** A filter sees the body as JSON when it is JSON, else as text. */
 function filterable(message: Message): JsonObject {
-  let body: Json = message.Body ?? '';
-  try {
-    const parsed: Json = JSON.parse(body);
-    if (isObject(parsed)) body = parsed;
-  } catch {
-    // The body is plain text.
-  }
-  return { body, messageId: message.MessageId, attributes: { ...message.Attributes } };
+  const { Body: text = '' } = message;
+  const json = parsed(text);
+  return { body: isObject(json) ? json : text, messageId: message.MessageId, attributes: { ...message.Attributes } };
 }
 
 async function deleteAll(

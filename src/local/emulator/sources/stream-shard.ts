@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import {
   type _Record,
   type DynamoDBStreamsClient,
   GetRecordsCommand,
   GetShardIteratorCommand,
 } from '@aws-sdk/client-dynamodb-streams';
-import { writeWhole } from '../../support/running.ts';
+import { readLeft, writeWhole } from '../../support/running.ts';
 
 /** Reads one shard in order from a position. Only `commit` moves the position. */
 export class ShardReader {
@@ -77,7 +76,7 @@ export const checkpointKey = (streamArn: string, shardId: string): string => `${
  * batch and recording it repeats the batch, as Lambda may; no batch is skipped.
  */
 export function fileCheckpoints(path: string): Checkpoints {
-  const positions = new Map(Object.entries(read(path)));
+  const positions = new Map(Object.entries(readLeft<Record<string, string>>(path, {})));
   return {
     get: (key) => positions.get(key),
     set(key, position) {
@@ -85,12 +84,4 @@ export function fileCheckpoints(path: string): Checkpoints {
       writeWhole(path, Object.fromEntries(positions));
     },
   };
-}
-
-function read(path: string): Record<string, string> {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return {};
-  }
 }
