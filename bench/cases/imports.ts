@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { functionEnvironment } from '../../src/local/emulator/lambda/environment.ts';
-import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
+import { pinnedNode } from '../../src/local/processes/start-child.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { median } from '../figure.ts';

@@ -3,7 +3,7 @@ import { DeleteMessageBatchCommand, ReceiveMessageCommand, type SQSClient } from
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { chunks } from '../../src/adapters/batching/gather.ts';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
-import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
+import { sqsEvent } from '../../src/local/emulator/sources/sqs-event-source.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { queueUrl } from '../../src/local/stand-ins/tables-and-queues.ts';

@@ -6,7 +6,7 @@ import { watchForInterruption } from '../terminal/interruption.ts';
 import { processTerminal } from '../terminal/terminal.ts';
 import { publishSampleNewsletter } from './demo/demo-newsletter.ts';
 import { describeDemo, lettersUnderWay, readReport, stillWaiting } from './demo/demo-summary.ts';
-import { pinnedNode } from './processes/pinned-node.ts';
+import { pinnedNode } from './processes/start-child.ts';
 import { PROJECT_ROOT } from './runtime/directories.ts';
 import { showError, showStep } from './runtime/output.ts';
 import type { LocalRuntime } from './runtime/runtime.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { billOf } from '../../scripts/smoke/bill.ts';
 import { ROW_CHECKS } from '../../scripts/smoke/checks.ts';
 import { INTERFACE_CHECKS } from '../../scripts/smoke/interfaces.ts';
-import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
+import { pinnedNode } from '../../src/local/processes/start-child.ts';
 import { replying, startLoopback } from '../support/loopback.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 

@@ -1,4 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
+import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
+import { ownLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
+import { openConsole } from '../../console-server/serve-console.ts';
 import { bind } from '../../http/loopback-server.ts';
 import { startOneTimeSchedules } from '../emulator/events/one-time-schedules.ts';
 import { createHttpApi, isAllowed } from '../emulator/http-api/http-api.ts';
@@ -11,13 +16,12 @@ import { Teardown } from '../processes/teardown.ts';
 import type { SesLimits } from '../providers/ses/sending-limits.ts';
 import { startProviders } from '../providers/start-providers.ts';
 import { startStandIns } from '../stand-ins/stand-ins.ts';
-import { fileLog, writeWhole } from '../support/running.ts';
+import { fileLog, type Log, writeWhole } from '../support/running.ts';
 import { createStack } from './create-stack.ts';
 import { endpointsFile, takeDirectories } from './directories.ts';
 import { describeRuntime, type Endpoints, removeEndpoints } from './endpoints-file.ts';
 import { overridesFrom, runFunctions, sweepTiming } from './run-functions.ts';
 import { prepareSecrets } from './secrets-file.ts';
-import { startConsole } from './start-console.ts';
 import { type LocalParts, startSynthesis } from './synthesize.ts';
 
 export interface LocalRuntimeOptions {
@@ -178,4 +182,38 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
   writeWhole(file, endpoints);
   teardown.add('endpoints file', async () => removeEndpoints(file));
   return { endpoints, invoke, caughtUp, broken: standIns.broken, stop: () => teardown.run() };
+}
+
+interface ConsoleStart {
+  readonly endpoints: Endpoints;
+  readonly port: number;
+  readonly log: Log;
+  readonly teardown: Teardown;
+}
+
+/** Serves the console on an origin of its own. Every program of this machine is an operator here. */
+async function startConsole({ endpoints, port, log, teardown }: ConsoleStart): Promise<void> {
+  const deployment = ownLocalDeployment(endpoints);
+  const clients = createDeploymentClients(deployment);
+  buildConsole(CONSOLE_PAGE);
+  const opened = await openConsole({
+    ...clients,
+    deployment,
+    clock: () => new Date(),
+    newId: randomUUID,
+    stage: 'local',
+    region: endpoints.region,
+    local: true,
+    onRecord: ({ who, what, on, result }) =>
+      log(`audit: ${who} ${what} ${on.join(' ')} ${JSON.stringify(result ?? 'begun')}`),
+    onFault: (error, route) => log(`console: ${route}: ${error instanceof Error ? error.stack : error}`),
+    page: CONSOLE_PAGE,
+    port,
+    token: false,
+  });
+  await opened.resume();
+  teardown.add('console', async () => {
+    await opened.close();
+    clients.destroy();
+  });
 }

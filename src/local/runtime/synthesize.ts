@@ -4,7 +4,7 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { takePidLock } from '../../processes/pid-lock.ts';
-import { pinnedNode } from '../processes/pinned-node.ts';
+import { pinnedNode } from '../processes/start-child.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import { isObject, type Json, type JsonObject, objectAt } from '../support/json.ts';
 import { PROJECT_ROOT } from './directories.ts';

@@ -1,4 +1,12 @@
 import * as v from 'valibot';
+import {
+  isWorkedOn,
+  type KeptVerification,
+  startVerification,
+  stopVerification,
+} from '../../core/verify/kept-verification.ts';
+import type { Verification } from '../../core/verify/verification.ts';
+import type { Decide } from '../audit.ts';
 import { OPERATION_ACTIONS } from '../contract/choices.ts';
 import { decisionBody } from '../contract/fields.ts';
 import {
@@ -7,11 +15,12 @@ import {
   operationList,
   operationsQuery,
   operationView,
+  type VerificationView,
 } from '../contract/operations.ts';
 import { fromCursor, placeOf, toCursor } from '../cursor.ts';
 import { decideOperation, listOperations, newOperation, showOperation } from '../operations.ts';
-import { decision, list, show } from '../route.ts';
-import { decideVerification, showVerification } from '../scans/verification.ts';
+import { decision, list, type RouteDeps, show } from '../route.ts';
+import { equation, verified } from '../scans/verify.ts';
 
 const place = placeOf(v.strictObject({ before: v.pipe(v.string(), v.minLength(1), v.maxLength(100)) }));
 
@@ -79,3 +88,47 @@ export const OPERATION_ROUTES = [
     }),
   ),
 ];
+
+type ShowDeps = Pick<RouteDeps, 'verification' | 'clock'>;
+type Latest = { readonly verification: VerificationView | null };
+
+async function showVerification({ verification, clock }: ShowDeps): Promise<Latest> {
+  const found = await verification.read();
+  return { verification: found === undefined ? null : viewOf(found, clock()) };
+}
+
+function viewOf(found: KeptVerification, now: Date): VerificationView {
+  const { status, started_by, started_at, ended_at = null, progress, state, error = null } = found;
+  const isDead = status === 'running' && !isWorkedOn(found, now);
+  const result = status === 'done' ? resultOf(JSON.parse(state)) : null;
+  const { phase, scanned, violated, read_units, suspects } = progress;
+  const shown = { phase, scanned, violated, read_units, suspects };
+  return { status: isDead ? 'interrupted' : status, started_by, started_at, ended_at, progress: shown, result, error };
+}
+
+function resultOf(state: Verification): VerificationView['result'] {
+  const { holds, equation: accepted, emails, recipients, violations, ...rest } = verified(state);
+  const { total, ...states } = recipients;
+  const { records_checked, contents_without_row, erased, set_aside_in_clear, violated } = rest;
+  const newsletters = `recipients of ${emails} newsletters`;
+  return {
+    holds,
+    equations: [accepted, ...(emails > 0 ? [equation(newsletters, total, Object.entries(states))] : [])],
+    ...{ records_checked, contents_without_row, erased, set_aside_in_clear, violated, violations },
+  };
+}
+
+/** @throws Problem when one is running, or none that could be stopped */
+async function decideVerification(
+  act: 'start' | 'stop',
+  who: string,
+  deps: ShowDeps & Pick<RouteDeps, 'startVerification'>,
+  decide: Decide,
+): Promise<Latest> {
+  const { verification: store, clock, startVerification: startRun } = deps;
+  await decide({ what: `verification.${act}`, on: [] }, async () => {
+    await (act === 'start' ? startVerification(who, { store, clock, startRun }) : stopVerification({ store, clock }));
+    return { answer: {}, result: { accepted: 1 } };
+  });
+  return showVerification(deps);
+}

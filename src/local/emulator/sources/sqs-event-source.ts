@@ -1,13 +1,12 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSEvent, SQSMessageAttributes, SQSRecord, SQSRecordAttributes } from 'aws-lambda';
 import { isObject, type JsonObject, parsed } from '../../support/json.ts';
-import type { Log } from '../../support/running.ts';
-import { pause } from '../../support/running.ts';
+import { type Log, pause } from '../../support/running.ts';
 import { matchesAny } from '../events/event-filter.ts';
 import type { Invoke } from '../lambda/invocation.ts';
 import type { QueueMappingPlan } from '../template/event-sources.ts';
 import { LOCAL_REGION } from '../template/references.ts';
 import { failedItems } from './batch-response.ts';
-import { sqsEvent } from './sqs-event.ts';
 
 /** Seconds of a long poll: short, so that a clean stop seldom has to abort one. */
 const LONG_POLL_SECONDS = 10;
@@ -135,4 +134,41 @@ async function deleteAll(
     );
     for (const failure of answer.Failed ?? []) log(`${queueUrl}: a message was not deleted: ${failure.Code}`);
   }
+}
+
+/** The event that Lambda's SQS event source gives a function for these messages. */
+export function sqsEvent(messages: readonly Message[], queueArn: string, region: string): SQSEvent {
+  return { Records: messages.map((message) => sqsRecord(message, queueArn, region)) };
+}
+
+function sqsRecord(message: Message, eventSourceARN: string, awsRegion: string): SQSRecord {
+  return {
+    messageId: message.MessageId ?? '',
+    receiptHandle: message.ReceiptHandle ?? '',
+    body: message.Body ?? '',
+    // Lambda passes on every system attribute that SQS returns.
+    attributes: { ...message.Attributes } as unknown as SQSRecordAttributes,
+    messageAttributes: messageAttributes(message),
+    md5OfBody: message.MD5OfBody ?? '',
+    eventSource: 'aws:sqs',
+    eventSourceARN,
+    awsRegion,
+  };
+}
+
+function messageAttributes(message: Message): SQSMessageAttributes {
+  return Object.fromEntries(
+    Object.entries(message.MessageAttributes ?? {}).map(([name, attribute]) => [
+      name,
+      {
+        ...(attribute.StringValue === undefined ? {} : { stringValue: attribute.StringValue }),
+        ...(attribute.BinaryValue === undefined
+          ? {}
+          : { binaryValue: Buffer.from(attribute.BinaryValue).toString('base64') }),
+        stringListValues: [],
+        binaryListValues: [],
+        dataType: attribute.DataType ?? 'String',
+      },
+    ]),
+  );
 }
