@@ -1,4 +1,5 @@
 import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
+import { RETRY_SETTINGS } from '../../core/model/retry-policy.ts';
 
 /** What the lack of an answer means, and a status of the server's alone, for all channels that use the poster. */
 export const NETWORK_RULES: readonly ClassificationRule[] = [
@@ -68,7 +69,8 @@ export function sdkFacts(error: unknown) {
   };
 }
 
-const DAY_MS = 86_400_000;
+/** The longest window that a stage may set: no notification is retried for longer. */
+const LONGEST_MS = RETRY_SETTINGS.retentionHours.to * 3_600_000;
 
 /** RFC 9110 §5.6.7: the preferred form and the obsolete forms that a recipient must still accept. */
 const HTTP_DATE = [
@@ -80,14 +82,14 @@ const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
  * Reads a `Retry-After` header (RFC 9110 §10.2.3): delay-seconds or an HTTP-date.
- * @returns milliseconds from `now`, 1…86,400,000. A longer delay counts as a day, because no notification is retried
- *   for longer. Undefined when the header is missing, malformed, zero or in the past.
+ * @returns milliseconds from `now`, 1…LONGEST_MS, as which a longer delay counts. Undefined when the header is missing,
+ *   malformed, zero or in the past.
  */
 export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   const text = header?.trim();
   if (!text) return undefined;
   const delay = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * 1000) : dateOf(text) - now.getTime();
-  return delay > 0 ? Math.min(delay, DAY_MS) : undefined;
+  return delay > 0 ? Math.min(delay, LONGEST_MS) : undefined;
 }
 
 /** NaN when the text is not an HTTP-date; NaN compares as "not in the future". */

@@ -11,8 +11,9 @@ describe('Retry-After', () => {
     ['an HTTP-date', 'Sun, 01 Mar 2026 09:31:00 GMT', 60_000],
     ['the obsolete RFC 850 date', 'Sunday, 01-Mar-26 09:31:00 GMT', 60_000],
     ['the obsolete asctime date, which is UTC too', 'Sun Mar  1 09:31:00 2026', 60_000],
-    ['more than a day, as a day', '999999999', 86_400_000],
-    ['a date years ahead, as a day', 'Tue, 01 Mar 2033 09:31:00 GMT', 86_400_000],
+    ['two days, which a stage with longer windows waits', '172800', 172_800_000],
+    ['more than the longest window, as that', '999999999', 14 * 86_400_000],
+    ['a date years ahead, as that, too', 'Tue, 01 Mar 2033 09:31:00 GMT', 14 * 86_400_000],
   ])('is understood as %s', (_, header, expected) => expect(parseRetryAfter(header, now)).toBe(expected));
 
   it.each([undefined, '', '0', '-5', 'soon', '1e9', '2026-03-01T09:31:00Z', 'Sun, 01 Mar 2026 09:29:00 GMT'])(
