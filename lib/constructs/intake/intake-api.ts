@@ -77,7 +77,7 @@ export class IntakeApi extends Construct {
     });
     this.domainTarget = named?.regionalDomainName;
     this.url = named === undefined ? this.api.apiEndpoint : `https://${named.name}`;
-    const authorizer = this.addRoutes();
+    const authorizer = this.addRoutes(props);
     if (props.newsletters) this.addNewsletterRoutes({ ...props, ...props.newsletters }, authorizer);
     limitKeyless(stage, this.keyless, { rateLimit, burstLimit });
   }
@@ -97,7 +97,7 @@ export class IntakeApi extends Construct {
     return this.api.addRoutes({ path, methods: [method], integration, authorizer });
   }
 
-  private addRoutes(): HttpLambdaAuthorizer {
+  private addRoutes(props: Stage): HttpLambdaAuthorizer {
     const authorizer = new HttpLambdaAuthorizer('Authorizer', this.authorizer, {
       responseTypes: [HttpLambdaResponseType.SIMPLE],
       identitySource: ['$request.header.Authorization'],
@@ -132,6 +132,15 @@ export class IntakeApi extends Construct {
       unknownPath,
       'It only says that there is no such path, as a problem document: API Gateway has words of its own.',
     );
+    const { newsletters } = props;
+    const links = newsletters
+      ? new HttpLambdaIntegration('Unsubscribe', unsubscribeFunction(this, { ...props, ...newsletters }))
+      : notifications;
+    for (const method of [GET, POST]) {
+      for (const link of this.route(method, '/u/{token}', links, new HttpNoneAuthorizer())) {
+        this.withoutKey(link, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
+      }
+    }
     return authorizer;
   }
 
@@ -143,7 +152,6 @@ export class IntakeApi extends Construct {
   private addNewsletterRoutes(props: NewsletterStage, authorizer: IHttpRouteAuthorizer): void {
     const newsletters = new HttpLambdaIntegration('Newsletters', newslettersFunction(this, props));
     const emails = new HttpLambdaIntegration('Emails', emailsApiFunction(this, props));
-    const unsubscribe = new HttpLambdaIntegration('Unsubscribe', unsubscribeFunction(this, props));
     const { GET, POST, PUT, DELETE } = HttpMethod;
     const route = (method: HttpMethod, path: string, integration: HttpLambdaIntegration) =>
       this.route(method, path, integration, authorizer);
@@ -163,11 +171,6 @@ export class IntakeApi extends Construct {
     for (const list of ['batches', 'recipients', 'dry-run']) route(GET, `/v1/emails/{email_id}/${list}`, emails);
     for (const verb of ['retry', 'pause', 'resume', 'cancel', 'test', 'resolve']) {
       route(POST, `/v1/emails/{email_id}/${verb}`, emails);
-    }
-    for (const method of [GET, POST]) {
-      for (const link of this.route(method, '/u/{token}', unsubscribe, new HttpNoneAuthorizer())) {
-        this.withoutKey(link, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
-      }
     }
   }
 }
@@ -199,6 +202,7 @@ function limitKeyless(stage: HttpStage, routes: readonly HttpRoute[], most: Thro
     return [routeKey, limits] as const;
   });
   (stage.node.defaultChild as CfnStage).routeSettings = Object.fromEntries(settings);
-  // API Gateway refuses settings of a route that is not there yet.
+  // API Gateway refuses settings of a route that is not there. CloudFormation removes none that the template has no more,
+  // and each later update of the stage fails by them: so every stage has these routes, whichever parts it takes.
   stage.node.addDependency(...routes);
 }
