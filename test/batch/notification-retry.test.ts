@@ -71,8 +71,7 @@ describe('the job, when it is interrupted', () => {
     // The signal is repeated because a second one right after the first counts as its copy.
     const again = setInterval(() => job.process.kill('SIGINT'), 50);
 
-    const ended = await job.ended.finally(() => clearInterval(again));
-    expect(ended).toMatchObject({ code: 130, stdout: '' });
+    expect(await job.ended.finally(() => clearInterval(again))).toMatchObject({ code: 130, stdout: '' });
   });
 });
 

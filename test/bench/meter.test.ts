@@ -109,15 +109,13 @@ describe('the meter in front of SQS', () => {
   });
 });
 
-describe('the size of an item', () => {
-  it.each([
-    { item: { a: { S: 'xyz' } }, bytes: 4 },
-    { item: { a: { S: '通知' } }, bytes: 7 },
-    { item: { n: { N: '1' } }, bytes: 3 },
-    { item: { expires_at: { N: '1858326836' } }, bytes: 16 },
-    { item: { a: { NULL: true }, b: { BOOL: false } }, bytes: 4 },
-    { item: { b: { B: new Uint8Array(5) } }, bytes: 6 },
-  ])('$item is $bytes bytes', ({ item, bytes }) => {
-    expect(itemSize(item as unknown as Parameters<typeof itemSize>[0])).toBe(bytes);
-  });
+it.each([
+  { item: { a: { S: 'xyz' } }, bytes: 4 },
+  { item: { a: { S: '通知' } }, bytes: 7 },
+  { item: { n: { N: '1' } }, bytes: 3 },
+  { item: { expires_at: { N: '1858326836' } }, bytes: 16 },
+  { item: { a: { NULL: true }, b: { BOOL: false } }, bytes: 4 },
+  { item: { b: { B: new Uint8Array(5) } }, bytes: 6 },
+])('the size of an item $item is $bytes bytes', ({ item, bytes }) => {
+  expect(itemSize(item as unknown as Parameters<typeof itemSize>[0])).toBe(bytes);
 });

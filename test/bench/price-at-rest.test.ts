@@ -16,8 +16,7 @@ describe('the price at rest, by list prices and without free tiers', () => {
   });
 
   it('counts each key, secret, polled queue, metric of an alarm, custom metric, dashboard and run', () => {
-    const counts = priceAtRest(STAGES_AT_REST.everything).map(({ en, count }) => [en, Math.round(count)]);
-    expect(counts).toEqual([
+    expect(priceAtRest(STAGES_AT_REST.everything).map(({ en, count }) => [en, Math.round(count)])).toEqual([
       ['KMS keys', 3],
       ['secrets', 3],
       ['queues that Lambda polls', 13],

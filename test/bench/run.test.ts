@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type BenchContext, type Benchmark, runAll } from '../../bench/benchmark.ts';
 
 const context: BenchContext = {
@@ -16,10 +16,8 @@ const fail = async () => {
   throw new Error('broken');
 };
 
-describe('a run of benchmarks', () => {
-  it('measures the others when one fails', async () => {
-    const { figures, failures } = await runAll([benchmark('one', { run: fail }), benchmark('two')], context);
-    expect(figures.map(({ id, met }) => ({ id, met }))).toEqual([{ id: 'two', met: true }]);
-    expect(failures).toEqual([{ benchmark: 'one', error: 'broken' }]);
-  });
+it('a run of benchmarks measures the others when one fails', async () => {
+  const { figures, failures } = await runAll([benchmark('one', { run: fail }), benchmark('two')], context);
+  expect(figures.map(({ id, met }) => ({ id, met }))).toEqual([{ id: 'two', met: true }]);
+  expect(failures).toEqual([{ benchmark: 'one', error: 'broken' }]);
 });

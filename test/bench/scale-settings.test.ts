@@ -7,8 +7,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
 
 describe('the settings for a load', () => {
   it('are in the document as they are computed', () => {
-    const document = readFileSync(join(PROJECT_ROOT, 'docs/scale-settings.md'), 'utf8');
-    expect(document).toContain(settingsTable());
+    expect(readFileSync(join(PROJECT_ROOT, 'docs/scale-settings.md'), 'utf8')).toContain(settingsTable());
   });
 
   it.each(LOADS)('take the peak of $what within its hour, and are a valid configuration', (load) => {

@@ -184,59 +184,55 @@ describe('axe finds nothing in either theme in what a button opens', () => {
   });
 });
 
-describe('a newsletter', () => {
-  it('is changed with what is tracked of it, as it was looked at, and a viewer only sees it', async () => {
-    const served = await startFakeConsole();
-    const { page, faults } = await openTab(browser, served.url);
-    await page.goto('/newsletters');
-    await page.getByRole('button', { name: 'Change Weekly' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change weekly' });
-    expect(await dialog.getByLabel('From').inputValue()).toBe('News <news@example.com>');
-    await dialog.getByLabel('Replies to').fill('us@example.com');
-    await dialog.getByRole('checkbox', { name: /^Opens/ }).uncheck();
-    await dialog.getByText(/newsletters create weekly .*--reply-to us@example.com .*--no-opens/).waitFor();
-    await dialog.getByRole('button', { name: 'Store it' }).click();
-    await dialog.waitFor({ state: 'detached' });
-    const sent = served.requests
+it('a newsletter is changed with what is tracked of it, as it was looked at, and a viewer only sees it', async () => {
+  const served = await startFakeConsole();
+  const { page, faults } = await openTab(browser, served.url);
+  await page.goto('/newsletters');
+  await page.getByRole('button', { name: 'Change Weekly' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Change weekly' });
+  expect(await dialog.getByLabel('From').inputValue()).toBe('News <news@example.com>');
+  await dialog.getByLabel('Replies to').fill('us@example.com');
+  await dialog.getByRole('checkbox', { name: /^Opens/ }).uncheck();
+  await dialog.getByText(/newsletters create weekly .*--reply-to us@example.com .*--no-opens/).waitFor();
+  await dialog.getByRole('button', { name: 'Store it' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const sent = served.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body.toString()));
+  expect(sent).toMatchObject([
+    {
+      ...{ tenant: 'TENANT001', newsletter_id: 'weekly', name: 'Weekly', from: 'News <news@example.com>' },
+      ...{ reply_to: 'us@example.com', track: { opens: false, clicks: true }, known_at: expect.any(String) },
+    },
+  ]);
+  await page.getByRole('button', { name: 'New newsletter' }).click();
+  const made = page.getByRole('dialog', { name: 'New newsletter' });
+  for (const [label, text] of Object.entries({ Tenant: 'T2', Id: 'daily', Name: 'Daily', From: 'd@example.com' }))
+    await made.getByLabel(label, { exact: true }).fill(text);
+  await made.getByRole('button', { name: 'Store it' }).click();
+  await made.waitFor({ state: 'detached' });
+  const body =
+    served.requests
       .filter(({ method }) => method === 'POST')
-      .map(({ body }) => JSON.parse(body.toString()));
-    expect(sent).toMatchObject([
-      {
-        ...{ tenant: 'TENANT001', newsletter_id: 'weekly', name: 'Weekly', from: 'News <news@example.com>' },
-        ...{ reply_to: 'us@example.com', track: { opens: false, clicks: true }, known_at: expect.any(String) },
-      },
-    ]);
-    await page.getByRole('button', { name: 'New newsletter' }).click();
-    const made = page.getByRole('dialog', { name: 'New newsletter' });
-    for (const [label, text] of Object.entries({ Tenant: 'T2', Id: 'daily', Name: 'Daily', From: 'd@example.com' }))
-      await made.getByLabel(label, { exact: true }).fill(text);
-    await made.getByRole('button', { name: 'Store it' }).click();
-    await made.waitFor({ state: 'detached' });
-    const body =
-      served.requests
-        .filter(({ method }) => method === 'POST')
-        .at(-1)
-        ?.body.toString() ?? '';
-    expect(JSON.parse(body)).toEqual({
-      ...{ request_id: expect.any(String), tenant: 'T2', newsletter_id: 'daily', name: 'Daily' },
-      ...{ from: 'd@example.com', known_at: null },
-    });
-    expect(faults).toEqual([]);
-    await page.context().close();
-    await served.close();
-    const seen = await startFakeConsole({}, 'viewer');
-    const { page: viewers } = await openTab(browser, seen.url);
-    await viewers.goto('/newsletters');
-    await viewers.getByText('Weekly (News <news@example.com>)').waitFor();
-    expect(
-      await viewers
-        .getByRole('main')
-        .getByRole('button', { name: /Change|New/ })
-        .count(),
-    ).toBe(0);
-    await viewers.context().close();
-    await seen.close();
+      .at(-1)
+      ?.body.toString() ?? '';
+  expect(JSON.parse(body)).toEqual({
+    ...{ request_id: expect.any(String), tenant: 'T2', newsletter_id: 'daily', name: 'Daily' },
+    ...{ from: 'd@example.com', known_at: null },
   });
+  expect(faults).toEqual([]);
+  await page.context().close();
+  await served.close();
+  const seen = await startFakeConsole({}, 'viewer');
+  const { page: viewers } = await openTab(browser, seen.url);
+  await viewers.goto('/newsletters');
+  await viewers.getByText('Weekly (News <news@example.com>)').waitFor();
+  expect(
+    await viewers
+      .getByRole('main')
+      .getByRole('button', { name: /Change|New/ })
+      .count(),
+  ).toBe(0);
+  await viewers.context().close();
+  await seen.close();
 });
 
 describe('an e-mail that is written', () => {

@@ -163,11 +163,10 @@ describe('the queue of two tabs', () => {
   }, 120_000);
 });
 
-describe('fifty elements on one token', () => {
-  it('all show the end, none says that it cannot, and none asks again', async () => {
-    const page = await open();
-    api.world.looksPerSecond = 10;
-    await page.evaluate(`
+it('fifty elements on one token all show the end, none says that it cannot, and none asks again', async () => {
+  const page = await open();
+  api.world.looksPerSecond = 10;
+  await page.evaluate(`
       window.said = new Set();
       for (let n = 0; n < 50; n++) {
         const element = document.createElement('notification-state');
@@ -176,18 +175,17 @@ describe('fifty elements on one token', () => {
         const message = element.shadowRoot.querySelector('[part=message]');
         new MutationObserver(() => said.add(message.textContent)).observe(message, { childList: true });
       }`);
-    const shown = () =>
-      page.evaluate(
-        `[...document.querySelectorAll('notification-state')].filter(({ dataset }) => dataset.state === 'done').length`,
-      );
-    await expect.poll(shown, LONG).toBe(50);
-    expect(await page.evaluate('[...said]')).toEqual(['Sent.']);
-    expect(api.world.limited).toBeGreaterThan(0);
-    const looks = api.world.looks.length + api.world.limited;
-    await page.evaluate(`for (let n = 0; n < 3; n++) dispatchEvent(new Event('online'))`);
-    await page.waitForTimeout(500);
-    expect(api.world.looks.length + api.world.limited).toBe(looks);
-    expect(await shown()).toBe(50);
-    await page.context().close();
-  }, 120_000);
-});
+  const shown = () =>
+    page.evaluate(
+      `[...document.querySelectorAll('notification-state')].filter(({ dataset }) => dataset.state === 'done').length`,
+    );
+  await expect.poll(shown, LONG).toBe(50);
+  expect(await page.evaluate('[...said]')).toEqual(['Sent.']);
+  expect(api.world.limited).toBeGreaterThan(0);
+  const looks = api.world.looks.length + api.world.limited;
+  await page.evaluate(`for (let n = 0; n < 3; n++) dispatchEvent(new Event('online'))`);
+  await page.waitForTimeout(500);
+  expect(api.world.looks.length + api.world.limited).toBe(looks);
+  expect(await shown()).toBe(50);
+  await page.context().close();
+}, 120_000);

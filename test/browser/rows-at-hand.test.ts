@@ -177,8 +177,9 @@ describe('the list of notifications', () => {
   });
 });
 
-describe('the page of a notification', () => {
-  it.each([360, 1_600])('has request and response of an attempt at hand at %i px', async (width) => {
+it.each([360, 1_600])(
+  'the page of a notification has request and response of an attempt at hand at %i px',
+  async (width) => {
     const page = await open('/notifications/NL1', { width, height: 900 });
     const [request, response] = ['Request', 'Response'].map((name) => page.getByRole('region', { name }).first());
     await response?.getByText('Slack answered 200 token_revoked').first().waitFor();
@@ -192,8 +193,8 @@ describe('the page of a notification', () => {
     const isBeside = left?.y === right?.y;
     expect(isBeside).toBe(width > 1_000);
     await page.context().close();
-  });
-});
+  },
+);
 
 describe('the overview', () => {
   it('says which integration fails since when, and how many outcomes producers were told of, and how late', async () => {

@@ -15,30 +15,28 @@ afterAll(async () => {
   await served?.close();
 });
 
-describe('a decision about uncertain recipients', () => {
-  it.each<[string, Partial<ResolveAnswer>, 'status' | 'alert', RegExp]>([
-    ['all', { resolved: 4 }, 'status', /^4 recipients are sent again\.$/],
-    ['one', { resolved: 1 }, 'status', /^1 recipient is sent again\.$/],
-    ['some', { resolved: 3, continued: true }, 'status', /^3 recipients are sent again\. More follow/],
-    ['none of a busy batch', { resolved: 0, busy: 2 }, 'alert', /^0 recipients .* 2 batches are being sent .* again/],
-    [
-      'those that wait',
-      { resolved: 2, waiting: 1, waiting_until: '2026-03-01T10:10:00.000Z' },
-      'alert',
-      /^2 recipients are sent again\. SES may still tell of 1 recipient: decide again at .*10:00/,
-    ],
-    ['those of a failed e-mail', { resolved: 4, status: 'failed' }, 'status', /“Send the rest” sends/],
-  ])('says what it reached: %s', async (_, answer, role, words) => {
-    served.answer({
-      'POST /api/emails/{email_id}/resolve': { email_id: 'EM1', status: 'submitting', resolved: 0, ...answer },
-    });
-    const { page } = await openTab(browser, served.url);
-    await page.goto('/newsletters/emails/EM1');
-    await page.getByRole('button', { name: 'Resend to uncertain' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Resend to uncertain' }).click();
-    await page.getByRole(role).filter({ hasText: words }).waitFor();
-    await page.context().close();
+it.each<[string, Partial<ResolveAnswer>, 'status' | 'alert', RegExp]>([
+  ['all', { resolved: 4 }, 'status', /^4 recipients are sent again\.$/],
+  ['one', { resolved: 1 }, 'status', /^1 recipient is sent again\.$/],
+  ['some', { resolved: 3, continued: true }, 'status', /^3 recipients are sent again\. More follow/],
+  ['none of a busy batch', { resolved: 0, busy: 2 }, 'alert', /^0 recipients .* 2 batches are being sent .* again/],
+  [
+    'those that wait',
+    { resolved: 2, waiting: 1, waiting_until: '2026-03-01T10:10:00.000Z' },
+    'alert',
+    /^2 recipients are sent again\. SES may still tell of 1 recipient: decide again at .*10:00/,
+  ],
+  ['those of a failed e-mail', { resolved: 4, status: 'failed' }, 'status', /“Send the rest” sends/],
+])('a decision about uncertain recipients says what it reached: %s', async (_, answer, role, words) => {
+  served.answer({
+    'POST /api/emails/{email_id}/resolve': { email_id: 'EM1', status: 'submitting', resolved: 0, ...answer },
   });
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/newsletters/emails/EM1');
+  await page.getByRole('button', { name: 'Resend to uncertain' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resend to uncertain' }).click();
+  await page.getByRole(role).filter({ hasText: words }).waitFor();
+  await page.context().close();
 });
 
 it('names in the command for a new key what the form says', async () => {

@@ -32,25 +32,26 @@ afterAll(() => ops.stop());
 
 const run = (...args: string[]) => ops.run([...args, '--local'], { findDeployment: async () => least });
 
-describe('a command on a stage without the part that it needs', () => {
-  it.each([
-    ['newsletters', ['members', 'show', 'M1', '--tenant', 'T1']],
-    ['newsletters', ['senders', 'list', '--tenant', 'T1']],
-    ['newsletters', ['emails', 'list', '--tenant', 'T1']],
-    ['newsletters', ['emails', 'status', 'EM1']],
-    ['API, and thus no keys', ['keys', 'list']],
-    ['API, and thus no keys', ['keys', 'create', '--tenant', 'T1', '--scope', 'send']],
-    ['channel teams', ['dlq', 'list', '--channel', 'teams']],
-    ['channel teams', ['dlq', 'redrive', '--channel', 'teams', '--yes']],
-    ['channel teams', ['dlq', 'drop', '--channel', 'teams', '--all', '--yes']],
-  ])('says in one sentence that there is no %s: ops %j', async (part, args) => {
+it.each([
+  ['newsletters', ['members', 'show', 'M1', '--tenant', 'T1']],
+  ['newsletters', ['senders', 'list', '--tenant', 'T1']],
+  ['newsletters', ['emails', 'list', '--tenant', 'T1']],
+  ['newsletters', ['emails', 'status', 'EM1']],
+  ['API, and thus no keys', ['keys', 'list']],
+  ['API, and thus no keys', ['keys', 'create', '--tenant', 'T1', '--scope', 'send']],
+  ['channel teams', ['dlq', 'list', '--channel', 'teams']],
+  ['channel teams', ['dlq', 'redrive', '--channel', 'teams', '--yes']],
+  ['channel teams', ['dlq', 'drop', '--channel', 'teams', '--all', '--yes']],
+])(
+  'a command on a stage without the part that it needs says in one sentence that there is no %s: ops %j',
+  async (part, args) => {
     const { code, out, err } = await run(...args);
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err.trim().split('\n')).toEqual([
       expect.stringContaining(`This stage has no ${part}: docs/reference/configuration.md says how a stage gets it.`),
     ]);
-  });
-});
+  },
+);
 
 describe('a command on the least stage', () => {
   it('counts the lanes that are there', async () => {
@@ -72,23 +73,21 @@ describe('a command on the least stage', () => {
   });
 });
 
-describe('the console on the least stage', () => {
-  it('answers what is there, and says in one sentence what is not', async () => {
-    const page = await startTestConsole({ ...ops, deployment: least });
-    expect(await page.ok('GET /api/session')).toMatchObject({ lacks: ['newsletters', 'keys'] });
-    const { channels } = await page.ok('GET /api/overview');
-    expect(channels.find(({ channel }) => channel === 'webhook')).toMatchObject({ in_flight: 0 });
-    for (const [route, lacks] of [
-      ['GET /api/newsletters', LACKS.newsletters],
-      ['GET /api/emails', LACKS.newsletters],
-      ['GET /api/keys', LACKS.api],
-    ] as const) {
-      const { status, body } = await page.call(route, { query: { tenant: 'T1' } });
-      expect({ route, status, body }).toMatchObject({ status: 404, body: { detail: lacks } });
-    }
-    expect(page.faults).toEqual([]);
-    await page.stop();
-  });
+it('the console on the least stage answers what is there, and says in one sentence what is not', async () => {
+  const page = await startTestConsole({ ...ops, deployment: least });
+  expect(await page.ok('GET /api/session')).toMatchObject({ lacks: ['newsletters', 'keys'] });
+  const { channels } = await page.ok('GET /api/overview');
+  expect(channels.find(({ channel }) => channel === 'webhook')).toMatchObject({ in_flight: 0 });
+  for (const [route, lacks] of [
+    ['GET /api/newsletters', LACKS.newsletters],
+    ['GET /api/emails', LACKS.newsletters],
+    ['GET /api/keys', LACKS.api],
+  ] as const) {
+    const { status, body } = await page.call(route, { query: { tenant: 'T1' } });
+    expect({ route, status, body }).toMatchObject({ status: 404, body: { detail: lacks } });
+  }
+  expect(page.faults).toEqual([]);
+  await page.stop();
 });
 
 describe('ops preflight', () => {

@@ -141,8 +141,7 @@ describe('what is not retried', () => {
     [413, 'too-large'],
   ])('%i %s: refused, and kept nowhere', async (status, name) => {
     world.api.instead = () => problem(name, status);
-    const result = await world.client().send(notification(1));
-    expect(result).toMatchObject({
+    expect(await world.client().send(notification(1))).toMatchObject({
       state: 'refused',
       problem: { type: `urn:notification-retry:problem:${name}`, status },
     });
@@ -221,8 +220,7 @@ describe('reportFailure', () => {
   const failure = { error_type: 'SERVER_OVERLOAD', response_code: '503' } as const;
 
   it('hands over a notification with the attempt that failed', async () => {
-    const result = await world.client().reportFailure(notification(1), failure);
-    expect(result).toMatchObject({ state: 'accepted' });
+    expect(await world.client().reportFailure(notification(1), failure)).toMatchObject({ state: 'accepted' });
     expect(world.api.asked[0]?.body).toEqual({ ...notification(1), failed_attempt: failure });
   });
 

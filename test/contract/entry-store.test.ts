@@ -91,9 +91,7 @@ describe.each(STORES)('entries of an offline queue %s', (_, open) => {
   });
 });
 
-describe('entries in IndexedDB', () => {
-  it('are there for the next page that opens the queue', async () => {
-    const added = await (await openEntryStore('shared')).add(entry('a'));
-    expect(await (await openEntryStore('shared')).list()).toEqual([added]);
-  });
+it('entries in IndexedDB are there for the next page that opens the queue', async () => {
+  const added = await (await openEntryStore('shared')).add(entry('a'));
+  expect(await (await openEntryStore('shared')).list()).toEqual([added]);
 });

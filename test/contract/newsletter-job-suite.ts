@@ -174,8 +174,7 @@ function chunkSuite(chunks: () => ChunkStore): void {
       expect(await Promise.all(read.map((sealed) => sealed.open()))).toEqual(given.slice(0, 2).map((one) => one.chunk));
       expect((await chunks().readChunks(email_id, '00000', 10, 10)).map(({ chunk }) => chunk)).toEqual([10]);
       expect(await chunks().readChunks(email_id, '00000', 2, 9)).toEqual([]);
-      const states = await chunks().states(email_id, '00000');
-      expect(states).toEqual(given.map(({ state }) => state));
+      expect(await chunks().states(email_id, '00000')).toEqual(given.map(({ state }) => state));
       const none = { email_id, batch_id: '00009', chunk: 0 };
       expect(await chunks().readChunk(none)).toBeUndefined();
       expect(await chunks().readState(none)).toBeUndefined();
@@ -202,24 +201,22 @@ function chunkSuite(chunks: () => ChunkStore): void {
 }
 
 function eventSuite(stores: () => JobStores): void {
-  describe('events of a batch', () => {
-    it('starts empty, adds bits, and lets one of two simultaneous changes win', async () => {
-      const { events, batches } = stores();
-      const email_id = freshId();
-      await batches.put(batchRow({ email_id }));
-      const empty = await events.read(email_id, '00000');
-      expect(empty).toEqual({ email_id, batch_id: '00000', version: 0, bits: {} });
-      const won = await Promise.all([
-        events.change(empty, { delivered: withBits(undefined, [3]) }),
-        events.change(empty, { opened: withBits(undefined, [999]) }),
-      ]);
-      expect(won.filter((one) => one !== undefined)).toHaveLength(1);
-      const found = await events.read(email_id, '00000');
-      const bits = { ...found.bits, clicked: withBits(undefined, [8]) };
-      expect(await events.change(found, bits)).toEqual({ ...found, version: 2, bits });
-      expect(await events.change(found, bits)).toMatchObject({ version: 2 });
-      expect(await events.list(email_id)).toEqual([{ ...found, version: 2, bits }]);
-      expect(await batches.list(email_id)).toHaveLength(1);
-    });
+  it('events of a batch starts empty, adds bits, and lets one of two simultaneous changes win', async () => {
+    const { events, batches } = stores();
+    const email_id = freshId();
+    await batches.put(batchRow({ email_id }));
+    const empty = await events.read(email_id, '00000');
+    expect(empty).toEqual({ email_id, batch_id: '00000', version: 0, bits: {} });
+    const won = await Promise.all([
+      events.change(empty, { delivered: withBits(undefined, [3]) }),
+      events.change(empty, { opened: withBits(undefined, [999]) }),
+    ]);
+    expect(won.filter((one) => one !== undefined)).toHaveLength(1);
+    const found = await events.read(email_id, '00000');
+    const bits = { ...found.bits, clicked: withBits(undefined, [8]) };
+    expect(await events.change(found, bits)).toEqual({ ...found, version: 2, bits });
+    expect(await events.change(found, bits)).toMatchObject({ version: 2 });
+    expect(await events.list(email_id)).toEqual([{ ...found, version: 2, bits }]);
+    expect(await batches.list(email_id)).toHaveLength(1);
   });
 }

@@ -33,8 +33,7 @@ function suite(store: () => OperationStore): void {
 
   it('makes an operation once per id: who comes second gets what the first one made', async () => {
     const first = await store().create(fresh());
-    const second = await store().create({ ...first, version: 0, created_by: 'sato', rate: 7 });
-    expect(second).toEqual(first);
+    expect(await store().create({ ...first, version: 0, created_by: 'sato', rate: 7 })).toEqual(first);
     expect(await store().read(first.operation_id)).toEqual(first);
   });
 

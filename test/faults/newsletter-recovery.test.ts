@@ -113,13 +113,14 @@ async function until(world: NewsletterWorld, isTrue: () => boolean | Promise<boo
   return world.time.now - begun;
 }
 
-describe('a newsletter whose processes were all killed', () => {
-  it.each([
-    ['while it was prepared', 0, 1_000],
-    ['while it was sent', 100, 0],
-    ['while it was sent, just after the clock had run', 300, 59_000],
-    ['while its calls hung', 150, 30_000],
-  ])('goes on within 90 s %s, and reaches everybody else', async (when, received, first_ms) => {
+it.each([
+  ['while it was prepared', 0, 1_000],
+  ['while it was sent', 100, 0],
+  ['while it was sent, just after the clock had run', 300, 59_000],
+  ['while its calls hung', 150, 30_000],
+])(
+  'a newsletter whose processes were all killed goes on within 90 s %s, and reaches everybody else',
+  async (when, received, first_ms) => {
     const world = calmWorld(MEMBERS, []);
     await world.time.run(async () => {
       tickEachMinute(world, first_ms);
@@ -152,31 +153,29 @@ describe('a newsletter whose processes were all killed', () => {
       await world.auditEnd();
       expect(world.auditor.result().examples).toEqual([]);
     });
-  });
-});
+  },
+);
 
-describe('a sender whose call hangs', () => {
-  it('keeps its claim, and its slot serves another batch until the call ends', async () => {
-    const world = calmWorld(MEMBERS, [], { batch_size: 200 });
-    await world.time.run(async () => {
-      tickEachMinute(world, 1_000);
-      await publish(world);
-      const { provider } = world;
-      await until(world, () => provider.accepted >= 100);
-      const first = (await world.view()).email?.slots['0']?.batch_id ?? '';
-      provider.hangNext(first);
-      await until(world, async () => {
-        const { email } = await world.view();
-        return !Object.values(email?.slots ?? {}).some(({ batch_id }) => batch_id === first);
-      });
-      const { email, batches } = await world.view();
-      expect(Object.keys(email?.slots ?? {}), 'all slots are in use').toHaveLength(world.limits.concurrency);
-      expect(batches.find(({ batch_id }) => batch_id === first)).toMatchObject({ status: 'submitting' });
-      const end = await passMinutes(world, 10);
-      expect(end.counts).toMatchObject({ uncertain: 50, submitted: MEMBERS - 50 });
-      expect(end.email).toMatchObject({ status: 'submitted' });
-      expect(Object.keys(world.counts).filter((name) => name.startsWith('alarm'))).toEqual([]);
-      expect(world.auditor.result().examples).toEqual([]);
+it('a sender whose call hangs keeps its claim, and its slot serves another batch until the call ends', async () => {
+  const world = calmWorld(MEMBERS, [], { batch_size: 200 });
+  await world.time.run(async () => {
+    tickEachMinute(world, 1_000);
+    await publish(world);
+    const { provider } = world;
+    await until(world, () => provider.accepted >= 100);
+    const first = (await world.view()).email?.slots['0']?.batch_id ?? '';
+    provider.hangNext(first);
+    await until(world, async () => {
+      const { email } = await world.view();
+      return !Object.values(email?.slots ?? {}).some(({ batch_id }) => batch_id === first);
     });
+    const { email, batches } = await world.view();
+    expect(Object.keys(email?.slots ?? {}), 'all slots are in use').toHaveLength(world.limits.concurrency);
+    expect(batches.find(({ batch_id }) => batch_id === first)).toMatchObject({ status: 'submitting' });
+    const end = await passMinutes(world, 10);
+    expect(end.counts).toMatchObject({ uncertain: 50, submitted: MEMBERS - 50 });
+    expect(end.email).toMatchObject({ status: 'submitted' });
+    expect(Object.keys(world.counts).filter((name) => name.startsWith('alarm'))).toEqual([]);
+    expect(world.auditor.result().examples).toEqual([]);
   });
 });

@@ -75,8 +75,7 @@ describe('a notification from the API', () => {
     expect(new Set(taken.map(({ body: { log_id } }) => log_id)).size).toBe(1);
     expect(taken.filter(({ replayed }) => !replayed)).toHaveLength(1);
     const log_id = taken[0]?.body.log_id;
-    const done = await until(log_id, 'done');
-    expect(done).toMatchObject({
+    expect(await until(log_id, 'done')).toMatchObject({
       canRetry: false,
       attempts: [{ attempt: 0, status: 'SUCCESS', response_code: '200' }],
     });

@@ -108,8 +108,7 @@ it('a forgotten recipient is in no table, queue, log or answer, and the sums are
     members: 1,
   });
 
-  const after = await flow.opsJson('verify', '--letters');
-  expect(after).toMatchObject({
+  expect(await flow.opsJson('verify', '--letters')).toMatchObject({
     ...{ holds: true, equation: '4 accepted = 1 delivered + 1 dead + 2 cancelled', erased: 4 },
     letters: { webhook: { letters: 1 } },
   });

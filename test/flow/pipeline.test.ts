@@ -101,16 +101,14 @@ describe('rows that have only the specs’ columns', () => {
   });
 });
 
-describe('a look ahead between two sweeps', () => {
-  it('queues notifications that are due soon, with a delay', async () => {
-    const next_retry_at = new Date(Date.now() + 5_000).toISOString();
-    await flow.put([row('f-soon', { next_retry_at })]);
-    await eventually(async () => ((await flow.row('f-soon'))['work_queue'] === undefined ? undefined : true));
-    expect(await flow.invoke('dispatcher', { ahead: true })).toMatchObject({ due: 0, ahead: 1 });
-    await status('f-soon', 'SUCCESS');
-    const [{ retry_at = '' } = {}] = await flow.records('f-soon');
-    expect(Date.parse(String(retry_at)) - Date.parse(next_retry_at)).toBeGreaterThanOrEqual(0);
-  });
+it('a look ahead between two sweeps queues notifications that are due soon, with a delay', async () => {
+  const next_retry_at = new Date(Date.now() + 5_000).toISOString();
+  await flow.put([row('f-soon', { next_retry_at })]);
+  await eventually(async () => ((await flow.row('f-soon'))['work_queue'] === undefined ? undefined : true));
+  expect(await flow.invoke('dispatcher', { ahead: true })).toMatchObject({ due: 0, ahead: 1 });
+  await status('f-soon', 'SUCCESS');
+  const [{ retry_at = '' } = {}] = await flow.records('f-soon');
+  expect(Date.parse(String(retry_at)) - Date.parse(next_retry_at)).toBeGreaterThanOrEqual(0);
 });
 
 describe('failures', () => {
@@ -224,18 +222,16 @@ describe('the job’s options', () => {
   });
 });
 
-describe('privacy', () => {
-  it('keeps recipient, subject and body out of logs, queues and dead letters', async () => {
-    await flow.put([
-      row('p-1', { notification_type: 'EMAIL', recipient_address: PRIVATE.recipient, message_body: PRIVATE.body }),
-      row('p-2', { recipient_address: at(`/webhook/unauthorized/${PRIVATE.recipient}`), message_body: PRIVATE.body }),
-    ]);
-    await flow.job('--wait');
-    expect(await flow.row('p-1')).toMatchObject({ send_status: 'SUCCESS' });
-    expect(await flow.row('p-2')).toMatchObject({ failure_reason: 'AUTH_FAILED' });
-    const logs = flow.logs();
-    expect(logs).toContain('"log_id":"p-1"');
-    for (const secret of [PRIVATE.recipient, PRIVATE.body, '【お知らせ】']) expect(logs).not.toContain(secret);
-    expect(await flow.dump()).not.toContain(PRIVATE.recipient);
-  });
+it('privacy keeps recipient, subject and body out of logs, queues and dead letters', async () => {
+  await flow.put([
+    row('p-1', { notification_type: 'EMAIL', recipient_address: PRIVATE.recipient, message_body: PRIVATE.body }),
+    row('p-2', { recipient_address: at(`/webhook/unauthorized/${PRIVATE.recipient}`), message_body: PRIVATE.body }),
+  ]);
+  await flow.job('--wait');
+  expect(await flow.row('p-1')).toMatchObject({ send_status: 'SUCCESS' });
+  expect(await flow.row('p-2')).toMatchObject({ failure_reason: 'AUTH_FAILED' });
+  const logs = flow.logs();
+  expect(logs).toContain('"log_id":"p-1"');
+  for (const secret of [PRIVATE.recipient, PRIVATE.body, '【お知らせ】']) expect(logs).not.toContain(secret);
+  expect(await flow.dump()).not.toContain(PRIVATE.recipient);
 });

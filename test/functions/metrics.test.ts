@@ -311,61 +311,57 @@ describe('the dispatcher', () => {
   it('records an express run that sent all it found, and none of a part', () => expect(expressRuns).toEqual([iso()]));
 });
 
-describe('the due-indexer', () => {
-  it('counts the rows that storage refuses, though Lambda sees no error', async () => {
-    const { createHandler } = await import('../../functions/due-indexer/handler.ts');
-    const refuse = () => Promise.reject(new Error('slow down'));
-    const store = { index: refuse, putContent: refuse, hasContent: refuse };
-    const text = (S: string) => ({ S });
-    const NewImage = {
-      ...{ log_id: text('a'), tenant_id: text('T1'), notification_type: text('WEBHOOK') },
-      ...{ recipient_address: text('https://example.com/h'), message_body: text('b'), send_status: text('FAILED') },
-    };
-    const metrics = await emittedBy('due-indexer', {}, (observability) =>
-      createHandler(
-        { store, shards: baseShards, policy: DEFAULT_RETRY_POLICY, clock: () => T0 },
-        observability,
-      )({ Records: [{ dynamodb: { Keys: { log_id: NewImage.log_id }, NewImage, SequenceNumber: '1' } }] }),
-    );
-    expect(valuesOf(metrics, 'RowsFailed')).toEqual([1]);
-  });
+it('the due-indexer counts the rows that storage refuses, though Lambda sees no error', async () => {
+  const { createHandler } = await import('../../functions/due-indexer/handler.ts');
+  const refuse = () => Promise.reject(new Error('slow down'));
+  const store = { index: refuse, putContent: refuse, hasContent: refuse };
+  const text = (S: string) => ({ S });
+  const NewImage = {
+    ...{ log_id: text('a'), tenant_id: text('T1'), notification_type: text('WEBHOOK') },
+    ...{ recipient_address: text('https://example.com/h'), message_body: text('b'), send_status: text('FAILED') },
+  };
+  const metrics = await emittedBy('due-indexer', {}, (observability) =>
+    createHandler(
+      { store, shards: baseShards, policy: DEFAULT_RETRY_POLICY, clock: () => T0 },
+      observability,
+    )({ Records: [{ dynamodb: { Keys: { log_id: NewImage.log_id }, NewImage, SequenceNumber: '1' } }] }),
+  );
+  expect(valuesOf(metrics, 'RowsFailed')).toEqual([1]);
 });
 
-describe('the reconciler', () => {
-  it('counts what it looked at and what was missed, dry runs excepted, and continues itself', async () => {
-    const { createHandler } = await import('../../functions/reconciler/handler.ts');
-    const tables = new MemoryTables(() => T0);
-    const row = { tenant_id: 't', notification_type: 'WEBHOOK', send_status: 'FAILED' };
-    const content = { recipient_address: 'https://example.com/h', message_body: 'b' };
-    for (const log_id of ['a', 'b']) tables.log.set(log_id, { log_id, ...row, ...content });
-    const events: unknown[] = [];
-    let stored: ScanProgress | undefined;
-    const metrics = await emittedBy('reconciler', {}, async (observability) => {
-      const handle = createHandler(
-        {
-          ...{ scan: tables.scan, store: tables, policy: DEFAULT_RETRY_POLICY, clock: () => T0, pause: async () => {} },
-          shards: baseShards,
-          units_per_second: 50,
-          progress: {
-            read: async () => stored,
-            write: async (progress) => {
-              stored = progress;
-            },
+it('the reconciler counts what it looked at and what was missed, dry runs excepted, and continues itself', async () => {
+  const { createHandler } = await import('../../functions/reconciler/handler.ts');
+  const tables = new MemoryTables(() => T0);
+  const row = { tenant_id: 't', notification_type: 'WEBHOOK', send_status: 'FAILED' };
+  const content = { recipient_address: 'https://example.com/h', message_body: 'b' };
+  for (const log_id of ['a', 'b']) tables.log.set(log_id, { log_id, ...row, ...content });
+  const events: unknown[] = [];
+  let stored: ScanProgress | undefined;
+  const metrics = await emittedBy('reconciler', {}, async (observability) => {
+    const handle = createHandler(
+      {
+        ...{ scan: tables.scan, store: tables, policy: DEFAULT_RETRY_POLICY, clock: () => T0, pause: async () => {} },
+        shards: baseShards,
+        units_per_second: 50,
+        progress: {
+          read: async () => stored,
+          write: async (progress) => {
+            stored = progress;
           },
-          continueWith: async (event) => void events.push(event),
         },
-        observability,
-      );
-      expect(await handle({ dry_run: true, seconds: 60 }, PATIENT)).toMatchObject({ missed: 2, taken_in: 0 });
-      expect(await handle({ source: 'aws.events' }, PATIENT)).toMatchObject({ missed: 2, taken_in: 2 });
-      for (let i = 0; i < 300; i++) tables.log.set(`c-${i}`, { ...dueRow({ log_id: `c-${i}` }) });
-      await handle({ source: 'aws.events' }, { getRemainingTimeInMillis: () => 1_000 });
-      await expect(handle({ seconds: 'x' }, PATIENT)).rejects.toThrow('seconds');
-    });
-    expect(events).toEqual([{ continued: true }]);
-    expect(valuesOf(metrics, 'RowsScanned')).toEqual([2, 250]);
-    expect(valuesOf(metrics, 'RowsMissed')).toEqual([2, 0]);
+        continueWith: async (event) => void events.push(event),
+      },
+      observability,
+    );
+    expect(await handle({ dry_run: true, seconds: 60 }, PATIENT)).toMatchObject({ missed: 2, taken_in: 0 });
+    expect(await handle({ source: 'aws.events' }, PATIENT)).toMatchObject({ missed: 2, taken_in: 2 });
+    for (let i = 0; i < 300; i++) tables.log.set(`c-${i}`, { ...dueRow({ log_id: `c-${i}` }) });
+    await handle({ source: 'aws.events' }, { getRemainingTimeInMillis: () => 1_000 });
+    await expect(handle({ seconds: 'x' }, PATIENT)).rejects.toThrow('seconds');
   });
+  expect(events).toEqual([{ continued: true }]);
+  expect(valuesOf(metrics, 'RowsScanned')).toEqual([2, 250]);
+  expect(valuesOf(metrics, 'RowsMissed')).toEqual([2, 0]);
 });
 
 describe('the monitor', () => {

@@ -48,45 +48,41 @@ async function outage(fault: StorageFault): Promise<void> {
   storage.mend();
 }
 
-describe('a newsletter whose storage', () => {
-  it('throttles, refuses, fails and forgets its answers reaches everybody once', async () => {
-    const members = await subscribe('storage', readers(240));
-    await limit({ per_second: 20 });
-    const faults = ['failing', 'throttled', 'denied', 'forgetful'] as const;
-    // The first one while the recipients are frozen.
-    const preparing = outage(faults[0]);
-    const id = await client.publish({ ...post, segment: 'label:storage' });
-    await preparing;
-    for (const fault of faults.slice(1)) {
-      const { counts } = await client.status(id);
-      await until(id, (status) => status.counts.submitted > counts.submitted);
-      await outage(fault);
-    }
-    await limit({ per_second: 400 });
-    const { status, counts } = await ended(client, id, PATIENCE);
-    expect({ status, counts }).toMatchObject({
-      status: 'submitted',
-      counts: { recipients: 240, submitted: 240, failed: 0, uncertain: 0, excluded: 0 },
-    });
-    expect(await mailed(id)).toEqual(members);
-    expect(flow.logs()).toContain('[BULK_EMAIL_DB_RETRY]');
-  }, 180_000);
-});
+it('a newsletter whose storage throttles, refuses, fails and forgets its answers reaches everybody once', async () => {
+  const members = await subscribe('storage', readers(240));
+  await limit({ per_second: 20 });
+  const faults = ['failing', 'throttled', 'denied', 'forgetful'] as const;
+  // The first one while the recipients are frozen.
+  const preparing = outage(faults[0]);
+  const id = await client.publish({ ...post, segment: 'label:storage' });
+  await preparing;
+  for (const fault of faults.slice(1)) {
+    const { counts } = await client.status(id);
+    await until(id, (status) => status.counts.submitted > counts.submitted);
+    await outage(fault);
+  }
+  await limit({ per_second: 400 });
+  const { status, counts } = await ended(client, id, PATIENCE);
+  expect({ status, counts }).toMatchObject({
+    status: 'submitted',
+    counts: { recipients: 240, submitted: 240, failed: 0, uncertain: 0, excluded: 0 },
+  });
+  expect(await mailed(id)).toEqual(members);
+  expect(flow.logs()).toContain('[BULK_EMAIL_DB_RETRY]');
+}, 180_000);
 
-describe('a newsletter whose provider lowers its rate', () => {
-  it('is refused calls for a while, and nobody fails', async () => {
-    const members = await subscribe('rate', readers(120));
-    const id = await client.publish({ ...post, segment: 'label:rate' });
-    await until(id, (status) => status.counts.recipients > 0);
-    await limit({ per_second: 25 });
-    expect(await ended(client, id, PATIENCE)).toMatchObject({
-      status: 'submitted',
-      counts: { submitted: 120, failed: 0, uncertain: 0 },
-    });
-    await limit({ per_second: 400 });
-    expect(await mailed(id)).toEqual(members);
-  }, 120_000);
-});
+it('a newsletter whose provider lowers its rate is refused calls for a while, and nobody fails', async () => {
+  const members = await subscribe('rate', readers(120));
+  const id = await client.publish({ ...post, segment: 'label:rate' });
+  await until(id, (status) => status.counts.recipients > 0);
+  await limit({ per_second: 25 });
+  expect(await ended(client, id, PATIENCE)).toMatchObject({
+    status: 'submitted',
+    counts: { submitted: 120, failed: 0, uncertain: 0 },
+  });
+  await limit({ per_second: 400 });
+  expect(await mailed(id)).toEqual(members);
+}, 120_000);
 
 describe('a recipient of whom nobody knows', () => {
   const decide = (id: string, decision: '--resend' | '--leave') =>

@@ -93,8 +93,7 @@ it(
       expect(detail.status, detail.log_id).toBe(row?.['send_status']);
     }
     // One id per notification, however often it was told.
-    const ids = Map.groupBy(outcomes, ({ detail }) => detail.log_id);
-    for (const [log_id, events] of ids)
+    for (const [log_id, events] of Map.groupBy(outcomes, ({ detail }) => detail.log_id))
       expect(new Set(events.map(({ detail }) => detail.event_id)).size, log_id).toBe(1);
     expect(JSON.stringify(outcomes)).not.toMatch(/本文|\/webhook\//);
   },

@@ -138,28 +138,26 @@ describe('an incident: one provider is down, and another refuses two notificatio
   }
 });
 
-describe('a notification that is given up', () => {
-  it('is sent on its fallback channel once, if it names one', async () => {
-    const fallback = (address: string) => ({ fallback_channel: 'email', fallback_recipient: address });
-    await flow.put([
-      row('fo-gone', '/webhook/gone', fallback('fo-gone@example.com')),
-      row('fo-spent', '/webhook/status-503', { ...fallback('fo-spent@example.com'), max_retry_count: 1 }),
-      row('fo-none', '/webhook/gone'),
-    ]);
-    await flow.job();
-    const successors = ['fo-gone-fallback', 'fo-spent-fallback'];
-    await all(successors, 'SUCCESS');
-    await all(['fo-gone', 'fo-spent', 'fo-none'], 'FAILED');
-    for (const log_id of ['fo-gone', 'fo-spent']) {
-      expect(await flow.row(log_id)).toMatchObject({ successor_log_id: `${log_id}-fallback` });
-      expect(await flow.row(log_id)).not.toHaveProperty('work_queue');
-      expect(await flow.row(`${log_id}-fallback`)).toMatchObject({ predecessor_log_id: log_id, channel: 'email' });
-      expect(await flow.received(`log_id=${log_id}-fallback`)).toMatchObject([{ channel: 'email', accepted: true }]);
-    }
-    expect(await flow.row('fo-none')).not.toHaveProperty('successor_log_id');
-    expect(await flow.row('fo-none-fallback')).toEqual({});
-    expect(await flow.deadLetters('webhook')).toBe(0);
-    expect(await flow.dump()).not.toContain('fo-spent@example.com');
-    expect(flow.logs()).not.toContain('fo-gone@example.com');
-  }, 120_000);
-});
+it('a notification that is given up is sent on its fallback channel once, if it names one', async () => {
+  const fallback = (address: string) => ({ fallback_channel: 'email', fallback_recipient: address });
+  await flow.put([
+    row('fo-gone', '/webhook/gone', fallback('fo-gone@example.com')),
+    row('fo-spent', '/webhook/status-503', { ...fallback('fo-spent@example.com'), max_retry_count: 1 }),
+    row('fo-none', '/webhook/gone'),
+  ]);
+  await flow.job();
+  const successors = ['fo-gone-fallback', 'fo-spent-fallback'];
+  await all(successors, 'SUCCESS');
+  await all(['fo-gone', 'fo-spent', 'fo-none'], 'FAILED');
+  for (const log_id of ['fo-gone', 'fo-spent']) {
+    expect(await flow.row(log_id)).toMatchObject({ successor_log_id: `${log_id}-fallback` });
+    expect(await flow.row(log_id)).not.toHaveProperty('work_queue');
+    expect(await flow.row(`${log_id}-fallback`)).toMatchObject({ predecessor_log_id: log_id, channel: 'email' });
+    expect(await flow.received(`log_id=${log_id}-fallback`)).toMatchObject([{ channel: 'email', accepted: true }]);
+  }
+  expect(await flow.row('fo-none')).not.toHaveProperty('successor_log_id');
+  expect(await flow.row('fo-none-fallback')).toEqual({});
+  expect(await flow.deadLetters('webhook')).toBe(0);
+  expect(await flow.dump()).not.toContain('fo-spent@example.com');
+  expect(flow.logs()).not.toContain('fo-gone@example.com');
+}, 120_000);

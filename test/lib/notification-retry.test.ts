@@ -35,8 +35,7 @@ describe('NotificationRetry in a stack of another team', () => {
     const stack = new Stack(appOf(), 'Theirs');
     const retry = new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress });
 
-    const messages = retry.node.metadata.filter(({ type }) => type === 'aws:cdk:warning');
-    expect(messages).toHaveLength(warnings);
+    expect(retry.node.metadata.filter(({ type }) => type === 'aws:cdk:warning')).toHaveLength(warnings);
   });
 });
 

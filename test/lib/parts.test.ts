@@ -65,8 +65,7 @@ describe('a stage without', () => {
 
   it('newsletters has none of their functions, tables, secrets and alarms', () => {
     const template = templateOf(STAGES['without newsletters']);
-    const gone = [...all].filter((name) => !functionsIn(template).includes(name));
-    expect(gone).toEqual([
+    expect([...all].filter((name) => !functionsIn(template).includes(name))).toEqual([
       'api-emails',
       'api-newsletters',
       'newsletter-clock',
@@ -266,19 +265,15 @@ describe('the fullest stage, with the longest lists', () => {
   });
 });
 
-describe('each pair of parts', () => {
-  it.each(PAIRS.map((context) => [JSON.stringify(context).replaceAll('notification-retry.', ''), context] as const))(
-    'makes a template that refers to nothing that is not there: %s',
-    (_, context) => {
-      const { Resources = {}, Outputs = {}, Parameters = {} } = templateOf(context).toJSON();
-      const known = new Set([...Object.keys(Resources), ...Object.keys(Parameters)]);
-      const unknown = referredTo({ Resources, Outputs }).filter(
-        (name) => !known.has(name) && !name.startsWith('AWS::'),
-      );
-      expect(unknown).toEqual([]);
-    },
-  );
-});
+it.each(PAIRS.map((context) => [JSON.stringify(context).replaceAll('notification-retry.', ''), context] as const))(
+  'each pair of parts makes a template that refers to nothing that is not there: %s',
+  (_, context) => {
+    const { Resources = {}, Outputs = {}, Parameters = {} } = templateOf(context).toJSON();
+    const known = new Set([...Object.keys(Resources), ...Object.keys(Parameters)]);
+    const unknown = referredTo({ Resources, Outputs }).filter((name) => !known.has(name) && !name.startsWith('AWS::'));
+    expect(unknown).toEqual([]);
+  },
+);
 
 describe('the API', () => {
   const domain = {

@@ -386,8 +386,7 @@ describe('a draft in the console', () => {
 
   it('says who would get it, and who would not and why, and keeps nothing', async () => {
     await audience('T-DRY');
-    const run = await page.ok('POST /api/emails/dry-run', { body: body('T-DRY') });
-    expect(run).toMatchObject({
+    expect(await page.ok('POST /api/emails/dry-run', { body: body('T-DRY') })).toMatchObject({
       status: 'done',
       recipients: 2,
       excluded_by_reason: { suppressed: 1 },
@@ -442,8 +441,7 @@ describe('a draft in the console', () => {
         body: { request_id: request_id(), ...DRAFT, ...given, subject, known_at },
       });
     expect((await replace('First', draft)).status).toBe(200);
-    const told = await replace('Second', draft);
-    expect(told).toMatchObject({
+    expect(await replace('Second', draft)).toMatchObject({
       status: 409,
       body: { detail: expect.stringMatching(/was replaced meanwhile, .*look at it/) },
     });

@@ -154,8 +154,7 @@ describe('the package that producers install', () => {
         expect(help.stdout).toContain('npx notification-spool flush --json >/dev/null');
         expect(help.stdout).not.toMatch(/npm run|--local/);
         expect((await run('list')).stdout).toContain('status 401');
-        const unknown = await run('show', 'nothing').catch((error) => error);
-        expect(unknown).toMatchObject({
+        expect(await run('show', 'nothing').catch((error) => error)).toMatchObject({
           code: 1,
           stderr: expect.stringContaining('see `npx notification-spool list`'),
         });

@@ -6,34 +6,30 @@ import { ONE, type Scope } from '../../simulation/world/state.ts';
 const SECONDS = 120;
 const everyday = (name: string) => scopeOf(name, SCOPES[name]?.everyday ?? 1);
 
-describe('the small worlds, most of them with one fault anywhere', () => {
-  it.each(Object.keys(SCOPES))(
-    '%s: every history keeps the promises',
-    async (name) => {
-      const { exhausted, violations, states } = await fromStates(everyday(name), { seconds: SECONDS });
-      expect(Object.fromEntries(violations)).toEqual({});
-      expect(exhausted).toBe(true);
-      expect(states).toBeGreaterThan(50);
-    },
-    SECONDS * 1000,
-  );
-});
+it.each(Object.keys(SCOPES))(
+  'the small worlds, most of them with one fault anywhere %s: every history keeps the promises',
+  async (name) => {
+    const { exhausted, violations, states } = await fromStates(everyday(name), { seconds: SECONDS });
+    expect(Object.fromEntries(violations)).toEqual({});
+    expect(exhausted).toBe(true);
+    expect(states).toBeGreaterThan(50);
+  },
+  SECONDS * 1000,
+);
 
-describe('the two engines', () => {
-  it.each([
-    ['one', 1],
-    ['retried', 1],
-    ['dead', 1],
-    ['delivered', 0],
-    ['cancelled', 0],
-  ])('reach as many states of %s with %i faults', async (name, faults) => {
-    const [saved, again] = [
-      await fromStates(scopeOf(name, faults), { seconds: SECONDS }),
-      await reexecute(scopeOf(name, faults), { seconds: SECONDS }),
-    ];
-    expect(again).toMatchObject({ states: saved.states, exhausted: true, violations: saved.violations });
-    expect(saved.exhausted).toBe(true);
-  });
+it.each([
+  ['one', 1],
+  ['retried', 1],
+  ['dead', 1],
+  ['delivered', 0],
+  ['cancelled', 0],
+])('the two engines reach as many states of %s with %i faults', async (name, faults) => {
+  const [saved, again] = [
+    await fromStates(scopeOf(name, faults), { seconds: SECONDS }),
+    await reexecute(scopeOf(name, faults), { seconds: SECONDS }),
+  ];
+  expect(again).toMatchObject({ states: saved.states, exhausted: true, violations: saved.violations });
+  expect(saved.exhausted).toBe(true);
 });
 
 describe('stories that broke a promise once', () => {
@@ -185,7 +181,7 @@ describe('a notification that goes on, on its fallback channel, while events con
   });
 });
 
-describe('a story', () => {
+it('a story takes the steps that there are, and goes on to the end', async () => {
   const story = [
     'a worker receives n1/sweep-1/1',
     'worker of n1/sweep-1/1 claims n1',
@@ -193,10 +189,7 @@ describe('a story', () => {
     'worker of n1/sweep-1/1 reads the content of n1',
     'worker of n1/sweep-1/1 sends attempt 1 of n1: no answer, it may be applied later',
   ];
-
-  it('takes the steps that there are, and goes on to the end', async () => {
-    const { taken, violations } = await follow(scopeOf('one', 1), story);
-    expect(taken).toEqual(story.filter((_, i) => i !== 2));
-    expect(violations).toEqual([]);
-  });
+  const { taken, violations } = await follow(scopeOf('one', 1), story);
+  expect(taken).toEqual(story.filter((_, i) => i !== 2));
+  expect(violations).toEqual([]);
 });

@@ -114,15 +114,13 @@ describe('a row that is written', () => {
   });
 });
 
-describe('a record', () => {
-  it.each([
-    ['NETWORK_TIMEOUT', 299_999, ['7: the next attempt comes too soon']],
-    ['NETWORK_TIMEOUT', 300_000, []],
-    ['SERVER_OVERLOAD', 599_999, ['7: the next attempt comes too soon']],
-  ])('of %s with a next attempt after %i ms', (error_type, ms, violations) => {
-    const record = { ...RECORD, retry_status: 'FAILED', error_type, next_retry_at: at(ms) };
-    expect(promises.recorded(NOTHING_YET, record, 'worker').violations).toEqual(violations);
-  });
+it.each([
+  ['NETWORK_TIMEOUT', 299_999, ['7: the next attempt comes too soon']],
+  ['NETWORK_TIMEOUT', 300_000, []],
+  ['SERVER_OVERLOAD', 599_999, ['7: the next attempt comes too soon']],
+])('a record of %s with a next attempt after %i ms', (error_type, ms, violations) => {
+  const record = { ...RECORD, retry_status: 'FAILED', error_type, next_retry_at: at(ms) };
+  expect(promises.recorded(NOTHING_YET, record, 'worker').violations).toEqual(violations);
 });
 
 describe('the end', () => {

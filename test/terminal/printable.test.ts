@@ -124,26 +124,24 @@ it('goes on when its reader has closed the pipe, and with nothing else that is w
   expect(() => stdout.emit('error', Object.assign(new Error('no space'), { code: 'ENOSPC' }))).toThrow('no space');
 });
 
-describe('the commands', () => {
-  it('write nothing but fixed texts past the terminal', () => {
-    const root = join(PROJECT_ROOT, 'src');
-    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-    // What runs in a browser has no terminal.
-    const inTerminals = files.filter((name) => !name.startsWith(join('client', 'browser')));
-    const written = inTerminals.flatMap((name) => [
-      ...readFileSync(join(root, name), 'utf8').matchAll(/(?:process\.std(?:out|err)\.write|console\.\w+)\((.*)/g),
-    ]);
-    const texts = written.map(([, text = '']) => text.replace(/\);$/, ''));
-    expect(new Set(texts)).toEqual(
-      new Set([
-        'USAGE',
-        `\`\\n\${USAGE}\``,
-        "'ready\\n'",
-        "'', () => resolve()",
-        // The log line of a library, in the form of JSON.
-        "JSON.stringify({ level: 'WARN', message: 'spool file given up', ...given })",
-        "JSON.stringify({ level: 'WARN', message: 'spool is larger than expected', ...size })",
-      ]),
-    );
-  });
+it('the commands write nothing but fixed texts past the terminal', () => {
+  const root = join(PROJECT_ROOT, 'src');
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  // What runs in a browser has no terminal.
+  const inTerminals = files.filter((name) => !name.startsWith(join('client', 'browser')));
+  const written = inTerminals.flatMap((name) => [
+    ...readFileSync(join(root, name), 'utf8').matchAll(/(?:process\.std(?:out|err)\.write|console\.\w+)\((.*)/g),
+  ]);
+  const texts = written.map(([, text = '']) => text.replace(/\);$/, ''));
+  expect(new Set(texts)).toEqual(
+    new Set([
+      'USAGE',
+      `\`\\n\${USAGE}\``,
+      "'ready\\n'",
+      "'', () => resolve()",
+      // The log line of a library, in the form of JSON.
+      "JSON.stringify({ level: 'WARN', message: 'spool file given up', ...given })",
+      "JSON.stringify({ level: 'WARN', message: 'spool is larger than expected', ...size })",
+    ]),
+  );
 });

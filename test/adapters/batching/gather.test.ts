@@ -150,20 +150,18 @@ describe('outcomes of a batch', () => {
   });
 });
 
-describe('the sends under way', () => {
-  it('end when the last of them does, also when it fails', async () => {
-    const sends = new SendsUnderWay();
-    const end = begin(sends);
-    const failed = Promise.reject(new Error('reset'));
-    await expect(sends.during(() => failed)).rejects.toThrow('reset');
-    expect(sends.any).toBe(true);
-    const ended = sends.ended().then(() => 'ended');
-    expect(await Promise.race([ended, settled().then(() => 'not yet')])).toBe('not yet');
-    await end();
-    expect(await ended).toBe('ended');
-    expect(sends.any).toBe(false);
-    await sends.ended();
-  });
+it('the sends under way end when the last of them does, also when it fails', async () => {
+  const sends = new SendsUnderWay();
+  const end = begin(sends);
+  const failed = Promise.reject(new Error('reset'));
+  await expect(sends.during(() => failed)).rejects.toThrow('reset');
+  expect(sends.any).toBe(true);
+  const ended = sends.ended().then(() => 'ended');
+  expect(await Promise.race([ended, settled().then(() => 'not yet')])).toBe('not yet');
+  await end();
+  expect(await ended).toBe('ended');
+  expect(sends.any).toBe(false);
+  await sends.ended();
 });
 
 describe('a signal', () => {

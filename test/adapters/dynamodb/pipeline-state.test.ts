@@ -47,78 +47,68 @@ describe('the log of sweeps', () => {
   });
 });
 
-describe('the last express run', () => {
-  it('is known once one has been recorded, and is no sweep', async () => {
-    const log = createSweepLog(dynamodb.client, table);
-    const sweeps = await lastSweeps(dynamodb.client, table, 9);
-    expect(await log.lastExpress()).toBeUndefined();
-    for (const ms of [1_000, 2_000]) await log.recordExpress(iso(ms));
-    expect(await log.lastExpress()).toBe(iso(2_000));
-    expect(await lastSweeps(dynamodb.client, table, 9)).toEqual(sweeps);
-  });
+it('the last express run is known once one has been recorded, and is no sweep', async () => {
+  const log = createSweepLog(dynamodb.client, table);
+  const sweeps = await lastSweeps(dynamodb.client, table, 9);
+  expect(await log.lastExpress()).toBeUndefined();
+  for (const ms of [1_000, 2_000]) await log.recordExpress(iso(ms));
+  expect(await log.lastExpress()).toBe(iso(2_000));
+  expect(await lastSweeps(dynamodb.client, table, 9)).toEqual(sweeps);
 });
 
-describe('the last completed sweep', () => {
-  it('is the newest that was completed and took everything', async () => {
-    const log = createSweepLog(dynamodb.client, table);
-    const everything = { everything: true };
-    await log.record({ ...sweep('sweep-whole', 20_000), ...everything });
-    await log.record({ ...sweep('sweep-under-way', 21_000, false), ...everything });
-    await log.record(sweep('manual-part', 22_000));
-    expect(await log.lastCompleted()).toBe(iso(20_000));
-    await log.record({ ...sweep('sweep-under-way', 21_000), ...everything });
-    expect(await log.lastCompleted()).toBe(iso(21_000));
-  });
+it('the last completed sweep is the newest that was completed and took everything', async () => {
+  const log = createSweepLog(dynamodb.client, table);
+  const everything = { everything: true };
+  await log.record({ ...sweep('sweep-whole', 20_000), ...everything });
+  await log.record({ ...sweep('sweep-under-way', 21_000, false), ...everything });
+  await log.record(sweep('manual-part', 22_000));
+  expect(await log.lastCompleted()).toBe(iso(20_000));
+  await log.record({ ...sweep('sweep-under-way', 21_000), ...everything });
+  expect(await log.lastCompleted()).toBe(iso(21_000));
 });
 
-describe('the mark of the notices', () => {
-  it('is missing before the first notice, and then has the last value written', async () => {
-    const mark = createNoticeMark(dynamodb.client, table);
-    expect(await mark.read()).toBeUndefined();
-    await mark.write(iso(1));
-    await mark.write(iso(2));
-    expect(await mark.read()).toBe(iso(2));
-  });
+it('the mark of the notices is missing before the first notice, and then has the last value written', async () => {
+  const mark = createNoticeMark(dynamodb.client, table);
+  expect(await mark.read()).toBeUndefined();
+  await mark.write(iso(1));
+  await mark.write(iso(2));
+  expect(await mark.read()).toBe(iso(2));
 });
 
-describe('the counts of requests', () => {
-  it('add up the requests of all instances per key and second, and expire minutes later', async () => {
-    const [one, other] = [0, 1].map(() => createRequestCounts(dynamodb.client, table));
-    const second = Math.floor(T0.getTime() / 1000);
-    expect(await one?.add('key-1', second, 4)).toBe(4);
-    expect(await other?.add('key-1', second, 3)).toBe(7);
-    expect(await other?.add('key-2', second, 1)).toBe(1);
-    expect(await one?.add('key-1', second + 1, 2)).toBe(2);
-    // Each key has a partition of its own.
-    const Key = { kind: { S: 'rate#key-1' }, id: { S: String(second) } };
-    const { Item } = await dynamodb.client.send(new GetItemCommand({ TableName: table, Key }));
-    expect(Item).toEqual({ ...Key, requests: { N: '7' }, expires_at: { N: String(second + 300) } });
-  });
+it('the counts of requests add up the requests of all instances per key and second, and expire minutes later', async () => {
+  const [one, other] = [0, 1].map(() => createRequestCounts(dynamodb.client, table));
+  const second = Math.floor(T0.getTime() / 1000);
+  expect(await one?.add('key-1', second, 4)).toBe(4);
+  expect(await other?.add('key-1', second, 3)).toBe(7);
+  expect(await other?.add('key-2', second, 1)).toBe(1);
+  expect(await one?.add('key-1', second + 1, 2)).toBe(2);
+  // Each key has a partition of its own.
+  const Key = { kind: { S: 'rate#key-1' }, id: { S: String(second) } };
+  const { Item } = await dynamodb.client.send(new GetItemCommand({ TableName: table, Key }));
+  expect(Item).toEqual({ ...Key, requests: { N: '7' }, expires_at: { N: String(second + 300) } });
 });
 
-describe('the count of open breakers', () => {
-  it('leaves out breakers that let notifications through, and expired ones', async () => {
-    const line = { from: iso(), slots: 0 };
-    const breaker = (id: string, state: Breaker['state'], drained_at?: Date): Breaker => ({
-      ...{ id, state, version: 1, since: iso(), error_type: 'SERVER_OVERLOAD', interval_ms: 1_000 },
-      ...{ probe_at: iso(), slots_before: 0, lines: { express: line, standard: line } },
-      ...(drained_at && { drained_at: drained_at.toISOString() }),
-    });
-    const store = (ms: number) => createBreakerStore(dynamodb.client, table, () => at(ms));
-    for (const one of [
-      breaker('slack#IC001', 'open'),
-      breaker('slack#IC002', 'open'),
-      breaker('slack#IC003', 'draining', at(60_000)),
-      breaker('email#ses', 'open'),
-      breaker('teams#IC004', 'closed'),
-    ])
-      await store(0).write(one);
-    await store(-30 * 86_400_000).write(breaker('teams#old', 'open'));
-    expect(openByChannel(await store(0).list(), T0)).toEqual({ email: 1, slack: 2, teams: 0, webhook: 0 });
-    // A worker knows an expired breaker that the table still has: its next version can be written.
-    const old = await store(0).read('teams#old', { newest: true });
-    expect((await store(0).first(100)).breakers).toContainEqual(old);
-    expect(await store(0).write({ ...breaker('teams#old', 'open'), version: (old?.version ?? 0) + 1 })).toBe(true);
-    expect(openByChannel(await store(0).list(), T0)).toMatchObject({ teams: 1 });
+it('the count of open breakers leaves out breakers that let notifications through, and expired ones', async () => {
+  const line = { from: iso(), slots: 0 };
+  const breaker = (id: string, state: Breaker['state'], drained_at?: Date): Breaker => ({
+    ...{ id, state, version: 1, since: iso(), error_type: 'SERVER_OVERLOAD', interval_ms: 1_000 },
+    ...{ probe_at: iso(), slots_before: 0, lines: { express: line, standard: line } },
+    ...(drained_at && { drained_at: drained_at.toISOString() }),
   });
+  const store = (ms: number) => createBreakerStore(dynamodb.client, table, () => at(ms));
+  for (const one of [
+    breaker('slack#IC001', 'open'),
+    breaker('slack#IC002', 'open'),
+    breaker('slack#IC003', 'draining', at(60_000)),
+    breaker('email#ses', 'open'),
+    breaker('teams#IC004', 'closed'),
+  ])
+    await store(0).write(one);
+  await store(-30 * 86_400_000).write(breaker('teams#old', 'open'));
+  expect(openByChannel(await store(0).list(), T0)).toEqual({ email: 1, slack: 2, teams: 0, webhook: 0 });
+  // A worker knows an expired breaker that the table still has: its next version can be written.
+  const old = await store(0).read('teams#old', { newest: true });
+  expect((await store(0).first(100)).breakers).toContainEqual(old);
+  expect(await store(0).write({ ...breaker('teams#old', 'open'), version: (old?.version ?? 0) + 1 })).toBe(true);
+  expect(openByChannel(await store(0).list(), T0)).toMatchObject({ teams: 1 });
 });

@@ -114,44 +114,38 @@ describe('instances that make the key of a month at the same moment', () => {
   });
 });
 
-describe('a new month', () => {
-  it('has a new key, while the old one opens what it sealed', async () => {
-    now = Date.parse('2026-11-30T23:59:59.999Z');
-    const one = instance();
-    const old = await one.seal(owner('a'), 'x');
-    now += 1;
-    const fresh = await one.seal(owner('b'), 'y');
-    const ids = [old, fresh].map(
-      (text) => JSON.parse(Buffer.from(text.split('.')[0] ?? '', 'base64url').toString()).kid,
-    );
-    expect(ids).toEqual(['recipient#2026-11', 'recipient#2026-12']);
-    expect(await instance().open(owner('a'), old)).toBe('x');
-    expect(await one.open(owner('b'), fresh)).toBe('y');
-  });
+it('a new month has a new key, while the old one opens what it sealed', async () => {
+  now = Date.parse('2026-11-30T23:59:59.999Z');
+  const one = instance();
+  const old = await one.seal(owner('a'), 'x');
+  now += 1;
+  const fresh = await one.seal(owner('b'), 'y');
+  const ids = [old, fresh].map((text) => JSON.parse(Buffer.from(text.split('.')[0] ?? '', 'base64url').toString()).kid);
+  expect(ids).toEqual(['recipient#2026-11', 'recipient#2026-12']);
+  expect(await instance().open(owner('a'), old)).toBe('x');
+  expect(await one.open(owner('b'), fresh)).toBe('y');
 });
 
-describe('more tenants than an instance remembers', () => {
-  it('cost a call each, and the oldest is forgotten first', async () => {
-    const wrap = createKmsKeyWrap(kms.client, KEY_ARN);
-    let made = 0;
-    const key = (await wrap.make({ ...recipients(), key_id: 'recipient#2026-11' })).key;
-    const counting = {
-      make: async () => {
-        made++;
-        return { key: Uint8Array.from(key), wrapped: Uint8Array.of(1) };
-      },
-      unwrap: async () => {
-        made++;
-        return Uint8Array.from(key);
-      },
-    };
-    const one = createDataKeys({ store, wrap: counting, clock: () => new Date(now) });
-    for (let tenant = 0; tenant <= 10_000; tenant++) await one.current(recipients(`T${tenant}`));
-    expect(made).toBe(10_001);
-    await one.current(recipients('T10000'));
-    await one.current(recipients('T1'));
-    expect(made).toBe(10_001);
-    await one.current(recipients('T0'));
-    expect(made).toBe(10_002);
-  });
+it('more tenants than an instance remembers cost a call each, and the oldest is forgotten first', async () => {
+  const wrap = createKmsKeyWrap(kms.client, KEY_ARN);
+  let made = 0;
+  const key = (await wrap.make({ ...recipients(), key_id: 'recipient#2026-11' })).key;
+  const counting = {
+    make: async () => {
+      made++;
+      return { key: Uint8Array.from(key), wrapped: Uint8Array.of(1) };
+    },
+    unwrap: async () => {
+      made++;
+      return Uint8Array.from(key);
+    },
+  };
+  const one = createDataKeys({ store, wrap: counting, clock: () => new Date(now) });
+  for (let tenant = 0; tenant <= 10_000; tenant++) await one.current(recipients(`T${tenant}`));
+  expect(made).toBe(10_001);
+  await one.current(recipients('T10000'));
+  await one.current(recipients('T1'));
+  expect(made).toBe(10_001);
+  await one.current(recipients('T0'));
+  expect(made).toBe(10_002);
 });

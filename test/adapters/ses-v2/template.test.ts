@@ -15,8 +15,7 @@ const post = (text: string) => ({ subject: text, html: text, text });
 
 describe('the template of a rendering', () => {
   it('fills in values, escaped in HTML alone', () => {
-    const mail = arrives(post('Hi {name}!'), { name: '<b>Ann & Bo</b>' });
-    expect(mail).toEqual({
+    expect(arrives(post('Hi {name}!'), { name: '<b>Ann & Bo</b>' })).toEqual({
       subject: 'Hi <b>Ann & Bo</b>!',
       html: 'Hi &lt;b&gt;Ann &amp; Bo&lt;/b&gt;!',
       text: 'Hi <b>Ann & Bo</b>!',

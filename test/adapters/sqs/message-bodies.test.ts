@@ -69,11 +69,9 @@ describe('a message of a lane', () => {
   );
 });
 
-describe('a row of the work index', () => {
-  it.each([
-    ['2025-06-01 24:00:00', 'no deadline could be computed from it'],
-    ['2025-06-01 10:30:00', 'its deadline would depend on the zone of the worker'],
-  ])('is malformed with the first attempt at %s: %s', (first_attempt_at) => {
-    expect(workFaults({ ...dueRow({ first_attempt_at }) })).toMatchObject([{ column: 'first_attempt_at' }]);
-  });
+it.each([
+  ['2025-06-01 24:00:00', 'no deadline could be computed from it'],
+  ['2025-06-01 10:30:00', 'its deadline would depend on the zone of the worker'],
+])('a row of the work index is malformed with the first attempt at %s: %s', (first_attempt_at) => {
+  expect(workFaults({ ...dueRow({ first_attempt_at }) })).toMatchObject([{ column: 'first_attempt_at' }]);
 });

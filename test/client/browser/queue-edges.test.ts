@@ -14,83 +14,78 @@ afterEach(() => {
 
 const notification = { channel: 'email', recipient: 'a@b.example', body: 'x' } as const;
 
-describe('a listener that throws', () => {
-  it('neither fails what is stored nor stops the queue, and is told to the page', async () => {
-    const reported: unknown[] = [];
-    vi.stubGlobal('reportError', (error: unknown) => reported.push(error));
-    vi.stubGlobal('addEventListener', () => {});
-    vi.stubGlobal('removeEventListener', () => {});
-    vi.stubGlobal('navigator', { onLine: true, locks: { request: (_: string, step: () => unknown) => step() } });
-    let sent = 0;
-    vi.stubGlobal('fetch', async () => {
-      sent += 1;
-      return new Response(JSON.stringify({ log_id: `NL${sent}` }), { status: 202 });
-    });
-    const store = memoryEntries();
-    const options = { url: 'https://api.example', getToken: async () => 't', name: `throws-${Date.now()}` };
-    const queue = await createOfflineQueue(options, async () => store);
-    const events: string[] = [];
-    queue.subscribe(() => {
-      throw new Error('the page is wrong');
-    });
-    queue.subscribe(({ type }) => void events.push(type));
-    for (let i = 0; i < 2; i++) expect(await queue.add(notification)).toMatchObject({ state: 'waiting' });
-    await vi.waitFor(async () => {
-      expect((await queue.entries()).map(({ state }) => state)).toEqual(['accepted', 'accepted']);
-    });
-    expect(events.filter((type) => type === 'accepted')).toHaveLength(2);
-    expect(reported.length).toBe(events.length);
-    queue.close();
-    // What is told after the end reaches nobody, and fails nothing.
-    await expect(queue.add(notification)).resolves.toMatchObject({ state: 'waiting' });
+it('a listener that throws neither fails what is stored nor stops the queue, and is told to the page', async () => {
+  const reported: unknown[] = [];
+  vi.stubGlobal('reportError', (error: unknown) => reported.push(error));
+  vi.stubGlobal('addEventListener', () => {});
+  vi.stubGlobal('removeEventListener', () => {});
+  vi.stubGlobal('navigator', { onLine: true, locks: { request: (_: string, step: () => unknown) => step() } });
+  let sent = 0;
+  vi.stubGlobal('fetch', async () => {
+    sent += 1;
+    return new Response(JSON.stringify({ log_id: `NL${sent}` }), { status: 202 });
   });
+  const store = memoryEntries();
+  const options = { url: 'https://api.example', getToken: async () => 't', name: `throws-${Date.now()}` };
+  const queue = await createOfflineQueue(options, async () => store);
+  const events: string[] = [];
+  queue.subscribe(() => {
+    throw new Error('the page is wrong');
+  });
+  queue.subscribe(({ type }) => void events.push(type));
+  for (let i = 0; i < 2; i++) expect(await queue.add(notification)).toMatchObject({ state: 'waiting' });
+  await vi.waitFor(async () => {
+    expect((await queue.entries()).map(({ state }) => state)).toEqual(['accepted', 'accepted']);
+  });
+  expect(events.filter((type) => type === 'accepted')).toHaveLength(2);
+  expect(reported.length).toBe(events.length);
+  queue.close();
+  // What is told after the end reaches nobody, and fails nothing.
+  await expect(queue.add(notification)).resolves.toMatchObject({ state: 'waiting' });
 });
 
-describe('a wait that no timer can take', () => {
-  it('is cut, and does not spin', async () => {
-    vi.useFakeTimers();
-    let steps = 0;
-    const step = async () => {
-      steps += 1;
-      return 40 * 86_400_000;
-    };
-    const { wake, close } = runQueue({ exclusively: (run) => run(), step, onFault: () => {} });
-    await wake();
-    await vi.advanceTimersByTimeAsync(2 ** 31 - 2);
-    expect(steps).toBe(1);
-    await vi.advanceTimersByTimeAsync(10);
-    expect(steps).toBe(2);
-    close();
-  });
+it('a wait that no timer can take is cut, and does not spin', async () => {
+  vi.useFakeTimers();
+  let steps = 0;
+  const step = async () => {
+    steps += 1;
+    return 40 * 86_400_000;
+  };
+  const { wake, close } = runQueue({ exclusively: (run) => run(), step, onFault: () => {} });
+  await wake();
+  await vi.advanceTimersByTimeAsync(2 ** 31 - 2);
+  expect(steps).toBe(1);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(steps).toBe(2);
+  close();
 });
 
-describe('a queue that is closed while another tab works', () => {
-  it('takes no step more', async () => {
-    const step = vi.fn(async () => undefined);
-    const turn = Promise.withResolvers<void>();
-    const exclusively = async <T>(run: () => Promise<T>) => turn.promise.then(run);
-    const { wake, close } = runQueue({ exclusively, step, onFault: () => {} });
-    const woken = wake();
-    close();
-    turn.resolve();
-    await woken;
-    expect(step).not.toHaveBeenCalled();
-  });
+it('a queue that is closed while another tab works takes no step more', async () => {
+  const step = vi.fn(async () => undefined);
+  const turn = Promise.withResolvers<void>();
+  const exclusively = async <T>(run: () => Promise<T>) => turn.promise.then(run);
+  const { wake, close } = runQueue({ exclusively, step, onFault: () => {} });
+  const woken = wake();
+  close();
+  turn.resolve();
+  await woken;
+  expect(step).not.toHaveBeenCalled();
 });
 
-describe('a wait until a date', () => {
-  it.each([
-    ['60', 60_000],
-    ['86400', 86_400_000],
-    [new Date(Date.now() + 40 * 86_400_000).toUTCString(), 3_600_000],
-    [new Date(Date.now() - 60_000).toUTCString(), undefined],
-  ])('%s is no longer than an hour, where the clock of the page may be wrong', async (header, expected) => {
+it.each([
+  ['60', 60_000],
+  ['86400', 86_400_000],
+  [new Date(Date.now() + 40 * 86_400_000).toUTCString(), 3_600_000],
+  [new Date(Date.now() - 60_000).toUTCString(), undefined],
+])(
+  'a wait until a date %s is no longer than an hour, where the clock of the page may be wrong',
+  async (header, expected) => {
     vi.stubGlobal('fetch', async () => new Response('{}', { status: 429, headers: { 'retry-after': header } }));
     const request = createPageRequest({ url: 'https://api.example', getToken: async () => 't' });
     const answer = await request('send', '/v1/notifications');
     expect((answer as Answer).retryAfterMs).toBe(expected);
-  });
-});
+  },
+);
 
 describe('a database that the browser closed', () => {
   /** Just enough of IndexedDB to be closed. */

@@ -189,50 +189,48 @@ const FATES = [
   'no answer',
 ] as const;
 
-describe('whatever happens to tabs, network and API', () => {
-  it('each notification is accepted once, in order, or kept', async () => {
-    let [repeats, failures] = [0, 0];
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.constantFrom(...FATES), { maxLength: 40 }),
-        fc.integer({ min: 1, max: 6 }),
-        async (fates, count) => {
-          const { ports, add, store, world } = queue();
-          /** What the API accepted, by key: a repeat is no new notification. */
-          const accepted = new Map<string, string>();
-          const send = async ({ idempotency_key, notification }: QueueEntry): Promise<HandoverOutcome> => {
-            const fate = fates.shift() ?? 'accepts';
-            if (fate === 'tab dies') throw new Error(fate);
-            if (fate === '503') return answered(503);
-            if (fate === 'no answer') return NO_ANSWER;
-            const repeat = accepted.has(idempotency_key);
-            if (repeat) repeats++;
-            accepted.set(idempotency_key, notification?.body ?? '');
-            if (fate === 'accepts and the tab dies') throw new Error(fate);
-            return fate === 'accepts' ? { ...ACCEPTED, repeat } : NO_ANSWER;
-          };
-          for (let i = 0; i < count; i++) await add(`${i}`);
-          for (let steps = 0; steps < 300; steps++) {
-            // A tab that died is followed by another one on the same store.
-            const wait = await sendNext({ ...ports, send }).catch(() => 1);
-            if (wait === undefined) break;
-            world.now += wait;
-          }
-          const entries = await store.list();
-          expect(entries.filter(({ state }) => state === 'waiting')).toEqual([]);
-          const failed = entries.filter(({ state }) => state === 'failed');
-          failures += failed.length;
-          for (const entry of failed) expect(entry).toMatchObject({ attempts: 3, notification: {} });
-          expect(entries).toHaveLength(count);
-          for (const { state, idempotency_key } of entries)
-            if (state === 'accepted') expect(accepted.has(idempotency_key)).toBe(true);
-          expect([...accepted.values()]).toEqual([...accepted.values()].sort((a, b) => Number(a) - Number(b)));
-        },
-      ),
-      { numRuns: 300 },
-    );
-    // It would prove nothing if neither had happened.
-    expect(repeats).toBeGreaterThan(0);
-    expect(failures).toBeGreaterThan(0);
-  });
+it('whatever happens to tabs, network and API each notification is accepted once, in order, or kept', async () => {
+  let [repeats, failures] = [0, 0];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom(...FATES), { maxLength: 40 }),
+      fc.integer({ min: 1, max: 6 }),
+      async (fates, count) => {
+        const { ports, add, store, world } = queue();
+        /** What the API accepted, by key: a repeat is no new notification. */
+        const accepted = new Map<string, string>();
+        const send = async ({ idempotency_key, notification }: QueueEntry): Promise<HandoverOutcome> => {
+          const fate = fates.shift() ?? 'accepts';
+          if (fate === 'tab dies') throw new Error(fate);
+          if (fate === '503') return answered(503);
+          if (fate === 'no answer') return NO_ANSWER;
+          const repeat = accepted.has(idempotency_key);
+          if (repeat) repeats++;
+          accepted.set(idempotency_key, notification?.body ?? '');
+          if (fate === 'accepts and the tab dies') throw new Error(fate);
+          return fate === 'accepts' ? { ...ACCEPTED, repeat } : NO_ANSWER;
+        };
+        for (let i = 0; i < count; i++) await add(`${i}`);
+        for (let steps = 0; steps < 300; steps++) {
+          // A tab that died is followed by another one on the same store.
+          const wait = await sendNext({ ...ports, send }).catch(() => 1);
+          if (wait === undefined) break;
+          world.now += wait;
+        }
+        const entries = await store.list();
+        expect(entries.filter(({ state }) => state === 'waiting')).toEqual([]);
+        const failed = entries.filter(({ state }) => state === 'failed');
+        failures += failed.length;
+        for (const entry of failed) expect(entry).toMatchObject({ attempts: 3, notification: {} });
+        expect(entries).toHaveLength(count);
+        for (const { state, idempotency_key } of entries)
+          if (state === 'accepted') expect(accepted.has(idempotency_key)).toBe(true);
+        expect([...accepted.values()]).toEqual([...accepted.values()].sort((a, b) => Number(a) - Number(b)));
+      },
+    ),
+    { numRuns: 300 },
+  );
+  // It would prove nothing if neither had happened.
+  expect(repeats).toBeGreaterThan(0);
+  expect(failures).toBeGreaterThan(0);
 });

@@ -63,8 +63,7 @@ describe('what a killed writer left behind', () => {
     async (call) => {
       const stuck = await draft(process.pid, '1', call === 'stat' ? 'ffffffff' : here);
       await spoolAnother();
-      const report = await world.client({}, refusing(call, stuck)).flush();
-      expect(report).toMatchObject({
+      expect(await world.client({}, refusing(call, stuck)).flush()).toMatchObject({
         accepted: 1,
         skipped: [{ file: basename(stuck), because: expect.stringContaining('EACCES') }],
       });
@@ -87,8 +86,7 @@ describe('what a killed writer left behind', () => {
   it('in a data/failed that cannot be read holds up nothing, and the folder is named', async () => {
     await spoolAnother();
     const failed = join(world.directory, 'data', 'failed');
-    const report = await world.client({}, refusing('readdir', failed)).flush();
-    expect(report).toMatchObject({
+    expect(await world.client({}, refusing('readdir', failed)).flush()).toMatchObject({
       accepted: 1,
       skipped: [{ file: failed, because: expect.stringContaining('EACCES') }],
     });

@@ -84,8 +84,7 @@ describe('an API that accepts connections and never answers', () => {
   it('ends the flush after some requests in a row, and counts no failure of what was not attempted', async () => {
     await spooled(12, 60);
     world.api.instead = () => 'stall';
-    const report = await world.client({ timeoutMs: 50 }).flush();
-    expect(report).toMatchObject({ accepted: 0, left: 720 });
+    expect(await world.client({ timeoutMs: 50 }).flush()).toMatchObject({ accepted: 0, left: 720 });
     expect(world.api.asked.length).toBeLessThanOrEqual(16);
     const counts = (await world.spool().list('spool')).map(({ header }) => header?.retryCount);
     expect(counts.filter((count) => count === 0).length).toBeGreaterThanOrEqual(9);
@@ -172,21 +171,19 @@ describe('what stands in front of the API', () => {
   });
 });
 
-describe('a first line of many reasons', () => {
-  it('stays short, whatever a hundred answers call themselves', async () => {
-    await spooled(1, 100);
-    world.api.insteadOfItem = ({ notification_id = '' }) => {
-      const letters = notification_id
-        .replaceAll(/\D/g, '')
-        .replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
-      return problem(`${'x'.repeat(50)}-${letters}`, 400);
-    };
-    expect(await world.client().flush()).toMatchObject({ refused: 100, left: 0 });
-    const [file = ''] = world.files('failed');
-    const [line = ''] = readFileSync(join(world.directory, 'data', 'failed', file), 'utf8').split('\n');
-    expect(line.length).toBeLessThan(1_000);
-    expect((await world.spool().list('failed'))[0]?.header).toMatchObject({ notifications: 100 });
-  });
+it('a first line of many reasons stays short, whatever a hundred answers call themselves', async () => {
+  await spooled(1, 100);
+  world.api.insteadOfItem = ({ notification_id = '' }) => {
+    const letters = notification_id
+      .replaceAll(/\D/g, '')
+      .replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
+    return problem(`${'x'.repeat(50)}-${letters}`, 400);
+  };
+  expect(await world.client().flush()).toMatchObject({ refused: 100, left: 0 });
+  const [file = ''] = world.files('failed');
+  const [line = ''] = readFileSync(join(world.directory, 'data', 'failed', file), 'utf8').split('\n');
+  expect(line.length).toBeLessThan(1_000);
+  expect((await world.spool().list('failed'))[0]?.header).toMatchObject({ notifications: 100 });
 });
 
 describe('a file that is looked for by its name', () => {
@@ -210,32 +207,28 @@ describe('a file that is looked for by its name', () => {
   });
 });
 
-describe('a first line that an earlier version made long', () => {
-  it('is read to its end', async () => {
-    await spooled(1, 1);
-    const [file = ''] = world.files('spool');
-    const { header, payload } = await world.spool().read('spool', file);
-    const long = { ...header, lastError: { ...header.lastError, reason: 'x'.repeat(20_000) } };
-    await world.spool().write('spool', file, { header: long, payload });
-    expect((await world.spool().list('spool'))[0]?.header).toEqual(long);
-  });
+it('a first line that an earlier version made long is read to its end', async () => {
+  await spooled(1, 1);
+  const [file = ''] = world.files('spool');
+  const { header, payload } = await world.spool().read('spool', file);
+  const long = { ...header, lastError: { ...header.lastError, reason: 'x'.repeat(20_000) } };
+  await world.spool().write('spool', file, { header: long, payload });
+  expect((await world.spool().list('spool'))[0]?.header).toEqual(long);
 });
 
-describe('many files of one notification', () => {
-  it('go out a hundred per request, and each file keeps its own outcome', async () => {
-    world.hourly = true;
-    await world.api.stop();
-    for (let n = 0; n < 250; n++) await world.client().sendBatch([notification(n)]);
-    await world.api.start();
-    world.api.insteadOfItem = ({ notification_id }) => {
-      if (notification_id === 'N7') return problem('invalid-request', 400);
-      return notification_id === 'N120' ? problem('unavailable', 503) : undefined;
-    };
-    expect(await world.client().flush()).toMatchObject({ accepted: 248, refused: 1, left: 1, skipped: [] });
-    // Three requests, and two more for the one that is retried.
-    expect(world.api.asked).toHaveLength(5);
-    expect(await world.items('spool')).toMatchObject([{ body: { notification_id: 'N120' } }]);
-    expect(await world.items('failed')).toMatchObject([{ body: { notification_id: 'N7' } }]);
-    expect((await world.spool().list('spool'))[0]?.header).toMatchObject({ retryCount: 1 });
-  });
+it('many files of one notification go out a hundred per request, and each file keeps its own outcome', async () => {
+  world.hourly = true;
+  await world.api.stop();
+  for (let n = 0; n < 250; n++) await world.client().sendBatch([notification(n)]);
+  await world.api.start();
+  world.api.insteadOfItem = ({ notification_id }) => {
+    if (notification_id === 'N7') return problem('invalid-request', 400);
+    return notification_id === 'N120' ? problem('unavailable', 503) : undefined;
+  };
+  expect(await world.client().flush()).toMatchObject({ accepted: 248, refused: 1, left: 1, skipped: [] });
+  // Three requests, and two more for the one that is retried.
+  expect(world.api.asked).toHaveLength(5);
+  expect(await world.items('spool')).toMatchObject([{ body: { notification_id: 'N120' } }]);
+  expect(await world.items('failed')).toMatchObject([{ body: { notification_id: 'N7' } }]);
+  expect((await world.spool().list('spool'))[0]?.header).toMatchObject({ retryCount: 1 });
 });

@@ -97,16 +97,17 @@ describe('sendBatch', () => {
   });
 });
 
-describe('an onProgress that fails', () => {
-  it.each([
-    [
-      'throws',
-      () => {
-        throw new Error('the caller is wrong');
-      },
-    ],
-    ['rejects', () => Promise.reject(new Error('the caller is wrong'))],
-  ])('%s: everything is handed over all the same, and it is warned of once', async (_, onProgress) => {
+it.each([
+  [
+    'throws',
+    () => {
+      throw new Error('the caller is wrong');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('the caller is wrong'))],
+])(
+  'an onProgress that fails %s: everything is handed over all the same, and it is warned of once',
+  async (_, onProgress) => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     try {
       const results = await world.client().sendBatch(many(250), { onProgress });
@@ -118,8 +119,8 @@ describe('an onProgress that fails', () => {
     } finally {
       warn.mockRestore();
     }
-  });
-});
+  },
+);
 
 describe('flush', () => {
   it('sends the file with the oldest first attempt first, not by file name', async () => {
@@ -151,8 +152,7 @@ describe('flush', () => {
     expect(await world.client().flush()).toMatchObject({ left: 5, leftBecause: { unauthenticated: 5 } });
     world.api.instead = () => ({ status: 503, headers: { 'retry-after': '3600' } });
     await world.client().sendBatch([notification(90), notification(91)]);
-    const report = await world.client().flush();
-    expect(report).toMatchObject({ left: 7, leftBecause: { 'status 503': 7 } });
+    expect(await world.client().flush()).toMatchObject({ left: 7, leftBecause: { 'status 503': 7 } });
   });
 
   it('leaves the items that failed in the file, and sends only these the next time', async () => {
@@ -246,8 +246,7 @@ describe('flush', () => {
       return { status: 503 };
     };
     expect(await world.client().flush({ signal: stop.signal })).toMatchObject({ left: 2, interrupted: true });
-    const headers = (await world.spool().list('spool')).map(({ header }) => header?.retryCount);
-    expect(headers).toEqual([0, 0]);
+    expect((await world.spool().list('spool')).map(({ header }) => header?.retryCount)).toEqual([0, 0]);
   });
 });
 
@@ -494,8 +493,7 @@ describe('a file that is not a complete spool file', () => {
 describe('encryption at rest', () => {
   it('shows neither recipient nor content on disk, and sends what it kept', async () => {
     const file = await spooled(1, 0, { spoolKey: keyA });
-    const text = readFileSync(spoolPath(file), 'utf8');
-    expect(text).not.toMatch(/someone|example\.com|Text 0/);
+    expect(readFileSync(spoolPath(file), 'utf8')).not.toMatch(/someone|example\.com|Text 0/);
     expect(await world.client({ spoolKey: keyA }).flush()).toMatchObject({ accepted: 1 });
     expect(world.api.accepted).toEqual([notification(0)]);
   });
@@ -515,8 +513,7 @@ describe('encryption at rest', () => {
   ])('with %s a file is left as it is, and named', async (_, options) => {
     const file = await spooled(1, 0, { spoolKey: keyA });
     const before = readFileSync(spoolPath(file), 'utf8');
-    const report = await world.client(options).flush();
-    expect(report).toMatchObject({
+    expect(await world.client(options).flush()).toMatchObject({
       accepted: 0,
       left: 1,
       skipped: [{ file, because: /encrypted with the key \w{8}, which is not/ }],
@@ -536,19 +533,17 @@ describe('encryption at rest', () => {
   });
 });
 
-describe('resend', () => {
-  it('puts a given-up file back with a new budget and the same keys', async () => {
-    const file = await spooled(2);
-    await world.api.stop();
-    later(200);
-    await world.client().flush();
-    await world.api.start();
-    await world.spool().resend(file);
-    expect((await world.spool().head('spool', file)).header).toMatchObject({
-      retryCount: 0,
-      firstAttempt: world.now.toISOString(),
-    });
-    expect(await world.client().flush({ files: [file] })).toMatchObject({ accepted: 2 });
-    expect(world.files('failed')).toEqual([]);
+it('resend puts a given-up file back with a new budget and the same keys', async () => {
+  const file = await spooled(2);
+  await world.api.stop();
+  later(200);
+  await world.client().flush();
+  await world.api.start();
+  await world.spool().resend(file);
+  expect((await world.spool().head('spool', file)).header).toMatchObject({
+    retryCount: 0,
+    firstAttempt: world.now.toISOString(),
   });
+  expect(await world.client().flush({ files: [file] })).toMatchObject({ accepted: 2 });
+  expect(world.files('failed')).toEqual([]);
 });

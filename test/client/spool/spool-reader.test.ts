@@ -68,8 +68,7 @@ it('a file that goes while the folder is listed is left out; one that cannot be 
     if (String(path).endsWith('1-denied.spool')) throw errno('EACCES');
     return fs.open(path, ...rest);
   };
-  const listed = await world.spool({}, { ...fs, open }).list('spool');
-  expect(listed).toEqual([
+  expect(await world.spool({}, { ...fs, open }).list('spool')).toEqual([
     { folder: 'spool', file, header: expect.objectContaining({ notifications: 1 }) },
     {
       folder: 'spool',

@@ -132,23 +132,21 @@ describe('breakers of several workers on one provider', () => {
   }, 60_000);
 });
 
-describe('a held attempt', () => {
-  it('is retried uncounted before its deadline, or given up as EXPIRED', () => {
-    const ends = new Set<string>();
-    fc.assert(
-      fc.property(fc.constantFrom(...PRIORITIES), fc.nat({ max: 30 * 3600 * SECOND }), (priority, wait) => {
-        const until = new Date(T0.getTime() + wait).toISOString();
-        const attempt = { row: dueRow({ priority }), first_attempt_at: T0.toISOString(), now: T0 };
-        const verdict = heldVerdict({ until, error_type: 'NETWORK_TIMEOUT' }, attempt, DEFAULT_RETRY_POLICY);
-        const inTime = wait <= PRIORITY_POLICY[priority].retention_ms;
-        ends.add(verdict.status);
-        expect(verdict).toMatchObject(
-          inTime
-            ? { status: 'RETRY', next_retry_at: until, counted: false }
-            : { status: 'FAILED', failure_reason: 'EXPIRED', dead_letter: true },
-        );
-      }),
-    );
-    expect(ends).toEqual(new Set(['RETRY', 'FAILED']));
-  });
+it('a held attempt is retried uncounted before its deadline, or given up as EXPIRED', () => {
+  const ends = new Set<string>();
+  fc.assert(
+    fc.property(fc.constantFrom(...PRIORITIES), fc.nat({ max: 30 * 3600 * SECOND }), (priority, wait) => {
+      const until = new Date(T0.getTime() + wait).toISOString();
+      const attempt = { row: dueRow({ priority }), first_attempt_at: T0.toISOString(), now: T0 };
+      const verdict = heldVerdict({ until, error_type: 'NETWORK_TIMEOUT' }, attempt, DEFAULT_RETRY_POLICY);
+      const inTime = wait <= PRIORITY_POLICY[priority].retention_ms;
+      ends.add(verdict.status);
+      expect(verdict).toMatchObject(
+        inTime
+          ? { status: 'RETRY', next_retry_at: until, counted: false }
+          : { status: 'FAILED', failure_reason: 'EXPIRED', dead_letter: true },
+      );
+    }),
+  );
+  expect(ends).toEqual(new Set(['RETRY', 'FAILED']));
 });

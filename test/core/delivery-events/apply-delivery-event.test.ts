@@ -177,39 +177,37 @@ const event: fc.Arbitrary<DeliveryEvent> = fc
   })
   .map(({ feedback, attempt, ms }) => eventOf(feedback, { attempt, at: iso(ms) }));
 
-describe('events about a notification', () => {
-  it.each([
-    ['SES accepted', accepted],
-    ['has an uncertain outcome', uncertain],
-  ])('that %s lead to the same state in any order and number', async (_, begin) => {
-    let arrivals = 0;
-    let bounces = 0;
-    const several = fc.array(event, { minLength: 1, maxLength: 6 }).chain((events) =>
-      fc.tuple(
-        fc.constant(events),
-        // Any order, and some of them twice.
-        fc.shuffledSubarray([...events, ...events], { minLength: events.length }).map((some) => [...some, ...events]),
-      ),
-    );
-    await fc.assert(
-      fc.asyncProperty(several, async ([events, shuffled]) => {
-        const [one, other] = [begin(), begin()];
-        for (const each of events) await one.tell(each);
-        for (const each of shuffled) await other.tell(each);
-        const end = facts(one.row());
-        expect(facts(other.row())).toEqual(end);
-        if (end.arrived) expect(end.send_status).toBe('SUCCESS');
-        if (events.every(({ feedback }) => feedback.kind !== 'failed')) {
-          expect(other.row()?.delivered_at).toBe(one.row()?.delivered_at);
-        }
-        if (end.arrived) arrivals += 1;
-        if (end.send_status === 'RETRY') bounces += 1;
-      }),
-      { numRuns: 500 },
-    );
-    expect(arrivals).toBeGreaterThan(0);
-    expect(bounces).toBeGreaterThan(0);
-  });
+it.each([
+  ['SES accepted', accepted],
+  ['has an uncertain outcome', uncertain],
+])('events about a notification that %s lead to the same state in any order and number', async (_, begin) => {
+  let arrivals = 0;
+  let bounces = 0;
+  const several = fc.array(event, { minLength: 1, maxLength: 6 }).chain((events) =>
+    fc.tuple(
+      fc.constant(events),
+      // Any order, and some of them twice.
+      fc.shuffledSubarray([...events, ...events], { minLength: events.length }).map((some) => [...some, ...events]),
+    ),
+  );
+  await fc.assert(
+    fc.asyncProperty(several, async ([events, shuffled]) => {
+      const [one, other] = [begin(), begin()];
+      for (const each of events) await one.tell(each);
+      for (const each of shuffled) await other.tell(each);
+      const end = facts(one.row());
+      expect(facts(other.row())).toEqual(end);
+      if (end.arrived) expect(end.send_status).toBe('SUCCESS');
+      if (events.every(({ feedback }) => feedback.kind !== 'failed')) {
+        expect(other.row()?.delivered_at).toBe(one.row()?.delivered_at);
+      }
+      if (end.arrived) arrivals += 1;
+      if (end.send_status === 'RETRY') bounces += 1;
+    }),
+    { numRuns: 500 },
+  );
+  expect(arrivals).toBeGreaterThan(0);
+  expect(bounces).toBeGreaterThan(0);
 });
 
 function facts(row: NotificationRow | undefined) {

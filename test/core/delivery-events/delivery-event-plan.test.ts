@@ -266,15 +266,13 @@ describe('an event of a bounce', () => {
   });
 });
 
-describe('an event that is not about this notification', () => {
-  it.each<[string, EventSubject, Parameters<typeof eventOf>[1]]>([
-    ['of a future attempt', accepted(), { attempt: 3 }],
-    ['of an attempt without a record', { row: acceptedRow() }, {}],
-    ['of another message', accepted(), { provider_message_id: 'another' }],
-  ])('is ignored: %s', (_, subject, changes) => {
-    expect(plan(DELIVERED, subject, changes)).toMatchObject({ do: 'ignore' });
-    expect(plan(PERMANENT, subject, changes)).toMatchObject({ do: 'ignore' });
-  });
+it.each<[string, EventSubject, Parameters<typeof eventOf>[1]]>([
+  ['of a future attempt', accepted(), { attempt: 3 }],
+  ['of an attempt without a record', { row: acceptedRow() }, {}],
+  ['of another message', accepted(), { provider_message_id: 'another' }],
+])('an event that is not about this notification is ignored: %s', (_, subject, changes) => {
+  expect(plan(DELIVERED, subject, changes)).toMatchObject({ do: 'ignore' });
+  expect(plan(PERMANENT, subject, changes)).toMatchObject({ do: 'ignore' });
 });
 
 const older = (subject: EventSubject): EventSubject => ({ ...subject, record: recordOf(1, 'UNKNOWN') });

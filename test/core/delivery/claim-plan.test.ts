@@ -111,8 +111,7 @@ describe('a message', () => {
 describe('a run with max_retry_count', () => {
   it('raises the limit and stores it in the row', () => {
     const row = dueRow({ send_attempts: 6, attempts_left: 0, last_attempt: 5 });
-    const step = plan(row, messageFor(row, { options: { max_retry_count: 8 } }));
-    expect(step).toMatchObject({
+    expect(plan(row, messageFor(row, { options: { max_retry_count: 8 } }))).toMatchObject({
       counted: true,
       change: { set: { send_attempts: 7, attempts_left: 2, max_retry_count: 8 } },
     });

@@ -207,13 +207,11 @@ describe('a notification with a fallback', () => {
   });
 });
 
-describe('a notification without a fallback', () => {
-  it('makes no further calls', async () => {
-    const { deps, calls } = setUp();
-    const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
-    expect(await failOver(dueRow(), verdict, 'sweep-1', deps)).toEqual({ verdict });
-    expect(calls()).toBe(0);
-  });
+it('a notification without a fallback makes no further calls', async () => {
+  const { deps, calls } = setUp();
+  const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
+  expect(await failOver(dueRow(), verdict, 'sweep-1', deps)).toEqual({ verdict });
+  expect(calls()).toBe(0);
 });
 
 describe('a successor’s log_id', () => {

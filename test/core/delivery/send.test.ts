@@ -21,22 +21,20 @@ const ACCEPTED = { ok: true, response_code: '200' } as const;
 const later = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
 const plain = { log_id: 'log-1', tenant_id: 'tenant-1', attempt: 1, channel: 'webhook', content: CONTENT, at: NOW };
 
-describe('what the sender gets', () => {
-  it.each([
-    ['a bare row', {}, {}],
-    ['a row with a kind of recipient', { recipient_type: 'CHANNEL' }, { recipient_type: 'CHANNEL' }],
-    ['a row of an integration', { integration_config_id: 'i-1' }, { integration_config_id: 'i-1' }],
-    [
-      'a row whose tenant chose the integration',
-      { integration_config_id: 'i-1', created_by: INTAKE_API },
-      { integration_config_id: 'i-1', chosen_by_tenant: true },
-    ],
-    ['a row that someone else wrote', { created_by: 'BATCH-951' }, {}],
-  ] as const)('of %s', async (_, columns, expected) => {
-    const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
-    await deliverOne(put(dueRow(columns)));
-    expect(deliveries).toEqual([{ ...plain, ...expected }]);
-  });
+it.each([
+  ['a bare row', {}, {}],
+  ['a row with a kind of recipient', { recipient_type: 'CHANNEL' }, { recipient_type: 'CHANNEL' }],
+  ['a row of an integration', { integration_config_id: 'i-1' }, { integration_config_id: 'i-1' }],
+  [
+    'a row whose tenant chose the integration',
+    { integration_config_id: 'i-1', created_by: INTAKE_API },
+    { integration_config_id: 'i-1', chosen_by_tenant: true },
+  ],
+  ['a row that someone else wrote', { created_by: 'BATCH-951' }, {}],
+] as const)('what the sender gets of %s', async (_, columns, expected) => {
+  const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+  await deliverOne(put(dueRow(columns)));
+  expect(deliveries).toEqual([{ ...plain, ...expected }]);
 });
 
 describe('a credential that is refused for the moment', () => {
@@ -113,23 +111,21 @@ describe('a credential that is refused for the moment', () => {
   });
 });
 
-describe('the terms of an integration', () => {
-  it('are read after a refusal only, also after the second send', async () => {
-    const asked: number[] = [];
-    const terms = (answers: Sender['send']): Sender => ({
-      send: answers,
-      refreshCredential: async () => false,
-      retryTerms: async ({ attempt }) => {
-        asked.push(attempt);
-        return { base_interval_ms: 60_000 };
-      },
-    });
-    await setUp(() => ACCEPTED, { sender: terms(async () => ACCEPTED) }).deliverOne();
-    expect(asked).toEqual([]);
-    const { row } = await setUp(() => ACCEPTED, { sender: terms(async () => refused('AUTH_TEMPORARY')) }).deliverOne();
-    expect(asked).toEqual([1]);
-    expect(row?.next_retry_at).toBe(new Date(NOW.getTime() + 2 * 60_000).toISOString());
+it('the terms of an integration are read after a refusal only, also after the second send', async () => {
+  const asked: number[] = [];
+  const terms = (answers: Sender['send']): Sender => ({
+    send: answers,
+    refreshCredential: async () => false,
+    retryTerms: async ({ attempt }) => {
+      asked.push(attempt);
+      return { base_interval_ms: 60_000 };
+    },
   });
+  await setUp(() => ACCEPTED, { sender: terms(async () => ACCEPTED) }).deliverOne();
+  expect(asked).toEqual([]);
+  const { row } = await setUp(() => ACCEPTED, { sender: terms(async () => refused('AUTH_TEMPORARY')) }).deliverOne();
+  expect(asked).toEqual([1]);
+  expect(row?.next_retry_at).toBe(new Date(NOW.getTime() + 2 * 60_000).toISOString());
 });
 
 describe('a send that is not made', () => {

@@ -31,8 +31,7 @@ describe('the verdict on an attempt', () => {
 
   it('of a transient error with no attempt left is MAX_RETRIES, and keeps the last error', () => {
     const row = dueRow({ attempts_left: 0, send_attempts: 6 });
-    const verdict = judge(refused('SERVER_OVERLOAD'), { row, first_attempt_at, now: T0 }, RULES);
-    expect(verdict).toEqual({
+    expect(judge(refused('SERVER_OVERLOAD'), { row, first_attempt_at, now: T0 }, RULES)).toEqual({
       status: 'FAILED',
       error_type: 'SERVER_OVERLOAD',
       failure_reason: 'MAX_RETRIES',
@@ -150,8 +149,6 @@ describe('the deadline', () => {
   });
 });
 
-describe('the error policies', () => {
-  it('name for every type what a person should do', () => {
-    for (const [type, policy] of Object.entries(ERROR_POLICY)) expect(policy.remedy, type).toMatch(/\w{3,}.*\./);
-  });
+it('the error policies name for every type what a person should do', () => {
+  for (const [type, policy] of Object.entries(ERROR_POLICY)) expect(policy.remedy, type).toMatch(/\w{3,}.*\./);
 });

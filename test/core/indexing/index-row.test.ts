@@ -48,8 +48,7 @@ describe('the plan for a row', () => {
   });
 
   it('sets it aside, its content sealed, where the stage does not have its channel', () => {
-    const plan = planIndex(sample, T0, DEFAULT_RETRY_POLICY, { channels: ['email', 'webhook'] });
-    expect(plan).toMatchObject({
+    expect(planIndex(sample, T0, DEFAULT_RETRY_POLICY, { channels: ['email', 'webhook'] })).toMatchObject({
       do: 'set_aside',
       why: 'channel breaks channels of the stage: expected one of email, webhook',
       set: { send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' },

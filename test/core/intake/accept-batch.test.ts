@@ -55,8 +55,7 @@ describe('a batch', () => {
 
   it('answers items with the same key one after the other: the second is a repeat', async () => {
     const { deps, sent, tables } = setUp();
-    const outcomes = await acceptBatch([item('a'), item('a'), item('a', { body: 'another' })], deps);
-    expect(outcomes).toMatchObject([
+    expect(await acceptBatch([item('a'), item('a'), item('a', { body: 'another' })], deps)).toMatchObject([
       { repeat: false },
       { repeat: true },
       { name: 'Problem', problem: 'idempotency-key-reused' },

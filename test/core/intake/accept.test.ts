@@ -472,14 +472,15 @@ describe('a request that dies', () => {
   });
 });
 
-describe('a request that is completed hours later', () => {
-  it.each([
-    ['due at once', {}, 6 * HOUR],
-    ['scheduled for meanwhile', { scheduled_at: iso(HOUR) }, 6 * HOUR],
-    ['scheduled for later', { scheduled_at: iso(7 * HOUR) }, 7 * HOUR],
-    ['to be retried', { failed_attempt: { error_type: 'SERVER_OVERLOAD' } }, 6 * HOUR],
-    ['given up', { failed_attempt: { error_type: 'AUTH_FAILED' } }, 6 * HOUR],
-  ] as const)('and was %s, is due from then on, in row and message alike', async (_, changes, ms) => {
+it.each([
+  ['due at once', {}, 6 * HOUR],
+  ['scheduled for meanwhile', { scheduled_at: iso(HOUR) }, 6 * HOUR],
+  ['scheduled for later', { scheduled_at: iso(7 * HOUR) }, 7 * HOUR],
+  ['to be retried', { failed_attempt: { error_type: 'SERVER_OVERLOAD' } }, 6 * HOUR],
+  ['given up', { failed_attempt: { error_type: 'AUTH_FAILED' } }, 6 * HOUR],
+] as const)(
+  'a request that is completed hours later and was %s, is due from then on, in row and message alike',
+  async (_, changes, ms) => {
     const { tables, deps, pass } = memoryIntake();
     const request = intakeRequest('k', changes);
     const store = { ...deps.store, putRow: () => Promise.reject(new Error('died')) };
@@ -491,8 +492,8 @@ describe('a request that is completed hours later', () => {
     expect(row).toMatchObject({ created_at: iso(), work_at: due });
     if (row?.next_retry_at !== undefined) expect(row.next_retry_at).toBe(due);
     expect(message?.message.due).toBe(ms === 6 * HOUR ? due : undefined);
-  });
-});
+  },
+);
 
 describe('scheduled_at', () => {
   it.each([

@@ -50,12 +50,10 @@ const STATES: readonly (readonly [string, NotificationRow, string, string | unde
   ],
 ];
 
-describe('a producer sees a notification', () => {
-  it.each(STATES)('%s', (_, row, state, why) => {
-    expect(publicState(row, T0)).toBe(state);
-    expect(whyNoRetry(row, T0)).toBe(why);
-    expect(canRetry(row, T0)).toBe(why === undefined);
-  });
+it.each(STATES)('a producer sees a notification %s', (_, row, state, why) => {
+  expect(publicState(row, T0)).toBe(state);
+  expect(whyNoRetry(row, T0)).toBe(why);
+  expect(canRetry(row, T0)).toBe(why === undefined);
 });
 
 describe('what went wrong', () => {

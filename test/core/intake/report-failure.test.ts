@@ -98,12 +98,13 @@ describe('a report that loses its race', () => {
   });
 });
 
-describe('a report whose notification a sweep finds before its record', () => {
-  it.each([
-    ['NETWORK_TIMEOUT', 'RETRY'],
-    ['INVALID_RECIPIENT', 'FAILED'],
-    ['AUTH_FAILED', 'FAILED'],
-  ] as const)('is no worker that crashed: after %s it is %s', async (error_type, send_status) => {
+it.each([
+  ['NETWORK_TIMEOUT', 'RETRY'],
+  ['INVALID_RECIPIENT', 'FAILED'],
+  ['AUTH_FAILED', 'FAILED'],
+] as const)(
+  'a report whose notification a sweep finds before its record is no worker that crashed: after %s it is %s',
+  async (error_type, send_status) => {
     const { tables, reports, deps } = setUp();
     const { deliveries, deps: channel } = worker.setUp(() => ({ ok: true, response_code: '202' }), {
       ...{ rows: tables.rows, records: tables.records, clock: () => at(10) },
@@ -121,8 +122,8 @@ describe('a report whose notification a sweep finds before its record', () => {
     await sweep();
     expect(deliveries).toEqual([]);
     expect(tables.row('log-1')).toMatchObject({ send_status, last_attempt: 1 });
-  });
-});
+  },
+);
 
 describe('a report', () => {
   it('is counted, recorded and retried', async () => {

@@ -120,22 +120,20 @@ describe('the message of the intake', () => {
   it('is left to a sweep if SQS cannot delay it for that long', () => expect(message(at(900_001))).toBeUndefined());
 });
 
-describe('a problem', () => {
-  it('shows its errors if it has some, and its type never changes', () => {
-    expect(problemType('unavailable')).toBe('urn:notification-retry:problem:unavailable');
-    const errors = [{ path: 'body', rule: 'required', message: 'is missing' }];
-    expect(problemDocument(new Problem('invalid-request', 'No.', { errors }))).toEqual({
-      type: 'urn:notification-retry:problem:invalid-request',
-      title: 'The request breaks rules of the API',
-      status: 400,
-      detail: 'No.',
-      errors,
-    });
-    expect(problemDocument(unavailable())).not.toHaveProperty('errors');
-    expect(unavailable()).toMatchObject({
-      message: 'Storage did not answer. Send the same request again with the same key.',
-      extras: { retry_after_seconds: 2 },
-    });
+it('a problem shows its errors if it has some, and its type never changes', () => {
+  expect(problemType('unavailable')).toBe('urn:notification-retry:problem:unavailable');
+  const errors = [{ path: 'body', rule: 'required', message: 'is missing' }];
+  expect(problemDocument(new Problem('invalid-request', 'No.', { errors }))).toEqual({
+    type: 'urn:notification-retry:problem:invalid-request',
+    title: 'The request breaks rules of the API',
+    status: 400,
+    detail: 'No.',
+    errors,
+  });
+  expect(problemDocument(unavailable())).not.toHaveProperty('errors');
+  expect(unavailable()).toMatchObject({
+    message: 'Storage did not answer. Send the same request again with the same key.',
+    extras: { retry_after_seconds: 2 },
   });
 });
 

@@ -15,33 +15,25 @@ const asideFor = (error_message: string) => {
   return { ...row, send_status: 'FAILED', failure_reason: 'FORMAT_ERROR', error_message } as const;
 };
 
-describe('the state of a row', () => {
-  it.each([
-    ['delivered', dueRow({ send_status: 'SUCCESS' })],
-    ['due', dueRow()],
-    ['waiting', dueRow({ work_at: iso(1) })],
-    ['due', dueRow({ send_status: 'PENDING', claim_until: iso(1_000) })],
-    ['claimed', dueRow({ send_status: 'SENDING', claim_until: iso(1) })],
-    ['abandoned', dueRow({ send_status: 'SENDING', claim_until: iso(0) })],
-    ['abandoned', dueRow({ send_status: 'SENDING' })],
-    ['dead', dead],
-    ['stopped', stopped],
-    ['set_aside', aside],
-    ['stopped', asideFor('channel breaks channels of the stage: expected one of email')],
-    ['set_aside', asideFor('work_at breaks TIMESTAMP: expected a time')],
-    [
-      'set_aside',
-      asideFor('work_at breaks TIMESTAMP: expected a time; channel breaks channels of the stage: expected'),
-    ],
-    [
-      'set_aside',
-      { ...asideFor('channel breaks channels of the stage: expected one of email'), priority: 'x' as never },
-    ],
-    ['not_taken_in', outOfIndex],
-    ['not_taken_in', { ...outOfIndex, send_status: 'SENDING' as const }],
-    ['not_taken_in', dueRow({ work_queue: 'nonsense' })],
-  ])('is %s', (state, row) => expect(stateOf(row, T0)).toBe(state));
-});
+it.each([
+  ['delivered', dueRow({ send_status: 'SUCCESS' })],
+  ['due', dueRow()],
+  ['waiting', dueRow({ work_at: iso(1) })],
+  ['due', dueRow({ send_status: 'PENDING', claim_until: iso(1_000) })],
+  ['claimed', dueRow({ send_status: 'SENDING', claim_until: iso(1) })],
+  ['abandoned', dueRow({ send_status: 'SENDING', claim_until: iso(0) })],
+  ['abandoned', dueRow({ send_status: 'SENDING' })],
+  ['dead', dead],
+  ['stopped', stopped],
+  ['set_aside', aside],
+  ['stopped', asideFor('channel breaks channels of the stage: expected one of email')],
+  ['set_aside', asideFor('work_at breaks TIMESTAMP: expected a time')],
+  ['set_aside', asideFor('work_at breaks TIMESTAMP: expected a time; channel breaks channels of the stage: expected')],
+  ['set_aside', { ...asideFor('channel breaks channels of the stage: expected one of email'), priority: 'x' as never }],
+  ['not_taken_in', outOfIndex],
+  ['not_taken_in', { ...outOfIndex, send_status: 'SENDING' as const }],
+  ['not_taken_in', dueRow({ work_queue: 'nonsense' })],
+])('the state of a row is %s', (state, row) => expect(stateOf(row, T0)).toBe(state));
 
 describe('whether a redrive by filter takes a row', () => {
   const created = (ms: number) => ({ tenant_created_at: `tenant-1#${iso(ms)}` });

@@ -56,14 +56,12 @@ describe('the policy of an error type', () => {
   );
 });
 
-describe('the priority of a row', () => {
-  it.each<[ForeignRow, string]>([
-    [{ priority: 'urgent', priority_level: 'LOW' }, 'urgent'],
-    [{ priority: 'constructor', priority_level: 'LOW' }, 'info'],
-    [{ priority_level: 'HIGH' }, 'important'],
-    ...[...INHERITED, 5, null, {}].map((priority_level) => [{ priority_level }, 'normal'] as [ForeignRow, string]),
-  ])('of %j is %s', (row, priority) => expect(priorityOf(row)).toBe(priority));
-});
+it.each<[ForeignRow, string]>([
+  [{ priority: 'urgent', priority_level: 'LOW' }, 'urgent'],
+  [{ priority: 'constructor', priority_level: 'LOW' }, 'info'],
+  [{ priority_level: 'HIGH' }, 'important'],
+  ...[...INHERITED, 5, null, {}].map((priority_level) => [{ priority_level }, 'normal'] as [ForeignRow, string]),
+])('the priority of a row of %j is %s', (row, priority) => expect(priorityOf(row)).toBe(priority));
 
 describe('the size of a row', () => {
   it('counts a text as UTF-8, also half a surrogate pair', () => {

@@ -94,8 +94,7 @@ describe('the notice of what was given up', () => {
     expect(notices).toHaveLength(1);
     expect(notices[0]?.subject).toBe('notification-retry-test: 6 notifications given up');
     const text = notices[0]?.text ?? '';
-    const causes = text.split('\n').filter((line) => line.includes(' × '));
-    expect(causes).toEqual([
+    expect(text.split('\n').filter((line) => line.includes(' × '))).toEqual([
       '4 × webhook, integration -: MAX_RETRIES, at last SERVER_OVERLOAD',
       '1 × slack, integration IC002: AUTH_FAILED',
       '1 × slack, integration IC009: AUTH_FAILED',

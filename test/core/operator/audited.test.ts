@@ -88,8 +88,7 @@ describe('an audited action', () => {
 
   it('says why it failed, even if neither that nor its end can be written', async () => {
     const { deps, faults } = setUp({ write: isResult, release: () => true });
-    const failed = audited(ACTION, deps, async () => Promise.reject(new Error('down')));
-    await expect(failed).rejects.toThrow('down');
+    await expect(audited(ACTION, deps, async () => Promise.reject(new Error('down')))).rejects.toThrow('down');
     expect(faults).toEqual([new Error('no write'), new Error('no release')]);
   });
 
@@ -103,8 +102,7 @@ describe('an audited action', () => {
     expect(await audited(ACTION, deps, async () => MADE)).toMatchObject({ repeated: false });
     fail(new Error('late'));
     await expect(first).rejects.toThrow('late');
-    const repeated = await audited(ACTION, deps, async () => MADE);
-    expect(repeated).toEqual({ answer: MADE.stored, repeated: true });
+    expect(await audited(ACTION, deps, async () => MADE)).toEqual({ answer: MADE.stored, repeated: true });
   });
 
   it('that failed may be sent again at once', async () => {

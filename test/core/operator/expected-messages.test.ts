@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { failOver } from '../../../src/core/delivery/failover.ts';
 import { revival } from '../../../src/core/delivery/transitions/without-attempt.ts';
@@ -25,18 +25,19 @@ async function successorOf(row: NotificationRow): Promise<Partial<NotificationRo
   return tables.row('log-1-fallback') ?? {};
 }
 
-describe('a row that is made due now, and whose message follows', () => {
-  it.each<[string, (row: NotificationRow) => Partial<NotificationRow> | Promise<Partial<NotificationRow>>]>([
-    [
-      'by an operator who retries it',
-      (row) => {
-        const plan = planRetry(row, T0, policy);
-        return plan.do === 'queue' ? (plan.change?.set ?? {}) : {};
-      },
-    ],
-    ['by a replay', (row) => revival(row, T0, policy, 'replay-1').set],
-    ['as the successor of a failover', successorOf],
-  ])('%s, has the note for express runs, if they take it', async (_, make) => {
+it.each<[string, (row: NotificationRow) => Partial<NotificationRow> | Promise<Partial<NotificationRow>>]>([
+  [
+    'by an operator who retries it',
+    (row) => {
+      const plan = planRetry(row, T0, policy);
+      return plan.do === 'queue' ? (plan.change?.set ?? {}) : {};
+    },
+  ],
+  ['by a replay', (row) => revival(row, T0, policy, 'replay-1').set],
+  ['as the successor of a failover', successorOf],
+])(
+  'a row that is made due now, and whose message follows %s, has the note for express runs, if they take it',
+  async (_, make) => {
     const noted = async (priority: Priority) => {
       const { work_at = '', queued_for } = await make(waiting(priority));
       expect(work_at).toBe(iso());
@@ -44,5 +45,5 @@ describe('a row that is made due now, and whose message follows', () => {
     };
     expect(await noted('urgent')).toBe(true);
     expect(await noted('normal')).toBe(false);
-  });
-});
+  },
+);

@@ -70,7 +70,7 @@ describe('a breaker', () => {
   });
 });
 
-describe('an email', () => {
+it('an email tells each end with its counts, and nothing while it ends no more', () => {
   const email = { email_id: 'e1', tenant_id: 't', newsletter_id: 'n', status: 'submitting', part: 'row' };
   const end = (status: string, ms: number) => ({
     ...email,
@@ -78,24 +78,21 @@ describe('an email', () => {
     updated_at: iso(ms),
     ended_counts: { recipients: 3, submitted: 3 },
   });
-
-  it('tells each end with its counts, and nothing while it ends no more', () => {
-    const history = [
-      email,
-      end('failed', 1),
-      end('failed', 1),
-      email,
-      end('submitted', 9),
-      { ...end('submitted', 9), version: 7 },
-    ];
-    const told = history.flatMap((after, i) => emailOutcomes({ before: history[i - 1], after }, CONTEXT));
-    expect(told.map(({ detail: { event_id: _, ...detail } }) => detail)).toEqual(
-      [['failed', 1] as const, ['submitted', 9] as const].map(([status, ms]) => ({
-        ...{ version: 1, at: iso(ms), tenant_id: 't', newsletter_id: 'n', email_id: 'e1', status },
-        counts: { recipients: 3, submitted: 3 },
-      })),
-    );
-  });
+  const history = [
+    email,
+    end('failed', 1),
+    end('failed', 1),
+    email,
+    end('submitted', 9),
+    { ...end('submitted', 9), version: 7 },
+  ];
+  const told = history.flatMap((after, i) => emailOutcomes({ before: history[i - 1], after }, CONTEXT));
+  expect(told.map(({ detail: { event_id: _, ...detail } }) => detail)).toEqual(
+    [['failed', 1] as const, ['submitted', 9] as const].map(([status, ms]) => ({
+      ...{ version: 1, at: iso(ms), tenant_id: 't', newsletter_id: 'n', email_id: 'e1', status },
+      counts: { recipients: 3, submitted: 3 },
+    })),
+  );
 });
 
 describe('the facts of an address', () => {

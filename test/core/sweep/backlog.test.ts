@@ -13,20 +13,18 @@ async function asked(request: SweepRequest) {
   return { lanes, counts: Object.fromEntries(counts) };
 }
 
-describe('the lanes whose messages a sweep counts', () => {
-  it.each<[string, SweepRequest, readonly string[]]>([
-    ['all of them', {}, CHANNELS.flatMap((channel) => [`${channel}-express`, `${channel}-standard`])],
-    ['those of its channel', { channel: 'slack' }, ['slack-express', 'slack-standard']],
-    ['the express ones, of an express run', { express_minutes: 5 }, CHANNELS.map((channel) => `${channel}-express`)],
-    ['none, in a dry run', { dry_run: true }, []],
-    ['none, for a look ahead', { ahead: true }, []],
-    ['none, when it raises the limit', { max_retry_count: 9 }, []],
-    ['none, when it forces', { force_retry: true }, []],
-  ])('are %s', async (_, request, expected) => {
-    const { lanes, counts } = await asked(request);
-    expect(lanes).toEqual(expected);
-    expect(counts).toEqual(Object.fromEntries(expected.map((lane, i) => [lane, i + 1])));
-  });
+it.each<[string, SweepRequest, readonly string[]]>([
+  ['all of them', {}, CHANNELS.flatMap((channel) => [`${channel}-express`, `${channel}-standard`])],
+  ['those of its channel', { channel: 'slack' }, ['slack-express', 'slack-standard']],
+  ['the express ones, of an express run', { express_minutes: 5 }, CHANNELS.map((channel) => `${channel}-express`)],
+  ['none, in a dry run', { dry_run: true }, []],
+  ['none, for a look ahead', { ahead: true }, []],
+  ['none, when it raises the limit', { max_retry_count: 9 }, []],
+  ['none, when it forces', { force_retry: true }, []],
+])('the lanes whose messages a sweep counts are %s', async (_, request, expected) => {
+  const { lanes, counts } = await asked(request);
+  expect(lanes).toEqual(expected);
+  expect(counts).toEqual(Object.fromEntries(expected.map((lane, i) => [lane, i + 1])));
 });
 
 describe('a request', () => {

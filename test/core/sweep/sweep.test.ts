@@ -471,8 +471,7 @@ describe('a sweep', () => {
     expect(tables.row('dead')).toMatchObject(died);
 
     const plan = planRetry(aside as NotificationRow, T0, DEFAULT_RETRY_POLICY);
-    const back = plan.do === 'queue' && plan.change;
-    expect(back).toMatchObject({
+    expect(plan.do === 'queue' && plan.change).toMatchObject({
       set: { send_status: 'RETRY', work_queue: old.work_queue },
       remove: ['failure_reason'],
     });
@@ -575,8 +574,7 @@ describe('a sweep', () => {
     const { deps, ids } = setUp(rows);
     const filling = { ...deps.lanes, backlog: async () => ids().length };
     const outOfTime = () => {
-      const stop = ids().length > 0;
-      return stop;
+      return ids().length > 0;
     };
     const first = await sweep({ limit: 2500 }, { run_id: 'sweep-1' }, { ...deps, lanes: filling, outOfTime });
     expect(first.next).toBeDefined();

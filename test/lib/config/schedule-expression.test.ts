@@ -32,44 +32,40 @@ describe('the pause between two sweeps', () => {
   });
 });
 
-describe('the look ahead between two sweeps', () => {
-  it.each([
-    ['cron(30 * * * ? *)', 'cron(0,15,45 * * * ? *)'],
-    ['cron(7 * * * ? *)', 'cron(22,37,52 * * * ? *)'],
-    ['cron(0 9 * * ? *)', 'cron(0/15 * * * ? *)'],
-    ['rate(30 minutes)', 'cron(0/15 * * * ? *)'],
-    ['rate(15 minutes)', undefined],
-    ['cron(0/5 * * * ? *)', undefined],
-  ])('of %s is %s', (sweeps, expected) => {
-    expect(lookaheadSchedule(sweeps)).toBe(expected);
-    if (expected !== undefined) expect(sweepIntervalSeconds(expected)).toBeLessThanOrEqual(30 * MINUTE);
-  });
+it.each([
+  ['cron(30 * * * ? *)', 'cron(0,15,45 * * * ? *)'],
+  ['cron(7 * * * ? *)', 'cron(22,37,52 * * * ? *)'],
+  ['cron(0 9 * * ? *)', 'cron(0/15 * * * ? *)'],
+  ['rate(30 minutes)', 'cron(0/15 * * * ? *)'],
+  ['rate(15 minutes)', undefined],
+  ['cron(0/5 * * * ? *)', undefined],
+])('the look ahead between two sweeps of %s is %s', (sweeps, expected) => {
+  expect(lookaheadSchedule(sweeps)).toBe(expected);
+  if (expected !== undefined) expect(sweepIntervalSeconds(expected)).toBeLessThanOrEqual(30 * MINUTE);
 });
 
-describe('a schedule that EventBridge would refuse', () => {
-  it.each([
-    ['every hour', 'must be cron(…) or rate(…)'],
-    ['cron()', 'must be cron(…) or rate(…)'],
-    ['cron(30 * * * *)', 'must have six fields'],
-    ['cron(30 * * * * *)', '? for exactly one of the days'],
-    ['cron(30 * ? * ? *)', '? for exactly one of the days'],
-    ['cron(70 * * * ? *)', 'is not a cron expression: cron(70 * * * ? *)'],
-    ['cron(? * * * ? *)', 'EventBridge takes'],
-    ['cron(0 9 * ? ? *)', 'EventBridge takes'],
-    ['cron(0 9 * * ? ?)', 'EventBridge takes'],
-    ['cron(/15 * * * ? *)', 'EventBridge takes'],
-    ['cron(0 9 ? * MON/2 *)', 'EventBridge takes'],
-    ['cron(0 9 ? * 8 *)', 'EventBridge takes'],
-    ['cron(0 9 ? * 2#1,3#1 *)', 'EventBridge takes'],
-    ['cron(0 9 * * ? 2200)', 'EventBridge takes'],
-    ['cron(0 9 1 1 ? 2020)', 'never fires'],
-    ['cron(0 9 1 1 ? 2030)', 'fires only once'],
-    ['rate(1 hours)', 'must be rate(1 minute), rate(2 minutes)'],
-    ['rate(2 hour)', 'must be rate(1 minute), rate(2 minutes)'],
-    ['rate(0 minutes)', 'must be rate(1 minute), rate(2 minutes)'],
-    ['rate(30 seconds)', 'must be rate(1 minute), rate(2 minutes)'],
-  ])('%s is refused with what would be right', (expression, message) => {
-    expect(() => sweepIntervalSeconds(expression)).toThrow(ScheduleError);
-    expect(() => sweepIntervalSeconds(expression)).toThrow(message);
-  });
+it.each([
+  ['every hour', 'must be cron(…) or rate(…)'],
+  ['cron()', 'must be cron(…) or rate(…)'],
+  ['cron(30 * * * *)', 'must have six fields'],
+  ['cron(30 * * * * *)', '? for exactly one of the days'],
+  ['cron(30 * ? * ? *)', '? for exactly one of the days'],
+  ['cron(70 * * * ? *)', 'is not a cron expression: cron(70 * * * ? *)'],
+  ['cron(? * * * ? *)', 'EventBridge takes'],
+  ['cron(0 9 * ? ? *)', 'EventBridge takes'],
+  ['cron(0 9 * * ? ?)', 'EventBridge takes'],
+  ['cron(/15 * * * ? *)', 'EventBridge takes'],
+  ['cron(0 9 ? * MON/2 *)', 'EventBridge takes'],
+  ['cron(0 9 ? * 8 *)', 'EventBridge takes'],
+  ['cron(0 9 ? * 2#1,3#1 *)', 'EventBridge takes'],
+  ['cron(0 9 * * ? 2200)', 'EventBridge takes'],
+  ['cron(0 9 1 1 ? 2020)', 'never fires'],
+  ['cron(0 9 1 1 ? 2030)', 'fires only once'],
+  ['rate(1 hours)', 'must be rate(1 minute), rate(2 minutes)'],
+  ['rate(2 hour)', 'must be rate(1 minute), rate(2 minutes)'],
+  ['rate(0 minutes)', 'must be rate(1 minute), rate(2 minutes)'],
+  ['rate(30 seconds)', 'must be rate(1 minute), rate(2 minutes)'],
+])('a schedule that EventBridge would refuse %s is refused with what would be right', (expression, message) => {
+  expect(() => sweepIntervalSeconds(expression)).toThrow(ScheduleError);
+  expect(() => sweepIntervalSeconds(expression)).toThrow(message);
 });

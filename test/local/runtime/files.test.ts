@@ -41,15 +41,13 @@ const outputs = {
 const endpoints = { dynamodb: 'd', sqs: 's', ses: 'm', api: 'a', console: 'c', simulator: 'x', outcomes: 'o' };
 const rest = { endpoints, functions: {}, logs: '/logs', secrets_file: '/secrets' };
 
-describe('the directories of a runtime', () => {
-  it('are closed to other users of the machine, also those that were there', async () => {
-    const teardown = new Teardown();
-    const [workDir, dataDir] = [join(directory.path, 'work'), join(directory.path, 'data')];
-    mkdirSync(dataDir, { mode: 0o755 });
-    takeDirectories({ workDir, dataDir }, teardown);
-    await teardown.run();
-    expect([workDir, dataDir].map((one) => statSync(one).mode & 0o777)).toEqual([0o700, 0o700]);
-  });
+it('the directories of a runtime are closed to other users of the machine, also those that were there', async () => {
+  const teardown = new Teardown();
+  const [workDir, dataDir] = [join(directory.path, 'work'), join(directory.path, 'data')];
+  mkdirSync(dataDir, { mode: 0o755 });
+  takeDirectories({ workDir, dataDir }, teardown);
+  await teardown.run();
+  expect([workDir, dataDir].map((one) => statSync(one).mode & 0o777)).toEqual([0o700, 0o700]);
 });
 
 describe('the endpoints file', () => {

@@ -5,7 +5,7 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createContentStore } from '../../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createDataKeyStore } from '../../../../src/adapters/dynamodb/sealing/data-key-store.ts';
@@ -72,69 +72,63 @@ async function setRecipient(log_id: string, to: AttributeValue): Promise<void> {
   await dynamodb.client.send(new UpdateItemCommand(update));
 }
 
-describe('an attempt whose recipient can never be opened is FORMAT_ERROR', () => {
-  it.each<[string, (log_id: string, tenant_id: string) => Promise<void>, RegExp]>([
-    [
-      "another row's, of the same tenant",
-      async (log_id, tenant_id) => {
-        const other = await stored(`${log_id}-other`, tenant_id);
-        await setRecipient(log_id, { S: await recipientOf(other.log_id) });
-      },
-      /belongs to another tenant, purpose or id/,
-    ],
-    [
-      'altered',
-      async (log_id) => {
-        const [header, , nonce, text, tag = ''] = (await recipientOf(log_id)).split('.');
-        const turned = `${tag.startsWith('A') ? 'B' : 'A'}${tag.slice(1)}`;
-        await setRecipient(log_id, { S: [header, '', nonce, text, turned].join('.') });
-      },
-      /was altered/,
-    ],
-    ['replaced by a text', (log_id) => setRecipient(log_id, { S: 'someone@your-domain.example' }), /is no JWE/],
-    ['replaced by bytes', (log_id) => setRecipient(log_id, { B: Uint8Array.of(1, 2) }), /has no recipient/],
-    [
-      'of a tenant whose data keys were deleted',
-      async (_, tenant_id) => {
-        const Key = { tenant_id: { S: tenant_id }, key_id: { S: `recipient#${iso().slice(0, 7)}` } };
-        await dynamodb.client.send(new DeleteItemCommand({ TableName: tables.data_keys, Key }));
-      },
-      /data key that does not exist any more/,
-    ],
-  ])('%s', async (name, damage, why) => {
-    const owner = await stored(`broken-${name.replaceAll(/\W/g, '')}`.slice(0, 40));
-    expect(await attempt(owner)).toMatchObject({ ok: true });
-    await damage(owner.log_id, owner.tenant_id);
-    const result = await attempt(owner);
-    expect(result).toMatchObject({ ok: false, error_type: 'FORMAT_ERROR', message: expect.stringMatching(why) });
-    expect(JSON.stringify(result)).not.toContain('your-domain');
-  });
+it.each<[string, (log_id: string, tenant_id: string) => Promise<void>, RegExp]>([
+  [
+    "another row's, of the same tenant",
+    async (log_id, tenant_id) => {
+      const other = await stored(`${log_id}-other`, tenant_id);
+      await setRecipient(log_id, { S: await recipientOf(other.log_id) });
+    },
+    /belongs to another tenant, purpose or id/,
+  ],
+  [
+    'altered',
+    async (log_id) => {
+      const [header, , nonce, text, tag = ''] = (await recipientOf(log_id)).split('.');
+      const turned = `${tag.startsWith('A') ? 'B' : 'A'}${tag.slice(1)}`;
+      await setRecipient(log_id, { S: [header, '', nonce, text, turned].join('.') });
+    },
+    /was altered/,
+  ],
+  ['replaced by a text', (log_id) => setRecipient(log_id, { S: 'someone@your-domain.example' }), /is no JWE/],
+  ['replaced by bytes', (log_id) => setRecipient(log_id, { B: Uint8Array.of(1, 2) }), /has no recipient/],
+  [
+    'of a tenant whose data keys were deleted',
+    async (_, tenant_id) => {
+      const Key = { tenant_id: { S: tenant_id }, key_id: { S: `recipient#${iso().slice(0, 7)}` } };
+      await dynamodb.client.send(new DeleteItemCommand({ TableName: tables.data_keys, Key }));
+    },
+    /data key that does not exist any more/,
+  ],
+])('an attempt whose recipient can never be opened is FORMAT_ERROR %s', async (name, damage, why) => {
+  const owner = await stored(`broken-${name.replaceAll(/\W/g, '')}`.slice(0, 40));
+  expect(await attempt(owner)).toMatchObject({ ok: true });
+  await damage(owner.log_id, owner.tenant_id);
+  const result = await attempt(owner);
+  expect(result).toMatchObject({ ok: false, error_type: 'FORMAT_ERROR', message: expect.stringMatching(why) });
+  expect(JSON.stringify(result)).not.toContain('your-domain');
 });
 
-describe('an attempt that finds KMS refusing is not counted, and the next one is sent', () => {
-  it.each([
-    'ThrottlingException',
-    'KMSInternalException',
-    'DependencyTimeoutException',
-    // An operator can enable the key, cancel its deletion or grant the right until the deadline.
-    'DisabledException',
-    'KMSInvalidStateException',
-    'AccessDeniedException',
-  ])('%s', async (code) => {
-    const owner = await stored(`kms-${code}`);
-    const reader = instance();
-    kms.refuse(code);
-    expect(await attempt(owner, reader)).toMatchObject({ ok: false, error_type: 'UNKNOWN', counted: false });
-    expect(await attempt(owner, reader)).toMatchObject({ ok: true });
-  });
+it.each([
+  'ThrottlingException',
+  'KMSInternalException',
+  'DependencyTimeoutException',
+  // An operator can enable the key, cancel its deletion or grant the right until the deadline.
+  'DisabledException',
+  'KMSInvalidStateException',
+  'AccessDeniedException',
+])('an attempt that finds KMS refusing is not counted, and the next one is sent %s', async (code) => {
+  const owner = await stored(`kms-${code}`);
+  const reader = instance();
+  kms.refuse(code);
+  expect(await attempt(owner, reader)).toMatchObject({ ok: false, error_type: 'UNKNOWN', counted: false });
+  expect(await attempt(owner, reader)).toMatchObject({ ok: true });
 });
 
-describe('storage', () => {
-  it('has no recipient in the table of keys, and no key that anyone but KMS could use', async () => {
-    const owner = await stored('keys');
-    const Key = { tenant_id: { S: owner.tenant_id }, key_id: { S: `recipient#${iso().slice(0, 7)}` } };
-    const { Item = {} } = await dynamodb.client.send(new GetItemCommand({ TableName: tables.data_keys, Key }));
-    expect(Object.keys(Item).sort()).toEqual(['created_at', 'key_id', 'tenant_id', 'wrapped_key']);
-    expect(Item['wrapped_key']?.B?.length).toBeGreaterThan(32);
-  });
+it('storage has no recipient in the table of keys, and no key that anyone but KMS could use', async () => {
+  const owner = await stored('keys');
+  const Key = { tenant_id: { S: owner.tenant_id }, key_id: { S: `recipient#${iso().slice(0, 7)}` } };
+  const { Item = {} } = await dynamodb.client.send(new GetItemCommand({ TableName: tables.data_keys, Key }));
+  expect(Object.keys(Item).sort()).toEqual(['created_at', 'key_id', 'tenant_id', 'wrapped_key']);
+  expect(Item['wrapped_key']?.B?.length).toBeGreaterThan(32);
 });

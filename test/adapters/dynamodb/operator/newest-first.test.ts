@@ -162,8 +162,9 @@ describe('what a page reads', () => {
   });
 });
 
-describe('tenants whose names begin with the name of another', () => {
-  it.each(['', '#x', 'S', '.'])('and the day of the list, and %j, are listed with it', async (rest) => {
+it.each(['', '#x', 'S', '.'])(
+  'tenants whose names begin with the name of another and the day of the list, and %j, are listed with it',
+  async (rest) => {
     const day = '2026-07-01';
     const names = ['A', `A#${day}${rest}`, `A#${day}${rest}#${day}`, 'B'];
     const rows = names.flatMap((tenant_id, t) =>
@@ -182,8 +183,8 @@ describe('tenants whose names begin with the name of another', () => {
       page.rows.map(({ log_id }) => String(log_id)),
       rows,
     );
-  });
-});
+  },
+);
 
 // Last, because its rows are in the lists of all tenants.
 describe('a tenant whose name looks like a key of another', () => {

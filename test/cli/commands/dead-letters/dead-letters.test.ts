@@ -48,8 +48,7 @@ describe('dlq list', () => {
       { state: 'unreadable', because: expect.stringContaining('drop it') },
     ]);
     const QueueUrl = ops.deployment.dead_letter_queues.webhook;
-    const counts = await queueCounts(ops.sqs, QueueUrl);
-    expect(counts).toEqual({ visible: 3, in_flight: 0, delayed: 0 });
+    expect(await queueCounts(ops.sqs, QueueUrl)).toEqual({ visible: 3, in_flight: 0, delayed: 0 });
   });
 
   it('gives for each dead one what a table of failed jobs holds', async () => {

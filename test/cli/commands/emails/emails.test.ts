@@ -188,8 +188,7 @@ describe('ops emails', () => {
   });
 
   it('say how to find an email that is not there', async () => {
-    const commands = ['retry', 'pause', 'resume', 'cancel', 'status', 'recipients', 'resolve'];
-    for (const command of commands) {
+    for (const command of ['retry', 'pause', 'resume', 'cancel', 'status', 'recipients', 'resolve']) {
       const flags = command === 'resolve' ? ['--leave', '--local'] : ['--local'];
       const { code, err } = await ops.run(['emails', command, 'nobody', ...flags]);
       expect({ command, code }).toEqual({ command, code: 1 });
@@ -311,24 +310,22 @@ describe('ops emails', () => {
   });
 });
 
-describe('the job by hand', () => {
-  it('starts what is pending or failed, and skips the rest with a reason', async () => {
-    const { email_id } = await send();
-    expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
-    await change(email_id, { paused: true });
-    expect(await requestStart(email_id, access)).toMatchObject({
-      result: 'skipped',
-      reason: expect.stringContaining('paused'),
-    });
-    await change(email_id, { paused: false, status: 'failed', error: 'x' });
-    expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
-    for (const status of ['submitting', 'submitted'] as const) {
-      await change(email_id, { status });
-      expect(await requestStart(email_id, access)).toEqual({
-        result: 'skipped',
-        reason: `The email is ${status} already.`,
-      });
-    }
-    await expect(requestStart('nobody', access)).rejects.toThrow('There is no email nobody');
+it('the job by hand starts what is pending or failed, and skips the rest with a reason', async () => {
+  const { email_id } = await send();
+  expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
+  await change(email_id, { paused: true });
+  expect(await requestStart(email_id, access)).toMatchObject({
+    result: 'skipped',
+    reason: expect.stringContaining('paused'),
   });
+  await change(email_id, { paused: false, status: 'failed', error: 'x' });
+  expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
+  for (const status of ['submitting', 'submitted'] as const) {
+    await change(email_id, { status });
+    expect(await requestStart(email_id, access)).toEqual({
+      result: 'skipped',
+      reason: `The email is ${status} already.`,
+    });
+  }
+  await expect(requestStart('nobody', access)).rejects.toThrow('There is no email nobody');
 });

@@ -66,28 +66,24 @@ describe('keys create', () => {
   });
 });
 
-describe('keys list', () => {
-  it('shows a tenant’s keys and their state, and no hash', async () => {
-    const { key_id } = await ops.json<{ key_id: string }>('keys', 'create', '--tenant', 'T2', '--scope', 'operate');
-    const listed = await ops.json<{ keys: object[] }>('keys', 'list', '--tenant', 'T2');
-    expect(listed.keys).toEqual([expect.objectContaining({ key_id, tenant_id: 'T2', state: 'valid' })]);
-    expect(JSON.stringify(await ops.json('keys', 'list'))).not.toContain('secret_hash');
-    expect((await ops.run(['keys', 'list', '--tenant', 'T9', '--local'])).out).toBe('T9 has no keys.\n');
-    const { out } = await ops.run(['keys', 'list', '--local']);
-    expect(out).toContain(key_id);
-  });
+it('keys list shows a tenant’s keys and their state, and no hash', async () => {
+  const { key_id } = await ops.json<{ key_id: string }>('keys', 'create', '--tenant', 'T2', '--scope', 'operate');
+  const listed = await ops.json<{ keys: object[] }>('keys', 'list', '--tenant', 'T2');
+  expect(listed.keys).toEqual([expect.objectContaining({ key_id, tenant_id: 'T2', state: 'valid' })]);
+  expect(JSON.stringify(await ops.json('keys', 'list'))).not.toContain('secret_hash');
+  expect((await ops.run(['keys', 'list', '--tenant', 'T9', '--local'])).out).toBe('T9 has no keys.\n');
+  const { out } = await ops.run(['keys', 'list', '--local']);
+  expect(out).toContain(key_id);
 });
 
-describe('keys revoke', () => {
-  it('revokes a key at once, and says if there is none to revoke', async () => {
-    const { key_id, key } = await create();
-    expect(await ops.json('keys', 'revoke', key_id)).toMatchObject({ key_id, revoked_at: expect.any(String) });
-    expect(await isGood(key)).toBe(false);
-    for (const id of [key_id, 'unknown']) {
-      const { code, err } = await ops.run(['keys', 'revoke', id, '--local']);
-      expect([code, err]).toEqual([1, expect.stringContaining(`There is no key ${id} that is not revoked`)]);
-    }
-  });
+it('keys revoke revokes a key at once, and says if there is none to revoke', async () => {
+  const { key_id, key } = await create();
+  expect(await ops.json('keys', 'revoke', key_id)).toMatchObject({ key_id, revoked_at: expect.any(String) });
+  expect(await isGood(key)).toBe(false);
+  for (const id of [key_id, 'unknown']) {
+    const { code, err } = await ops.run(['keys', 'revoke', id, '--local']);
+    expect([code, err]).toEqual([1, expect.stringContaining(`There is no key ${id} that is not revoked`)]);
+  }
 });
 
 describe('keys rotate', () => {

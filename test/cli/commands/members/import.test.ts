@@ -364,24 +364,22 @@ describe('members import', () => {
   }, 1_200_000);
 });
 
-describe('members show, suppress and unsuppress', () => {
-  it('work on a member or on an address', async () => {
-    await run(file('one.csv', 'member_id,email\nm,a@example.com\n'));
-    const on = (command: string, ...args: string[]) =>
-      ops.run(['members', command, '--tenant', tenant, '--json', ...args]);
-    expect(JSON.parse((await on('suppress', 'm')).out)).toMatchObject({ suppressed: { reason: 'operator' } });
-    expect(await show('--email', 'A@example.com')).toMatchObject({
-      members: [{ member_id: 'm' }],
-      suppressed: { reason: 'operator' },
-    });
-    expect(JSON.parse((await on('unsuppress', '--email', 'a@example.com')).out)).toEqual({ suppressed: null });
-    expect(await show('m')).not.toHaveProperty('suppressed');
-    expect((await on('suppress', '--email', 'nobody@example.com')).code).toBe(0);
-    expect(await on('show', 'none')).toMatchObject({ code: 1, err: expect.stringMatching(/no member none/) });
-    expect(await on('show')).toMatchObject({ code: 2 });
-    expect(await on('show', 'm', '--email', 'a@example.com')).toMatchObject({ code: 2 });
-    expect(await on('show', '--email', 'nobody')).toMatchObject({ code: 2 });
-    const { out } = await ops.run(['members', 'show', 'm', '--tenant', tenant]);
-    expect(out).toContain('m  a@example.com');
+it('members show, suppress and unsuppress work on a member or on an address', async () => {
+  await run(file('one.csv', 'member_id,email\nm,a@example.com\n'));
+  const on = (command: string, ...args: string[]) =>
+    ops.run(['members', command, '--tenant', tenant, '--json', ...args]);
+  expect(JSON.parse((await on('suppress', 'm')).out)).toMatchObject({ suppressed: { reason: 'operator' } });
+  expect(await show('--email', 'A@example.com')).toMatchObject({
+    members: [{ member_id: 'm' }],
+    suppressed: { reason: 'operator' },
   });
+  expect(JSON.parse((await on('unsuppress', '--email', 'a@example.com')).out)).toEqual({ suppressed: null });
+  expect(await show('m')).not.toHaveProperty('suppressed');
+  expect((await on('suppress', '--email', 'nobody@example.com')).code).toBe(0);
+  expect(await on('show', 'none')).toMatchObject({ code: 1, err: expect.stringMatching(/no member none/) });
+  expect(await on('show')).toMatchObject({ code: 2 });
+  expect(await on('show', 'm', '--email', 'a@example.com')).toMatchObject({ code: 2 });
+  expect(await on('show', '--email', 'nobody')).toMatchObject({ code: 2 });
+  const { out } = await ops.run(['members', 'show', 'm', '--tenant', tenant]);
+  expect(out).toContain('m  a@example.com');
 });

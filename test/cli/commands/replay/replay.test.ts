@@ -404,8 +404,7 @@ describe('an id or a command that means something else', () => {
     const pause = () => Promise.reject(new Error('killed'));
     const interrupted = await ops.run([...args, option, first, '--rate', '10'], { clock: () => now, pause });
     expect(interrupted.code).toBe(1);
-    const before = (await ops.takeAll()).map(({ log_id }) => log_id);
-    expect(before).toHaveLength(10);
+    expect((await ops.takeAll()).map(({ log_id }) => log_id)).toHaveLength(10);
     const { code, err } = await ops.run([...args, option, second]);
     expect({ code, continued: err.includes('Continuing') }).toEqual({ code: 0, continued: false });
     const after = (await ops.takeAll()).map(({ log_id }) => Number(log_id.split('-').at(-1)));
@@ -435,18 +434,16 @@ describe('an id or a command that means something else', () => {
   });
 });
 
-describe('the limit of a replay', () => {
-  it('holds over an interruption', async () => {
-    await ops.put(...Array.from({ length: 30 }, (_, i) => deadRow(`q-${i}`, { tenant_id: 'Q' })));
-    const args = ['replay', '--tenant', 'Q', '--limit', '15', '--rate', '10', '--yes'];
-    const now = new Date();
-    const pause = () => Promise.reject(new Error('killed'));
-    const interrupted = await ops.run(args, { clock: () => now, pause });
-    expect(interrupted.code).toBe(1);
-    expect(await ops.takeAll()).toHaveLength(10);
-    expect((await ops.run(args)).code).toBe(0);
-    expect(await ops.takeAll()).toHaveLength(5);
-  });
+it('the limit of a replay holds over an interruption', async () => {
+  await ops.put(...Array.from({ length: 30 }, (_, i) => deadRow(`q-${i}`, { tenant_id: 'Q' })));
+  const args = ['replay', '--tenant', 'Q', '--limit', '15', '--rate', '10', '--yes'];
+  const now = new Date();
+  const pause = () => Promise.reject(new Error('killed'));
+  const interrupted = await ops.run(args, { clock: () => now, pause });
+  expect(interrupted.code).toBe(1);
+  expect(await ops.takeAll()).toHaveLength(10);
+  expect((await ops.run(args)).code).toBe(0);
+  expect(await ops.takeAll()).toHaveLength(5);
 });
 
 describe('an operator who replays', () => {

@@ -146,8 +146,7 @@ describe('ops forget', () => {
     // The row that nobody has taken in yet.
     expect(before.violations.map(({ log_id }: { log_id: string }) => log_id)).toEqual(['foreign', 'foreign']);
     expect(before).toMatchObject({ lost: 1, accepted: 9 });
-    const preview = await forget(ANN, '--dry-run');
-    expect(preview).toMatchObject({
+    expect(await forget(ANN, '--dry-run')).toMatchObject({
       ...{ code: 0, dry_run: true, members: 2, fallbacks: 1 },
       notifications: { delivered: 1, due: 1, dead: 1, abandoned: 1, stopped: 1, not_taken_in: 1 },
     });

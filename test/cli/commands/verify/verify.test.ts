@@ -1,5 +1,5 @@
 import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import type { ForeignRow } from '../../../../src/core/model/notification.ts';
 import { emailAccess } from '../../../../src/operator-service/emails.ts';
@@ -216,15 +216,13 @@ const SABOTAGES: Readonly<Record<string, [() => Promise<unknown>, object, () => 
   ],
 };
 
-describe('names, and exits with 1 for', () => {
-  it.each(Object.entries(SABOTAGES))('%s', async (_, [spoil, violation, mend, ...args]) => {
-    await spoil();
-    const broken = await verify(...(args as string[]));
-    expect(broken).toMatchObject({ code: 1, holds: false });
-    expect(broken.violations).toContainEqual(expect.objectContaining(violation));
-    await mend();
-    expect(await verify(...(args as string[]))).toMatchObject({ code: 0, equation: EQUATION });
-  });
+it.each(Object.entries(SABOTAGES))('names, and exits with 1 for %s', async (_, [spoil, violation, mend, ...args]) => {
+  await spoil();
+  const broken = await verify(...(args as string[]));
+  expect(broken).toMatchObject({ code: 1, holds: false });
+  expect(broken.violations).toContainEqual(expect.objectContaining(violation));
+  await mend();
+  expect(await verify(...(args as string[]))).toMatchObject({ code: 0, equation: EQUATION });
 });
 
 it('goes on where an interrupted run stopped, and counts nothing twice', async () => {

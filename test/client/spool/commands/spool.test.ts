@@ -110,8 +110,7 @@ describe('spool flush', () => {
 
   it('does not fail if the API does not answer', async () => {
     await spooled();
-    const ended = await ops(['flush', '--url', 'http://127.0.0.1:9']);
-    expect(ended).toMatchObject({
+    expect(await ops(['flush', '--url', 'http://127.0.0.1:9'])).toMatchObject({
       code: 0,
       out: '0 handed over, 2 still in the spool (2 no answer (bad port) from 127.0.0.1:9), 0 refused.\n',
     });
@@ -185,8 +184,7 @@ describe('spool list and show', () => {
 
   it('show what is in a file, except recipient and content', async () => {
     const file = await spooled(1, { priority: 'urgent' });
-    const shown = (await ops(['show', file, '--json'])).json();
-    expect(shown).toMatchObject({
+    expect((await ops(['show', file, '--json'])).json()).toMatchObject({
       file,
       items: [{ kind: 'notification', channel: 'email', priority: 'urgent', notification_id: 'N0', bytes: 6 }],
     });
@@ -202,8 +200,9 @@ describe('spool list and show', () => {
   });
 });
 
-describe('a failed directory of its own', () => {
-  it.each(['--failed-dir', 'NOTIFICATION_FAILED_DIRECTORY'])('is set by %s', async (name) => {
+it.each(['--failed-dir', 'NOTIFICATION_FAILED_DIRECTORY'])(
+  'a failed directory of its own is set by %s',
+  async (name) => {
     const elsewhere = join(world.directory, 'elsewhere');
     const args = name === '--failed-dir' ? [name, elsewhere] : [];
     const env: Record<string, string> = args.length > 0 ? {} : { [name]: elsewhere };
@@ -214,8 +213,8 @@ describe('a failed directory of its own', () => {
     expect(await ops(['resend', file, ...args], { env })).toMatchObject({ code: 0 });
     expect(world.api.accepted).toHaveLength(2);
     expect(readdirSync(elsewhere)).toEqual([]);
-  });
-});
+  },
+);
 
 describe('spool resend', () => {
   it('sends given-up notifications again', async () => {
@@ -250,8 +249,7 @@ describe('spool resend', () => {
     const file = await spooled();
     truncateSync(join(directory(), file), 10);
     await world.client().flush();
-    const ended = await ops(['resend', '--all']);
-    expect(ended).toMatchObject({
+    expect(await ops(['resend', '--all'])).toMatchObject({
       code: 1,
       err: expect.stringMatching(/\.corrupt was left as it is: it was set aside/),
     });

@@ -163,55 +163,53 @@ describe('since when recipients are uncertain', () => {
   });
 });
 
-describe('any changes in any order', () => {
-  it('never take back what was submitted, but by an event that rejected it', () => {
-    const entry = fc.record({
-      n: fc.nat({ max: 2 }),
-      state: fc.constantFrom('submitted', 'failed', 'uncertain', 'pending'),
-    });
-    const step = fc.oneof(
-      fc.record({ do: fc.constant('claim' as const), call: fc.constantFrom('a', 'b', 'c'), n: fc.nat({ max: 2 }) }),
-      fc.record({ do: fc.constant('record' as const), call: fc.constantFrom('a', 'b', 'c'), entry }),
-      fc.record({ do: fc.constantFrom('expire' as const, 'accept' as const, 'resend' as const, 'leave' as const) }),
-    );
-    let reached = 0;
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 20, size: 'max' }), (steps) => {
-        let state = chunkState('...');
-        for (const action of steps) {
-          const before = state.states;
-          const next = nextOf(state, action);
-          if (next !== undefined) state = changed(state, next);
-          expect(state.states).toHaveLength(3);
-          // A claim without an open call would never end.
-          expect(state.states.includes('>')).toBe(state.call !== undefined);
-          [...before].forEach((code, n) => {
-            if (code === 's') expect(state.states[n]).toBe('s');
-          });
-          if (state.states.includes('s') && state.states.includes('u')) reached += 1;
-        }
-      }),
-    );
-    expect(reached).toBeGreaterThan(0);
-
-    function nextOf(state: ChunkState, action: typeof step extends fc.Arbitrary<infer T> ? T : never) {
-      switch (action.do) {
-        case 'claim': {
-          if (state.call !== undefined || state.states[action.n] !== '.') return undefined;
-          return claimEntries(state, { call_id: action.call, entries: [action.n], until: LATER }, new Map());
-        }
-        case 'record':
-          return applyOutcome(state, outcome([{ ...action.entry, message_id: 'id' }].map(withoutId), action.call));
-        case 'expire':
-          return expireCall(state, LATER);
-        case 'accept':
-          return acceptUncertain(state, () => true);
-        default:
-          return resolveUncertain(state, action.do);
-      }
-    }
-    function withoutId({ message_id, ...entry }: EntryOutcome): EntryOutcome {
-      return entry.state === 'submitted' && message_id !== undefined ? { ...entry, message_id } : entry;
-    }
+it('any changes in any order never take back what was submitted, but by an event that rejected it', () => {
+  const entry = fc.record({
+    n: fc.nat({ max: 2 }),
+    state: fc.constantFrom('submitted', 'failed', 'uncertain', 'pending'),
   });
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('claim' as const), call: fc.constantFrom('a', 'b', 'c'), n: fc.nat({ max: 2 }) }),
+    fc.record({ do: fc.constant('record' as const), call: fc.constantFrom('a', 'b', 'c'), entry }),
+    fc.record({ do: fc.constantFrom('expire' as const, 'accept' as const, 'resend' as const, 'leave' as const) }),
+  );
+  let reached = 0;
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20, size: 'max' }), (steps) => {
+      let state = chunkState('...');
+      for (const action of steps) {
+        const before = state.states;
+        const next = nextOf(state, action);
+        if (next !== undefined) state = changed(state, next);
+        expect(state.states).toHaveLength(3);
+        // A claim without an open call would never end.
+        expect(state.states.includes('>')).toBe(state.call !== undefined);
+        [...before].forEach((code, n) => {
+          if (code === 's') expect(state.states[n]).toBe('s');
+        });
+        if (state.states.includes('s') && state.states.includes('u')) reached += 1;
+      }
+    }),
+  );
+  expect(reached).toBeGreaterThan(0);
+
+  function nextOf(state: ChunkState, action: typeof step extends fc.Arbitrary<infer T> ? T : never) {
+    switch (action.do) {
+      case 'claim': {
+        if (state.call !== undefined || state.states[action.n] !== '.') return undefined;
+        return claimEntries(state, { call_id: action.call, entries: [action.n], until: LATER }, new Map());
+      }
+      case 'record':
+        return applyOutcome(state, outcome([{ ...action.entry, message_id: 'id' }].map(withoutId), action.call));
+      case 'expire':
+        return expireCall(state, LATER);
+      case 'accept':
+        return acceptUncertain(state, () => true);
+      default:
+        return resolveUncertain(state, action.do);
+    }
+  }
+  function withoutId({ message_id, ...entry }: EntryOutcome): EntryOutcome {
+    return entry.state === 'submitted' && message_id !== undefined ? { ...entry, message_id } : entry;
+  }
 });

@@ -138,8 +138,7 @@ describe('the preparation of an email', () => {
     ]);
     expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
     expect(await world.email()).toMatchObject({ email_count: 1, prepared: { recipients: 4, excluded: 3 } });
-    const excluded = (await world.batches()).at(-1);
-    expect(excluded).toMatchObject({
+    expect((await world.batches()).at(-1)).toMatchObject({
       batch_id: EXCLUDED_BATCH,
       status: 'submitted',
       counts: { excluded: 3 },

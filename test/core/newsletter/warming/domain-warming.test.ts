@@ -13,13 +13,11 @@ function warmedOn(day: string) {
   return { warming, on };
 }
 
-describe('the curve of a sending domain', () => {
-  it('grows from 200 to 200,000 over 42 days, then ends', () => {
-    const days = Array.from({ length: WARM_UP_DAYS }, (_, step) => allowanceOf(step) ?? 0);
-    expect([days[0], days.at(-1)]).toEqual([200, 200_000]);
-    expect(days).toEqual([...days].sort((a, b) => a - b));
-    expect(allowanceOf(WARM_UP_DAYS)).toBeUndefined();
-  });
+it('the curve of a sending domain grows from 200 to 200,000 over 42 days, then ends', () => {
+  const days = Array.from({ length: WARM_UP_DAYS }, (_, step) => allowanceOf(step) ?? 0);
+  expect([days[0], days.at(-1)]).toEqual([200, 200_000]);
+  expect(days).toEqual([...days].sort((a, b) => a - b));
+  expect(allowanceOf(WARM_UP_DAYS)).toBeUndefined();
 });
 
 describe('the allowance of a sending domain and day', () => {

@@ -237,17 +237,15 @@ describe('a dry run', () => {
   });
 });
 
-describe('a test of what is not published', () => {
-  it('goes to the addresses with sample values, and nothing of it is kept', async () => {
-    const to = ['ann@example.com', 'refused@example.com'];
-    const { status, body } = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });
-    expect(status).toBe(200);
-    expect(body.results).toMatchObject([{ accepted: true }, { accepted: false }]);
-    expect(world.emails.calls[0]?.rendering.subject).toBe('[Test] Hello');
-    expect(await emailsListed()).toEqual([]);
-    const wrong = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, body: '{nmae}', to } });
-    expect(wrong.status).toBe(400);
-  });
+it('a test of what is not published goes to the addresses with sample values, and nothing of it is kept', async () => {
+  const to = ['ann@example.com', 'refused@example.com'];
+  const { status, body } = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });
+  expect(status).toBe(200);
+  expect(body.results).toMatchObject([{ accepted: true }, { accepted: false }]);
+  expect(world.emails.calls[0]?.rendering.subject).toBe('[Test] Hello');
+  expect(await emailsListed()).toEqual([]);
+  const wrong = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, body: '{nmae}', to } });
+  expect(wrong.status).toBe(400);
 });
 
 describe('test mails', () => {
@@ -315,24 +313,22 @@ describe('test mails', () => {
   });
 });
 
-describe('a test to an address that is suppressed', () => {
-  it('is not mailed, and says so in its place', async () => {
-    await giveMembers();
-    const hash = (await world.members.find(tenant_id, ['a'])).members[0]?.email_hash ?? '';
-    await world.members.suppress(tenant_id, hash, { reason: 'complained', at: world.now().toISOString() });
-    const test = (to: readonly string[]) => world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });
-    const { body } = await test(['ANN@example.com', 'ben@example.com', 'refused@example.com']);
-    expect(body.results).toMatchObject([
-      { index: 0, accepted: false, reason: 'suppressed' },
-      { index: 1, accepted: true, message_id: 'message-ben@example.com' },
-      { index: 2, accepted: false, reason: 'message_rejected' },
-    ]);
-    expect(world.emails.calls.map(({ entries }) => entries.map(({ to }) => to))).toEqual([
-      ['ben@example.com', 'refused@example.com'],
-    ]);
-    expect((await test(['ann@example.com'])).body.results).toMatchObject([{ accepted: false, reason: 'suppressed' }]);
-    expect(world.emails.calls).toHaveLength(1);
-  });
+it('a test to an address that is suppressed is not mailed, and says so in its place', async () => {
+  await giveMembers();
+  const hash = (await world.members.find(tenant_id, ['a'])).members[0]?.email_hash ?? '';
+  await world.members.suppress(tenant_id, hash, { reason: 'complained', at: world.now().toISOString() });
+  const test = (to: readonly string[]) => world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });
+  const { body } = await test(['ANN@example.com', 'ben@example.com', 'refused@example.com']);
+  expect(body.results).toMatchObject([
+    { index: 0, accepted: false, reason: 'suppressed' },
+    { index: 1, accepted: true, message_id: 'message-ben@example.com' },
+    { index: 2, accepted: false, reason: 'message_rejected' },
+  ]);
+  expect(world.emails.calls.map(({ entries }) => entries.map(({ to }) => to))).toEqual([
+    ['ben@example.com', 'refused@example.com'],
+  ]);
+  expect((await test(['ann@example.com'])).body.results).toMatchObject([{ accepted: false, reason: 'suppressed' }]);
+  expect(world.emails.calls).toHaveLength(1);
 });
 
 describe('an email that has not started', () => {

@@ -410,19 +410,17 @@ describe('POST /v1/notifications/{log_id}/retry', () => {
   });
 });
 
-describe('a path that there is not', () => {
-  it.each([
-    ['GET', '/v1/nothing'],
-    ['GET', '/'],
-    ['POST', '/v2/notifications'],
-    ['DELETE', '/v1/notifications/x'],
-  ])('%s %s is told so by a problem of its own, with a key or without', async (method, path) => {
-    for (const by of [{}, { key }]) {
-      const answer = await world.call(method, path, by);
-      expect([answer.status, typeOf(answer)]).toEqual([404, 'no-such-path']);
-      expect(answer.headers.get('content-type')).toBe('application/problem+json');
-    }
-  });
+it.each([
+  ['GET', '/v1/nothing'],
+  ['GET', '/'],
+  ['POST', '/v2/notifications'],
+  ['DELETE', '/v1/notifications/x'],
+])('a path that there is not %s %s is told so by a problem of its own, with a key or without', async (method, path) => {
+  for (const by of [{}, { key }]) {
+    const answer = await world.call(method, path, by);
+    expect([answer.status, typeOf(answer)]).toEqual([404, 'no-such-path']);
+    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  }
 });
 
 describe('who may', () => {

@@ -274,39 +274,33 @@ describe('the function of delivery events', () => {
   });
 });
 
-describe('the due-indexer', () => {
-  it('adds index keys and content, encrypts recipients, and does nothing else', () => {
-    const permissions = permissionsOf('IndexerRole');
+it('the due-indexer adds index keys and content, encrypts recipients, and does nothing else', () => {
+  const permissions = permissionsOf('IndexerRole');
 
-    expect(permissions.get('dynamodb:UpdateItem')).toContain('TablesLog');
-    expect(permissions.get('dynamodb:PutItem')).toContain('TablesContent');
-    expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
-    expect(permissions.get('dynamodb:GetRecords')).toContain('StreamArn');
-    expect(permissions.get('sqs:SendMessage')).toContain('Failures');
-    expect(permissions.get('dynamodb:GetItem')).not.toContain('TablesLog');
-    expect(permissions.get('dynamodb:UpdateItem')).not.toMatch(/TablesContent|DataKeys/);
-    expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan|Query|Batch)/.test(action))).toEqual(
-      [],
-    );
-  });
+  expect(permissions.get('dynamodb:UpdateItem')).toContain('TablesLog');
+  expect(permissions.get('dynamodb:PutItem')).toContain('TablesContent');
+  expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
+  expect(permissions.get('dynamodb:GetRecords')).toContain('StreamArn');
+  expect(permissions.get('sqs:SendMessage')).toContain('Failures');
+  expect(permissions.get('dynamodb:GetItem')).not.toContain('TablesLog');
+  expect(permissions.get('dynamodb:UpdateItem')).not.toMatch(/TablesContent|DataKeys/);
+  expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan|Query|Batch)/.test(action))).toEqual([]);
 });
 
-describe('the monitor', () => {
-  it('reads the index and the dead rows, keeps what it told, and publishes to the alerts topic', () => {
-    const permissions = permissionsOf('MonitorRole');
+it('the monitor reads the index and the dead rows, keeps what it told, and publishes to the alerts topic', () => {
+  const permissions = permissionsOf('MonitorRole');
 
-    expect([...permissions.keys()].filter((action) => !/^(kms|logs):/.test(action)).sort()).toEqual([
-      'dynamodb:BatchGetItem',
-      'dynamodb:GetItem',
-      'dynamodb:PutItem',
-      'dynamodb:Query',
-      'dynamodb:UpdateItem',
-      'sns:Publish',
-    ]);
-    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog|TablesContent|TablesRetryLog/);
-    expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesContent|TablesRetryLog/);
-    expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
-  });
+  expect([...permissions.keys()].filter((action) => !/^(kms|logs):/.test(action)).sort()).toEqual([
+    'dynamodb:BatchGetItem',
+    'dynamodb:GetItem',
+    'dynamodb:PutItem',
+    'dynamodb:Query',
+    'dynamodb:UpdateItem',
+    'sns:Publish',
+  ]);
+  expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog|TablesContent|TablesRetryLog/);
+  expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesContent|TablesRetryLog/);
+  expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
 });
 
 describe('the API’s functions', () => {
@@ -478,19 +472,17 @@ describe('the key that wraps data keys', () => {
   });
 });
 
-describe('the reconciler', () => {
-  it('reads the whole log, adds index keys and content, keeps its cursor, and decrypts nothing', () => {
-    const permissions = permissionsOf('ReconcilerReconcilerRole');
+it('the reconciler reads the whole log, adds index keys and content, keeps its cursor, and decrypts nothing', () => {
+  const permissions = permissionsOf('ReconcilerReconcilerRole');
 
-    expect([...permissions.keys()].filter((action) => /^(dynamodb|lambda|sqs):/.test(action)).sort()).toEqual([
-      'dynamodb:GetItem',
-      'dynamodb:PutItem',
-      'dynamodb:Scan',
-      'dynamodb:UpdateItem',
-      'lambda:InvokeFunction',
-    ]);
-    expect(permissions.get('dynamodb:Scan')).toMatch(/TablesLog/);
-    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog/);
-    expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
-  });
+  expect([...permissions.keys()].filter((action) => /^(dynamodb|lambda|sqs):/.test(action)).sort()).toEqual([
+    'dynamodb:GetItem',
+    'dynamodb:PutItem',
+    'dynamodb:Scan',
+    'dynamodb:UpdateItem',
+    'lambda:InvokeFunction',
+  ]);
+  expect(permissions.get('dynamodb:Scan')).toMatch(/TablesLog/);
+  expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog/);
+  expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
 });

@@ -262,15 +262,13 @@ describe('the alarm on a missing sweep', () => {
   });
 });
 
-describe('the alarm on a missing verification', () => {
-  it('rings two pauses after the last one, and not before the first one', () => {
-    const alarm = alarmNamed('verification-missing');
-    const rings = (last: number) => isRinging(alarm, (ago) => (ago === last ? { ended: 1 } : {}));
-    expect(Array.from({ length: 60 }, (_, last) => last).find(rings)).toBe(48);
-    expect(rings(Number.POSITIVE_INFINITY)).toBe(false);
-    // Whatever it was: what rings does so until the next one ends.
-    expect(alarm.TreatMissingData).toBe('ignore');
-  });
+it('the alarm on a missing verification rings two pauses after the last one, and not before the first one', () => {
+  const alarm = alarmNamed('verification-missing');
+  const rings = (last: number) => isRinging(alarm, (ago) => (ago === last ? { ended: 1 } : {}));
+  expect(Array.from({ length: 60 }, (_, last) => last).find(rings)).toBe(48);
+  expect(rings(Number.POSITIVE_INFINITY)).toBe(false);
+  // Whatever it was: what rings does so until the next one ends.
+  expect(alarm.TreatMissingData).toBe('ignore');
 });
 
 describe('what alarms and the dashboard read', () => {
@@ -378,13 +376,11 @@ describe('the topic', () => {
   });
 });
 
-describe('the monitor', () => {
-  it('runs every five minutes, or on the schedule of the stage', () => {
-    template.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(5 minutes)' });
-    changed.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(20 minutes)' });
-    // The window covers three runs, so that a late run is no missing run.
-    expect(JSON.stringify(alarmNamed('oldest-due', changed))).toContain('"Period":3600');
-  });
+it('the monitor runs every five minutes, or on the schedule of the stage', () => {
+  template.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(5 minutes)' });
+  changed.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(20 minutes)' });
+  // The window covers three runs, so that a late run is no missing run.
+  expect(JSON.stringify(alarmNamed('oldest-due', changed))).toContain('"Period":3600');
 });
 
 function alarmNamed(name: string, from = template) {

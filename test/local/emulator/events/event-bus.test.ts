@@ -8,15 +8,15 @@ const EVENT = {
   detail: { kind: 'a "quoted" one', mail: { tags: { log_id: ['NL-1'] } } },
 };
 
-describe('an input transformer', () => {
-  it.each([
-    ['a value as JSON', '{"time":<t>}', { t: '$.time' }, '{"time":"2026-03-01T10:30:00Z"}'],
-    ['quotes escaped', '{"kind":<k>}', { k: '$.detail.kind' }, '{"kind":"a \\"quoted\\" one"}'],
-    ['an element of a list', '{"id":<id>}', { id: '$.detail.mail.tags.log_id[0]' }, '{"id":"NL-1"}'],
-    ['an object', '{"tags":<tags>}', { tags: '$.detail.mail.tags' }, '{"tags":{"log_id":["NL-1"]}}'],
-    ['nothing for a path that finds no value', '{"x":<x>}', { x: '$.detail.none[0]' }, '{"x":}'],
-  ])('fills in %s', (_, template, paths, expected) => expect(transformed({ template, paths }, EVENT)).toBe(expected));
-});
+it.each([
+  ['a value as JSON', '{"time":<t>}', { t: '$.time' }, '{"time":"2026-03-01T10:30:00Z"}'],
+  ['quotes escaped', '{"kind":<k>}', { k: '$.detail.kind' }, '{"kind":"a \\"quoted\\" one"}'],
+  ['an element of a list', '{"id":<id>}', { id: '$.detail.mail.tags.log_id[0]' }, '{"id":"NL-1"}'],
+  ['an object', '{"tags":<tags>}', { tags: '$.detail.mail.tags' }, '{"tags":{"log_id":["NL-1"]}}'],
+  ['nothing for a path that finds no value', '{"x":<x>}', { x: '$.detail.none[0]' }, '{"x":}'],
+])('an input transformer fills in %s', (_, template, paths, expected) =>
+  expect(transformed({ template, paths }, EVENT)).toBe(expected),
+);
 
 describe('the event bus', () => {
   it('delivers an event to the target of each matching rule, although another target cannot be reached', async () => {

@@ -71,8 +71,7 @@ describe('a function in processes of its own', () => {
       'let calls = 0; export const handler = async (event) => { calls++; while (event.loop); return { calls }; };',
       { timeoutSeconds: 1 },
     );
-    const looped = await f.invoke('{"loop":true}');
-    expect(looped).toMatchObject({
+    expect(await f.invoke('{"loop":true}')).toMatchObject({
       ok: false,
       error: { errorMessage: expect.stringContaining('timed out after 1.00 seconds') },
     });
