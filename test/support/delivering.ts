@@ -12,6 +12,8 @@ import { at, CONTENT, dueRow, messageFor, received } from './rows.ts';
 
 export const NOW = at(1000);
 export const MINUTE = 60_000;
+export const later = (ms: number): string => new Date(NOW.getTime() + ms).toISOString();
+export const ACCEPTED = { ok: true, response_code: '200' } as const;
 export const refused = (error_type: ProviderErrorType, more: Partial<Refused> = {}): Refused => ({
   ok: false,
   error_type,
@@ -21,7 +23,7 @@ export const refused = (error_type: ProviderErrorType, more: Partial<Refused> = 
 
 /** One channel function on the in-memory twins, at NOW. */
 export function setUp(
-  answer: (delivery: Delivery, signal: AbortSignal) => Promise<SendResult> | SendResult,
+  answer: (delivery: Delivery, signal: AbortSignal) => Promise<SendResult> | SendResult = () => ACCEPTED,
   more: Partial<DeliverDeps> = {},
 ) {
   const tables = new MemoryTables(() => NOW);
@@ -87,7 +89,7 @@ export const NEXT_RUN = 'sweep-1#000000';
 
 /** What a settlement writes about a next attempt. A message is queued at once if SQS can delay it until then. */
 export function dueAgain(ms: number): Partial<NotificationRow> {
-  const next_retry_at = new Date(NOW.getTime() + ms).toISOString();
+  const next_retry_at = later(ms);
   const queued_for = ms <= 15 * MINUTE ? { queued_for: next_retry_at.slice(11, 19) } : {};
   return { send_status: 'RETRY', next_retry_at, work_at: next_retry_at, ...queued_for };
 }

@@ -5,7 +5,9 @@ import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import {
+  ACCEPTED,
   dueAgain,
+  later,
   NEXT_RUN,
   NOW,
   REPORTED,
@@ -17,9 +19,6 @@ import {
   UNCOUNTED,
 } from '../../support/delivering.ts';
 import { at, dueRow, iso, messageFor, received } from '../../support/rows.ts';
-
-const ACCEPTED = { ok: true, response_code: '200' } as const;
-const later = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
 
 /** A RetryLog that refuses this number of times, and what the worker does meanwhile. */
 function refusing(
@@ -105,7 +104,7 @@ describe('an attempt whose record RetryLog refuses', () => {
 
   it('is not overwritten by a put that was given up and is applied after an event has corrected it', async () => {
     const late: (() => Promise<unknown>)[] = [];
-    const { deps, put, tables } = setUp(() => ACCEPTED);
+    const { deps, put, tables } = setUp();
     const givenUp = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => {
       return (...args: A): Promise<T> => {
         if (late.length > 0) return call(...args);
@@ -123,21 +122,21 @@ describe('an attempt whose record RetryLog refuses', () => {
   });
 
   it('overwrites one of a row that its writer has replaced since', async () => {
-    const { deliverOne, tables } = setUp(() => ACCEPTED);
+    const { deliverOne, tables } = setUp();
     await tables.records.putIfAbsent(retryRecord({ error_type: 'AUTH_FAILED', claim_id: 'theirs' }));
     const { records } = await deliverOne();
     expect(records).toEqual([retryRecord({ retry_status: 'SUCCESS', response_code: '200' })]);
   });
 
   it('leaves the one of a worker that began it later, when its writer replaced the row meanwhile', async () => {
-    const { deliverOne, tables } = setUp(() => ACCEPTED);
+    const { deliverOne, tables } = setUp();
     const theirs = retryRecord({ error_type: 'AUTH_FAILED', claim_id: 'theirs', retry_at: iso(60_000) });
     await tables.records.putIfAbsent(theirs);
     expect(await deliverOne()).toMatchObject({ records: [theirs] });
   });
 
   it('is not delivered by an arrival that another event takes back before it is settled', async () => {
-    const { deps, put, tables } = setUp(() => ACCEPTED);
+    const { deps, put, tables } = setUp();
     const row = put(dueRow({ delivery_by_attempt: { 0: 'delivered' } }));
     const putIfAbsent: typeof deps.records.putIfAbsent = async (record) => {
       tables.log.set(row.log_id, { ...tables.log.get(row.log_id), delivery_by_attempt: { 0: 'bounced' } });
@@ -226,7 +225,7 @@ describe('the message of a near retry', () => {
   });
 
   it('comes no sooner than its row is settled, also when the time in the record is past', async () => {
-    const { deliverOne, put, tables, queued } = setUp(() => ACCEPTED);
+    const { deliverOne, put, tables, queued } = setUp();
     const row = put(dueRow({ send_status: 'SENDING', claim_until: iso(), last_attempt: 1 }));
     const next_retry_at = iso(500);
     await tables.records.putIfAbsent(retryRecord({ error_type: 'UNKNOWN', retry_at: iso(), next_retry_at }));
@@ -237,7 +236,7 @@ describe('the message of a near retry', () => {
 
 describe('an attempt that is not sent', () => {
   it('because it was redriven and must not be sent is no dead letter again', async () => {
-    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
+    const { deps, put, tables, deliveries } = setUp();
     const dead = put(
       dueRow({
         work_queue: dueRow().work_queue?.replace('due', 'dead') ?? '',

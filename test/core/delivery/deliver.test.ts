@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { Sender, SendResult } from '../../../src/core/delivery/sender.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
-import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import {
   deadLetter,
   dueAgain,
+  later,
   MINUTE,
   NEXT_RUN,
   NOW,
@@ -35,17 +35,9 @@ describe('an attempt', () => {
   it('that fails temporarily queues a message at once, with the delay of its backoff', async () => {
     const { deliverOne, queued } = setUp(() => refused('NETWORK_TIMEOUT'));
     const { row, records } = await deliverOne();
-    const next = new Date(NOW.getTime() + 10 * MINUTE).toISOString();
+    const next = later(10 * MINUTE);
     const said = saidOf('NETWORK_TIMEOUT');
-    expect(row).toEqual(
-      settledRow({
-        ...said.row,
-        send_status: 'RETRY',
-        next_retry_at: next,
-        work_at: next,
-        queued_for: next.slice(11, 19),
-      }),
-    );
+    expect(row).toEqual(settledRow({ ...said.row, ...dueAgain(10 * MINUTE) }));
     expect(queued).toEqual([{ message: messageFor(dueRow(), { due: next, run_id: NEXT_RUN }), delay_seconds: 600 }]);
     expect(records).toEqual([retryRecord({ ...said.record, next_retry_at: next })]);
   });
@@ -53,27 +45,21 @@ describe('an attempt', () => {
   it('leaves a retry to a sweep when SQS cannot delay its message until then', async () => {
     const { deliverOne, queued } = setUp(() => refused('SERVER_OVERLOAD'));
     const { row } = await deliverOne();
-    const next = new Date(NOW.getTime() + 20 * MINUTE).toISOString();
     const { row: said } = saidOf('SERVER_OVERLOAD');
-    expect(row).toEqual(settledRow({ ...said, send_status: 'RETRY', next_retry_at: next, work_at: next }));
+    expect(row).toEqual(settledRow({ ...said, ...dueAgain(20 * MINUTE) }));
     expect(queued).toEqual([]);
   });
 
   it('that meets a rate limit uses up no retry', async () => {
     const { deliverOne } = setUp(() => refused('RATE_LIMITED', { retry_after_ms: 7 * MINUTE }));
     const { row, records } = await deliverOne();
-    const next_retry_at = new Date(NOW.getTime() + 7 * MINUTE).toISOString();
+    const next_retry_at = later(7 * MINUTE);
     const said = saidOf('RATE_LIMITED');
     expect(row).toEqual(
       settledRow({
         ...said.row,
-        send_status: 'RETRY',
-        send_attempts: 1,
-        attempts_left: 5,
-        retry_count: 0,
-        next_retry_at,
-        work_at: next_retry_at,
-        queued_for: next_retry_at.slice(11, 19),
+        ...UNCOUNTED,
+        ...dueAgain(7 * MINUTE),
       }),
     );
     expect(records).toEqual([retryRecord({ ...said.record, next_retry_at, uncounted: true })]);
@@ -97,34 +83,23 @@ describe('an attempt', () => {
     expect(row).toEqual(
       settledRow({
         ...said.row,
-        send_status: 'FAILED',
-        failure_reason: 'PERMISSION_DENIED',
-        work_queue: workQueueOf('dead', 'normal', 'log-1'),
-        work_at: NOW.toISOString(),
-        dead_message_id: 'message-1',
-        dead_run_id: 'sweep-1',
+        ...deadLetter('PERMISSION_DENIED'),
       }),
     );
     expect(records).toEqual([retryRecord({ ...said.record, failure_reason: 'PERMISSION_DENIED' })]);
   });
 
   it('beyond the deadline is not made: SKIPPED, EXPIRED, and not counted', async () => {
-    const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, deliveries, put } = setUp();
     const first_attempt_at = iso(-7 * 60 * MINUTE);
     const { row, records } = await deliverOne(put(dueRow({ first_attempt_at })));
     expect(deliveries).toEqual([]);
-    const uncounted = { send_attempts: 1, attempts_left: 5, retry_count: 0 };
     expect(row).toEqual(
       settledRow({
-        ...uncounted,
+        ...UNCOUNTED,
         first_attempt_at,
-        send_status: 'FAILED',
         error_type: 'EXPIRED',
-        failure_reason: 'EXPIRED',
-        work_queue: workQueueOf('dead', 'normal', 'log-1'),
-        work_at: NOW.toISOString(),
-        dead_message_id: 'message-1',
-        dead_run_id: 'sweep-1',
+        ...deadLetter('EXPIRED'),
       }),
     );
     const { remedy } = policyOf('EXPIRED');
@@ -140,7 +115,7 @@ describe('an attempt', () => {
   ] as const)(
     'is not made when an event has shown that the notification arrived: it is SUCCESS, %s',
     async (_, changes, attempts_left) => {
-      const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+      const { deliverOne, put, deliveries } = setUp();
       const delivered_at = iso();
       const { report, row, records } = await deliverOne(
         put(dueRow({ ...changes, delivered_at, delivery_by_attempt: { 0: 'delivered' } })),
@@ -168,7 +143,7 @@ describe('an attempt', () => {
   ] as const)(
     'is not made when an event has shown that it is pointless, and a redrive does not see the reason: %s',
     async (give_up, disposition, ended) => {
-      const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+      const { deliverOne, put, deliveries } = setUp();
       const bounced = { error_type: give_up, error_message: 'it bounced' } as const;
       const { report, row, records } = await deliverOne(put(dueRow({ give_up, ...bounced })));
       expect(deliveries).toEqual([]);
@@ -180,7 +155,7 @@ describe('an attempt', () => {
   );
 
   it('is not made on a logically deleted notification: CANCELLED, without a dead letter', async () => {
-    const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, deliveries, put } = setUp();
     const { report, row } = await deliverOne(put(dueRow({ is_deleted: true })));
     expect(deliveries).toEqual([]);
     expect(report?.disposition).toEqual({ do: 'done' });
@@ -212,7 +187,7 @@ describe('an attempt', () => {
     );
     const { row, records } = await deliverOne();
     expect(records).toEqual([retryRecord({ retry_status: 'SUCCESS', response_code: '200', duration_ms: 1234 })]);
-    const sent_at = new Date(NOW.getTime() + 1234).toISOString();
+    const sent_at = later(1234);
     expect(row).toEqual(settledRow({ response_code: '200', send_status: 'SUCCESS', sent_at }, ['work_queue']));
   });
 
@@ -243,7 +218,7 @@ describe('an attempt', () => {
   });
 
   it('that meets a fault of storage returns its message after the end of the claim', async () => {
-    const { deps, put } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deps, put } = setUp();
     const error = new Error('storage is down');
     const rows = { ...deps.rows, claim: () => Promise.reject(error) };
     const [report] = await deliverBatch([received(messageFor(put(dueRow())))], { ...deps, rows });
@@ -254,7 +229,7 @@ describe('an attempt', () => {
     ['claim', 1],
     ['change', 2],
   ] as const)('is made although the answer to its claim was an error: %s', async (method, receive_count) => {
-    const { deps, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deps, put, tables, deliveries } = setUp();
     const unanswered = async (...args: never[]) => {
       await (deps.rows[method] as (...args: never[]) => Promise<unknown>)(...args);
       throw new Error('the answer was lost');
@@ -272,7 +247,7 @@ describe('an attempt', () => {
     ['change', 2],
   ] as const)('is not made by the claim of another worker, nor when the row cannot be read: %s', async (method, n) => {
     for (const read of ['theirs', 'error']) {
-      const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+      const { deps, put, deliveries } = setUp();
       const row = put(dueRow());
       const error = new Error('the call failed');
       const rows = {
@@ -290,7 +265,7 @@ describe('an attempt', () => {
   });
 
   it('before its time is not made: the message comes back when it is due', async () => {
-    const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, deliveries, put } = setUp();
     const { report } = await deliverOne(put(dueRow({ work_at: iso(4500) })));
     expect(report?.disposition).toEqual({ do: 'return', after_seconds: 4 });
     expect(deliveries).toEqual([]);
@@ -323,7 +298,7 @@ describe('an attempt that meets a failure', () => {
   );
 
   it('is a format error when the content is missing or another tenant’s, and the provider is not asked', async () => {
-    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, tables, deliveries } = setUp();
     const row = put(dueRow());
     tables.content.set(row.log_id, { ...CONTENT, tenant_id: 'someone else' });
     const { row: ended, records } = await deliverOne(row);

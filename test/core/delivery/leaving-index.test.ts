@@ -5,7 +5,6 @@ import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { NOW, setUp } from '../../support/delivering.ts';
 import { at, dueRow, iso, messageFor, received } from '../../support/rows.ts';
 
-const ACCEPTED = { ok: true, response_code: '200' } as const;
 const malformed = (changes: object) => ({ ...dueRow(), ...changes }) as unknown as NotificationRow;
 const without = (row: NotificationRow, ...names: (keyof NotificationRow)[]) =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.some((gone) => gone === name)));
@@ -15,7 +14,7 @@ describe('a row in the work index that breaks a rule', () => {
     ['in its first receive', 1],
     ['when its message comes again', 2],
   ])('is set aside with column and rule, and is not sent: %s', async (_, receive_count) => {
-    const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+    const { deliverOne, put, deliveries } = setUp();
     const row = put(malformed({ redrive_count: 'often' }));
     const { report, row: stored, records } = await deliverOne(row, { receive_count });
     expect(report).toMatchObject({
@@ -35,7 +34,7 @@ describe('a row in the work index that breaks a rule', () => {
   });
 
   it('is judged by its counters as their writer left them, not as the claim has changed them', async () => {
-    const { deliverOne, put } = setUp(() => ACCEPTED);
+    const { deliverOne, put } = setUp();
     // The claim makes 0 of -1, 5 of 6 and 0 of -1: each of the claimed counters would pass.
     const { row } = await deliverOne(put(malformed({ send_attempts: -1 })));
     expect(row).toMatchObject({
@@ -49,13 +48,13 @@ describe('a row in the work index that breaks a rule', () => {
   });
 
   it('is judged by each of its counters as the writer left it: the claim would make -1 of an impossible -2', async () => {
-    const { deliverOne, put } = setUp(() => ACCEPTED);
+    const { deliverOne, put } = setUp();
     const { row } = await deliverOne(put(malformed({ last_attempt: -2 })));
     expect(row?.error_message).toMatch(/^last_attempt breaks column of the pipeline/);
   });
 
   it('stays as it is if others have changed it since it was claimed', async () => {
-    const { deps, put, deliveries } = setUp(() => ACCEPTED);
+    const { deps, put, deliveries } = setUp();
     const row = put(malformed({ redrive_count: 'often' }));
     const rows = { ...deps.rows, settle: async () => false };
     const [report] = await deliverBatch([received(messageFor(row))], { ...deps, rows });
@@ -64,7 +63,7 @@ describe('a row in the work index that breaks a rule', () => {
   });
 
   it('is read again if its writer corrects it at that moment, and is sent', async () => {
-    const { deps, put, tables } = setUp(() => ACCEPTED);
+    const { deps, put, tables } = setUp();
     const row = put(malformed({ redrive_count: 'often' }));
     let changes = 0;
     const change: typeof deps.rows.change = async (was, to) => {
@@ -79,7 +78,7 @@ describe('a row in the work index that breaks a rule', () => {
   });
 
   it('is not judged once it has left the index, whatever its message says', async () => {
-    const { deps, put, tables } = setUp(() => ACCEPTED);
+    const { deps, put, tables } = setUp();
     const stopped = without(dueRow(), 'work_queue') as unknown as NotificationRow;
     put(stopped);
     const [report] = await deliverBatch(
@@ -91,7 +90,7 @@ describe('a row in the work index that breaks a rule', () => {
   });
 
   it('only leaves the index if it is delivered: SUCCESS is final', async () => {
-    const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+    const { deliverOne, put, deliveries } = setUp();
     const row = put(dueRow({ send_status: 'SUCCESS', sent_at: iso() }));
     const { report, row: stored } = await deliverOne(row);
     expect(report?.dropped).toBe('it left the work index: it is delivered already');
@@ -115,7 +114,7 @@ describe('a message for a row of another channel or tenant', () => {
       ),
     ),
   )('$when is dropped, and the row stays as its writer put it: $other, receive $receive_count', async (given) => {
-    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
+    const { deps, put, tables, deliveries } = setUp();
     const row = put(dueRow({ ...given.changes, ...given.other }));
     const message = messageFor(dueRow());
     const [report] = await deliverBatch([received(message, { receive_count: given.receive_count })], deps);
@@ -125,7 +124,7 @@ describe('a message for a row of another channel or tenant', () => {
   });
 
   it('is no redrive of the row, whatever its run', async () => {
-    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
+    const { deps, put, tables, deliveries } = setUp();
     const dead = dueRow({
       failure_reason: 'AUTH_FAILED',
       work_queue: workQueueOf('dead', 'normal', 'log-1'),

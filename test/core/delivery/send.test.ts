@@ -4,8 +4,10 @@ import { ContentUnreadableError, PASS_THROUGH, type ProviderGate } from '../../.
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import { INTAKE_API } from '../../../src/core/model/notification.ts';
 import {
+  ACCEPTED,
   deadLetter,
   dueAgain,
+  later,
   MINUTE,
   NOW,
   refused,
@@ -17,8 +19,6 @@ import {
 } from '../../support/delivering.ts';
 import { CONTENT, dueRow } from '../../support/rows.ts';
 
-const ACCEPTED = { ok: true, response_code: '200' } as const;
-const later = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
 const plain = { log_id: 'log-1', tenant_id: 'tenant-1', attempt: 1, channel: 'webhook', content: CONTENT, at: NOW };
 
 it.each([
@@ -32,7 +32,7 @@ it.each([
   ],
   ['a row that someone else wrote', { created_by: 'BATCH-951' }, {}],
 ] as const)('what the sender gets of %s', async (_, columns, expected) => {
-  const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+  const { deliverOne, put, deliveries } = setUp();
   await deliverOne(put(dueRow(columns)));
   expect(deliveries).toEqual([{ ...plain, ...expected }]);
 });
@@ -125,7 +125,7 @@ it('the terms of an integration are read after a refusal only, also after the se
   expect(asked).toEqual([]);
   const { row } = await setUp(() => ACCEPTED, { sender: terms(async () => refused('AUTH_TEMPORARY')) }).deliverOne();
   expect(asked).toEqual([1]);
-  expect(row?.next_retry_at).toBe(new Date(NOW.getTime() + 2 * 60_000).toISOString());
+  expect(row?.next_retry_at).toBe(later(2 * 60_000));
 });
 
 describe('a send that is not made', () => {

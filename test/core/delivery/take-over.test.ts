@@ -7,7 +7,10 @@ import type { NotificationRow, RetryRecord } from '../../../src/core/model/notif
 import type { RowChange } from '../../../src/core/model/row-change.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import {
+  ACCEPTED,
+  deadLetter,
   dueAgain,
+  later,
   MINUTE,
   NEXT_RUN,
   NOW,
@@ -57,12 +60,7 @@ describe('an attempt whose worker recorded it and died', () => {
           code: '401',
           message: 'it is AUTH_FAILED',
         }),
-        send_status: 'FAILED',
-        failure_reason: 'AUTH_FAILED',
-        work_queue: workQueueOf('dead', 'normal', 'log-1'),
-        work_at: NOW.toISOString(),
-        dead_message_id: 'message-1',
-        dead_run_id: 'sweep-1',
+        ...deadLetter('AUTH_FAILED'),
       }),
     ],
     [
@@ -75,17 +73,12 @@ describe('an attempt whose worker recorded it and died', () => {
       { retry_status: 'SKIPPED', error_type: 'EXPIRED', failure_reason: 'EXPIRED' },
       settledRow({
         ...given,
-        send_status: 'FAILED',
         error_type: 'EXPIRED',
-        failure_reason: 'EXPIRED',
-        work_queue: workQueueOf('dead', 'normal', 'log-1'),
-        work_at: NOW.toISOString(),
-        dead_message_id: 'message-1',
-        dead_run_id: 'sweep-1',
+        ...deadLetter('EXPIRED'),
       }),
     ],
   ])('is settled by its record, and nothing is sent: %s', async (_, record, expected) => {
-    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, tables, deliveries } = setUp();
     await tables.records.putIfAbsent(recordOf(record));
     const { row, records } = await deliverOne(put(dueRow(claim)));
     expect(row).toEqual(expected);
@@ -94,7 +87,7 @@ describe('an attempt whose worker recorded it and died', () => {
   });
 
   it('that failed is queued again for the time in its record', async () => {
-    const { deliverOne, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, tables, queued } = setUp();
     const next = iso(MINUTE);
     await tables.records.putIfAbsent(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
     const { row } = await deliverOne(put(dueRow(claim)));
@@ -104,7 +97,7 @@ describe('an attempt whose worker recorded it and died', () => {
   });
 
   it('is settled as delivered when an event has shown since then that it arrived', async () => {
-    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, tables, deliveries } = setUp();
     await tables.records.putIfAbsent(recordOf({ error_type: 'UNKNOWN', next_retry_at }));
     const events = { delivered_at: iso(700), delivery_by_attempt: { 1: 'delivered' } } as const;
     const { report, row } = await deliverOne(put(dueRow({ ...claim, ...events })));
@@ -115,7 +108,7 @@ describe('an attempt whose worker recorded it and died', () => {
   });
 
   it('was no attempt when it was skipped as arrived, which an event has taken back since', async () => {
-    const { deliverOne, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, tables } = setUp();
     await tables.records.putIfAbsent(recordOf({ retry_status: 'SKIPPED' }));
     const bounced = { attempts_left: 0, last_attempt: 1, delivery_by_attempt: { 0: 'bounced' } } as const;
     const { row } = await deliverOne(put(dueRow({ ...claim, ...bounced })));
@@ -124,7 +117,7 @@ describe('an attempt whose worker recorded it and died', () => {
 
   describe('and whose row another writer settles while the takeover hands it on', () => {
     const settledAs = async (change: RowChange) => {
-      const { deps, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
+      const { deps, put, tables, queued } = setUp();
       const row = put(dueRow({ ...claim, fallback_channel: 'teams' }));
       tables.content.set('log-1', {
         ...CONTENT,
@@ -161,14 +154,14 @@ describe('an attempt whose worker recorded it and died', () => {
   });
 
   it('is settled by its record from the moment of the claim on', async () => {
-    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, tables, deliveries } = setUp();
     await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS', retry_at: iso(500 - 65_000) }));
     await deliverOne(put(dueRow(claim)));
     expect(deliveries).toEqual([]);
   });
 
   it('is decided about anew when another worker settles it meanwhile', async () => {
-    const { deps, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deps, put, tables, deliveries } = setUp();
     await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS' }));
     const row = put(dueRow(claim));
     const change: typeof deps.rows.change = async () => {
@@ -183,7 +176,7 @@ describe('an attempt whose worker recorded it and died', () => {
   });
 
   it('is made again when the record is older than the claim: the writer has replaced the row', async () => {
-    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, tables, deliveries } = setUp();
     await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS', retry_at: iso(-90_000) }));
     await deliverOne(put(dueRow(claim)));
     expect(deliveries).toHaveLength(1);
@@ -198,7 +191,7 @@ describe('an attempt whose worker died while claims lasted longer than now', () 
     ['is delivered if its record names its claim', 'theirs', 0],
     ['is made again if the record is of another claim, before the row was replaced', 'others', 1],
   ])('%s', async (_, claim_id, sends) => {
-    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }), {
+    const { deliverOne, put, tables, deliveries } = setUp(() => ACCEPTED, {
       claim_ms: 30_000,
     });
     await tables.records.putIfAbsent(record);
@@ -232,12 +225,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
         attempts_left: 3,
         retry_count: 2,
         last_attempt: 2,
-        send_status: 'FAILED',
-        failure_reason: 'AUTH_FAILED',
-        work_queue: workQueueOf('dead', 'normal', 'log-1'),
-        work_at: NOW.toISOString(),
-        dead_message_id: 'message-1',
-        dead_run_id: 'sweep-1',
+        ...deadLetter('AUTH_FAILED'),
       }),
     );
     const second = { retry_log_id: 'log-1#2', retry_attempt: 2, failure_reason: 'AUTH_FAILED' } as const;
@@ -245,7 +233,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
   });
 
   it('is not recorded as died when an event records it at that moment', async () => {
-    const { deps, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deps, put, tables, deliveries } = setUp();
     const reported = retryRecord({ retry_status: 'SUCCESS', response_code: '250', claim_id: 'theirs' });
     let finds = 0;
     const records = {
@@ -266,7 +254,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
   });
 
   it('is the last one if it was: the notification is given up, and nothing is sent', async () => {
-    const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, deliveries } = setUp();
     const row = put(dueRow({ ...lost, send_attempts: 6, attempts_left: 0, last_attempt: 1 }));
     const { row: ended, records } = await deliverOne(row);
     expect(deliveries).toEqual([]);
@@ -295,7 +283,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
     ['another one, when the takeover died too', [DIED], 1],
     ['the takeover’s own, received again when that died', [DIED], 2],
   ])('was an operator’s on a dead row: it is dead again, and is not sent by %s', async (_, recorded, receive_count) => {
-    const { deliverOne, put, tables, deliveries, queued } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliverOne, put, tables, deliveries, queued } = setUp();
     for (const record of recorded) await tables.records.putIfAbsent(record);
     const dead = { failure_reason: 'AUTH_FAILED', dead_message_id: 'message-0', dead_run_id: 'sweep-0' } as const;
     const row = put(dueRow({ ...lost, ...dead, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
@@ -318,7 +306,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
   });
 
   it('is put aside for a moment while others keep changing the row', async () => {
-    const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deps, put, deliveries } = setUp();
     const rows = { ...deps.rows, change: async () => false };
     const row = put(dueRow());
     const [report] = await deliverBatch([received(messageFor(row), { receive_count: 2 })], { ...deps, rows });
@@ -386,7 +374,7 @@ describe('an operator’s attempt on a dead notification', () => {
     ['ended', { failure_reason: 'AUTH_FAILED' }, { send_status: 'FAILED', failure_reason: 'AUTH_FAILED' }],
     ['was taken over, and its taker died', {}, { send_status: 'FAILED', failure_reason: 'EXPIRED' }],
   ])('whose worker died after its record is settled by it: %s', async (_, changes, settled) => {
-    const { deliveries, deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliveries, deps, put, tables } = setUp();
     const row = put({
       ...dead,
       send_status: 'SENDING',
@@ -402,7 +390,7 @@ describe('an operator’s attempt on a dead notification', () => {
   });
 
   it('that succeeds leaves nothing of the death', async () => {
-    const { deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deps, put, tables } = setUp();
     await deliverBatch([received(messageFor(put(dead), force))], deps);
     const numbers = { send_attempts: 4, attempts_left: 2, retry_count: 3, last_attempt: 3 };
     const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '200' } as const;
@@ -412,7 +400,7 @@ describe('an operator’s attempt on a dead notification', () => {
   });
 
   it('is not made by a forced message for an earlier time', async () => {
-    const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deps, put, deliveries } = setUp();
     const stale = { ...force, due: iso(-1000) };
     const [report] = await deliverBatch([received(messageFor(put(dead), stale))], deps);
     expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: expect.stringContaining('has moved on') });
@@ -425,7 +413,7 @@ describe('an operator’s attempt on a dead notification', () => {
     const redriven = received(messageFor(put(dead)), { message_id: 'message-7', sent_at: at(500) });
     await deliverBatch([redriven], deps);
     expect(asked).toEqual([false]);
-    const next = new Date(NOW.getTime() + 5 * MINUTE).toISOString();
+    const next = later(5 * MINUTE);
     expect(tables.row('log-1')).toEqual(
       settledRow({
         ...saidOf('NETWORK_TIMEOUT', 3).row,
@@ -470,7 +458,7 @@ describe('a redrive or a forced run of a dead notification that must not be sent
     ['a redrive', redrive, { give_up: 'FORMAT_ERROR' }, 'FORMAT_ERROR'],
     ['a forced run', forced, { give_up: 'FORMAT_ERROR' }, 'FORMAT_ERROR'],
   ] as const)('%s sends nothing, and takes the row out of the index: %o, %o', async (_, run, why, failure_reason) => {
-    const { deliveries, deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { deliveries, deps, put, tables } = setUp();
     const row = put(dead(why));
     const message = received(messageFor(row, run.message), { message_id: 'message-7', sent_at: at(500) });
     const [report] = await deliverBatch([message], deps);
