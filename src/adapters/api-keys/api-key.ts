@@ -44,7 +44,7 @@ export function newApiKey(): { readonly key_id: string; readonly key: string; re
 export function parseAuthorization(
   header: string | undefined,
 ): { readonly key_id: string; readonly secret: string } | undefined {
-  const [, key_id, secret] = /^[Bb]earer +nrk_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/.exec(header ?? '') ?? [];
+  const [, key_id, secret] = /^bearer +nrk_([0-9a-f]{16})_([\w-]{43})$/i.exec(header ?? '') ?? [];
   return key_id === undefined || secret === undefined ? undefined : { key_id, secret };
 }
 

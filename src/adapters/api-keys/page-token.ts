@@ -81,7 +81,7 @@ export function signPageToken(
 
 /** The token of `Bearer nrt_…`; undefined for a header of another form, such as one with an API key. */
 export function parseTokenHeader(header: string | undefined): string | undefined {
-  return /^[Bb]earer +(nrt_[\w.-]+)$/.exec(header ?? '')?.[1];
+  return /^bearer +(nrt_[\w.-]+)$/i.exec(header ?? '')?.[1];
 }
 
 /** Undefined for every text that `signPageToken` did not make with a key of the secret. It may have expired. */

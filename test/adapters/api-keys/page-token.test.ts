@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readPageToken, signPageToken } from '../../../src/adapters/api-keys/page-token.ts';
+import { newApiKey, parseAuthorization } from '../../../src/adapters/api-keys/api-key.ts';
+import { parseTokenHeader, readPageToken, signPageToken } from '../../../src/adapters/api-keys/page-token.ts';
 import { unsubscribeToken } from '../../../src/adapters/unsubscribe/unsubscribe-link.ts';
 
 const SECRET = 'a'.repeat(40);
@@ -16,6 +17,12 @@ describe('a page token', () => {
       expect(readPageToken(SECRET, text)).toEqual({ ...TOKEN, token_id: 'id', rights });
     },
   );
+
+  it.each(['Bearer', 'bearer', 'BEARER'])('comes with the scheme in any case, as a key does: %s', (scheme) => {
+    const { key, key_id } = newApiKey();
+    expect(parseAuthorization(`${scheme} ${key}`)?.key_id).toBe(key_id);
+    expect(parseTokenHeader(`${scheme} nrt_a.b`)).toBe('nrt_a.b');
+  });
 
   it('is another one each time', () => {
     const signed = () => signPageToken(SECRET, { ...TOKEN, rights: { send: true } });
