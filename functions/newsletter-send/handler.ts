@@ -1,7 +1,6 @@
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
-import { readAccountLimits } from '../../src/adapters/email/account-limits.ts';
 import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
@@ -18,7 +17,7 @@ import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../sha
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { loadedOnUse } from '../shared/runtime/on-first-use.ts';
-import { createPacer } from '../shared/runtime/pacer.ts';
+import { createPacer, readAccountLimits } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Sends a batch of an email in its slot, or records the outcome of a call that storage did not take in time. */

@@ -1,11 +1,10 @@
 import { SESClient } from '@aws-sdk/client-ses';
-import { readAccountLimits } from '../../src/adapters/email/account-limits.ts';
 import { createEmailSender } from '../../src/adapters/email/sender.ts';
 import { ACCOUNT } from '../../src/core/pacing/paced-gate.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { emailEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
-import { createPacer } from '../shared/runtime/pacer.ts';
+import { createPacer, readAccountLimits } from '../shared/runtime/pacer.ts';
 
 export const handler = bindFunction(emailEnv, (env, observability) =>
   bindChannel('email', env, observability, (credentials) => ({

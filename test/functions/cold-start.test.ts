@@ -14,6 +14,8 @@ interface Bundles {
   readonly loadedBy: (service: string) => Loaded;
   /** What CommonJS packages ask for outside the bundles, lazily loaded ones too. */
   readonly required: readonly string[];
+  /** Modules that are loaded on first use. */
+  readonly lazy: readonly string[];
 }
 
 /** What the functions' bundles load at a cold start, without the chunks that are loaded on first use. */
@@ -46,7 +48,8 @@ async function loadedAtOnce(services: readonly string[]): Promise<Bundles> {
     const packages = new Set(inputs.flatMap((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []));
     return { packages, builtins };
   };
-  return { loadedBy, required };
+  const entries = Object.values(outputs).flatMap(({ entryPoint }) => entryPoint ?? []);
+  return { loadedBy, required, lazy: entries.filter((path) => !path.startsWith('functions/')) };
 }
 
 /**
@@ -86,8 +89,9 @@ const LATER: readonly (readonly [service: string, later: readonly string[]])[] =
 
 let loadedBy: Bundles['loadedBy'];
 let required: Bundles['required'];
+let lazy: Bundles['lazy'];
 beforeAll(async () => {
-  ({ loadedBy, required } = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']));
+  ({ loadedBy, required, lazy } = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']));
 });
 
 describe('at a cold start', () => {
@@ -103,6 +107,12 @@ describe('at a cold start', () => {
     const { packages } = loadedBy('outcomes');
     expect(packages).toContain('@aws-sdk/client-eventbridge');
     expect(packages).not.toContain('@aws-sdk/client-dynamodb');
+  });
+
+  it('no first use loads a whole client: a module of ours takes the few commands that it needs', () => {
+    expect(lazy).toContain('src/adapters/email/account-limits.ts');
+    // Lambda's is for the operator's side of the reconciler's events, which no function calls.
+    expect(lazy.filter((path) => /client-(?!lambda)/.test(path))).toEqual([]);
   });
 
   it('a package asks for nothing outside its bundle but modules of Node, which are all that its require knows', () => {

@@ -14,6 +14,10 @@ export interface PacerEnv {
   readonly PACING: PacingConfig;
 }
 
+/** Loads SES v2's client with the first reading: one instance reads every few minutes. */
+export const readAccountLimits = async () =>
+  (await import('../../../src/adapters/email/account-limits.ts')).readAccountLimits();
+
 /** The account's budget as this instance uses it, on the deployed table. @param readLimits what the provider allows */
 export function createPacer(
   channel: Channel,

@@ -36,6 +36,9 @@ export const BUNDLE_OPTIONS = {
     '@aws-sdk/credential-provider-sso',
     '@aws-sdk/credential-provider-web-identity',
     '@smithy/credential-provider-imds',
+    // No call streams events, and no function runs in a browser.
+    '@smithy/core/event-streams',
+    'bowser',
   ],
   // CommonJS dependencies call require, which ES modules do not have. What they ask for outside the bundle is Node's own.
   banner: { js: 'const require=process.getBuiltinModule;' },

@@ -1,12 +1,11 @@
-import type { GetAccountCommandOutput } from '@aws-sdk/client-sesv2';
+import { GetAccountCommand, type GetAccountCommandOutput, SESv2Client } from '@aws-sdk/client-sesv2';
 import type { AccountLimits } from '../../core/pacing/account.ts';
 
 /** Milliseconds for GetAccount: its batch waits for it. */
 const WITHIN_MS = 3_000;
 
-/** By GetAccount, which SES answers once a second. The client is loaded for it alone, every few minutes. */
+/** By GetAccount, which SES answers once a second. */
 export async function readAccountLimits(): Promise<AccountLimits> {
-  const { GetAccountCommand, SESv2Client } = await import('@aws-sdk/client-sesv2');
   const client = new SESv2Client({ maxAttempts: 1 });
   try {
     return toLimits(await client.send(new GetAccountCommand({}), { abortSignal: AbortSignal.timeout(WITHIN_MS) }));
