@@ -1,5 +1,5 @@
-import { Metrics } from '@aws-lambda-powertools/metrics';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Metrics } from '../../../../functions/shared/runtime/metrics.ts';
 import { createRequestCounts } from '../../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { PROBLEMS, problemType } from '../../../../src/core/model/problem.ts';
 import { type Answer, type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
