@@ -88,9 +88,11 @@ describe('POST /v1/notifications', () => {
   });
 
   it('counts every request whose key an earlier one has, refused ones too', async () => {
-    const add = vi.spyOn(Metrics.prototype, 'addMetric');
+    const spies = (['addMetric', 'publish'] as const).map((method) => vi.spyOn(Metrics.prototype, method));
     const counted = (name: string) =>
-      add.mock.calls.filter(([added]) => added === name).reduce((sum, [, , value]) => sum + value, 0);
+      spies
+        .flatMap(({ mock }) => mock.calls.map(([added, , value]) => (added === name ? value : 0)))
+        .reduce((a, b) => a + b, 0);
     const idempotencyKey = fresh();
     await world.post(key, idempotencyKey, notification());
     expect(counted('IdempotentRepeats')).toBe(0);
@@ -108,7 +110,7 @@ describe('POST /v1/notifications', () => {
       });
     }
     expect([counted('IdempotentRequests'), counted('IdempotentRepeats'), counted('Accepted')]).toEqual([7, 4, 3]);
-    add.mockRestore();
+    for (const spy of spies) spy.mockRestore();
   });
 
   it('takes an old key as new', async () => {
