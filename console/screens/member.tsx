@@ -26,11 +26,7 @@ export const emailPage = (email_id: string) => `/newsletters/emails/${encodeURIC
 export const EMAIL_COLUMN = linkColumn<Pick<MemberEmail, 'email_id' | 'subject'>>(
   'E-mail',
   'minmax(10rem, 2fr)',
-  ({ email_id, subject }) => ({
-    href: emailPage(email_id),
-    text: subject ?? email_id,
-    mono: subject === undefined,
-  }),
+  ({ email_id, subject }) => ({ href: emailPage(email_id), text: subject ?? email_id, mono: subject === undefined }),
 );
 
 /** One whose recipients may be read, or should be. */
@@ -43,12 +39,7 @@ const COLUMNS: readonly Column<KnownEmail>[] = [
   stateColumn('State', '8rem', ({ state }) => WORDS[state]),
   EMAIL_COLUMN,
   { title: 'Newsletter', width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
-  {
-    title: 'Reason',
-    width: 'minmax(8rem, 1fr)',
-    narrow: 'line',
-    cell: ({ reason = '–' }) => reason,
-  },
+  { title: 'Reason', width: 'minmax(8rem, 1fr)', narrow: 'line', cell: ({ reason = '–' }) => reason },
   { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
   {
     title: 'Sent',

@@ -78,9 +78,5 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
 /** The routes with a runner of their operations in this process: for loopback, where no function runs them. */
 export function createOwnConsole(options: ConsoleOptions) {
   const runner = createOperationRunner(operatorDeps(options), options.onFault);
-  return {
-    dispatch: createConsole(options, runner, CONSOLE_ROUTES),
-    resume: runner.resume,
-    stop: runner.stop,
-  };
+  return { dispatch: createConsole(options, runner, CONSOLE_ROUTES), resume: runner.resume, stop: runner.stop };
 }

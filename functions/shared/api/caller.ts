@@ -55,11 +55,7 @@ const token = v.object({
   token_id: text,
   expires_at: v.pipe(v.string(), v.isoTimestamp()),
   rights: v.union([
-    v.strictObject({
-      send: v.literal(true),
-      channel: v.optional(v.picklist(CHANNELS)),
-      recipient: v.optional(text),
-    }),
+    v.strictObject({ send: v.literal(true), channel: v.optional(v.picklist(CHANNELS)), recipient: v.optional(text) }),
     v.strictObject({ log_ids: v.array(text) }),
   ]),
 });

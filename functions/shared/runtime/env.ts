@@ -90,9 +90,7 @@ const sender = {
 export const senderEnv = /* @__PURE__ */ environment(localOnly, sealing, sender);
 
 /** Senders that post to URLs which tenants choose. */
-export const postingEnv = /* @__PURE__ */ environment(localOnly, sealing, sender, {
-  WEBHOOK_PORTS: ports,
-});
+export const postingEnv = /* @__PURE__ */ environment(localOnly, sealing, sender, { WEBHOOK_PORTS: ports });
 
 export const emailEnv = /* @__PURE__ */ environment(localOnly, sealing, sender, {
   EMAIL_SENDER: name,
@@ -139,9 +137,7 @@ const tokenEnv = {
   TOKEN_SECRET: optionalName,
 };
 
-export const apiAuthorizerEnv = /* @__PURE__ */ environment(localOnly, tokenEnv, {
-  API_KEYS_TABLE: name,
-});
+export const apiAuthorizerEnv = /* @__PURE__ */ environment(localOnly, tokenEnv, { API_KEYS_TABLE: name });
 
 export const apiTokensEnv = /* @__PURE__ */ environment(localOnly, tokenEnv, {
   /** Counts requests. */

@@ -23,11 +23,7 @@ export const apiNewslettersEnv = /* @__PURE__ */ environment(localOnly, sealingA
   PIPELINE_STATE_TABLE: name,
 });
 
-const newsletterTables = {
-  EMAILS_TABLE: name,
-  EMAIL_BATCHES_TABLE: name,
-  EMAIL_RECIPIENTS_TABLE: name,
-};
+const newsletterTables = { EMAILS_TABLE: name, EMAIL_BATCHES_TABLE: name, EMAIL_RECIPIENTS_TABLE: name };
 
 /** What every function needs that moves an email on. */
 const newsletterJob = {

@@ -13,10 +13,7 @@ const writtenByOthers = [{ updated_by: absent }, { updated_by: { S: [{ 'anything
 const withReasonOrKeys = [{ work_queue: absent, failure_reason: present }, { work_queue: present }];
 
 const written = (newImage: Readonly<Record<string, object>>) =>
-  FilterCriteria.filter({
-    eventName: ['INSERT', 'MODIFY'],
-    dynamodb: { NewImage: newImage },
-  });
+  FilterCriteria.filter({ eventName: ['INSERT', 'MODIFY'], dynamodb: { NewImage: newImage } });
 
 /**
  * The changes of NotificationLog that concern rows that others wrote, without our index keys. Our own

@@ -105,10 +105,7 @@ function createTable(scope: Construct, id: string, schema: TableSchema, { config
 }
 
 function keys({ partitionKey, sortKey }: Pick<TableSchema, 'partitionKey' | 'sortKey'>) {
-  return {
-    partitionKey: attribute(partitionKey),
-    ...(sortKey === undefined ? {} : { sortKey: attribute(sortKey) }),
-  };
+  return { partitionKey: attribute(partitionKey), ...(sortKey === undefined ? {} : { sortKey: attribute(sortKey) }) };
 }
 
 function attribute({ name, type }: KeyAttribute): Attribute {

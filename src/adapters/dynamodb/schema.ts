@@ -71,10 +71,7 @@ export const TABLES = {
         sortKey: text('work_at'),
         projection: ['channel', 'priority', 'tenant_id', 'queued_for'],
       },
-      notification_index: {
-        partitionKey: text('notification_key'),
-        projection: 'KEYS_ONLY',
-      },
+      notification_index: { partitionKey: text('notification_key'), projection: 'KEYS_ONLY' },
       history_index: {
         partitionKey: text('history_bucket'),
         sortKey: text('tenant_created_at'),
@@ -92,11 +89,7 @@ export const TABLES = {
     ttlAttribute: 'expires_at',
     stream: 'NEW_IMAGE',
   },
-  notification_content: {
-    partitionKey: text('log_id'),
-    indexes: {},
-    ttlAttribute: 'expires_at',
-  },
+  notification_content: { partitionKey: text('log_id'), indexes: {}, ttlAttribute: 'expires_at' },
   notification_retry_log: {
     partitionKey: text('original_log_id'),
     sortKey: number('retry_attempt'),
@@ -104,34 +97,16 @@ export const TABLES = {
     ttlAttribute: 'expires_at',
   },
   /** Small items of the pipeline itself: breakers that are not closed, recent sweeps, request counts per key. */
-  pipeline_state: {
-    partitionKey: text('kind'),
-    sortKey: text('id'),
-    indexes: {},
-    ttlAttribute: 'expires_at',
-  },
+  pipeline_state: { partitionKey: text('kind'), sortKey: text('id'), indexes: {}, ttlAttribute: 'expires_at' },
   /** The keys of the API: their hashes, and what each key may do. */
-  api_keys: {
-    partitionKey: text('key_id'),
-    indexes: {},
-    ttlAttribute: 'delete_at',
-  },
+  api_keys: { partitionKey: text('key_id'), indexes: {}, ttlAttribute: 'delete_at' },
   /**
    * Who did what in the console. `bucket` is a day, `item` a time and the id of the entry; or `request#<id>` for what a
    * request was answered, so that its repetition does nothing again.
    */
-  audit: {
-    partitionKey: text('bucket'),
-    sortKey: text('item'),
-    indexes: {},
-    ttlAttribute: 'expires_at',
-  },
+  audit: { partitionKey: text('bucket'), sortKey: text('item'), indexes: {}, ttlAttribute: 'expires_at' },
   /** The data keys of each tenant, wrapped by KMS. Without them nothing that was sealed can be read, so none expires. */
-  data_keys: {
-    partitionKey: text('tenant_id'),
-    sortKey: text('key_id'),
-    indexes: {},
-  },
+  data_keys: { partitionKey: text('tenant_id'), sortKey: text('key_id'), indexes: {} },
 } as const satisfies Readonly<Record<string, TableSchema>>;
 
 /** The emails of a tenant, newest first. */
@@ -151,27 +126,14 @@ export const NEWSLETTER_TABLES = {
    * `<email_hash>#m#<member_id>` or `<email_hash>#facts`: one ordered read finds repeated and suppressed addresses. For
    * each member_id a pointer: `shard` = `<tenant_id>#id#<character>`, `item` = member_id.
    */
-  members: {
-    partitionKey: text('shard'),
-    sortKey: text('item'),
-    indexes: {},
-    ttlAttribute: 'expires_at',
-  },
+  members: { partitionKey: text('shard'), sortKey: text('item'), indexes: {}, ttlAttribute: 'expires_at' },
   /** Two items per email: `part` is `row`, or `content`, so that a change of the row costs one write unit. */
   emails: {
     partitionKey: text('email_id'),
     sortKey: text('part'),
     indexes: {
-      tenant_index: {
-        partitionKey: text('tenant_id'),
-        sortKey: text('created_at'),
-        projection: 'KEYS_ONLY',
-      },
-      active_index: {
-        partitionKey: text('active'),
-        sortKey: text('next_at'),
-        projection: 'KEYS_ONLY',
-      },
+      tenant_index: { partitionKey: text('tenant_id'), sortKey: text('created_at'), projection: 'KEYS_ONLY' },
+      active_index: { partitionKey: text('active'), sortKey: text('next_at'), projection: 'KEYS_ONLY' },
     },
     ttlAttribute: 'expires_at',
   },

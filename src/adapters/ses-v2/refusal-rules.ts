@@ -12,11 +12,7 @@ interface RefusalRule {
 
 /** Statuses of single entries of SendBulkEmail. AWS explains few; the rest is our judgement. */
 export const ENTRY_RULES: readonly RefusalRule[] = [
-  {
-    code: codes('ACCOUNT_THROTTLED'),
-    class: 'throttled',
-    because: 'The rate of the account is counted in seconds.',
-  },
+  { code: codes('ACCOUNT_THROTTLED'), class: 'throttled', because: 'The rate of the account is counted in seconds.' },
   {
     code: codes('ACCOUNT_DAILY_QUOTA_EXCEEDED'),
     class: 'quota',

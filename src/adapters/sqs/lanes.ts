@@ -131,9 +131,7 @@ async function sendBatch(
     try {
       const { Failed = [] } = await client.send(
         once(new SendMessageBatchCommand({ QueueUrl: url, Entries: open.map(entry) })),
-        {
-          ...(late && { abortSignal: late }),
-        },
+        { ...(late && { abortSignal: late }) },
       );
       open = Failed.flatMap(({ Id, Code = 'no code', Message }) => {
         const failed = open[Number(Id)];

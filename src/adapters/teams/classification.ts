@@ -41,12 +41,7 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
     means: 'INVALID_RECIPIENT',
     because: 'batch-952 §6: any other 4xx is a wrong destination.',
   },
-  {
-    status: 200,
-    text: reported('5\\d\\d'),
-    means: 'SERVER_OVERLOAD',
-    because: 'Teams behind the connector failed.',
-  },
+  { status: 200, text: reported('5\\d\\d'), means: 'SERVER_OVERLOAD', because: 'Teams behind the connector failed.' },
   {
     status: 200,
     text: CONNECTOR_FAILURE,

@@ -143,13 +143,7 @@ function webhookPayload({ log_id, tenant_id, content, at }: Delivery): string {
   return JSON.stringify({
     type: 'notification',
     timestamp: at.toISOString(),
-    data: {
-      log_id,
-      tenant_id,
-      subject: content.subject ?? null,
-      message: content.body,
-      format: content.format,
-    },
+    data: { log_id, tenant_id, subject: content.subject ?? null, message: content.body, format: content.format },
   });
 }
 

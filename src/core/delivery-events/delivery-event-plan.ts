@@ -99,11 +99,7 @@ function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject,
   if (attempt === 'live') return { do: 'note', ...marked, again_at: row.claim_until ?? now.toISOString() };
   // The worker of a newer attempt crashed: the worker that takes over finds the evidence, and sends nothing.
   if (attempt === 'abandoned' && event.attempt < row.last_attempt) return { do: 'note', ...history, ...marked };
-  return {
-    do: 'reconcile',
-    ...history,
-    change: shownDelivered(row, marks, record?.retry_at ?? event.at),
-  };
+  return { do: 'reconcile', ...history, change: shownDelivered(row, marks, record?.retry_at ?? event.at) };
 }
 
 function planFailure(

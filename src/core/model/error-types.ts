@@ -42,19 +42,13 @@ export const ERROR_POLICY = {
     dead_letter: false,
     remedy: 'Correct the recipient and hand the notification over again; sending to this one is pointless.',
   },
-  AUTH_FAILED: {
-    ...permanent,
-    remedy: "Check the integration's settings and credential, then redrive.",
-  },
+  AUTH_FAILED: { ...permanent, remedy: "Check the integration's settings and credential, then redrive." },
   FORMAT_ERROR: { ...permanent, remedy: 'Fix the template or the row that the error message names, then redrive.' },
   PERMISSION_DENIED: {
     ...permanent,
     remedy: 'Grant the integration the access that the error message names, then redrive.',
   },
-  MAX_RETRIES: {
-    ...exhausted,
-    remedy: 'Remove the cause that the error message names, then redrive.',
-  },
+  MAX_RETRIES: { ...exhausted, remedy: 'Remove the cause that the error message names, then redrive.' },
   EXPIRED: {
     ...exhausted,
     remedy:

@@ -175,11 +175,7 @@ export class Pacer {
     const { policy, random, workers } = this.#deps;
     const now = this.#now();
     const fallback_per_second = plannedRate(this.#view ?? {}, policy, now) / workers;
-    const plan = planReservation(this.#alone, asks, {
-      now,
-      policy: { ...policy, fallback_per_second },
-      random,
-    });
+    const plan = planReservation(this.#alone, asks, { now, policy: { ...policy, fallback_per_second }, random });
     this.#alone = applied(this.#alone, plan.steps) ?? this.#alone;
     return plan.allowances(this.#alone);
   }

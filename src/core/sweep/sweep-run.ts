@@ -28,10 +28,7 @@ export function isBetweenSweeps({ ahead, express_minutes }: SweepRequest): boole
 /** What the run overrides in its messages; undefined when it overrides nothing. */
 export function runOptionsOf({ max_retry_count, force_retry }: SweepRequest): RunOptions | undefined {
   if (max_retry_count === undefined && !force_retry) return undefined;
-  return {
-    ...(max_retry_count !== undefined && { max_retry_count }),
-    ...(force_retry && { force: true }),
-  };
+  return { ...(max_retry_count !== undefined && { max_retry_count }), ...(force_retry && { force: true }) };
 }
 
 /** The job's answer (a contract: fields are added, never renamed). */

@@ -226,8 +226,5 @@ async function listAll(client: DynamoDBClient, TableName: string, after: v.Infer
     }),
   );
   const next = LastEvaluatedKey && unmarshall(LastEvaluatedKey);
-  return {
-    newsletters: Items.map((item) => unmarshall(item) as Newsletter),
-    next_cursor: toCursor(next),
-  };
+  return { newsletters: Items.map((item) => unmarshall(item) as Newsletter), next_cursor: toCursor(next) };
 }

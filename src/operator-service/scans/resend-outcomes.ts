@@ -84,9 +84,7 @@ class BusRefusedError extends ExplainedError {
     const why = cause instanceof Error ? `: ${cause.message}` : '';
     super(
       `The bus refused outcomes after ${told} were told${why}. Start the command again: receivers know repetitions.`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }

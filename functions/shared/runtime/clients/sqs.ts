@@ -8,10 +8,6 @@ import { lean, STORAGE_LIMITS } from './lean.ts';
 export function createSqs(requestHandler = STORAGE_LIMITS): SQSClient {
   const endpoint = process.env['AWS_ENDPOINT_URL_SQS'] ?? process.env['AWS_ENDPOINT_URL'];
   return lean(
-    new SQSClient({
-      md5: false,
-      requestHandler,
-      ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }),
-    }),
+    new SQSClient({ md5: false, requestHandler, ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }) }),
   );
 }

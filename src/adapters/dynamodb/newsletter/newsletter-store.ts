@@ -45,11 +45,7 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
     async put(newsletter, known_at) {
       const { tenant_id, newsletter_id, created_at, ...rest } = newsletter;
       const key = toItem({ tenant_id, newsletter_id });
-      const change = {
-        set: rest,
-        once: { created_at },
-        remove: OPTIONAL.filter((name) => rest[name] === undefined),
-      };
+      const change = { set: rest, once: { created_at }, remove: OPTIONAL.filter((name) => rest[name] === undefined) };
       const guards = known_at === undefined ? [] : [ofTime(known_at)];
       const { applied, item } = await updateItem(client, table, key, change, guards, 'ALL_NEW');
       const stored = toNewsletter(item ?? (await getItem(client, table, key)) ?? {});

@@ -153,11 +153,7 @@ function statementOf(table: string, { log_id, set, remove = [], guard }: Guarded
     remove.map((column) => `REMOVE ${column} `).join('') +
     `WHERE log_id=? AND ${where.text}`;
   const values = [...assigned.map(([, value]) => value), log_id, ...where.values];
-  return {
-    Statement,
-    Parameters: values.map(toValue),
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  };
+  return { Statement, Parameters: values.map(toValue), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const };
 }
 
 /** A guard whose columns all exist, in PartiQL. */

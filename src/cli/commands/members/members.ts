@@ -32,10 +32,7 @@ export const addMembersShow = onDeployment({
   name: 'show',
   says: 'show members of an address, and what is known of the address',
   args: MEMBER,
-  options: {
-    '--tenant <ID>': TENANT,
-    '--email <ADDRESS>': 'all members of this address; "-" reads it from stdin',
-  },
+  options: { '--tenant <ID>': TENANT, '--email <ADDRESS>': 'all members of this address; "-" reads it from stdin' },
   help: '\nExample:\n  npm run ops -- members show m-17 --tenant TENANT001',
   async run(session, options, [id]) {
     const address = await named(session, id, options);

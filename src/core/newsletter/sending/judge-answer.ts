@@ -109,12 +109,7 @@ function judgeRefusal(refusal: Refusal, given: Judged): Judgement {
     }
     case 'throttled':
     case 'quota':
-      return {
-        outcomes: pending,
-        provider_failures,
-        stop: waitFor(refusal.class, given),
-        limited: refusal.class,
-      };
+      return { outcomes: pending, provider_failures, stop: waitFor(refusal.class, given), limited: refusal.class };
     case 'unverified':
       if (given.is_accepted) return judgeRefusal({ ...refusal, class: 'recipient' }, { ...given, post_is_known: true });
       return { outcomes: pending, provider_failures, stop: { kind: 'fail', refusal } };

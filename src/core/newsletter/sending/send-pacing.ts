@@ -55,10 +55,7 @@ export function createSendPacing(
       const retry = slots.length < count ? waits.toSorted((a, b) => a - b)[0] : undefined;
       const at = now();
       if (first !== undefined && first > at) await pause(first - at);
-      return {
-        granted: slots.length,
-        ...(retry !== undefined && { retry_at: isoAfter(new Date(retry), 0) }),
-      };
+      return { granted: slots.length, ...(retry !== undefined && { retry_at: isoAfter(new Date(retry), 0) }) };
     },
     refused(limit) {
       kept = [];

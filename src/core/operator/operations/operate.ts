@@ -121,10 +121,7 @@ function changeFor(operation: Operation, act: OperationAct, now: Date): Operatio
       if (isActive(operation) && hasRunner(operation, now)) return { set: { wanted: act } };
       if (act === 'pause' || operation.page === undefined) return applyRequestedStop(wanted, now);
       // What its process took of the page before it crashed, or failed, is counted before the end.
-      return {
-        set: { status: 'running', wanted: act },
-        remove: ['error', 'ended_at', 'claim_id', 'claim_until'],
-      };
+      return { set: { status: 'running', wanted: act }, remove: ['error', 'ended_at', 'claim_id', 'claim_until'] };
     }
   }
 }

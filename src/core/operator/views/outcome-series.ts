@@ -72,13 +72,7 @@ const DAY_SECONDS = 86_400;
 
 /** How each series is made of the metrics of the catalogue, bucket by bucket. */
 const PLANS = [
-  {
-    name: 'delivered',
-    unit: 'notifications',
-    empty: 0,
-    of: [['Delivered', 'Sum']],
-    value: ([sum]) => total(sum),
-  },
+  { name: 'delivered', unit: 'notifications', empty: 0, of: [['Delivered', 'Sum']], value: ([sum]) => total(sum) },
   {
     name: 'failed',
     unit: 'notifications',

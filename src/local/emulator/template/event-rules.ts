@@ -83,9 +83,7 @@ function targetFrom(arn: string, id: string, destinations: Destinations): RuleTa
 
 const apiDestination = v.object({ InvocationEndpoint: v.string(), HttpMethod: v.string() });
 const keyInHeader = v.object({
-  AuthParameters: v.object({
-    ApiKeyAuthParameters: v.object({ ApiKeyName: v.string(), ApiKeyValue: v.string() }),
-  }),
+  AuthParameters: v.object({ ApiKeyAuthParameters: v.object({ ApiKeyName: v.string(), ApiKeyValue: v.string() }) }),
 });
 
 /** @param connection its connection; a key that is a reference to a secret is sent as the template has it */
