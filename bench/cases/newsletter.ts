@@ -1,5 +1,5 @@
 import type { SQSEvent } from 'aws-lambda';
-import { chunks } from '../../src/adapters/batching/gather.ts';
+import { groupsOf } from '../../src/core/model/groups.ts';
 import type { BulkReceipt } from '../../src/local/providers/ses/bulk-mails.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { type Measurement, median, REFERENCE_NOTE, toReference } from '../figure.ts';
@@ -79,8 +79,8 @@ async function eventWrites(
     return meter.read().write_units;
   };
   const byBatch = [...Map.groupBy(mails, ({ tags }) => tags['chunk']?.split('-')[0] ?? '').values()];
-  const together = byBatch.flatMap((batch) => chunks(batch, TOGETHER));
-  const alone = chunks(mails.slice(0, ALONE), 1);
+  const together = byBatch.flatMap((batch) => groupsOf(batch, TOGETHER));
+  const alone = groupsOf(mails.slice(0, ALONE), 1);
   const sends = await units('Send', together);
   const deliveries = await units('Delivery', together);
   const reads = (await units('Open', alone)) + (await units('Click', alone));

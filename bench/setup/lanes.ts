@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { chunks } from '../../src/adapters/batching/gather.ts';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
+import { groupsOf } from '../../src/core/model/groups.ts';
 import { sqsEvent } from '../../src/local/emulator/sources/sqs-event-source.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
@@ -62,7 +62,7 @@ export function eventsFor(items: readonly Item[], queueArn: string, batchSize: n
     const routed = { channel: text('channel'), priority: text('priority'), due: text('work_at') };
     return { version: 1, ...named, ...routed, run_id: 'sweep-bench' };
   });
-  return chunks(messages, batchSize).map((some) => eventOf(some, queueArn));
+  return groupsOf(messages, batchSize).map((some) => eventOf(some, queueArn));
 }
 
 /** Lambda's event for messages that are received for the first time. */

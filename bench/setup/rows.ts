@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
-import { chunks } from '../../src/adapters/batching/gather.ts';
 import { getItems, MAX_GETS, putItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
+import { groupsOf } from '../../src/core/model/groups.ts';
 import type { ForeignRow, MessageFormat } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';
@@ -126,7 +126,7 @@ export async function seedDue(world: World, count: number, shape: RowShape): Pro
   expectNoFailures(results);
   const keys = images.flatMap(({ log_id }) => (log_id === undefined ? [] : [{ log_id }]));
   const due: Item[] = [];
-  for (const some of chunks(keys, MAX_GETS)) {
+  for (const some of groupsOf(keys, MAX_GETS)) {
     const rows = await getItems(world.clients.dynamodb, notification_log, some, { consistent: true });
     due.push(...rows.filter((row) => row['work_queue'] !== undefined));
   }
@@ -146,7 +146,7 @@ function streamEvents(images: readonly Item[]): DynamoDBStreamEvent[] {
       NewImage: image as NonNullable<NonNullable<DynamoDBStreamEvent['Records'][number]['dynamodb']>['NewImage']>,
     },
   }));
-  return chunks(records, 25).map((Records) => ({ Records }));
+  return groupsOf(records, 25).map((Records) => ({ Records }));
 }
 
 /**
@@ -161,7 +161,7 @@ export function dueAgain(items: readonly Item[], pass: number): Item[] {
 
 /** Puts items and replaces existing ones. A dozen bodies of 256 KB are within what a call takes. */
 export async function putAll({ clients }: World, table: string, items: readonly Item[]): Promise<void> {
-  for (const some of chunks(items, 12)) await putItems(clients.dynamodb, table, some);
+  for (const some of groupsOf(items, 12)) await putItems(clients.dynamodb, table, some);
 }
 
 /** Puts failed rows into the table of the plain reading. */

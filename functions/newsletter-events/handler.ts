@@ -6,6 +6,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-message.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { groupsOf } from '../../src/core/model/groups.ts';
 import { type ApplyDeps, applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { createNewsletterDynamoDb, jobLog } from '../shared/newsletter/bind-newsletter.ts';
@@ -30,8 +31,8 @@ export function createHandler(deps: ApplyDeps, { logger, metrics }: Observabilit
     const back: string[] = [];
     const read = Records.flatMap((record) => readRecord(record, back, logger) ?? []);
     const groups = [...Map.groupBy(read, ({ event }) => `${event.email_id}#${event.batch_id}`).values()];
-    for (let i = 0; i < groups.length; i += WRITE_CONCURRENCY) {
-      await Promise.all(groups.slice(i, i + WRITE_CONCURRENCY).map((group) => applyGroup(group, back)));
+    for (const some of groupsOf(groups, WRITE_CONCURRENCY)) {
+      await Promise.all(some.map((group) => applyGroup(group, back)));
     }
     return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
   };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../simulation/twins/pipeline-state.ts';
-import { chunks } from '../../src/adapters/batching/gather.ts';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { MAX_WRITES, putItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
+import { groupsOf } from '../../src/core/model/groups.ts';
 import type { DownProviders } from '../../src/core/monitor/dead-providers.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
@@ -116,7 +116,7 @@ describeOnDynamoDb<BreakersUnderTest>(
           ...{ express_from: lines.express.from, standard_from: lines.standard.from },
         }),
       );
-      for (const some of chunks(items, MAX_WRITES)) await putItems(client, table, some);
+      for (const some of groupsOf(items, MAX_WRITES)) await putItems(client, table, some);
     },
   }),
   suite,

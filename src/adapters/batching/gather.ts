@@ -155,11 +155,6 @@ export class SendsUnderWay {
   }
 }
 
-/** The items in groups of `size`; the last group may be smaller. */
-export function chunks<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
-}
-
 /** A call was given up: nobody knows whether it is or will be applied. */
 class TimeoutError extends Error {
   override readonly name = 'TimeoutError';

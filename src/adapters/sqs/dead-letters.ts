@@ -1,7 +1,7 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { groupsOf } from '../../core/model/groups.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
-import { chunks } from '../batching/gather.ts';
 import { returnToQueue } from './lanes.ts';
 import { parseQueueMessage } from './message-bodies.ts';
 
@@ -93,7 +93,7 @@ async function returnAll(
   const left = [...held].flatMap(([id, { receipt_handle }]) =>
     gone.has(id) ? [] : [{ receipt_handle, after_seconds: 0 }],
   );
-  const parts = chunks(left, RETURNED).values();
+  const parts = groupsOf(left, RETURNED).values();
   const work = async () => {
     for (const part of parts) await returnToQueue(client, url, part);
   };
@@ -102,7 +102,7 @@ async function returnAll(
 
 /** @throws Error when some could not be deleted; these become visible again */
 export async function deleteLetters(client: SQSClient, url: string, letters: readonly HeldLetter[]): Promise<void> {
-  for (const batch of chunks(letters, BATCH)) {
+  for (const batch of groupsOf(letters, BATCH)) {
     const { Failed = [] } = await client.send(
       new DeleteMessageBatchCommand({
         QueueUrl: url,

@@ -8,6 +8,7 @@ import {
 import { QUEUE_CALL_MS } from '../../core/delivery/policy/attempt-times.ts';
 import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, StageLanes } from '../../core/model/channels.ts';
+import { groupsOf } from '../../core/model/groups.ts';
 import {
   type QueuedMessage,
   type QueueMessage,
@@ -16,7 +17,7 @@ import {
   withToken,
 } from '../../core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
-import { chunks, GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
+import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
 import { queueCounts } from './queue-counts.ts';
 
 /** Most messages per SendMessageBatch. */
@@ -61,7 +62,7 @@ export function createSweepLanes(
 
     async send(messages) {
       const { byQueue, refused } = sorted(messages, queues);
-      const batches = [...byQueue].flatMap(([url, queued]) => chunks(queued, BATCH).map((batch) => ({ url, batch })));
+      const batches = [...byQueue].flatMap(([url, queued]) => groupsOf(queued, BATCH).map((batch) => ({ url, batch })));
       const late = within_ms === undefined ? undefined : AbortSignal.timeout(within_ms);
       const worker = async () => {
         for (let next = batches.shift(); next !== undefined; next = batches.shift()) {
@@ -201,7 +202,7 @@ const MOST_ENTRIES = 10;
 export async function returnToQueue(client: SQSClient, url: string, returned: readonly Returned[]): Promise<number> {
   let failures = 0;
   const abortSignal = AbortSignal.timeout(QUEUE_CALL_MS);
-  for (const batch of chunks(returned, MOST_ENTRIES)) {
+  for (const batch of groupsOf(returned, MOST_ENTRIES)) {
     try {
       const { Failed = [] } = await client.send(
         new ChangeMessageVisibilityBatchCommand({

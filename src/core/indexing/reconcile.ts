@@ -1,3 +1,4 @@
+import { groupsOf } from '../model/groups.ts';
 import { isGone } from '../model/history-index.ts';
 import type { ForeignRow } from '../model/notification.ts';
 import { epochMs } from '../model/time.ts';
@@ -70,8 +71,7 @@ export async function reconcile(
   let seen: { readonly log_id: string; readonly at: number; readonly from: PageCursor | undefined }[] = [];
   const settle = async (seenUntil: number) => {
     const ready = seen.filter(({ at }) => at <= seenUntil);
-    for (let i = 0; i < ready.length; i += WRITE_CONCURRENCY) {
-      const some = ready.slice(i, i + WRITE_CONCURRENCY);
+    for (const some of groupsOf(ready, WRITE_CONCURRENCY)) {
       await Promise.all(some.map(({ log_id }) => takeIn(log_id, dry_run, counts, deps)));
     }
     seen = seen.filter(({ at }) => at > seenUntil);

@@ -5,6 +5,7 @@ import { findLocalDeployment } from '../../adapters/deployment/local-deployment.
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { doneOf, isOver, summaryOf } from '../../batch/sending-job/email-report.ts';
+import { groupsOf } from '../../core/model/groups.ts';
 import { publishEmail } from '../../core/newsletter/lifecycle/publish.ts';
 import { type GivenMember, MAX_UPSERTS, upsertMembers } from '../../core/newsletter/members/upsert-members.ts';
 import type { EmailView } from '../../core/newsletter/views/email-view.ts';
@@ -45,9 +46,7 @@ export async function publishSampleNewsletter(): Promise<DemoNewsletter> {
   await access.newsletters.put(newsletter);
   const given = sampleMembers();
   const deps = { members, sealing, clock, newId: randomUUID };
-  for (let i = 0; i < given.length; i += MAX_UPSERTS) {
-    await upsertMembers(tenant_id, given.slice(i, i + MAX_UPSERTS), deps);
-  }
+  for (const some of groupsOf(given, MAX_UPSERTS)) await upsertMembers(tenant_id, some, deps);
   for (const { email, facts } of given) {
     if (facts === undefined) continue;
     const hash = await sealing.emailHash(tenant_id, email);

@@ -1,6 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { groupsOf } from '../../../core/model/groups.ts';
 import { SEALED } from '../../../core/model/notification.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import {
@@ -12,7 +13,6 @@ import {
   UnreadableChunkError,
 } from '../../../core/newsletter/model/chunk.ts';
 import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
-import { chunks as groups } from '../../batching/gather.ts';
 import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sealer.ts';
 import { MAX_WRITES, putItems } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
@@ -57,7 +57,7 @@ export function createChunkStore(
           return [chunkItem(chunk, expiresAfter(clock(), recipient_days)), { ...stateKeyOf(state), ...stored }];
         }),
       );
-      await Promise.all(groups(items, MAX_WRITES).map((group) => putItems(client, table, group)));
+      await Promise.all(groupsOf(items, MAX_WRITES).map((group) => putItems(client, table, group)));
     },
 
     async readChunk(key) {

@@ -5,10 +5,11 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
+import { groupsOf } from '../../../core/model/groups.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
 import { leftAddresses, type MemberPlace, type MemberStore, movesWith } from '../../../core/newsletter/model/ports.ts';
-import { chunks, GatheredError } from '../../batching/gather.ts';
+import { GatheredError } from '../../batching/gather.ts';
 import {
   executeStatements,
   getItems,
@@ -98,7 +99,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
   }
 
   async function executeAll(statements: readonly BatchStatementRequest[]) {
-    const groups = chunks(statements, MAX_STATEMENTS);
+    const groups = groupsOf(statements, MAX_STATEMENTS);
     return (await Promise.all(groups.map((group) => executeStatements(client, group)))).flat();
   }
 

@@ -1,4 +1,4 @@
-import { groupsOf } from '../lifecycle/lock.ts';
+import { groupsOf } from '../../model/groups.ts';
 import { hasUnsubscribed, type SegmentSubject, type StoredMember } from '../model/member.ts';
 import type { AddressEntry, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';

@@ -1,3 +1,4 @@
+import { groupsOf } from '../../model/groups.ts';
 import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
@@ -86,11 +87,6 @@ async function resetBatch(batch: Batch, { batches }: LockDeps): Promise<void> {
 
 /** Changes of storage that one request makes at once: enough for a million recipients in seconds, few enough to throttle none. */
 const WRITE_CONCURRENCY = 20;
-
-/** The items in groups of at most `size`, in order. */
-export function groupsOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
-}
 
 /** Partition of the active index: emails for which something has to be done. */
 const ACTIVE = 'active';

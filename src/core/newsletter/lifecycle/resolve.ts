@@ -1,3 +1,4 @@
+import { groupsOf } from '../../model/groups.ts';
 import { Problem } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import {
@@ -16,7 +17,6 @@ import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import { hasBit } from '../model/recipient-state.ts';
 import { type AdvanceDeps, markOpen, reopen } from './advance.ts';
-import { groupsOf } from './lock.ts';
 import { nobodyYet } from './operate.ts';
 
 export interface ResolveDeps extends Omit<AdvanceDeps, 'batches'> {

@@ -1,5 +1,5 @@
+import { groupsOf } from '../../model/groups.ts';
 import type { Clock } from '../../model/time.ts';
-import { groupsOf } from '../lifecycle/lock.ts';
 import type { MemberStatus, StoredMember, Suppression } from '../model/member.ts';
 import { leftAddresses, type MemberStore, type Sealing } from '../model/ports.ts';
 

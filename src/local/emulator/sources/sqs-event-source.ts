@@ -1,5 +1,6 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent, SQSMessageAttributes, SQSRecord, SQSRecordAttributes } from 'aws-lambda';
+import { groupsOf } from '../../../core/model/groups.ts';
 import { isObject, type JsonObject, parsed } from '../../support/json.ts';
 import { type Log, pause } from '../../support/running.ts';
 import { matchesAny } from '../events/event-filter.ts';
@@ -124,8 +125,7 @@ async function deleteAll(
   { client, queueUrl, log }: SqsEventSourceOptions,
   messages: readonly Message[],
 ): Promise<void> {
-  for (let start = 0; start < messages.length; start += 10) {
-    const chunk = messages.slice(start, start + 10);
+  for (const chunk of groupsOf(messages, 10)) {
     const answer = await client.send(
       new DeleteMessageBatchCommand({
         QueueUrl: queueUrl,
