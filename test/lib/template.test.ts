@@ -284,6 +284,29 @@ describe('every function', () => {
   });
 });
 
+describe('a scheduled function', () => {
+  it('lets go what comes too late also where Lambda kept it: what EventBridge allows ends when Lambda has the event', () => {
+    const all = templateOf(STAGES.everything);
+    const serviceOf = new Map(
+      resourcesOf(all, 'AWS::Lambda::Function').map(({ id, properties }) => [
+        id,
+        Object(properties['Environment'])['Variables']?.POWERTOOLS_SERVICE_NAME,
+      ]),
+    );
+    const kept = resourcesOf(all, 'AWS::Lambda::EventInvokeConfig').map(({ properties }) => [
+      serviceOf.get(Object(properties['FunctionName'])['Ref']),
+      [properties['MaximumEventAgeInSeconds'], properties['MaximumRetryAttempts']],
+    ]);
+    expect(Object.fromEntries(kept)).toEqual({
+      dispatcher: [900, 2],
+      monitor: [300, 0],
+      'newsletter-clock': [60, 0],
+      reconciler: [3600, 2],
+      verify: [3600, 2],
+    });
+  });
+});
+
 describe('the sweep', () => {
   it('runs every hour at minute 30, with EventBridge’s own event, and is retried if Lambda fails', () => {
     template.hasResourceProperties('AWS::Events::Rule', {

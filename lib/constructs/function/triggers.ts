@@ -18,7 +18,7 @@ interface ScheduledRun {
   readonly what: string;
   readonly schedule: string;
   readonly retryAttempts: number;
-  /** How late a run may begin. */
+  /** How late a run may begin; of several schedules of a function, the first one says it. */
   readonly within: Duration;
   /** In place of EventBridge's own event. */
   readonly event?: object;
@@ -31,6 +31,11 @@ export function runOnSchedule(
   { config, what, schedule, retryAttempts, within: maxEventAge, event }: ScheduledRun,
 ): Rule {
   const input = event && { event: RuleTargetInput.fromObject(event) };
+  // EventBridge's part ends as soon as Lambda has the event. Lambda keeps what it may not run yet for six hours unless
+  // told otherwise: after a lack of concurrency all runs of that time would come at once.
+  if (handler.node.tryFindChild('EventInvokeConfig') === undefined) {
+    handler.configureAsyncInvoke({ maxEventAge, retryAttempts: Math.min(retryAttempts, 2) });
+  }
   return new Rule(scope, id, {
     description: `notification-retry ${config.stage}: ${what}`,
     schedule: Schedule.expression(schedule),

@@ -1,7 +1,7 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { limits } from './lean.ts';
 
-// A sweep that cannot be continued is repeated by EventBridge.
+// A sweep that cannot be continued fails, and Lambda runs it again.
 const client = new LambdaClient({ maxAttempts: 2, requestHandler: limits(2_000) });
 
 /**
