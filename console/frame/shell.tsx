@@ -3,7 +3,7 @@ import { useContext, useEffect, useErrorBoundary, useMemo, useState } from 'prea
 import { problemOf } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { signOut } from '../data/sign-in/sign-in.ts';
-import { SHORTCUTS, useKeys } from '../navigation/keys.ts';
+import { SHORTCUTS, shortcutsOn, switchShortcuts, useKeys } from '../navigation/keys.ts';
 import { navigate, usePlace } from '../navigation/router.ts';
 import { type Theme, useTheme } from '../navigation/theme.ts';
 import { Button } from '../parts/button.tsx';
@@ -165,6 +165,14 @@ function Help({ screens, onClose }: { readonly screens: ReturnType<typeof offere
           </div>
         ))}
       </dl>
+      <label class="choice">
+        <input
+          type="checkbox"
+          defaultChecked={shortcutsOn()}
+          onChange={({ currentTarget }) => switchShortcuts(currentTarget.checked)}
+        />
+        <span>Keys are shortcuts in this browser</span>
+      </label>
     </Dialog>
   );
 }

@@ -11,6 +11,25 @@ export type Bindings = Readonly<Record<string, () => void>>;
 /** Longest pause between the two keys of a sequence. */
 const SEQUENCE_MS = 1_000;
 
+const SAVED = 'console-shortcuts';
+
+/** Whether keys without Ctrl do something: who dictates, or hits a key by accident, switches them off (WCAG 2.1.4). */
+export function shortcutsOn(): boolean {
+  try {
+    return localStorage.getItem(SAVED) !== 'off';
+  } catch {
+    return true;
+  }
+}
+
+export function switchShortcuts(on: boolean): void {
+  try {
+    localStorage.setItem(SAVED, on ? 'on' : 'off');
+  } catch {
+    // A browser that keeps nothing has them always.
+  }
+}
+
 let first: { readonly key: string; readonly at: number } | undefined;
 
 /** Reacts to keys while no field has the focus and no dialog is open. Keys with Ctrl, Alt or Meta stay the browser's. */
@@ -18,7 +37,8 @@ export function useKeys(bindings: Bindings): void {
   // As soon as the rows can be seen: an effect after the paint would lose the first key of a fast hand.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isMeantElsewhere(event.target))
+        return;
       const before = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ` : '';
       const bound = bindings[before + event.key] ?? (before === '' ? bindings[event.key] : undefined);
       if (event.key === 'g') first = { key: 'g', at: event.timeStamp };
@@ -32,8 +52,8 @@ export function useKeys(bindings: Bindings): void {
   }, [bindings]);
 }
 
-function isTyping(target: EventTarget | null): boolean {
-  if (document.querySelector('dialog[open]') !== null) return true;
+function isMeantElsewhere(target: EventTarget | null): boolean {
+  if (!shortcutsOn() || document.querySelector('dialog[open]') !== null) return true;
   return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
 }
 

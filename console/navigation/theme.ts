@@ -5,7 +5,7 @@ export type Theme = 'system' | 'light' | 'dark';
 const KEY = 'console-theme';
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 
-/** The only thing that the page keeps in the browser. */
+/** It and whether keys are shortcuts are all that the page keeps in the browser. */
 export function savedTheme(): Theme {
   try {
     const saved = localStorage.getItem(KEY);
