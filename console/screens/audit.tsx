@@ -14,7 +14,7 @@ const DAYS = ['30', '90'] as const;
 
 function columns(): readonly Column<AuditRecord>[] {
   return [
-    { title: 'When', width: '7rem', narrow: 'head', cell: ({ at }) => <Time at={at} /> },
+    { title: 'When', width: '6rem', narrow: 'head', cell: ({ at }) => <Time at={at} /> },
     {
       title: 'Who',
       width: 'minmax(8rem, 1fr)',
@@ -25,11 +25,11 @@ function columns(): readonly Column<AuditRecord>[] {
         </a>
       ),
     },
-    { title: 'What', width: '11rem', narrow: 'line', cell: ({ what }) => what.replaceAll(/[._]/g, ' ') },
+    { title: 'What', width: '9rem', narrow: 'line', cell: ({ what }) => what.replaceAll(/[._]/g, ' ') },
     { title: 'On', width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
     {
       title: 'Details',
-      width: 'minmax(6rem, 1fr)',
+      width: 'minmax(6rem, 2fr)',
       cell: ({ details }) => (
         <span class="truncate soft" title={details}>
           {details === undefined ? '–' : wordsOf(details)}
@@ -76,10 +76,10 @@ function Result({ result }: { readonly result: AuditRecord['result'] }) {
         Begun
       </Badge>
     );
-  // The table keeps no order of their names.
-  const words = Object.entries(result)
-    .sort()
-    .map(([name, number]) => `${count(number)} ${name.replaceAll('_', ' ')}`);
+  // The table keeps no order of their names. What came of nothing is said where nothing came of anything.
+  const all = Object.entries(result).sort();
+  const some = all.filter(([, number]) => number !== 0);
+  const words = (some.length > 0 ? some : all).map(([name, number]) => `${count(number)} ${name.replaceAll('_', ' ')}`);
   return <span class="truncate">{words.join(', ') || 'done'}</span>;
 }
 

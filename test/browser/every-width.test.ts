@@ -1,12 +1,19 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EmailDetail } from '../../src/operator-service/contract/newsletters.ts';
 import { axeFindings, openTab, startBrowser } from '../support/browser/browser.ts';
 import { type FakeConsole, problem, startFakeConsole } from '../support/browser/fake-console.ts';
-import { detailOf, notification, operation } from '../support/browser/sample-answers.ts';
+import { detailOf, EMAIL, notification, operation } from '../support/browser/sample-answers.ts';
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 const NO = { possible: false, because: 'It is dead: nothing waits.' } as const;
 const DEAD = detailOf(notification('NL1', { first_attempt_at: '2026-11-01T09:00:00.000Z' }));
+
+const GOES_OUT = '2126-12-24T09:00:00.000Z';
+const SCHEDULED: EmailDetail = {
+  ...EMAIL,
+  email: { ...EMAIL.email, status: 'pending', phase: 'scheduled', scheduled_at: GOES_OUT },
+};
 
 let browser: Browser;
 let served: FakeConsole;
@@ -27,6 +34,8 @@ beforeAll(async () => {
         log_id === 'NL9'
           ? problem(404, 'There is no notification NL9.')
           : { ...DEAD, actions: { redrive: { possible: true }, retry: NO, cancel: NO, give_up: { possible: true } } },
+      'GET /api/emails/{email_id}': (_, { email_id = '' }) => (email_id === 'EM2' ? SCHEDULED : EMAIL),
+      'GET /api/emails/{email_id}/recipients': { recipients: [], next_cursor: null },
       'GET /api/operations': { operations: [operation({ ...done, progress })], next_cursor: null },
     }),
   ]);
@@ -148,6 +157,24 @@ const SEEN: readonly { readonly what: string; readonly at: string; readonly see:
     },
   },
   {
+    what: 'when a scheduled e-mail goes out, and that it has no recipients yet',
+    at: '/newsletters/emails/EM2',
+    async see(page) {
+      await page.locator(`time[datetime="${GOES_OUT}"]`).waitFor();
+      await page.getByText('goes out in').waitFor();
+      await page.getByRole('heading', { name: 'None yet' }).waitFor();
+    },
+  },
+  {
+    what: 'who uses a key',
+    at: '/keys',
+    async see(page) {
+      const cell = page.getByRole('cell', { name: 'billing service' });
+      await cell.waitFor();
+      expect(await cell.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+    },
+  },
+  {
     what: 'that a notification is not there, without a second try',
     at: '/notifications/NL9',
     async see(page) {
@@ -195,3 +222,16 @@ describe.each([360, 768, 1_600].flatMap((width) => (['light', 'dark'] as const).
     });
   },
 );
+
+it('at 1280 pixels has the filters in one row, and cuts off neither tenant nor error', async () => {
+  const { page } = await openTab(browser, served.url, { viewport: { width: 1_280, height: 800 } });
+  await page.goto('/notifications');
+  const row = page.getByRole('row').filter({ hasText: 'NL1' });
+  await row.waitFor();
+  expect((await page.getByRole('search').boundingBox())?.height).toBeLessThan(48);
+  for (const text of ['TENANT001', 'The credential is not accepted']) {
+    const cell = row.getByText(text, { exact: true });
+    expect([text, await cell.evaluate((one) => one.scrollWidth <= one.clientWidth)]).toEqual([text, true]);
+  }
+  await page.context().close();
+});

@@ -62,6 +62,7 @@ export function parseAction(text: string): string {
 
 function resultOf(result: AuditRecord['result']): string {
   if (result === undefined) return 'begun';
-  const counts = Object.entries(result).sort();
-  return counts.map(([name, number]) => `${number} ${name}`).join(', ') || 'done';
+  const all = Object.entries(result).sort();
+  const some = all.filter(([, number]) => number !== 0);
+  return (some.length > 0 ? some : all).map(([name, number]) => `${number} ${name}`).join(', ') || 'done';
 }
