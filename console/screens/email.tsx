@@ -10,7 +10,7 @@ import { Select } from '../parts/select.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
-import { count, Time } from '../parts/time.tsx';
+import { count, localTime, Time } from '../parts/time.tsx';
 import { plural } from '../parts/words.ts';
 import { EmailActions } from './email/email-actions.tsx';
 import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord, WAITS_FOR } from './email/phase-words.ts';
@@ -72,7 +72,8 @@ function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail 
 }
 
 function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }) {
-  const { rate, eta, waits } = email;
+  const { rate, eta, waits, scheduled_at = '' } = email;
+  const goesOut = email.status === 'pending' && Date.parse(scheduled_at) > Date.now();
   const allowed = rate.allowed === null ? '' : ` of ${count(rate.allowed)} allowed`;
   return (
     <Dotted
@@ -80,6 +81,7 @@ function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }
         `${tenant_id} · ${email.newsletter_id}`,
         <code>{email.segment ?? 'everyone'}</code>,
         ['created ', <Time at={email.created_at} />],
+        goesOut && ['goes out ', <Time at={scheduled_at} />, `, ${localTime(scheduled_at)}`],
         rate.now !== null && `${count(rate.now)} per second${allowed}`,
         waits && [`waits ${WAITS_FOR[waits.for]} until `, <Time at={waits.until} />],
         eta !== undefined && ['ends ', <Time at={eta} />],
@@ -103,7 +105,7 @@ function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
   const { counts, batches } = email;
   const most = Math.max(1, counts.recipients);
   const all = Object.values(batches).reduce((sum, number) => sum + number, 0);
-  const done = `${plural(batches.submitted, 'batch', 'batches')} of ${count(all)} done`;
+  const done = all > 0 && `${plural(batches.submitted, 'batch', 'batches')} of ${count(all)} done`;
   return (
     <Panel title={plural(counts.recipients, 'recipient')} aside={<span class="faint">{done}</span>}>
       <div
@@ -207,7 +209,15 @@ function Recipients({ email_id, tenant }: { readonly email_id: string; readonly 
         label="Recipients"
         columns={columns(tenant)}
         list={list}
-        empty={{ icon: 'search', title: 'None in this state' }}
+        empty={
+          state === undefined
+            ? {
+                icon: 'search',
+                title: 'None yet',
+                text: 'They stand here once the e-mail begins; until then, it counts who would get it.',
+              }
+            : { icon: 'search', title: 'None in this state' }
+        }
       />
     </section>
   );

@@ -22,21 +22,13 @@ const STATES: Readonly<Record<KeyView['state'], Word>> = {
 function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Column<KeyView>[] {
   const shown: readonly Column<KeyView>[] = [
     stateColumn('State', '6.5rem', ({ state }) => STATES[state]),
-    {
-      title: 'Key',
-      width: 'minmax(8rem, 2fr)',
-      narrow: 'head',
-      cell: ({ key_id, description }) => (
-        <span class="truncate" title={description}>
-          <span class="mono">{key_id}</span> {description !== undefined && <span class="soft">{description}</span>}
-        </span>
-      ),
-    },
-    { title: 'Tenant', width: 'minmax(6rem, 1fr)', narrow: 'line', cell: ({ tenant_id }) => tenant_id },
-    { title: 'May', width: 'minmax(9rem, 2fr)', narrow: 'line', cell: ({ scopes }) => scopes.join(', ') },
+    { title: 'Key', width: '8.5rem', narrow: 'head', cell: ({ key_id }) => <span class="mono">{key_id}</span> },
+    { title: 'Description', width: 'minmax(8rem, 3fr)', narrow: 'head', cell: ({ description }) => description ?? '–' },
+    { title: 'Tenant', width: 'minmax(5.5rem, 1fr)', narrow: 'line', cell: ({ tenant_id }) => tenant_id },
+    { title: 'May', width: 'minmax(7rem, 2fr)', narrow: 'line', cell: ({ scopes }) => scopes.join(', ') },
     {
       title: 'Per second',
-      width: '6rem',
+      width: '4.5rem',
       align: 'right',
       cell: ({ rate_limit }) => (rate_limit === undefined ? <span class="faint">default</span> : count(rate_limit)),
     },
@@ -54,7 +46,7 @@ function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Colum
     ...shown,
     {
       title: 'Action',
-      width: '5.5rem',
+      width: '3.5rem',
       align: 'right',
       narrow: 'line',
       cell: (key) =>

@@ -30,8 +30,8 @@ import { NewOperation } from './operations/new-operation.tsx';
 import { isAddress, RecipientSearch, SearchField } from './search.tsx';
 
 const columns = (pageOf: (log_id: string) => string): readonly Column<NotificationView>[] => [
-  stateColumn('State', '7.5rem', ({ state }) => stateWord(state)),
-  linkColumn('Notification', 'minmax(9rem, 3fr)', (row) => ({
+  stateColumn('State', '7rem', ({ state }) => stateWord(state)),
+  linkColumn('Notification', 'minmax(9rem, 2fr)', (row) => ({
     href: pageOf(text(row, 'log_id')),
     text: text(row, 'log_id'),
     mono: true,
@@ -42,11 +42,11 @@ const columns = (pageOf: (log_id: string) => string): readonly Column<Notificati
     narrow: 'line',
     cell: (row) => channelName(row['channel'] ?? text(row, 'notification_type').toLowerCase()),
   },
-  { title: 'Priority', width: '6rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
+  { title: 'Priority', width: '5rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
   { title: 'Tenant', width: 'minmax(6rem, 1fr)', narrow: 'line', cell: (row) => text(row, 'tenant_id') },
   {
     title: 'Last error',
-    width: 'minmax(15rem, 2fr)',
+    width: 'minmax(13rem, 3fr)',
     narrow: 'line',
     cell: (row) => {
       const type = text(row, 'error_type') || text(row, 'failure_reason');

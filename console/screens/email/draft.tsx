@@ -160,7 +160,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
             name="scheduled_at"
             type="datetime-local"
             value={localInput(draft?.scheduled_at)}
-            hint="Empty: at once"
+            hint="In your time zone; empty: at once"
           />
           <Field
             label="Spread over minutes"
