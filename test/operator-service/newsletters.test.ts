@@ -274,6 +274,45 @@ describe('a member in the console', () => {
       expect((await page.call(route, of('m-2'))).status).toBe(404);
   });
 
+  it('is found in mailings from before it moved, where its address of that time lies', async () => {
+    const tenant = 'T-MOVED';
+    const { members, sealing } = memberAccess(binding());
+    const addresses = Array.from({ length: 12 }, (_, i) => `reader${i}@example.com`);
+    const hashes = new Map(
+      await Promise.all(addresses.map(async (one) => [one, await sealing.emailHash(tenant, one)] as const)),
+    );
+    const inOrder = addresses.toSorted((a, b) => ((hashes.get(a) ?? '') < (hashes.get(b) ?? '') ? -1 : 1));
+    const [first = '', last = ''] = [inOrder[0], inOrder.pop()];
+    const give = (address: string) =>
+      upsertMembers(tenant, [{ member_id: 'm-1', email: address, newsletters: ['weekly'] }], {
+        members,
+        sealing,
+        ...binding(),
+      });
+    await give(first);
+    const email_id = await email(tenant);
+    const all = inOrder.map((member_email, chunk) => {
+      const recipients = [{ member_id: chunk === 0 ? 'm-1' : `other-${chunk}`, member_uuid: 'u', member_email }];
+      return {
+        chunk: chunkOf(1, { email_id, tenant_id: tenant, chunk, recipients }),
+        state: chunkState('s', { email_id, chunk }),
+      };
+    });
+    await access.chunks.put(all);
+    await access.batches.put(
+      batchFor(
+        all.map(({ state }) => state),
+        { email_id, tenant_id: tenant, status: 'submitted' },
+      ),
+    );
+    await give(last);
+    const { emails } = await page.ok('GET /api/members/{member_id}/emails', {
+      path: { member_id: 'm-1' },
+      query: { tenant },
+    });
+    expect(emails).toMatchObject([{ email_id, state: 'submitted' }]);
+  });
+
   it('is shown with its address to operators only, by id or address, and the audit keeps who looked', async () => {
     await stored('T-LOOK');
     expect((await show('T-LOOK', { member_id: 'm-1' }, viewer)).status).toBe(403);

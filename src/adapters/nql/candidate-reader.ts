@@ -1,4 +1,10 @@
-import { type Audience, candidates, countAudience, openCandidate } from '../../core/newsletter/audience/candidates.ts';
+import {
+  type Audience,
+  beginOf,
+  candidates,
+  countAudience,
+  openCandidate,
+} from '../../core/newsletter/audience/candidates.ts';
 import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';
 import type { MemberStore, Sealing } from '../../core/newsletter/model/ports.ts';
@@ -21,15 +27,10 @@ export function createCandidateReader(
   };
 }
 
-async function audienceOf({ tenant_id, newsletter_id, segment, submitting_at, created_at }: Email): Promise<Audience> {
+async function audienceOf(email: Email): Promise<Audience> {
+  const { tenant_id, newsletter_id, segment, submitting_at, created_at } = email;
   const parsed = segment === undefined ? undefined : await parseSegment(segment);
   // The same moment however often the preparation is interrupted.
-  const start = new Date(submitting_at ?? created_at);
-  return {
-    ...{ tenant_id, newsletter_id, matches: segmentMatcher(parsed, start) },
-    began: start.getTime() - CLOCK_SKEW_MS,
-  };
+  const matches = segmentMatcher(parsed, new Date(submitting_at ?? created_at));
+  return { tenant_id, newsletter_id, matches, began: beginOf(email) };
 }
-
-/** A move is written with the time of another machine. */
-const CLOCK_SKEW_MS = 60_000;

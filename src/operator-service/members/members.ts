@@ -57,10 +57,11 @@ export async function showMembers(named: NamedAddress, access: MemberAccess, dec
   });
 }
 
-/** A member, whose identity stays sealed. @throws Problem not-found */
+/** A member, whose identity stays sealed, and its last moves. @throws Problem not-found */
 export async function requireMember(tenant: string, member_id: string, { members }: MemberAccess) {
-  const [member] = (await members.find(tenant, [member_id])).members;
-  if (member !== undefined) return member;
+  const found = await members.find(tenant, [member_id]);
+  const [member] = found.members;
+  if (member !== undefined) return { ...member, moves: found.places.get(member_id)?.moves ?? [] };
   throw new Problem('not-found', `${tenant} has no member ${member_id}: look by the address.`);
 }
 

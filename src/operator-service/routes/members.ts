@@ -1,3 +1,4 @@
+import { beginOf, placeAt } from '../../core/newsletter/audience/candidates.ts';
 import { UnreadableChunkError } from '../../core/newsletter/model/chunk.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';
 import { hasUnsubscribed, type StoredMember } from '../../core/newsletter/model/member.ts';
@@ -86,7 +87,8 @@ async function emailsOfMember(
       const { email_id, newsletter_id, subject, created_at, prepared } = sent;
       if (prepared === undefined) return [];
       const email = { email_id, newsletter_id, ...(subject !== undefined && { subject }), created_at };
-      const recipient = await findRecipient(email_id, member, { ...rows, hashOf }).catch(unreadable);
+      const email_hash = placeAt(beginOf(sent), member);
+      const recipient = await findRecipient(email_id, { member_id, email_hash }, { ...rows, hashOf }).catch(unreadable);
       if (recipient === undefined) return [];
       // Recipients that can be read say themselves who was among them. Where they cannot, only this tells.
       if (!('events' in recipient)) return mayHaveFrozen(sent) ? [{ ...email, ...recipient, events: [] }] : [];

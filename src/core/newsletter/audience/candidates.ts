@@ -1,6 +1,8 @@
 import { groupsOf } from '../../model/groups.ts';
+import { epochMs } from '../../model/time.ts';
+import type { Email } from '../model/email.ts';
 import { hasUnsubscribed, type SegmentSubject, type StoredMember } from '../model/member.ts';
-import type { AddressEntry, MemberStore, Sealing } from '../model/ports.ts';
+import type { AddressEntry, MemberPlace, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { PreparedCandidate } from '../preparation/ports.ts';
 
@@ -56,9 +58,21 @@ export async function* candidates(
   }
 }
 
-/** Where a member of the address was when the preparation began. */
+/** Where a member was when the preparation began: there its place is among the recipients. */
+export function placeAt(began: number, { email_hash, moves = [] }: Pick<MemberPlace, 'email_hash' | 'moves'>): string {
+  return moves.find(({ at }) => at >= began)?.from ?? email_hash;
+}
+
+/** A move is written with the time of another machine. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** When a preparation began, in milliseconds; the same however often it is interrupted. */
+export function beginOf({ submitting_at, created_at }: Pick<Email, 'submitting_at' | 'created_at'>): number {
+  return epochMs(submitting_at ?? created_at) - CLOCK_SKEW_MS;
+}
+
 function originOf({ email_hash, moves }: AddressEntry, member_id: string, { began }: Audience): string {
-  return moves?.get(member_id)?.find(({ at }) => at >= began)?.from ?? email_hash;
+  return placeAt(began, { email_hash, moves: moves?.get(member_id) ?? [] });
 }
 
 function stayedFirst(entry: AddressEntry, audience: Audience) {

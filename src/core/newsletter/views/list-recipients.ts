@@ -137,8 +137,8 @@ export interface FindDeps {
 }
 
 /**
- * A member among the recipients of an email, without address and name; undefined where it is none of them, or had another
- * address; `expired` where they are gone. Recipients were frozen in the order of their addresses' hashes, per rendering
+ * A member among the recipients of an email, without address and name, by the hash that it had when the preparation began;
+ * undefined where it is none of them; `expired` where they are gone. Recipients were frozen in the order of their addresses' hashes, per rendering
  * and sending domain, so about fifteen of 20,000 chunks are opened.
  * @throws UnreadableChunkError where they were altered, or sealed for another place
  */
