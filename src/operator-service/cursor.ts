@@ -91,7 +91,15 @@ export function badCursor() {
 }
 
 export const emailPlace = v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [\w-]{1,50}$/));
-export const addressPlace = v.pipe(v.string(), v.regex(/^[\w-]{1,100}$/));
+/** Behind an address, or behind one of more members than a page has. */
+export const addressPlace = v.pipe(
+  v.string(),
+  v.regex(/^[\w-]{1,100}( .{1,100})?$/s),
+  v.transform((text) => {
+    const [email_hash = '', ...member_id] = text.split(' ');
+    return { email_hash, ...(member_id.length > 0 && { member_id: member_id.join(' ') }) };
+  }),
+);
 export const batchPlace = v.pipe(v.string(), v.regex(/^\d{5}$/));
 export const recipientPlace = v.pipe(
   v.string(),

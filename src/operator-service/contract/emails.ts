@@ -108,7 +108,10 @@ export const emailBatchList = v.strictObject({
       email_id: v.string(),
       batch_id: v.string(),
       status: v.picklist(BATCH_STATUSES),
-      member_segment: v.string(),
+      member_segment: v.pipe(
+        v.string(),
+        v.description('Segments of the parts that it shows; beyond 200 characters their beginning'),
+      ),
       fallback_sending_domain: v.boolean(),
       chunks: count,
       counts: v.strictObject(stateCounts),

@@ -294,12 +294,13 @@ describe('members that come from elsewhere, and go there', () => {
     const search = new URLSearchParams(query);
     return world.call('GET', `/v1/members?${search}`, { key: by });
   };
-  async function exported(limit: number): Promise<readonly Record<string, unknown>[]> {
+  async function exported(limit: number, lengths: number[] = []): Promise<readonly Record<string, unknown>[]> {
     const found: Record<string, unknown>[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const { status, body } = await page({ limit: String(limit), ...(cursor && { cursor }) });
       expect(status).toBe(200);
       found.push(...body.members);
+      lengths.push(body.members.length);
       cursor = body.next_cursor;
     }
     return found;
@@ -398,6 +399,16 @@ describe('members that come from elsewhere, and go there', () => {
     const same = (all: readonly Record<string, unknown>[]) =>
       all.map(({ member_uuid: _, updated_at: __, ...member }) => member);
     expect(same(byId(await exported(200)))).toEqual(same(first));
+  });
+
+  it('come in pages of bounded length, however many share an address', async () => {
+    const ids = Array.from({ length: 11 }, (_, i) => `m-${String(i).padStart(2, '0')}`);
+    await upsert(...ids.map((member_id) => ({ member_id, email: 'nobody@example.com' })));
+    await upsert({ member_id: 'other', email: 'other@example.com' });
+    const lengths: number[] = [];
+    const found = (await exported(4, lengths)).map((member) => String(member['member_id']));
+    expect(found.sort()).toEqual([...ids, 'other']);
+    expect(Math.max(...lengths)).toBeLessThan(8);
   });
 
   it('are not for a key that may only read, nor for another tenant', async () => {
