@@ -100,17 +100,22 @@ export async function failOver(
   return { verdict: { ...verdict, dead_letter: false, successor_log_id: log_id }, ...(message && { message }) };
 }
 
-/**
- * The successor of a notification that arrived or was cancelled, and needs none. An attempt under way there goes on. A
- * worker that crashed may have made one of which the row says nothing.
- */
-export async function withdrawable(
+/** The row that continues the notification, also where a worker that crashed has put it and the row does not name it. */
+export async function findSuccessor(
   { log_id, fallback_channel }: NotificationRow,
-  { rows, clock }: Pick<FailoverDeps, 'rows' | 'clock'>,
+  { rows }: Pick<FailoverDeps, 'rows'>,
 ): Promise<NotificationRow | undefined> {
   const successor = fallback_channel === undefined ? undefined : await rows.read(successorId(log_id));
-  const waits = successor?.predecessor_log_id === log_id && ['due', 'waiting'].includes(stateOf(successor, clock()));
-  return waits ? successor : undefined;
+  return successor?.predecessor_log_id === log_id ? successor : undefined;
+}
+
+/** The successor of a notification that arrived or was cancelled, and needs none. An attempt under way there goes on. */
+export async function withdrawable(
+  row: NotificationRow,
+  deps: Pick<FailoverDeps, 'rows' | 'clock'>,
+): Promise<NotificationRow | undefined> {
+  const successor = await findSuccessor(row, deps);
+  return successor && ['due', 'waiting'].includes(stateOf(successor, deps.clock())) ? successor : undefined;
 }
 
 type SuccessorRow = NotificationRow & ForeignRow;

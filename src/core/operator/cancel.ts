@@ -1,5 +1,5 @@
 import { isLetter } from '../delivery/claim-plan.ts';
-import { successorId } from '../delivery/failover.ts';
+import { findSuccessor } from '../delivery/failover.ts';
 import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
 import { crashedAfterArrival, recordOfCrash } from '../delivery/retry-record.ts';
@@ -65,13 +65,9 @@ async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Prom
 }
 
 /** A worker that crashed before it settled the row may have handed it on already. @returns why that is not cancelled */
-async function cancelSuccessor(
-  { log_id, fallback_channel }: NotificationRow,
-  run_id: string,
-  deps: CancelDeps,
-): Promise<Pick<CancelResult, 'because'>> {
-  const successor = fallback_channel === undefined ? undefined : await deps.rows.read(successorId(log_id));
-  if (successor?.predecessor_log_id !== log_id) return {};
+async function cancelSuccessor(row: NotificationRow, run_id: string, deps: CancelDeps) {
+  const successor = await findSuccessor(row, deps);
+  if (successor === undefined) return {};
   const { result, because } = await cancelOne(successor.log_id, run_id, deps);
   const goesOn = result === 'refused' || because === DELIVERED.because;
   return goesOn ? { because: `its successor ${successor.log_id}: ${because}` } : {};

@@ -97,7 +97,8 @@ export const addCancel = onDeployment({
   args: CHOSEN,
   help: `
 A cancelled notification is no longer dead. Its dead letter stays in the queue, and a redrive of it does nothing.
-\`retry\` starts a cancelled notification again.
+\`retry\` starts a cancelled notification again. An answer that names a successor says that it goes on there, on its
+fallback channel, under a worker: cancel it again after that.
 
 Example:
   npm run ops -- cancel NL103 NL104`,
