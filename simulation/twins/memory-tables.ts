@@ -96,7 +96,7 @@ export class MemoryTables implements IndexStore {
   #guarded(columns: readonly string[]): RowStore {
     return {
       read: async (log_id) => this.row(log_id),
-      change: (was, change) => this.#change(was, change, guards.asRead<string>({ ...was }, columns)),
+      change: (was, change) => this.#change(was, change, guards.asFound(was, columns)),
     };
   }
 

@@ -72,8 +72,9 @@ export function claimSuite(store: () => StoreUnderTest): void {
     ['eventRows', 'delivery_by_attempt', { 0: 'seen' }],
     ['eventRows', 'updated_at', UNTIL],
     ['operatorRows', 'work_at', UNTIL],
+    ['operatorRows', 'delivery_by_attempt', { 0: 'delivered' }],
   ] as const)('by %s changes nothing when %s has changed since', async (by, column, value) => {
-    const row = await put();
+    const row = await put({ send_status: 'SENDING' });
     await store().put({ ...row, [column]: value });
     expect(await store()[by].change(row, { set: { error_message: 'late' } })).toBe(false);
     expect(await store().get(row.log_id)).not.toHaveProperty('error_message');

@@ -26,6 +26,19 @@ it.each([
   },
 );
 
+it('leaves what an event shows to have arrived while it is cancelled: the worker that crashed had sent it again', async () => {
+  const tables = new MemoryTables(() => at(70_000));
+  const row = dueRow({ send_status: 'SENDING', claim_until: at(65_000).toISOString(), last_attempt: 1 });
+  tables.log.set(row.log_id, { ...row });
+  const find: typeof tables.records.find = async (...attempt) => {
+    await tables.eventRows.change(row, { set: { delivery_by_attempt: { 0: 'delivered' } } });
+    return tables.records.find(...attempt);
+  };
+  const deps = { rows: tables.operatorRows, records: { ...tables.records, find }, clock: () => at(70_000) };
+  expect(await cancel([row.log_id], 'manual-1', deps)).toMatchObject([{ result: 'ended' }]);
+  expect(tables.row(row.log_id)).toMatchObject({ send_status: 'SUCCESS' });
+});
+
 it('cancels what a worker has handed on to the fallback channel that crashed before it settled the row', async () => {
   const tables = new MemoryTables(() => at(70_000));
   const claim = { send_status: 'SENDING', claim_until: iso(65_000), claim_id: 'mine' } as const;

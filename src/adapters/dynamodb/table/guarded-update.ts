@@ -24,7 +24,7 @@ import {
   type StatementResult,
   updateExpression,
 } from './calls.ts';
-import { asRead, ERASED_COLUMNS, EVENT_COLUMNS, type Guard, STATE_COLUMNS } from './guards.ts';
+import { asFound, asRead, ERASED_COLUMNS, EVENT_COLUMNS, type Guard, STATE_COLUMNS } from './guards.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
 
 /** A change to a row of NotificationLog that is made only while its guard holds. */
@@ -200,7 +200,7 @@ function createGuardedRows(client: DynamoDBClient, table: string, clock: Clock, 
 
     change: (row, { set: given, remove = [] }) => {
       const set = { ...given, updated_at: clock().toISOString(), updated_by: UPDATED_BY };
-      const asked = { log_id: row.log_id, set, remove, guard: asRead<string>({ ...row }, guarded) };
+      const asked = { log_id: row.log_id, set, remove, guard: asFound(row, guarded) };
       return update.gathered(asked, (found) => wasApplied(found, { set, remove }));
     },
   };

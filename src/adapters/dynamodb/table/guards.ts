@@ -77,6 +77,12 @@ export function asRead<C extends string>(row: Readonly<Partial<Record<C, unknown
   ]);
 }
 
+/** The same of a row, and what events have shown: while it is sent, that is noted without a change of its state. */
+export function asFound(row: NotificationRow, columns: readonly string[]): Guard {
+  const shown = row.send_status === 'SENDING' && !columns.includes('delivery_by_attempt');
+  return asRead<string>({ ...row }, shown ? [...columns, 'delivery_by_attempt'] : columns);
+}
+
 /** A row that is due as its message says, that nobody sends, and that has an attempt left. */
 export function claimable({ priority, due, channel, tenant_id }: QueueMessage): Guard {
   return [
