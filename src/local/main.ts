@@ -49,7 +49,6 @@ try {
   process.exitCode = await main();
 } catch (error) {
   showError(error);
-  if (error instanceof UsageError) process.stderr.write(`\n${USAGE}`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }
 // A handle that a component left open must not keep a stopped runtime alive.

@@ -1,5 +1,5 @@
 import { type Command, CommanderError, Help, Option } from 'commander';
-import { describeError, EXIT_USAGE } from './errors.ts';
+import { describeError, EXIT_USAGE, SEE_HELP } from './errors.ts';
 import { sayError } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -162,5 +162,5 @@ export function writingTo(terminal: Terminal, program: Command): Command {
   return program
     .exitOverride()
     .configureOutput({ writeOut: terminal.print, writeErr: terminal.say })
-    .showHelpAfterError('Add --help to see what it takes.');
+    .showHelpAfterError(SEE_HELP);
 }

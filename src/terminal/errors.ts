@@ -4,6 +4,9 @@ export const EXIT_FAILED = 1;
 /** Exit code: an argument, an option or a setting is wrong. */
 export const EXIT_USAGE = 2;
 
+/** Below what is wrong with the arguments: the whole usage would push that off the screen. */
+export const SEE_HELP = 'Add --help to see what it takes.';
+
 /** An error whose message tells the operator what to do. */
 export class OperatorError extends ExplainedError {
   override readonly name = 'OperatorError';

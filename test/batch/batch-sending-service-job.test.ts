@@ -16,11 +16,10 @@ const run = async (...args: string[]) => {
 
 // What it does for an email is held by test/cli/commands/emails/emails.test.ts, its arguments by sending-job-options.
 describe('the command batch-sending-service-job', () => {
-  it('refuses a wrong argument with exit code 2 and the usage', async () => {
+  it('refuses a wrong argument with exit code 2', async () => {
     const { code, stderr } = await run('--email-id=a b');
     expect(code).toBe(2);
     expect(stderr).toContain('--email-id');
-    expect(stderr).toContain('Usage:');
   }, 30_000);
 
   it('prints its usage', async () => {

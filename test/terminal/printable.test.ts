@@ -136,7 +136,6 @@ it('the commands write nothing but fixed texts past the terminal', () => {
   expect(new Set(texts)).toEqual(
     new Set([
       'USAGE',
-      `\`\\n\${USAGE}\``,
       "'ready\\n'",
       "'', () => resolve()",
       // The log line of a library, in the form of JSON.

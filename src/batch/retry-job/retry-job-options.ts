@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { defined } from '../../core/model/defined.ts';
 import type { SweepRequest } from '../../core/sweep/sweep-run.ts';
-import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
+import { EXIT_USAGE, OperatorError, SEE_HELP } from '../../terminal/errors.ts';
 
 export interface RetryJobOptions {
   readonly request: SweepRequest;
@@ -56,7 +56,7 @@ const TRUTHS = ['true', 'false'];
 /**
  * Reads the arguments of the job (batch-952-notification-retry.md §7).
  * @returns 'help' if the arguments ask for it.
- * @throws OperatorError that names every unknown option and wrong value, with the usage.
+ * @throws OperatorError that names every unknown option and wrong value.
  */
 export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions | 'help' {
   const { values, tokens } = parseArgs({
@@ -89,7 +89,7 @@ export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions |
     dry_run: isOn('dry-run') || undefined,
     force_retry: isOn('force-retry') || undefined,
   };
-  if (faults.length > 0) throw new OperatorError(`${faults.join('\n')}\n\n${USAGE.trimEnd()}`, EXIT_USAGE);
+  if (faults.length > 0) throw new OperatorError(`${faults.join('\n')}\n${SEE_HELP}`, EXIT_USAGE);
   return { request: defined(options), wait: isOn('wait'), json: isOn('json'), local: isOn('local') };
 }
 

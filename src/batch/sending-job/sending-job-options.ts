@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
+import { EXIT_USAGE, OperatorError, SEE_HELP } from '../../terminal/errors.ts';
 
 export const USAGE = `Usage: npm run batch:batch-sending-service-job -- --email-id=ID [options]
 
@@ -34,7 +34,7 @@ export interface SendingJobOptions {
 /**
  * Reads the arguments of the job.
  * @returns 'help' if the arguments ask for it.
- * @throws OperatorError that names what is wrong, with the usage.
+ * @throws OperatorError that names what is wrong.
  */
 export function parseSendingJobOptions(args: readonly string[]): SendingJobOptions | 'help' {
   try {
@@ -44,6 +44,6 @@ export function parseSendingJobOptions(args: readonly string[]): SendingJobOptio
     if (!/^[\w-]{1,50}$/.test(email_id)) throw new TypeError('--email-id=ID is required: the id of an e-mail');
     return { email_id, wait: values.wait === true, json: values.json === true, local: values.local === true };
   } catch (error) {
-    throw new OperatorError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`, EXIT_USAGE);
+    throw new OperatorError(`${error instanceof Error ? error.message : String(error)}\n${SEE_HELP}`, EXIT_USAGE);
   }
 }
