@@ -41,6 +41,7 @@ const REASONS: Readonly<Record<string, string>> = {
   suppressed: 'The address bounced, complained, or was suppressed; an operator can lift a suppression.',
   repeated_address: 'Another member with the address gets it: nothing to do.',
   malformed_address: 'Correct the member’s address; the next e-mail reaches it.',
+  unreadable_address: 'Its key is gone, or it was altered: give the member’s address again.',
   cancelled: 'The e-mail was cancelled before their turn: nothing to do.',
   unsubscribed: 'The member left while it was sent: nothing to do.',
   message_rejected: 'SES refused this one: look at the member’s address and values.',

@@ -16,7 +16,7 @@ import {
   type UpsertDeps,
   upsertAll,
 } from '../../../src/core/newsletter/members/upsert-members.ts';
-import type { AddressFacts, StoredMember } from '../../../src/core/newsletter/model/member.ts';
+import { type AddressFacts, ifReadable, type StoredMember } from '../../../src/core/newsletter/model/member.ts';
 import type { MemberStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { check, invalid } from '../../../src/http/check.ts';
 import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
@@ -95,7 +95,7 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
     const { tenant_id: _, email_hash: __, sealed_identity: ___, ...rest } = member;
     return {
       ...rest,
-      ...(scopes.includes('newsletters:write') && (await sealing.openMember(member))),
+      ...(scopes.includes('newsletters:write') && (await ifReadable(sealing.openMember(member)))),
       unsubscribed: facts?.unsubscribed ?? {},
       ...(facts?.suppressed && { suppressed: facts.suppressed }),
     };

@@ -1,8 +1,8 @@
 import { SEALED } from '../../core/model/notification.ts';
-import type { MemberIdentity } from '../../core/newsletter/model/member.ts';
+import { type MemberIdentity, UnreadableMemberError } from '../../core/newsletter/model/member.ts';
 import type { Sealing } from '../../core/newsletter/model/ports.ts';
 import { mailbox } from '../email/address.ts';
-import type { Sealer, SealOwner } from '../sealing/sealer.ts';
+import { type Sealer, type SealOwner, SealRefusedError } from '../sealing/sealer.ts';
 import { recipientHash } from '../signing/hashed-ids.ts';
 
 /** Remembers the hashes of the last addresses: a sender needs each for the facts of the address, and for its link. */
@@ -35,8 +35,12 @@ export function createMemberSealing(sealer: Pick<Sealer, 'seal' | 'open'>, hashK
     sealMember: (tenant_id, member_id, identity) =>
       sealer.seal(ownerOf(tenant_id, member_id), JSON.stringify(identity)),
     async openMember({ tenant_id, member_id, sealed_identity }) {
+      const text = await sealer.open(ownerOf(tenant_id, member_id), sealed_identity).catch((cause: unknown) => {
+        // Another error is KMS's or storage's, and may pass.
+        throw cause instanceof SealRefusedError ? new UnreadableMemberError(cause.message, { cause }) : cause;
+      });
       // Sealed by sealMember, for this owner: nobody else can have written it.
-      return JSON.parse(await sealer.open(ownerOf(tenant_id, member_id), sealed_identity)) as MemberIdentity;
+      return JSON.parse(text) as MemberIdentity;
     },
     emailHash: async (tenant_id, email) => recipientHash(await hashKey(), tenant_id, mailbox(email) ?? email),
     mailbox,

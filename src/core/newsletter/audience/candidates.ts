@@ -1,7 +1,7 @@
 import { groupsOf } from '../../model/groups.ts';
 import { epochMs } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
-import { hasUnsubscribed, type SegmentSubject, type StoredMember } from '../model/member.ts';
+import { hasUnsubscribed, ifReadable, type SegmentSubject, type StoredMember } from '../model/member.ts';
 import type { AddressEntry, MemberPlace, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { PreparedCandidate } from '../preparation/ports.ts';
@@ -149,12 +149,16 @@ export async function countAudience(members: Pick<MemberStore, 'audience'>, audi
   return count;
 }
 
-/** An address that is not well-formed any more is excluded: it would fail a call for the 49 others. */
+/**
+ * An address that is not well-formed any more is excluded: it would fail a call for the 49 others. So is one that can
+ * never be read: it would stop the preparation.
+ */
 export async function openCandidate(
   { member, excluded }: Candidate,
   sealing: Pick<Sealing, 'openMember' | 'mailbox'>,
 ): Promise<PreparedCandidate> {
-  const identity = await sealing.openMember(member);
+  const identity = await ifReadable(sealing.openMember(member));
+  if (identity === undefined) return { member, identity: { email: '' }, excluded: excluded ?? 'unreadable_address' };
   const reason = excluded ?? (sealing.mailbox(identity.email) === undefined ? 'malformed_address' : undefined);
   return { member, identity, ...(reason && { excluded: reason }) };
 }

@@ -1,6 +1,6 @@
 import { groupsOf } from '../../model/groups.ts';
 import type { Clock } from '../../model/time.ts';
-import type { MemberStatus, StoredMember, Suppression } from '../model/member.ts';
+import { ifReadable, type MemberStatus, type StoredMember, type Suppression } from '../model/member.ts';
 import { leftAddresses, type MemberStore, type Sealing } from '../model/ports.ts';
 
 /** A member as someone hands it over. What is absent stays as it is, or has its default for a new member. */
@@ -99,7 +99,8 @@ async function storedOf(
 ): Promise<StoredMember> {
   const { member_id, email } = given;
   const now = clock().toISOString();
-  const name = given.name === undefined && before ? (await sealing.openMember(before)).name : (given.name ?? undefined);
+  const known = given.name === undefined && before ? await ifReadable(sealing.openMember(before)) : undefined;
+  const name = given.name ?? known?.name;
   const lists = (old: readonly string[] = [], some: readonly string[] | undefined) => [
     ...new Set([...(add || some === undefined ? old : []), ...(some ?? [])]),
   ];

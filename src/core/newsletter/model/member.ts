@@ -1,3 +1,5 @@
+import { ExplainedError } from '../../model/problem.ts';
+
 export const MEMBER_STATUSES = ['free', 'paid', 'comped'] as const;
 export type MemberStatus = (typeof MEMBER_STATUSES)[number];
 
@@ -6,6 +8,19 @@ export interface MemberIdentity {
   readonly email: string;
   /** Absent when it is unknown: a merge field then needs a fallback. */
   readonly name?: string;
+}
+
+/** Address and name of a member can never be read: they were altered, sealed for another one, or their key is gone. */
+export class UnreadableMemberError extends ExplainedError {
+  override readonly name = 'UnreadableMemberError';
+}
+
+/** What a seal holds; undefined where nobody can read it any more. */
+export function ifReadable<T>(opening: Promise<T>): Promise<T | undefined> {
+  return opening.catch((error: unknown) => {
+    if (error instanceof UnreadableMemberError) return undefined;
+    throw error;
+  });
 }
 
 /** The fields of a member that are stored in the clear: a segment can ask for them. */

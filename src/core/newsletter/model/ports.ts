@@ -116,7 +116,7 @@ export interface MemberStore {
 /** Encrypts what identifies people, and hashes addresses. */
 export interface Sealing {
   sealMember(tenant_id: string, member_id: string, identity: MemberIdentity): Promise<string>;
-  /** @throws when the text was sealed for another tenant or member, or was altered */
+  /** @throws UnreadableMemberError when no repetition helps */
   openMember(member: Pick<StoredMember, 'tenant_id' | 'member_id' | 'sealed_identity'>): Promise<MemberIdentity>;
   /** The same for all ways to write an address: case and surrounding space do not count. */
   emailHash(tenant_id: string, email: string): Promise<string>;

@@ -24,7 +24,14 @@ export type ShownState = (typeof SHOWN_STATES)[number];
 export type StateCounts = Readonly<Record<ShownState, number>>;
 
 /** Why a recipient gets no mail, frozen by the preparation or found when the chunk goes out. */
-export type ExclusionReason = 'suppressed' | 'unsubscribed' | 'malformed_address' | 'repeated_address' | 'cancelled';
+export type ExclusionReason =
+  | 'suppressed'
+  | 'unsubscribed'
+  | 'malformed_address'
+  | 'repeated_address'
+  /** Sealed with a key that is gone, or altered: nobody can read the address any more. */
+  | 'unreadable_address'
+  | 'cancelled';
 
 export const NO_RECIPIENTS: StateCounts = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
 

@@ -8,7 +8,7 @@ import {
   countAudience,
   openCandidate,
 } from '../../../../src/core/newsletter/audience/candidates.ts';
-import type { StoredMember } from '../../../../src/core/newsletter/model/member.ts';
+import { type StoredMember, UnreadableMemberError } from '../../../../src/core/newsletter/model/member.ts';
 import type { MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
 import { legibleSealing, storedMember } from '../../../support/newsletter/members.ts';
 
@@ -125,6 +125,10 @@ describe('the candidates of an email', () => {
       identity: { email: 'a@example.com' },
     });
     expect(await openCandidate({ member: bad }, sealing)).toMatchObject({ excluded: 'malformed_address' });
+    const unreadable = { ...sealing, openMember: () => Promise.reject(new UnreadableMemberError('altered')) };
+    expect(await openCandidate({ member: bad }, unreadable)).toMatchObject({ excluded: 'unreadable_address' });
+    const down = { ...sealing, openMember: () => Promise.reject(new Error('KMS')) };
+    await expect(openCandidate({ member: bad }, down)).rejects.toThrow('KMS');
     expect(await openCandidate({ member: bad, excluded: 'suppressed' }, sealing)).toMatchObject({
       excluded: 'suppressed',
     });

@@ -401,6 +401,20 @@ describe('members that come from elsewhere, and go there', () => {
     expect(same(byId(await exported(200)))).toEqual(same(first));
   });
 
+  it('are read, and given again, also where nobody can read the address of one any more', async () => {
+    await upsert({ member_id: 'a', email: 'a@example.com', name: 'Ann' }, { member_id: 'b', email: 'b@example.com' });
+    const { members } = world;
+    const [a, b] = await Promise.all(['a', 'b'].map((id) => members.read(tenant_id, id)));
+    if (a === undefined || b === undefined) throw new Error('no members');
+    await members.upsert([{ ...a, sealed_identity: b.sealed_identity }]);
+    expect((await exported(200)).map(({ member_id, email }) => [member_id, email]).sort()).toEqual([
+      ['a', undefined],
+      ['b', 'b@example.com'],
+    ]);
+    await upsert({ member_id: 'a', email: 'a@example.com' }, { member_id: 'b', email: 'b@example.com' });
+    expect((await exported(200)).map(({ email }) => email).sort()).toEqual(['a@example.com', 'b@example.com']);
+  });
+
   it('come in pages of bounded length, however many share an address', async () => {
     const ids = Array.from({ length: 11 }, (_, i) => `m-${String(i).padStart(2, '0')}`);
     await upsert(...ids.map((member_id) => ({ member_id, email: 'nobody@example.com' })));
