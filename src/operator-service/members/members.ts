@@ -4,6 +4,7 @@ import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-sto
 import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { Problem } from '../../core/model/problem.ts';
+import { ifReadable } from '../../core/newsletter/model/member.ts';
 import type { SenderAction } from '../../core/newsletter/model/ports.ts';
 import { putNewsletter, senderEntry } from '../../core/newsletter/model/senders.ts';
 import { check, invalid } from '../../http/check.ts';
@@ -195,21 +196,25 @@ export async function* exportedMembers(
         return Promise.all(
           found
             .filter(({ newsletters }) => concerns(newsletters))
-            .map(async (stored): Promise<ExportedMember> => {
+            .map(async (stored): Promise<ExportedMember | undefined> => {
               const { member_id, status, labels, newsletters, created_at } = stored;
-              return {
-                member_id,
-                ...(await sealing.openMember(stored)),
-                ...{ status, labels, newsletters, created_at },
-                ...(Object.keys(unsubscribed).length > 0 && { unsubscribed: sorted(unsubscribed) }),
-                ...(suppressed && { suppressed: { reason: suppressed.reason, at: suppressed.at } }),
-              };
+              const identity = await ifReadable(sealing.openMember(stored));
+              return (
+                identity && {
+                  member_id,
+                  ...identity,
+                  ...{ status, labels, newsletters, created_at },
+                  ...(Object.keys(unsubscribed).length > 0 && { unsubscribed: sorted(unsubscribed) }),
+                  ...(suppressed && { suppressed: { reason: suppressed.reason, at: suppressed.at } }),
+                }
+              );
             }),
         );
       }),
     );
     const without_member = page.filter((entry) => entry.members.length === 0 && entry.facts !== undefined).length;
-    yield { members: opened.flat(), without_member };
+    const exported = opened.flat().filter((one) => one !== undefined);
+    yield { members: exported, without_member, unreadable: opened.flat().length - exported.length };
   }
 }
 

@@ -32,9 +32,10 @@ Example:
       return { answer: exported, result: exported };
     });
     printResult(session, answer, () => {
-      const { members, unsubscribed, suppressed, without_member } = answer;
+      const { members, unsubscribed, suppressed, without_member, unreadable = 0 } = answer;
+      const lost = unreadable > 0 ? ` ${unreadable} members whose addresses nobody can read are left out.` : '';
       const others = without_member > 0 ? ` ${without_member} addresses without a member are left out.` : '';
-      return `${members} members are in ${file}: ${unsubscribed} have unsubscribed, ${suppressed} are suppressed.${others}\n`;
+      return `${members} members are in ${file}: ${unsubscribed} have unsubscribed, ${suppressed} are suppressed.${others}${lost}\n`;
     });
   },
 });
@@ -58,10 +59,12 @@ async function writeMembers(session: Session, { file, isCsv, tenant, newsletter 
     Promise.race([failed, new Promise<void>((done) => void output.write(text, () => done()))]);
   /** `without_member`: facts of addresses that belong to nobody. */
   const sums = { members: 0, unsubscribed: 0, suppressed: 0, without_member: 0 };
+  let unreadable = 0;
   try {
     if (isCsv) await write(CSV_HEADER);
     for await (const page of exportedMembers(tenant, newsletter, memberAccess(session))) {
       sums.without_member += page.without_member;
+      unreadable += page.unreadable;
       for (const { unsubscribed, suppressed } of page.members) {
         sums.members += 1;
         if (unsubscribed !== undefined) sums.unsubscribed += 1;
@@ -72,7 +75,7 @@ async function writeMembers(session: Session, { file, isCsv, tenant, newsletter 
     }
     await Promise.race([failed, new Promise<void>((done) => output.end(done))]);
     await rename(partial, file);
-    return sums;
+    return { ...sums, ...(unreadable > 0 && { unreadable }) };
   } catch (error) {
     output.destroy();
     await rm(partial, { force: true });

@@ -254,3 +254,17 @@ describe('an export of ours', () => {
     expect(statSync(out).mode & 0o777).toBe(0o600);
   });
 });
+
+describe('an export', () => {
+  it('leaves out and counts a member whose address nobody can read', async () => {
+    await run(file('two.csv', 'member_id,email\na,a@example.com\nb,b@example.com\n'));
+    const members = createMemberStore(ops.dynamodb, ops.tables.members, () => new Date());
+    const [a, b] = await Promise.all(['a', 'b'].map((id) => members.read(tenant, id)));
+    if (a === undefined || b === undefined) throw new Error('no members');
+    await members.upsert([{ ...a, sealed_identity: b.sealed_identity }]);
+    const path = pathOf('left.jsonl');
+    const { code, out } = await ops.run(['members', 'export', path, '--tenant', tenant, '--json']);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { members: 1, unreadable: 1 }]);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ member_id: 'b' });
+  });
+});
