@@ -74,7 +74,7 @@ export function createEmailSender({ client, credentials, from, configurationSet 
 const BAD_ADDRESS: Refused = {
   ok: false,
   error_type: 'INVALID_RECIPIENT',
-  message: 'the recipient is not one e-mail address of the form local@domain.tld (ASCII before the @)',
+  message: 'the recipient is not one e-mail address: ASCII characters, an @ sign, and a domain',
 };
 
 function tagsOf({ log_id, tenant_id, attempt }: Delivery): MessageTag[] {

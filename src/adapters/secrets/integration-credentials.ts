@@ -107,7 +107,7 @@ export function createIntegrationCredentials(
       const { integration_config_id: id } = owner;
       if (id === undefined) return { ok: true, credential: undefined };
       if (!CONFIG_ID.test(id)) {
-        return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _+=.@-');
+        return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _ + = . @ -');
       }
       const found = await asRefusal(() => find(id));
       given.set(owner, 'ok' in found ? undefined : found.text);

@@ -51,7 +51,7 @@ export function createWebhookSender({ credentials, ...http }: WebhookSenderOptio
 const NO_TARGET: Refused = {
   ok: false,
   error_type: 'INVALID_RECIPIENT',
-  message: 'the recipient is not a URL; expected https://host/path as recipient, or url in the integration credential',
+  message: 'the recipient is not a URL; expected an https URL as recipient, or url in the integration credential',
 };
 
 /** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */

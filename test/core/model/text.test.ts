@@ -1,8 +1,9 @@
+import { globSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ERROR_POLICY, ERROR_TYPES, policyOf } from '../../../src/core/model/error-types.ts';
 import { type ForeignRow, priorityOf } from '../../../src/core/model/notification.ts';
-import { clip, entryOf, roomLeft, rowBytes, utf8Bytes } from '../../../src/core/model/text.ts';
+import { clip, entryOf, roomLeft, rowBytes, utf8Bytes, withoutAddresses } from '../../../src/core/model/text.ts';
 
 describe('a shortened text', () => {
   it.each([
@@ -24,6 +25,18 @@ describe('a shortened text', () => {
       }),
     );
   });
+});
+
+it('masks addresses, and nothing of the reasons that this system gives itself', () => {
+  expect(withoutAddresses('550 no someone@example.com here')).toBe('550 no … here');
+  const files = globSync('src/{core/{delivery,indexing},adapters/{email,slack,teams,webhook,http,secrets}}/**/*.ts');
+  const reasons = files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/(?:\bmessage: |\brefused\(\s*'\w+',\s*)(['`])([^\n]+?)\1/g)].map(
+      ([, , text = '']) => text.replaceAll(/\$\{.*?\}/g, '…'),
+    ),
+  );
+  expect(reasons.length).toBeGreaterThan(10);
+  expect(reasons.filter((text) => withoutAddresses(text) !== text)).toEqual([]);
 });
 
 const INHERITED = ['constructor', 'toString', 'hasOwnProperty', '__proto__'];
