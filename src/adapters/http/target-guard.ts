@@ -110,7 +110,7 @@ function bitsOf(address: string): string {
 
 function checkTarget(text: string, ports: readonly number[], allowPrivateTargets: boolean): URL {
   const url = URL.parse(text.trim());
-  if (url === null) throw new TargetRefusedError('it is not a URL; expected https://host/path');
+  if (url === null) throw new TargetRefusedError('it is not a URL; expected one with https');
   if (url.protocol !== 'https:' && !(allowPrivateTargets && url.protocol === 'http:')) {
     throw new TargetRefusedError('its scheme must be https');
   }
