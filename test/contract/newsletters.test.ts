@@ -78,6 +78,8 @@ function suite(store: () => NewsletterStore): void {
     expect(await store().senders(tenant_id)).toEqual(['*@b.example', 'news@example.com']);
     expect(await store().senders(fresh().tenant_id)).toEqual([]);
     expect(await store().list(tenant_id)).toHaveLength(1);
+    // Not either for a tenant that is called as their key is.
+    expect(await store().list(`senders#${tenant_id}`)).toEqual([]);
     expect(await store().changeSenders(tenant_id, 'revoke', '*@b.example')).toEqual(['news@example.com']);
     expect(await store().changeSenders(tenant_id, 'revoke', 'unknown@b.example')).toEqual(['news@example.com']);
     expect(await store().changeSenders(tenant_id, 'back-to-stage', 'news@example.com')).toEqual([]);

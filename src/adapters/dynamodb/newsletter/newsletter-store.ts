@@ -17,10 +17,13 @@ const OPTIONAL = [
   'track',
 ] as const satisfies readonly (keyof Newsletter)[];
 
+/** No newsletter is called so. */
+const SENDERS = '@';
+
 /** The item with the senders of a tenant, under a key that no newsletter has. */
 const sendersKey = (tenant_id: string) => ({
   tenant_id: { S: `${SENDERS_PREFIX}${tenant_id}` },
-  newsletter_id: { S: '@' },
+  newsletter_id: { S: SENDERS },
 });
 
 export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {
@@ -60,7 +63,8 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
     },
 
     async list(tenant_id) {
-      return (await queryAll(client, { table, key: { tenant_id }, consistent: true })).map(toNewsletter);
+      const found = await queryAll(client, { table, key: { tenant_id }, consistent: true });
+      return found.map(toNewsletter).filter(({ newsletter_id }) => newsletter_id !== SENDERS);
     },
   };
 }
