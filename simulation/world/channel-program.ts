@@ -54,8 +54,7 @@ const nothing = () => {};
 /** Logs nothing, but a defect must not hide in the report of a message. */
 export function observed({ fault }: Env): Observability {
   const error = (_: string, line?: { readonly error?: unknown }) => line?.error !== undefined && fault(line.error);
-  const single = { addDimensions: nothing, addMetric: nothing };
-  const metrics = { addMetric: nothing, singleMetric: () => single };
+  const metrics = { addMetric: nothing, publish: nothing } satisfies Partial<Observability['metrics']>;
   return { logger: { info: nothing, warn: nothing, error }, metrics } as unknown as Observability;
 }
 
