@@ -35,6 +35,16 @@ export function showProgress({ terminal, json }: Output): Progress {
   return terminal.screen === undefined ? lines(terminal) : redrawn(terminal.screen);
 }
 
+/** Shows progress as long as the work runs: the terminal is as it was before once there is a result, or an error. */
+export async function withProgress<T>(output: Output, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = showProgress(output);
+  try {
+    return await work(progress);
+  } finally {
+    progress.end();
+  }
+}
+
 function notesOnly({ say }: Terminal): Progress {
   return { step() {}, update() {}, note: (line) => say(`${line}\n`), end() {} };
 }

@@ -1,6 +1,6 @@
-import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { queueCounts } from '../../adapters/sqs/queue-counts.ts';
 import { describeEmail } from '../../batch/sending-job/email-report.ts';
 import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { remedyOf } from '../../core/model/error-types.ts';
@@ -8,6 +8,7 @@ import type { NotificationRow } from '../../core/model/notification.ts';
 import { stateOf } from '../../core/model/row-state.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import { folded } from '../../terminal/table.ts';
+import { type AwsClients, awsClients } from '../emulator/aws-clients.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 import type { NewsletterReport } from './demo-newsletter.ts';
 
@@ -157,10 +158,16 @@ export interface DemoReport {
   readonly deadLetters: Readonly<Record<Channel, number>>;
 }
 
-const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-
 export async function readReport(endpoints: Endpoints): Promise<DemoReport> {
-  const rows = await readRows(endpoints);
+  const clients = awsClients(endpoints.endpoints.dynamodb, endpoints.endpoints.sqs);
+  try {
+    return reportOf(await readRows(clients, endpoints), await countDeadLetters(clients, endpoints));
+  } finally {
+    clients.destroy();
+  }
+}
+
+function reportOf(rows: readonly NotificationRow[], deadLetters: DemoReport['deadLetters']): DemoReport {
   const none = () => Object.fromEntries(FINDINGS.map((finding) => [finding, 0])) as Record<Finding, number>;
   const counts = perChannel(none);
   const examples: Partial<Record<Finding, NotificationRow>> = {};
@@ -169,7 +176,7 @@ export async function readReport(endpoints: Endpoints): Promise<DemoReport> {
     counts[row.channel][finding] += 1;
     examples[finding] ??= row;
   }
-  return { counts, examples, deadLetters: await countDeadLetters(endpoints) };
+  return { counts, examples, deadLetters };
 }
 
 /** Number of scheduled retries and running attempts. */
@@ -189,41 +196,18 @@ export function findingOf(row: NotificationRow): Finding {
   return stateOf(row, new Date()) === 'dead' ? 'dead letter' : 'permanent error';
 }
 
-async function readRows({ endpoints, region, tables }: Endpoints): Promise<NotificationRow[]> {
-  const client = new DynamoDBClient({ endpoint: endpoints.dynamodb, region, credentials });
+async function readRows({ dynamodb }: AwsClients, { tables }: Endpoints): Promise<NotificationRow[]> {
   const rows: NotificationRow[] = [];
-  let start: Record<string, never> | undefined;
-  try {
-    do {
-      const page = await client.send(
-        new ScanCommand({ TableName: tables.notification_log, ...(start && { ExclusiveStartKey: start }) }),
-      );
-      // A row that the indexer has not seen yet has no `channel`. After the demo's sweep there is none.
-      rows.push(...(page.Items ?? []).map((item) => unmarshall(item) as NotificationRow).filter((row) => row.channel));
-      start = page.LastEvaluatedKey as typeof start;
-    } while (start !== undefined);
-  } finally {
-    client.destroy();
+  for await (const { Items = [] } of paginateScan({ client: dynamodb }, { TableName: tables.notification_log })) {
+    // A row that the indexer has not seen yet has no `channel`. After the demo's sweep there is none.
+    rows.push(...Items.map((item) => unmarshall(item) as NotificationRow).filter((row) => row.channel));
   }
   return rows;
 }
 
-async function countDeadLetters({ endpoints, region, queues }: Endpoints): Promise<Record<Channel, number>> {
-  const client = new SQSClient({ endpoint: endpoints.sqs, region, credentials, useQueueUrlAsEndpoint: false });
+async function countDeadLetters({ sqs }: AwsClients, { queues }: Endpoints): Promise<Record<Channel, number>> {
   const counts = perChannel(() => 0);
-  try {
-    for (const channel of CHANNELS) {
-      const { Attributes } = await client.send(
-        new GetQueueAttributesCommand({
-          QueueUrl: queues[channel].dead_letter,
-          AttributeNames: ['ApproximateNumberOfMessages'],
-        }),
-      );
-      counts[channel] = Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0);
-    }
-  } finally {
-    client.destroy();
-  }
+  for (const channel of CHANNELS) counts[channel] = (await queueCounts(sqs, queues[channel].dead_letter)).visible;
   return counts;
 }
 

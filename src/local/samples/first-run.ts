@@ -1,5 +1,7 @@
-import { BatchWriteItemCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { BatchWriteItemCommand, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
+import { groupsOf } from '../../core/model/groups.ts';
+import { awsClients } from '../emulator/aws-clients.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 import { showStep } from '../runtime/output.ts';
 import type { LocalRuntime } from '../runtime/runtime.ts';
@@ -27,27 +29,16 @@ const BATCH = 25;
  * Puts sample failures into NotificationLog with the specified columns only, as other programs do.
  * @returns the number of rows; 0 when the table is not empty, because a data directory keeps the earlier ones
  */
-export async function putSamples(
-  { endpoints, tables, region }: Endpoints,
-  count: number,
-  onProgress: (done: number) => void = () => {},
-): Promise<number> {
-  const client = new DynamoDBClient({
-    endpoint: endpoints.dynamodb,
-    region,
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
+export async function putSamples({ endpoints, tables }: Endpoints, count: number): Promise<number> {
+  const { dynamodb, destroy } = awsClients(endpoints.dynamodb, endpoints.sqs);
   try {
-    const found = await client.send(new ScanCommand({ TableName: tables.notification_log, Limit: 1 }));
+    const found = await dynamodb.send(new ScanCommand({ TableName: tables.notification_log, Limit: 1 }));
     if ((found.Count ?? 0) > 0) return 0;
     const rows = sampleRows(count, endpoints.simulator, new Date());
-    for (let start = 0; start < rows.length; start += BATCH) {
-      await write(client, tables.notification_log, rows.slice(start, start + BATCH));
-      onProgress(Math.min(rows.length, start + BATCH));
-    }
+    for (const some of groupsOf(rows, BATCH)) await write(dynamodb, tables.notification_log, some);
     return rows.length;
   } finally {
-    client.destroy();
+    destroy();
   }
 }
 

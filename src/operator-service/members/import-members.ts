@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { memberEntries, newsletterId } from '../../adapters/api/newsletter-schemas.ts';
 import { moment } from '../../adapters/api/request-schemas.ts';
+import { groupsOf } from '../../core/model/groups.ts';
 import { Problem } from '../../core/model/problem.ts';
 import {
   type GivenMember,
@@ -97,9 +98,7 @@ export async function storeWindow(
 ): Promise<WindowResult> {
   const result = { created: 0, changed: 0 };
   for (const round of withoutRepeats(members)) {
-    const batches = Array.from({ length: Math.ceil(round.length / MAX_UPSERTS) }, (_, i) =>
-      round.slice(i * MAX_UPSERTS, (i + 1) * MAX_UPSERTS),
-    );
+    const batches = groupsOf(round, MAX_UPSERTS);
     const created = await Promise.all(batches.map((batch) => upsertMembers(tenant_id, batch, deps, { add: true })));
     const fresh = created.reduce((sum, { size }) => sum + size, 0);
     result.created += fresh;

@@ -26,32 +26,29 @@ export interface EntryPage {
 /** A range of an index whose entries lie in the order of the list. It is read page by page, and merged with others. */
 export class Run {
   readonly name: string;
-  #entries: readonly Entry[];
+  #page: EntryPage;
   #next = 0;
-  #reached: Entry | undefined;
-  #more: EntryPage['more'];
 
   /** @param page what is read of it already */
-  constructor(name: string, { entries, reached, more }: EntryPage) {
+  constructor(name: string, page: EntryPage) {
     this.name = name;
-    this.#entries = entries;
-    this.#reached = reached;
-    this.#more = more;
+    this.#page = page;
   }
 
   get head(): ListPlace | undefined {
-    const entry = this.#entries[this.#next];
+    const entry = this.#page.entries[this.#next];
     return entry && { ...entry, run: this.name };
   }
 
   /** Whether what it holds is used up, and there is more to read. */
   get isStarved(): boolean {
-    return this.head === undefined && this.#more !== undefined;
+    return this.head === undefined && this.#page.more !== undefined;
   }
 
   /** How far it was read; undefined before the first page. */
   get frontier(): ListPlace | undefined {
-    return this.#reached && { ...this.#reached, run: this.name };
+    const { reached } = this.#page;
+    return reached && { ...reached, run: this.name };
   }
 
   shift(): void {
@@ -60,12 +57,9 @@ export class Run {
 
   /** @returns whether there is more behind the page that it read */
   async refill(): Promise<boolean> {
-    const { entries, reached, more } = (await this.#more?.()) ?? { entries: [] };
-    this.#entries = entries;
+    this.#page = (await this.#page.more?.()) ?? { entries: [] };
     this.#next = 0;
-    this.#reached = reached;
-    this.#more = more;
-    return more !== undefined;
+    return this.#page.more !== undefined;
   }
 }
 

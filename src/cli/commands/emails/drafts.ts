@@ -19,7 +19,7 @@ import { required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { showProgress } from '../../../terminal/progress.ts';
+import { withProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { onDeployment, type Session } from '../../session/session.ts';
 import { type PostOptions, parseAt, requestOf } from './post.ts';
@@ -72,22 +72,16 @@ Example:
 
 /** Says who would get an email that is not published, and who would not and why. */
 async function showDryRun(session: Session, publication: Publication, access: DraftAccess): Promise<number> {
-  const progress = showProgress(session);
-  let run: DryRun | undefined;
-  try {
-    const goesOn = ({ members: done }: { readonly members: number }) => {
+  const part = await withProgress(session, (progress) =>
+    dryRun(publication, access, ({ members: done }) => {
       progress.update({ verb: 'members looked at', done });
       return true;
-    };
-    const part = await dryRun(publication, access, goesOn);
-    run = 'result' in part ? part.result : undefined;
-  } finally {
-    progress.end();
-  }
-  if (run === undefined) return EXIT_FAILED;
-  const { error } = run;
-  printResult(session, { dry_run: true, ...run }, () => describeDryRun(run));
-  return error === undefined ? 0 : EXIT_FAILED;
+    }),
+  );
+  if (!('result' in part)) return EXIT_FAILED;
+  const { result } = part;
+  printResult(session, { dry_run: true, ...result }, () => describeDryRun(result));
+  return result.error === undefined ? 0 : EXIT_FAILED;
 }
 
 function describeDryRun(run: DryRun): string {

@@ -13,7 +13,7 @@ import { choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { showProgress } from '../../../terminal/progress.ts';
+import { withProgress } from '../../../terminal/progress.ts';
 import { ago, cut, table } from '../../../terminal/table.ts';
 import { onDeployment, sayNext } from '../../session/session.ts';
 
@@ -69,15 +69,11 @@ export const addEmailsStatus = onDeployment({
   help: '\nWith --watch the exit code is 1 when the mailing failed or was cancelled.',
   async run(session, { watch = false }, [id = '']) {
     const access = emailAccess(session);
-    const progress = showProgress(session);
-    try {
-      const view = watch ? await followEmail(id, access, progress, session.pause) : (await showEmail(id, access)).view;
-      progress.end();
-      printResult(session, view, () => describeEmail(view, session.local));
-      return watch && view.status !== 'submitted' ? EXIT_FAILED : 0;
-    } finally {
-      progress.end();
-    }
+    const view = watch
+      ? await withProgress(session, (progress) => followEmail(id, access, progress, session.pause))
+      : (await showEmail(id, access)).view;
+    printResult(session, view, () => describeEmail(view, session.local));
+    return watch && view.status !== 'submitted' ? EXIT_FAILED : 0;
   },
 });
 

@@ -1,4 +1,5 @@
 import { CsvError, parse } from 'csv-parse/sync';
+import { jsonObject } from '../../../core/model/text.ts';
 import type { LineFault, LineRecord } from '../../../operator-service/members/import-members.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { columnsOf } from './member-columns.ts';
@@ -69,18 +70,9 @@ function recordsOf(lines: readonly Line[], parse: (lines: readonly Line[]) => Li
 
 function parseJson(lines: readonly Line[]): LineRecord[] {
   return lines.map(({ number, text }) => {
-    const fields = jsonOf(text);
-    const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
-    return isObject ? { line: number, fields } : faultOf(number, 'json', 'must be a JSON object');
+    const fields = jsonObject(text);
+    return fields ? { line: number, fields } : faultOf(number, 'json', 'must be a JSON object');
   });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

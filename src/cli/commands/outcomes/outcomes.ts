@@ -3,7 +3,7 @@ import { required, value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseMoment } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { showProgress } from '../../../terminal/progress.ts';
+import { withProgress } from '../../../terminal/progress.ts';
 import { onDeployment } from '../../session/session.ts';
 
 /** Read units per second: a table of a million rows of 700 bytes takes three minutes. */
@@ -29,18 +29,13 @@ Examples:
   npm run ops -- outcomes resend --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z`,
   async run(session, { from, to, rate, dryRun: dry_run = false }) {
     if (from >= to) throw new OperatorError('--from must be before --to.', EXIT_USAGE);
-    const progress = showProgress(session);
-    progress.step('Reading the tables');
-    const onProgress = ({ scanned, told }: Resent) =>
-      progress.update({ verb: 'read', done: scanned, summary: `${told} told` });
-    try {
-      const asked = { from, to, rate, dry_run };
-      const resent = await resendOutcomes(asked, { ...session, onProgress }, session.decide);
-      progress.end();
-      printResult(session, { dry_run, ...resent }, () => describe(resent, dry_run));
-    } finally {
-      progress.end();
-    }
+    const resent = await withProgress(session, (progress) => {
+      progress.step('Reading the tables');
+      const onProgress = ({ scanned, told }: Resent) =>
+        progress.update({ verb: 'read', done: scanned, summary: `${told} told` });
+      return resendOutcomes({ from, to, rate, dry_run }, { ...session, onProgress }, session.decide);
+    });
+    printResult(session, { dry_run, ...resent }, () => describe(resent, dry_run));
   },
 });
 

@@ -1,7 +1,7 @@
 import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { showProgress } from '../../../terminal/progress.ts';
+import { withProgress } from '../../../terminal/progress.ts';
 import type { FlushReport } from '../flush.ts';
 import type { Listed } from '../spool-reader.ts';
 import { findFile, onSpool, type SpoolSession, withLock } from './session.ts';
@@ -41,16 +41,12 @@ async function flush(session: SpoolSession, files?: readonly string[]): Promise<
       );
     },
   });
-  const progress = showProgress(session);
-  let report: FlushReport;
-  try {
-    report = await client.flush({
+  const report = await withProgress(session, (progress) =>
+    client.flush({
       ...(files && { files }),
       onProgress: ({ done, total }) => progress.update({ verb: 'handled', done, total }),
-    });
-  } finally {
-    progress.end();
-  }
+    }),
+  );
   const host = await session.apiHost();
   printResult(session, viewOf(report), () => describe(report, command, host));
   for (const { file, because } of report.skipped) terminal.say(`${file} was left as it is: ${because}\n`);

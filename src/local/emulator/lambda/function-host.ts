@@ -10,11 +10,8 @@ const IDLE_MS = 20_000;
 
 /** As Lambda: a warm process per concurrent invocation, at most `limit`; further invocations wait. */
 export class FunctionHost {
-  readonly #plan: FunctionPlan;
-  readonly #environment: Readonly<Record<string, string>>;
-  readonly #logFile: string;
+  readonly #start: () => Sandbox;
   readonly #limit: number;
-  readonly #onStarted: () => void;
   readonly #warm: Sandbox[] = [];
   readonly #busy = new Set<Sandbox>();
   #started: Sandbox[] = [];
@@ -28,15 +25,13 @@ export class FunctionHost {
     onStarted: () => void = () => {},
     limit = 4,
   ) {
-    this.#plan = plan;
-    this.#environment = environment;
-    this.#logFile = logFile;
     this.#limit = limit;
-    this.#onStarted = onStarted;
-  }
-
-  get name(): string {
-    return this.#plan.name;
+    this.#start = () => {
+      const sandbox = new Sandbox(plan, environment, logFile);
+      this.#started = [...this.#started.filter((one) => !one.dead), sandbox];
+      onStarted();
+      return sandbox;
+    };
   }
 
   /** Pids of the processes that run, and of some that have ended. */
@@ -91,13 +86,6 @@ export class FunctionHost {
       if (!sandbox.dead) return sandbox;
     }
     return this.#start();
-  }
-
-  #start(): Sandbox {
-    const sandbox = new Sandbox(this.#plan, this.#environment, this.#logFile);
-    this.#started = [...this.#started.filter((one) => !one.dead), sandbox];
-    this.#onStarted();
-    return sandbox;
   }
 }
 
