@@ -59,9 +59,7 @@ function drawn<T>(rows: readonly T[], column: Column<T>) {
 }
 
 /** No column is narrower than its title and its longest word: an id stays whole. */
-function widthAt({ width, least }: Drawn, cap: number): number {
-  return Math.max(least, Math.min(width, cap));
-}
+const widthAt = ({ width, least }: Drawn, cap: number): number => Math.max(least, Math.min(width, cap));
 
 function placesOf(columns: readonly Drawn[], cap: number): number {
   return columns.reduce((sum, column) => sum + GAP + widthAt(column, cap), -GAP);

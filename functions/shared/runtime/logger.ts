@@ -73,9 +73,7 @@ export class Logger {
 
 const OF_THE_LINE = new Set(['level', 'message', 'timestamp', 'service']);
 
-function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || value === '';
-}
+const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 /** JSON has neither errors nor large integers. A value within itself is left out: no line may fail. */
 function replacer() {
