@@ -24,7 +24,6 @@ describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
     expect(await axeFindings(page)).toEqual([]);
     expect(faults).toEqual([]);
     expect([...origins]).toEqual([new URL(served.url).origin]);
-    await page.context().close();
   });
 
   it('axe finds nothing in the menu of a narrow screen', async () => {
@@ -33,7 +32,6 @@ describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('link', { name: 'Audit log' }).waitFor();
     expect(await axeFindings(page)).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -45,7 +43,6 @@ it('axe finds what is wrong, when something is', async () => {
   await page.waitForLoadState('networkidle');
   await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend', '<img src="/nothing.png">')`);
   expect(await axeFindings(page)).toEqual([expect.stringMatching(/^image-alt/)]);
-  await page.context().close();
 });
 
 it.each(SCREENS)('$path fits into 360 px without scrolling sideways', async ({ path }) => {
@@ -60,7 +57,6 @@ it.each(SCREENS)('$path fits into 360 px without scrolling sideways', async ({ p
   }).map((cell) => cell.innerText)`);
   expect(cut).toEqual([]);
   expect(await axeFindings(page)).toEqual([]);
-  await page.context().close();
 });
 
 it.each(SCREENS.flatMap(({ path }) => [740, 900, 1024, 1280].map((width) => ({ path, width }))))(

@@ -218,7 +218,6 @@ describe.each([360, 768, 1_600].flatMap((width) => (['light', 'dark'] as const).
         .filter((element) => element.scrollWidth > element.clientWidth).length`;
       expect([await page.evaluate(tooWide), await axeFindings(page)]).toEqual([0, []]);
       expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
-      await page.context().close();
     });
   },
 );

@@ -79,14 +79,12 @@ it.each([
   const links: string[] = await page.evaluate(`[...document.querySelectorAll('a[href]')].map((link) => link.href)`);
   expect(links.filter((href) => new URL(href).origin !== new URL(served.url).origin)).toEqual([]);
   expect([...origins]).toEqual([new URL(served.url).origin]);
-  await page.context().close();
 });
 
 it('shows the text as it is stored', async () => {
   const { page } = await openTab(browser, served.url);
   await page.goto('/notifications');
   await page.getByRole('link', { name: MARKUP, exact: true }).first().waitFor();
-  await page.context().close();
 });
 
 it('a script that got into the page would not run: the policy of the server forbids it', async () => {
@@ -97,5 +95,4 @@ it('a script that got into the page would not run: the policy of the server forb
   await page.waitForTimeout(300);
   expect(await page.evaluate('window.hit')).toBeUndefined();
   expect(faults.join('\n')).toMatch(/Content Security Policy/);
-  await page.context().close();
 });

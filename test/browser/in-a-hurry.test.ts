@@ -69,7 +69,6 @@ it('the way back keeps the place and the row, though the row was on the second p
   await link.waitFor();
   await expect.poll(() => page.evaluate('scrollY')).toBe(scroll);
   await expect.poll(() => page.evaluate('document.activeElement?.dataset.row')).toBe('150');
-  await page.context().close();
 });
 
 it('loses none of the rows that newer ones push out of the first page', async () => {
@@ -84,14 +83,12 @@ it('loses none of the rows that newer ones push out of the first page', async ()
   await page.evaluate('dispatchEvent(new Event("focus")); document.dispatchEvent(new Event("visibilitychange"))');
   await page.getByText('230 in all').waitFor();
   newer = 0;
-  await page.context().close();
 });
 
 it('says of a notification that is not there what to do, and offers no second try', async () => {
   const page = await open('/notifications/NL9');
   await page.getByText('There is no notification NL9.').waitFor();
   expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
-  await page.context().close();
 });
 
 it('shows time and priority of a notification on a phone, and the whole last error at 1,440 pixels', async () => {
@@ -104,7 +101,6 @@ it('shows time and priority of a notification on a phone, and the whole last err
   const cut = `[...document.querySelectorAll('td')].filter((cell) => /did not answer/.test(cell.textContent))
     .map((cell) => cell.firstElementChild).filter((text) => text.scrollWidth > text.clientWidth).length`;
   expect(await page.evaluate(cut)).toBe(0);
-  await page.context().close();
 });
 
 it('begins a new operation with what it takes, and takes everything only if somebody says so', async () => {
@@ -121,7 +117,6 @@ it('begins a new operation with what it takes, and takes everything only if some
   await next.click();
   const filter = page.getByRole('dialog').getByRole('list', { name: 'Filter' });
   expect((await filter.innerText()).replaceAll(/\s+/g, ' ')).toBe('Channel Slack Tenant TENANT001');
-  await page.context().close();
 });
 
 it('the overview groups causes by provider, redrives one of them on its line, and folds what says nothing', async () => {
@@ -134,7 +129,6 @@ it('the overview groups causes by provider, redrives one of them on its line, an
   await page.getByRole('figure', { name: 'Due in each sweep', exact: true }).waitFor();
   await causes.getByRole('button', { name: 'Redrive 3 notifications of Slack, AUTH_FAILED' }).nth(1).click();
   await page.getByRole('dialog', { name: 'Redrive: what matches' }).getByText('IC1').waitFor();
-  await page.context().close();
 });
 
 describe.each([360, 768, 1_600])('at %i pixels', (width) => {

@@ -141,7 +141,6 @@ describe('a token', () => {
     expect(posts.statuses).toEqual([202, 401, 202]);
     expect(posts.keys[1]).toBe(posts.keys[2]);
     expect(asked.filter((request) => JSON.stringify(request) === '{"send":true}')).toHaveLength(2);
-    await page.context().close();
   }, 120_000);
 
   it('is given to nobody but the page', async () => {
@@ -187,7 +186,6 @@ describe('what failed', () => {
     await shows(page, 'button-0', SENT);
     expect(await page.evaluate('document.activeElement?.localName')).toBe('notification-state');
     expect(await example.delivered('button-')).toEqual(['button-0']);
-    await page.context().close();
   }, 120_000);
 
   it('for good says why, in the language of the page', async () => {
@@ -196,7 +194,6 @@ describe('what failed', () => {
     await write(page, example.recipient('gone-0', 'malformed'), 'gone-0');
     await shows(page, 'gone-0', /送信できませんでした。 送信先がメッセージの形式を受け付けませんでした。/);
     await item(page, 'gone-0').getByRole('button', { name: '再試行' }).waitFor();
-    await page.context().close();
   }, 120_000);
 });
 

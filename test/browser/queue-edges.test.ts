@@ -159,7 +159,6 @@ describe('the queue of two tabs', () => {
     await page.evaluate('queue.retry()');
     await expect.poll(() => states(page), LONG).toEqual(['accepted']);
     expect(api.world.bodies).toEqual(['jump-0']);
-    await page.context().close();
   }, 120_000);
 });
 
@@ -187,5 +186,4 @@ it('fifty elements on one token all show the end, none says that it cannot, and 
   await page.waitForTimeout(500);
   expect(api.world.looks.length + api.world.limited).toBe(looks);
   expect(await shown()).toBe(50);
-  await page.context().close();
 }, 120_000);

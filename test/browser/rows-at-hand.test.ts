@@ -82,7 +82,6 @@ describe('rows that are ticked', () => {
       { action: 'redrive', log_ids: [id(147), id(144)], shown },
     ]);
     await bar.waitFor({ state: 'detached' });
-    await page.context().close();
   });
 
   it('are at most as many as one action takes, by mouse and by keyboard', async () => {
@@ -96,7 +95,6 @@ describe('rows that are ticked', () => {
     });
     await page.getByText('1 selected').waitFor();
     expect(await tick(page, 148).isChecked()).toBe(true);
-    await page.context().close();
   });
 
   it.each([360, 768, 1_600].flatMap((width) => (['light', 'dark'] as const).map((theme) => ({ width, theme }))))(
@@ -133,7 +131,6 @@ describe('the list of notifications', () => {
     newest += 1;
     await page.getByRole('button', { name: 'Follow: 1 newer' }).waitFor();
     expect(await tick(page, newest - 1).isChecked()).toBe(true);
-    await page.context().close();
   });
 
   it('keeps the row that is read where it is while newer ones come above it', async () => {
@@ -147,13 +144,11 @@ describe('the list of notifications', () => {
     await page.waitForResponse((response) => response.url().includes('/api/notifications'));
     await expect.poll(async () => page.evaluate('scrollY')).toBe(1600 + 3 * 40);
     expect((await link.boundingBox())?.y).toBe(before?.y);
-    await page.context().close();
   });
 
   it('says when it goes by tenant instead of by time', async () => {
     const page = await open('/notifications?q=crowd');
     await page.getByText('The list goes by tenant instead of by time: too many tenants sent on one day').waitFor();
-    await page.context().close();
   });
 
   it('leads on: from one notification to the next, beyond the page that was loaded, and back to its place', async () => {
@@ -173,7 +168,6 @@ describe('the list of notifications', () => {
     await page.getByRole('heading', { level: 1, name: 'Notifications' }).waitFor();
     expect(new URL(page.url()).search).toBe('?channel=slack');
     await link.waitFor();
-    await page.context().close();
   });
 });
 
@@ -210,6 +204,5 @@ describe('the overview', () => {
       .waitFor();
     await line.getByRole('link').click();
     await page.waitForURL(/\/notifications\?channel=slack&integration=IC1&from=/);
-    await page.context().close();
   });
 });

@@ -60,7 +60,6 @@ it('an operator signs in at the issuer, comes back to where the link led, and a 
   expect(page.url()).toBe(`${served.url}notifications?channel=slack`);
   expect(served.issuer.requests.slice(before)).toEqual(expect.arrayContaining(['GET /auth prompt=none']));
   expect(served.issuer.requests.slice(before).filter((line) => line.includes('interaction'))).toEqual([]);
-  await page.context().close();
 });
 
 it('a viewer sees and is refused every change, also by hand', async () => {
@@ -76,7 +75,6 @@ it('a viewer sees and is refused every change, also by hand', async () => {
   const headers = { authorization, 'content-type': 'application/json' };
   const answer = await fetch(`${served.url}api/keys`, { method: 'POST', headers, body: '{}' });
   expect(answer.status).toBe(403);
-  await page.context().close();
 });
 
 it('whoever has no role is told so, and can leave to come back as somebody else', async () => {
@@ -85,7 +83,6 @@ it('whoever has no role is told so, and can leave to come back as somebody else'
   await signIn(page, 'stranger');
   await page.getByRole('alert').filter({ hasText: 'Your token gives you no role here.' }).waitFor();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
-  await page.context().close();
 });
 
 it('a token that ends is renewed without a trace on the page', async () => {
@@ -101,7 +98,6 @@ it('a token that ends is renewed without a trace on the page', async () => {
   expect(served.answers.slice(failed).filter((line) => line.startsWith('401'))).toEqual([]);
   await shown(page, 'Overview');
   expect(await stored(page)).toBe('[{},{},""]');
-  await page.context().close();
 });
 
 it('where the issuer renews nothing the page says so, and one click comes back to the same place', async () => {
@@ -115,7 +111,6 @@ it('where the issuer renews nothing the page says so, and one click comes back t
   await page.getByRole('button', { name: 'Sign in' }).click();
   await shown(page, 'Dead letters');
   expect(page.url()).toBe(`${served.url}dead-letters`);
-  await page.context().close();
 });
 
 it('signing out ends the session at the issuer, revokes the renewal, and nothing signs in again by itself', async () => {
@@ -133,7 +128,6 @@ it('signing out ends the session at the issuer, revokes the renewal, and nothing
   await page.getByRole('button', { name: 'Sign in' }).click();
   await signIn(page, 'viewer');
   await page.getByText('viewer@example.com').waitFor();
-  await page.context().close();
 });
 
 it('an answer that belongs to no sign-in of this tab signs nobody in', async () => {
@@ -143,7 +137,6 @@ it('an answer that belongs to no sign-in of this tab signs nobody in', async () 
   await page.getByText('This address is the answer to a sign-in that this tab did not begin.').waitFor();
   expect(served.issuer.requests.slice(before)).toEqual([]);
   expect(page.url()).toBe(served.url);
-  await page.context().close();
 });
 
 it('a token that the API does not take brings a sentence, and no endless journey', async () => {
@@ -152,5 +145,4 @@ it('a token that the API does not take brings a sentence, and no endless journey
   await page.goto('/');
   await signIn(page, 'operator');
   await page.getByText('Your session has ended.').waitFor();
-  await page.context().close();
 });

@@ -19,8 +19,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await browser?.close();
-  await flow.stop();
-  flow.remove();
+  await flow.end();
 });
 
 /** The only thing that the person does outside of the page: what the page says about the token. */

@@ -70,7 +70,6 @@ it('100,000 rows scroll smoothly: few are drawn, and a frame takes no longer tha
   // Compared with a short list in the same run, because other tests may keep the machine busy, now more and now less.
   // Rows that are all drawn take a hundred times as long.
   expect(all).toBeLessThan(5 * (await medianFrame(page)) + 50);
-  await page.context().close();
 });
 
 it('j and k move, Enter opens, the way back keeps the filters', async () => {
@@ -84,7 +83,6 @@ it('j and k move, Enter opens, the way back keeps the filters', async () => {
   await page.goBack();
   expect(await page.getByRole('combobox', { name: 'State' }).inputValue()).toBe('dead');
   expect(await page.getByRole('combobox', { name: 'Channel' }).inputValue()).toBe('slack');
-  await page.context().close();
 });
 
 it('filters live in the URL, and are what the API is asked', async () => {
@@ -96,7 +94,6 @@ it('filters live in the URL, and are what the API is asked', async () => {
   await expect.poll(() => served.requests.at(-1)?.query).toMatchObject({ channel: 'slack', status: 'dead' });
   await page.getByRole('link', { name: 'Clear' }).click();
   await page.waitForURL('**/notifications');
-  await page.context().close();
 });
 
 it('/ searches from anywhere, g with a letter goes, ? explains, and all can be switched off', async () => {
@@ -123,7 +120,6 @@ it('/ searches from anywhere, g with a letter goes, ? explains, and all can be s
   await page.reload();
   await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
   expect(await help.getByRole('checkbox').isChecked()).toBe(false);
-  await page.context().close();
 });
 
 it('a link opens in a new tab, and shows the same', async () => {
@@ -136,7 +132,6 @@ it('a link opens in a new tab, and shows the same', async () => {
   expect(new URL(page.url()).pathname).toBe('/notifications');
   await page.getByRole('link', { name: id(2) }).click();
   await page.getByRole('heading', { level: 1, name: new RegExp(`^${id(2)}`) }).waitFor();
-  await page.context().close();
 });
 
 it('an address never enters a URL: the search by recipient carries its hash', async () => {
@@ -148,7 +143,6 @@ it('an address never enters a URL: the search by recipient carries its hash', as
   await page.getByRole('button', { name: 'Find' }).click();
   await page.waitForURL(/recipient_hash=a+/);
   expect(served.requests.filter(({ path, query }) => /someone/.test(path + JSON.stringify(query)))).toEqual([]);
-  await page.context().close();
 });
 
 it('a recipient that is typed where ids are searched enters no URL either', async () => {
@@ -162,7 +156,6 @@ it('a recipient that is typed where ids are searched enters no URL either', asyn
   await page.waitForURL(/recipient_hash=a+/);
   await page.getByRole('button', { name: 'One recipient of all tenants' }).waitFor();
   expect(served.requests.filter(({ path, query }) => /somebody/.test(path + JSON.stringify(query)))).toEqual([]);
-  await page.context().close();
 });
 
 it('offers no screen that the stage does not have', async () => {

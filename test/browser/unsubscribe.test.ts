@@ -14,8 +14,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await browser?.close();
-  await flow.stop();
-  flow.remove();
+  await flow.end();
 }, 60_000);
 
 it('a reader unsubscribes by the link of a received mail, with one click on the page', async () => {

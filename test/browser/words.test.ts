@@ -36,7 +36,6 @@ it.each<[string, Partial<ResolveAnswer>, 'status' | 'alert', RegExp]>([
   await page.getByRole('button', { name: 'Resend to uncertain' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Resend to uncertain' }).click();
   await page.getByRole(role).filter({ hasText: words }).waitFor();
-  await page.context().close();
 });
 
 it('names in the command for a new key what the form says', async () => {
@@ -54,14 +53,12 @@ it('names in the command for a new key what the form says', async () => {
       `keys create --tenant 'Tom'\\''s' --scope send --scope read --expires 30d --rate-limit 5 --description 'the billing service' --local`,
     )
     .waitFor();
-  await page.context().close();
 });
 
 it('names a member in commands as the shell reads its id, whatever that is', async () => {
   const { page } = await openTab(browser, served.url);
   await page.goto(`/newsletters/members/${encodeURIComponent("-x'; ls")}?tenant=T%201`);
   await page.getByText(`members unsuppress --tenant 'T 1' --local -- '-x'\\''; ls'`).waitFor();
-  await page.context().close();
 });
 
 it('names a newsletter in its command as the shell reads its id, whatever that is', async () => {
@@ -71,7 +68,6 @@ it('names a newsletter in its command as the shell reads its id, whatever that i
   const dialog = page.getByRole('dialog', { name: 'New newsletter' });
   await dialog.getByLabel('Id', { exact: true }).fill('-daily');
   await dialog.getByText(/newsletters create --tenant TENANT --name TEXT --from TEXT --local -- -daily/).waitFor();
-  await page.context().close();
 });
 
 it('says what is known of an address that no member has any more', async () => {
@@ -87,7 +83,6 @@ it('says what is known of an address that no member has any more', async () => {
   await dialog.getByRole('button', { name: 'Find' }).click();
   const said = 'No member has this address any more. Suppressed 3 d ago: complained. Unsubscribed from weekly 3 d ago.';
   await expect.poll(() => dialog.getByText('No member has').textContent({ timeout: 2_000 })).toBe(said);
-  await page.context().close();
 });
 
 it('says in one line from when on it knows the e-mails of a member, and which cannot be opened', async () => {
@@ -107,7 +102,6 @@ it('says in one line from when on it knows the e-mails of a member, and which ca
   await page.getByRole('row').filter({ hasText: 'Unreadable' }).getByText('Chunk 0 was altered.').waitFor();
   await page.getByText(/^Up to .*2026.* nobody knows: recipients are kept for .*90/).waitFor();
   expect(await page.getByRole('row').count()).toBe(2);
-  await page.context().close();
 });
 
 describe('an operation on all that match', () => {
@@ -126,7 +120,6 @@ describe('an operation on all that match', () => {
     await page.getByRole('dialog', { name: /preview/ }).waitFor();
     expect(asked()).toEqual({ channel: 'slack', from: expect.any(String) });
     expect(Math.abs(Date.parse(asked().from) + 86_400_000 - Date.now())).toBeLessThan(60_000);
-    await page.context().close();
   });
 
   it('takes all dead letters, whatever their age, as the list of them does, and offers what is possible with them', async () => {
@@ -143,7 +136,6 @@ describe('an operation on all that match', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).click();
     await page.getByRole('dialog', { name: /preview/ }).waitFor();
     expect(asked()).toEqual({});
-    await page.context().close();
   });
 
   it('is not offered where nothing can be done', async () => {
@@ -152,7 +144,6 @@ describe('an operation on all that match', () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.waitForLoadState('networkidle');
     expect(await page.getByRole('button', { name: 'Act on all that match…' }).count()).toBe(0);
-    await page.context().close();
   });
 });
 
@@ -176,14 +167,12 @@ it('shows details of an action as words, lists too', async () => {
   const { page } = await openTab(browser, served.url);
   await page.goto('/audit');
   await page.getByRole('cell', { name: 'scopes send read, channel slack' }).waitFor();
-  await page.context().close();
 });
 
 it('says on a path without a screen that there is none, by the heading of the page', async () => {
   const { page } = await openTab(browser, served.url);
   await page.goto('/nothing-here');
   await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
-  await page.context().close();
 });
 
 it('verifies at a button, shows how far it is, and names what is lost with the way to it', async () => {
@@ -211,5 +200,4 @@ it('verifies at a button, shows how far it is, and names what is lost with the w
   ]);
   await named.getByRole('link', { name: 'NL1' }).click();
   await page.waitForURL('**/notifications/NL1');
-  await page.context().close();
 });

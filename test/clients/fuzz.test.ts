@@ -51,8 +51,7 @@ describe.skipIf(!isWanted)('requests that Schemathesis makes up', { timeout: 10 
     known = { log_id, email_id, key_id: [key_id, 'K1'], member_id: ['m-0', 'm-1'], newsletter_id: ['weekly'] };
   }, 4 * MINUTE);
   afterAll(async () => {
-    await flow.stop();
-    flow.remove();
+    await flow.end();
     rmSync(folder, { recursive: true, force: true });
   });
 

@@ -103,8 +103,7 @@ describe.skipIf(!process.env['WITH_CLIENTS'])('a client that others generate', {
     API_KEY = (await flow.opsJson<{ key: string }>('keys', 'create', '--tenant', 'T1', ...scopes)).key;
   }, 3 * MINUTE);
   afterAll(async () => {
-    await flow.stop();
-    flow.remove();
+    await flow.end();
     rmSync(directory, { recursive: true, force: true });
   });
 

@@ -62,10 +62,7 @@ beforeAll(async () => {
   const scopes = ['send', 'read', 'operate'].flatMap((scope) => ['--scope', scope]);
   ({ key } = await flow.opsJson<{ key: string }>('keys', 'create', '--tenant', 'T1', ...scopes));
 }, 180_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 describe('a notification from the API', () => {
   it('is delivered at once, without a sweep or the indexer, and only once although it is handed over several times', async () => {

@@ -36,8 +36,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   worker?.kill();
-  await flow.stop();
-  flow.remove();
+  await flow.end();
 }, 60_000);
 
 function start(script: string, ...args: string[]): ChildProcess {

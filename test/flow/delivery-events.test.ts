@@ -28,10 +28,7 @@ const sent = async (log_id: string) =>
   (await flow.received(`channel=email&log_id=${encodeURIComponent(log_id)}`)).length;
 
 beforeAll(() => flow.start({ baseIntervalSeconds: BASE_INTERVAL_SECONDS }), 180_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 describe('the events of an e-mail that SES has accepted', () => {
   beforeAll(async () => {

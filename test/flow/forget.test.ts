@@ -12,10 +12,7 @@ import { eventually } from '../support/local/tiny-app.ts';
 vi.setConfig({ testTimeout: 180_000 });
 const flow = new Flow();
 beforeAll(() => flow.start({ baseIntervalSeconds: 0.5 }), 180_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 const ANN = 'Ok+Ann.Smith@Example.com';
 const TENANT = 'T1';

@@ -5,10 +5,7 @@ import { BODY, ended, MEMBERS, members } from '../support/newsletter/flow/sent-n
 
 const flow = new Flow();
 const client = new NewsletterClient(flow);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 it('a newsletter reaches each member once, with headers and tags of their own, and refusals are counted', async () => {
   await flow.start({ dataDir: `${flow.directory}/data`, sesLimits: { per_second: 400 } });

@@ -24,10 +24,7 @@ const accepted = async (log_id: string) =>
   (await flow.received(`log_id=${log_id}`)).filter((request) => request.accepted).length;
 
 beforeAll(() => flow.start({ baseIntervalSeconds: 0.5 }), 180_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 describe('an operator', () => {
   it('finds the cause of a dead letter, redrives it, and it is delivered once', async () => {

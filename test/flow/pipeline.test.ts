@@ -27,10 +27,7 @@ const status = (log_id: string, expected: string) =>
   eventually(async () => ((await flow.row(log_id))['send_status'] === expected ? expected : undefined), 30_000);
 
 beforeAll(() => flow.start({ baseIntervalSeconds: 0.5 }), 180_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 describe('rows that have only the specs’ columns', () => {
   it('are delivered on every channel and recorded', async () => {

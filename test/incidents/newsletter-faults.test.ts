@@ -27,10 +27,7 @@ beforeAll(async () => {
   const given = members.map((email, i) => ({ member_id: `m-${i}`, email, status: 'free', newsletters: ['weekly'] }));
   await client.upsert(given);
 }, 300_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 describe('a newsletter that cannot be published gets a sentence, and nothing is half done', () => {
   const post = { newsletter_id: 'weekly', subject: 'News', body: 'Hello', format: 'text' };

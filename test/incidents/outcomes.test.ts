@@ -42,10 +42,7 @@ async function told(): Promise<readonly Told[]> {
 }
 
 beforeAll(() => flow.start({ baseIntervalSeconds: 1 }), 180_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 it(
   'each of 500 notifications has its event, and none that contradicts its row, though the bus refuses and the function is killed',

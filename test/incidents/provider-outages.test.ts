@@ -28,10 +28,7 @@ beforeAll(
   () => flow.start({ baseIntervalSeconds: 1, breaker: { interval_seconds: 2, max_interval_seconds: 2 } }, INTEGRATIONS),
   180_000,
 );
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 describe('an incident: one provider is down, and another refuses two notifications that have one retry left', () => {
   const ids = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`);

@@ -6,10 +6,7 @@ import { eventually } from '../support/local/tiny-app.ts';
 const flow = new Flow();
 const settings = { dataDir: `${flow.directory}/data`, baseIntervalSeconds: 0.5 };
 beforeAll(() => flow.start(settings), 180_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 it('a runtime that is stopped finishes the running attempt: after a restart nothing has to be repeated', async () => {
   const recipient_address = `${flow.endpoints.endpoints.simulator}/webhook/slow-2000/stopped`;

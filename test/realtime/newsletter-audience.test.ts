@@ -21,10 +21,7 @@ const client = new NewsletterClient(flow);
 const dataDir = `${flow.directory}/data`;
 const WITHIN_MS = 240_000 + MEMBERS * 2;
 
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 /** The runtime's DynamoDB. */
 function stand(): DynamoDBClient {

@@ -25,10 +25,7 @@ const settings = { dataDir, sesLimits: { per_second: RATE } };
 /** The preparation is over soon, so it comes first. */
 const VICTIMS = ['newsletter-prepare', 'newsletter-send', 'runtime', 'newsletter-events', 'newsletter-send', 'runtime'];
 
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 /**
  * Kills the whole runtime, or one process of a function as soon as one runs: after the death of a runtime nothing is

@@ -30,10 +30,7 @@ beforeAll(async () => {
     JSON.stringify({ ...secrets, integrations: { ...secrets.integrations, ...integrations } }),
   );
 }, 180_000);
-afterAll(async () => {
-  await flow.stop();
-  flow.remove();
-}, 60_000);
+afterAll(() => flow.end(), 60_000);
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -37,8 +37,7 @@ let workers: ChildProcess | undefined;
 
 afterAll(async () => {
   workers?.kill('SIGTERM');
-  await flow.stop();
-  flow.remove();
+  await flow.end();
 }, 60_000);
 
 const numbered = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`);

@@ -1,5 +1,6 @@
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
 import { findChromium, NO_CHROMIUM } from '../../../scripts/tools/browser/find-chromium.ts';
 
 /** The rules of WCAG 2.2 AA that a program can check, and axe's best practices. */
@@ -28,6 +29,7 @@ export function startBrowser(): Promise<Browser> {
 export async function openTab(browser: Browser, baseURL: string, options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await browser.newContext({ baseURL, locale: 'en-GB', reducedMotion: 'reduce', ...options });
   context.setDefaultTimeout(30_000);
+  onTestFinished(() => context.close());
   const page = await context.newPage();
   const faults: string[] = [];
   const origins = new Set<string>();

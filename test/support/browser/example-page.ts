@@ -34,8 +34,7 @@ export class ExamplePage {
 
   async stop(): Promise<void> {
     this.#server?.kill();
-    await this.flow.stop();
-    this.flow.remove();
+    await this.flow.end();
   }
 
   /** A recipient whose simulated receiver accepts, or does what the instruction says. */

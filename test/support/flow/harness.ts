@@ -88,6 +88,12 @@ export class Flow {
     await ended;
   }
 
+  /** Stops, and removes all its files. */
+  async end(): Promise<void> {
+    await this.stop();
+    this.remove();
+  }
+
   remove(): void {
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5 });
   }

@@ -198,12 +198,17 @@ describe('the console on the web', () => {
     expect(new AwsSolutionsChecks().validateScope(stack.node.root).violations).toEqual([]);
   });
 
-  it('lets its function delete and change the answers of requests in the audit table, and no record', () => {
-    const [table] = resourcesOf(oidc, 'AWS::DynamoDB::Table').filter(({ id }) => id.includes('Audit'));
-    const statements = resourcesOf(oidc, 'AWS::IAM::Policy')
-      .filter(({ id }) => id.includes('ConsoleApiFunction'))
+  const tableOf = (name: string) =>
+    String(resourcesOf(oidc, 'AWS::DynamoDB::Table').find(({ id }) => id.includes(name))?.id);
+  /** What the roles of a function, or all of them, may do with a table. */
+  const statementsOf = (role: string, table: string) =>
+    resourcesOf(oidc, 'AWS::IAM::Policy')
+      .filter(({ id }) => id.includes(role))
       .flatMap(({ properties }) => (properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
-      .filter(({ Resource }) => JSON.stringify(Resource).includes(String(table?.id)));
+      .filter(({ Resource }) => JSON.stringify(Resource).includes(table));
+
+  it('lets its function delete and change the answers of requests in the audit table, and no record', () => {
+    const statements = statementsOf('ConsoleApiFunction', tableOf('Audit'));
     const changing = statements.filter(({ Action }) => /DeleteItem|UpdateItem|BatchWrite|PartiQL/.test(String(Action)));
     expect(changing.map(({ Condition }) => Condition)).toEqual([
       { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['request#*'] } },
@@ -211,20 +216,12 @@ describe('the console on the web', () => {
   });
 
   it('lets its function record what a cancellation ends, also in place of an older record', () => {
-    const statements = resourcesOf(oidc, 'AWS::IAM::Policy')
-      .filter(({ id }) => id.includes('ConsoleApiFunction'))
-      .flatMap(({ properties }) => (properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
-      .filter(({ Resource }) => JSON.stringify(Resource).includes('TablesRetryLog'));
-    const actions = statements.flatMap(({ Action }) => Action);
+    const actions = statementsOf('ConsoleApiFunction', 'TablesRetryLog').flatMap(({ Action }) => Action);
     expect(actions).toEqual(expect.arrayContaining(['dynamodb:PartiQLInsert', 'dynamodb:PutItem']));
   });
 
   it('gives the function of newsletters no item of PipelineState but those of rates and budgets', () => {
-    const [table] = resourcesOf(oidc, 'AWS::DynamoDB::Table').filter(({ id }) => id.includes('PipelineState'));
-    const statements = resourcesOf(oidc, 'AWS::IAM::Policy')
-      .filter(({ id }) => id.includes('NewslettersFunction'))
-      .flatMap(({ properties }) => (properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
-      .filter(({ Resource }) => JSON.stringify(Resource).includes(String(table?.id)));
+    const statements = statementsOf('NewslettersFunction', tableOf('PipelineState'));
     expect(statements.map(({ Condition }) => JSON.stringify(Condition))).toEqual([
       expect.stringContaining('["rate#*"]'),
       expect.stringContaining('["budget"]'),
@@ -232,11 +229,9 @@ describe('the console on the web', () => {
   });
 
   it('lets no function change as whom tenants may write newsletters', () => {
-    const [table] = resourcesOf(oidc, 'AWS::DynamoDB::Table').filter(({ id }) => id.includes('Newsletters'));
-    const writing = resourcesOf(oidc, 'AWS::IAM::Policy')
-      .flatMap(({ properties }) => (properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
-      .filter(({ Resource }) => JSON.stringify(Resource).includes(String(table?.id)))
-      .filter(({ Action }) => /(Put|Update|Delete|Write)Item|PartiQL/.test(String(Action)));
+    const writing = statementsOf('', tableOf('Newsletters')).filter(({ Action }) =>
+      /(Put|Update|Delete|Write)Item|PartiQL/.test(String(Action)),
+    );
     // Those of the API and of the console.
     expect(writing).toHaveLength(2);
     for (const { Action, Condition } of writing) {
