@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 /** Where the CPU of a delivery goes: the first that matches the source and function of the innermost frame of the bundle. */
 const SUBJECTS: readonly (readonly [subject: string, frame: RegExp])[] = [
   ['signing', /sigv4|hashed-ids|signature-v4|sender\.ts (sign|keyOf)/],
-  ['log and metrics', /telemetry|runtime\/(logger|metrics|observability)/],
+  ['log and metrics', /powertools|telemetry|observability|middy/],
   ['decryption', /adapters\/sealing/],
   ['credentials', /adapters\/secrets/],
   ['gates', /core\/(breaker|pacing)/],

@@ -54,7 +54,8 @@ const nothing = () => {};
 /** Logs nothing, but a defect must not hide in the report of a message. */
 export function observed({ fault }: Env): Observability {
   const error = (_: string, line?: { readonly error?: unknown }) => line?.error !== undefined && fault(line.error);
-  const metrics = { addMetric: nothing, publish: nothing } satisfies Partial<Observability['metrics']>;
+  const single = { addDimensions: nothing, addMetric: nothing };
+  const metrics = { addMetric: nothing, singleMetric: () => single };
   return { logger: { info: nothing, warn: nothing, error }, metrics } as unknown as Observability;
 }
 

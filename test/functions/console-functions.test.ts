@@ -1,8 +1,8 @@
+import { Logger } from '@aws-lambda-powertools/logger';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
 import { createHandler } from '../../functions/shared/console/console-function.ts';
 import type { ConsoleApiEnv } from '../../functions/shared/runtime/console-env.ts';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
 import { LACKS } from '../../src/adapters/deployment/stage-parts.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { HttpAnswer, HttpRequest } from '../../src/http/kernel.ts';

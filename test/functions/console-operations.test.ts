@@ -1,8 +1,8 @@
+import { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OperationsDeps } from '../../functions/console-operations/handler.ts';
 import type { ConsoleOperationsEnv } from '../../functions/shared/runtime/console-env.ts';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
 import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { createMemoryOperationRows, createMemoryOperations } from '../../simulation/twins/row-stores.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';

@@ -1,9 +1,9 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import { CreateQueueCommand, ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../functions/shared/runtime/metrics.ts';
 import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';

@@ -1,7 +1,7 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { DynamoDBRecord } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../functions/shared/runtime/metrics.ts';
 import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { RowUnstorableError } from '../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';

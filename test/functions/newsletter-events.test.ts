@@ -1,7 +1,7 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../functions/shared/runtime/metrics.ts';
 import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';
 import { UnreadableChunkError } from '../../src/core/newsletter/model/chunk.ts';

@@ -1,8 +1,8 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { DynamoDBRecord } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OutcomesDeps } from '../../functions/outcomes/handler.ts';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../functions/shared/runtime/metrics.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Outcome } from '../../src/core/outcomes/outcome.ts';
 import { emittedBy, valuesOf } from '../support/emf.ts';

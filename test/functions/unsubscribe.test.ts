@@ -1,7 +1,7 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../functions/shared/runtime/metrics.ts';
 import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { readUnsubscribeToken, unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';

@@ -1,7 +1,7 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { VerifyEnv } from '../../functions/shared/runtime/console-env.ts';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../functions/shared/runtime/metrics.ts';
 import type { VerifyFunctionDeps } from '../../functions/verify/handler.ts';
 import {
   type KeptVerification,

@@ -1,5 +1,6 @@
-import { Logger } from '../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../functions/shared/runtime/metrics.ts';
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { vi } from 'vitest';
 import type { Observability } from '../../functions/shared/runtime/observability.ts';
 
 /** A metric as CloudWatch would take it from a function's log. */
@@ -26,11 +27,21 @@ export async function emittedBy(
   defaults: Readonly<Record<string, string>>,
   run: (observability: Observability) => Promise<unknown>,
 ): Promise<Emitted[]> {
+  // Metrics then go to the console that a test can listen to.
+  vi.stubEnv('POWERTOOLS_DEV', 'true');
+  vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false');
   const lines: string[] = [];
-  const write = (line: string) => void lines.push(line);
-  const metrics = new Metrics({ namespace: 'test', serviceName: service, defaultDimensions: defaults, write });
-  await run({ logger: new Logger({ logLevel: 'SILENT' }), metrics });
-  if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => {
+    lines.push(line);
+  });
+  try {
+    const metrics = new Metrics({ namespace: 'test', serviceName: service, defaultDimensions: { ...defaults } });
+    await run({ logger: new Logger({ logLevel: 'SILENT' }), metrics });
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+  } finally {
+    log.mockRestore();
+    vi.unstubAllEnvs();
+  }
   return lines.flatMap((line) => parse(JSON.parse(line)));
 }
 

@@ -1,8 +1,8 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import { type AttributeValue, type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBRecord, SQSRecord } from 'aws-lambda';
 import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
-import { Logger } from '../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../functions/shared/runtime/metrics.ts';
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';

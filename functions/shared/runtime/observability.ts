@@ -1,9 +1,11 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import type * as v from 'valibot';
 import { METRICS, type MetricDefinition, type MetricName } from '../../../src/core/model/metrics.ts';
 import { parseEnv } from './env-values.ts';
-import { Logger } from './logger.ts';
-import { Metrics } from './metrics.ts';
 
 /** The outputs of every function: structured logs and embedded metrics. Neither contains personal data. */
 export interface Observability {
@@ -11,24 +13,30 @@ export interface Observability {
   readonly metrics: Metrics;
 }
 
-/** What every function does: request ids on each log line, and metrics written at the end, also after an error. */
+/** Powertools' own middleware would log a warning in each invocation that has no metrics. */
+function publishing(metrics: Metrics): MiddlewareObj {
+  const publish = () => {
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+  };
+  return { after: publish, onError: publish };
+}
+
+/**
+ * The middleware of every function: request ids on each log line, and metrics flushed at the end, also after an error.
+ */
 export function withObservability<Event, Result>(
   handler: (event: Event, context: Context) => Promise<Result>,
   { logger, metrics }: Observability,
 ) {
-  return async (event: Event, context: Context): Promise<Result> => {
-    logger.addContext(context);
-    try {
-      return await handler(event, context);
-    } finally {
-      if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
-    }
-  };
+  return middy<Event, Result>()
+    .use(injectLambdaContext(logger, { resetKeys: true }))
+    .use(publishing(metrics))
+    .handler(handler);
 }
 
 /**
- * A function's entry, as Lambda loads it: its environment is read and checked once, and its handler is wrapped.
- * Service name, namespace and level come from the environment.
+ * A function's entry, as Lambda loads it: its environment is read and checked once, and its handler gets the middleware.
+ * Service name, namespace and level come from Powertools' own environment variables.
  * @throws Error for an environment that is incomplete or malformed
  */
 export function bindFunction<S extends v.GenericSchema, Event, Result>(
@@ -52,10 +60,17 @@ export function countBy(
   dimensions: Readonly<Partial<Record<MetricDefinition['by'][number], string>>>,
   value = 1,
 ): void {
-  if (isWanted(name)) metrics.publish(name, METRICS[name].unit, value, { ...dimensions });
+  if (!isWanted(name)) return;
+  const single = singles.get(metrics) ?? metrics.singleMetric();
+  singles.set(metrics, single);
+  single.addDimensions({ ...dimensions });
+  single.addMetric(name, METRICS[name].unit, value);
 }
 
-/** With the stage's monitoring off, none is written at all. */
+/** Each writes its metric and forgets it at once. To make one reads the environment and makes a console of its own. */
+const singles = new WeakMap<Observability['metrics'], Metrics>();
+
+/** With the stage's monitoring off, Powertools itself writes none. */
 function isWanted(name: MetricName): boolean {
   return process.env['MONITORING'] !== 'critical' || METRICS[name].idle !== 'full';
 }

@@ -9,7 +9,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const KEPT_MS = 25 * 3_600_000;
 
-/** A line in CloudWatch's embedded metric format, as functions write it. */
+/** A line in CloudWatch's embedded metric format, as Powertools writes it. */
 const metricLine = v.pipe(
   v.string(),
   v.parseJson(),

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import { describe, expect, it } from 'vitest';
-import { Metrics } from '../../../functions/shared/runtime/metrics.ts';
 import { count } from '../../../functions/shared/runtime/observability.ts';
 import { createLogHistory } from '../../../src/adapters/metric-history/log-history.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
@@ -10,12 +10,9 @@ import type { MetricReading } from '../../../src/core/operator/views/outcome-ser
 
 /** What a function writes to its log for one invocation. */
 function line(service: string, channel: string, ...values: readonly (readonly [MetricName, number])[]): string {
-  const lines: string[] = [];
-  const write = (text: string) => void lines.push(`${text}\n`);
-  const metrics = new Metrics({ namespace: 'test', serviceName: service, defaultDimensions: { channel }, write });
+  const metrics = new Metrics({ namespace: 'test', serviceName: service, defaultDimensions: { channel } });
   for (const [name, value] of values) count(metrics, name, value);
-  metrics.publishStoredMetrics();
-  return lines.join('');
+  return `${JSON.stringify(metrics.serializeMetrics())}\n`;
 }
 
 const email = (metric: MetricName, statistic: MetricReading['statistic']): MetricReading => ({

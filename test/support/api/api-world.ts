@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { createApi } from '../../../functions/shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../../../functions/shared/api/email-routes.ts';
@@ -8,8 +10,6 @@ import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/ap
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes, openApi } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
-import { Logger } from '../../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../../functions/shared/runtime/metrics.ts';
 import { createApiKeyStore, newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
@@ -67,6 +67,8 @@ export async function startApiWorld() {
   } = {};
   const said: string[] = [];
   const metrics = new Metrics({ namespace: 'test' });
+  // Powertools prints a single metric at once.
+  metrics.singleMetric = () => new Metrics({ namespace: 'test' });
   const observability = { logger: quiet(said), metrics };
   const send = async (messages: readonly QueuedMessage[]) => {
     if (faults.lanes === 'away') return messages;

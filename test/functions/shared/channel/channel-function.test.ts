@@ -1,4 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import {
   CreateQueueCommand,
   GetQueueAttributesCommand,
@@ -10,8 +12,6 @@ import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createHandler, type Pacing } from '../../../../functions/shared/channel/channel-function.ts';
-import { Logger } from '../../../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../../../functions/shared/runtime/metrics.ts';
 import { MemoryTables } from '../../../../simulation/twins/memory-tables.ts';
 import { createRetryQueue, returnToQueue } from '../../../../src/adapters/sqs/lanes.ts';
 import { PASS_THROUGH } from '../../../../src/core/delivery/ports.ts';

@@ -1,11 +1,11 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bindGate } from '../../../../functions/shared/channel/bind-channel.ts';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
 import { createLaneAccess } from '../../../../functions/shared/channel/lane-access.ts';
-import { Logger } from '../../../../functions/shared/runtime/logger.ts';
-import { Metrics } from '../../../../functions/shared/runtime/metrics.ts';
 import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
 import { MemoryTables } from '../../../../simulation/twins/memory-tables.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';

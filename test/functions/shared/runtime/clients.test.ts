@@ -1,3 +1,4 @@
+import type { Logger } from '@aws-lambda-powertools/logger';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -5,7 +6,6 @@ import { type ApiEvent, createApi, route } from '../../../../functions/shared/ap
 import { bindApi } from '../../../../functions/shared/api/bind-api.ts';
 import { createApiDynamoDb, createDynamoDb } from '../../../../functions/shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../../../../functions/shared/runtime/clients/sqs.ts';
-import type { Logger } from '../../../../functions/shared/runtime/logger.ts';
 import { ANSWER_MS } from '../../../../src/http/kernel.ts';
 import { type Loopback, replying, startLoopback } from '../../../support/loopback.ts';
 import { dueRow, messageFor } from '../../../support/rows.ts';
