@@ -164,7 +164,9 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     await email();
     const post = join(ops.directory, 'post.md');
     writeFileSync(post, '# Hello\n\nText');
-    await ops.json(...(await importOf('emails-send', 'rights-send,send@example.com')));
+    // Who has just moved is looked for by its id.
+    for (const address of ['send', 'moved'])
+      await ops.json(...(await importOf(address, `moves,${address}@example.com`)));
     const send = ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly'];
     return [[...send, '--dry-run'], send];
   },

@@ -73,9 +73,9 @@ export const NEWSLETTER_LINES: Readonly<Record<string, HeldBy>> = {
   'parameter `emailId`': {
     'test/batch/sending-job/sending-job-options.test.ts': [
       'are the id of an e-mail, and switches',
-      'are refused for %s, with the usage',
+      'are refused for %s, above all else',
     ],
-    'test/batch/batch-sending-service-job.test.ts': ['with exit code 2 and the usage'],
+    'test/batch/batch-sending-service-job.test.ts': ['refuses a wrong argument with exit code 2'],
   },
   'inputs emails, newsletters, posts, members': {
     'test/contract/newsletter-job-suite.ts': ['keeps an email and its content'],
