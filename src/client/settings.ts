@@ -18,7 +18,7 @@ export interface ClientOptions {
    * not encrypted. The first of several keys encrypts; all of them decrypt.
    */
   readonly spoolKey?: string | readonly string[] | undefined;
-  /** Failed flushes, at most one per hour, before a file is given up: 1 to 10,000; MAX_SPOOL_RETRIES, or 10. */
+  /** Failed flushes before a file is given up: 1 to 10,000; MAX_SPOOL_RETRIES, or 10. */
   readonly maxSpoolRetries?: number | undefined;
   /** Hours from the first attempt until a file is given up; SPOOL_RETENTION_HOURS, or 168. */
   readonly spoolRetentionHours?: number | undefined;

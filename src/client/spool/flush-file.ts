@@ -106,8 +106,6 @@ async function settle(
   const left = of('postponed');
   const postponed = outcomes.find((outcome): outcome is Postponed => outcome.state === 'postponed');
   const next = headerAfter(content.header, postponed?.reason ?? titles(refused), flush);
-  // Nothing became of it, and the try does not count.
-  if (next === content.header && left.length === items.length) return;
   // Accepted items leave the spool first, so that they are not sent again whatever fails after this.
   await putBack(file, next, [...refused, ...left], flush);
   tally.accepted += accepted;
@@ -124,21 +122,14 @@ async function settle(
   }
 }
 
-const HOUR_MS = 3_600_000;
-/** The flush of an hourly cron does not end at the same second each hour. */
-const JITTER_MS = 60_000;
-
-/**
- * The first line after a try that failed. It counts at most once per hour (adr-006-spool-retention.md: 実行頻度 1時間ごと,
- * 最短10時間), because a producer that flushes at each start gave a file up within a minute; `lastError` is that of the
- * try that counted. An aborted flush is not a failure of the API.
- */
+/** The first line after a try that failed: each one counts (adr-006-spool-retention.md, 原則 2), but not an aborted one. */
 function headerAfter(header: SpoolHeader, reason: string, { clock, signal }: FileFlush): SpoolHeader {
-  const { firstAttempt, retryCount, lastError } = header;
-  const now = clock().getTime();
-  const isDue = now - Date.parse(lastError.at) >= HOUR_MS - JITTER_MS;
-  const counts = !signal?.aborted && isDue && retryCount < Math.floor((now - Date.parse(firstAttempt)) / HOUR_MS);
-  return counts ? { ...header, retryCount: retryCount + 1, lastError: { at: clock().toISOString(), reason } } : header;
+  const failures = signal?.aborted ? 0 : 1;
+  return {
+    ...header,
+    retryCount: header.retryCount + failures,
+    lastError: { at: clock().toISOString(), reason },
+  };
 }
 
 async function putBack(file: string, header: SpoolHeader, rest: readonly Item[], { spool }: FileFlush): Promise<void> {

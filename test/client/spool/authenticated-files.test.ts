@@ -121,7 +121,6 @@ describe('the first line of an encrypted file', () => {
 });
 
 it('a file that an earlier version encrypted is read, and has an authenticated first line from then on', async () => {
-  world.hourly = true;
   const file = await spooled(withKey);
   const { header, ...content } = await world.spool(withKey).read('spool', file);
   const items = world.spool(withKey).open({ header, ...content });

@@ -217,7 +217,6 @@ it('a first line that an earlier version made long is read to its end', async ()
 });
 
 it('many files of one notification go out a hundred per request, and each file keeps its own outcome', async () => {
-  world.hourly = true;
   await world.api.stop();
   for (let n = 0; n < 250; n++) await world.client().sendBatch([notification(n)]);
   await world.api.start();

@@ -148,7 +148,6 @@ describe('a process that dies', () => {
   ])(
     'at any call while files are given up, %s: each is in one place after the next flush, and was reported',
     async (_, border) => {
-      world.hourly = true;
       let file = '';
       const deaths = await dyingAtEachCall(
         async (fs) => {
@@ -178,7 +177,6 @@ describe('a process that dies', () => {
   ])(
     'at any call of a resend, %s: it is in one place, and goes out once, if needed by another resend',
     async (_, border) => {
-      world.hourly = true;
       let file = '';
       let rounds = 0;
       const deaths = await dyingAtEachCall(
@@ -253,7 +251,6 @@ describe('any answers of the API, and a process that dies anywhere', () => {
         async (steps, answers) => {
           await world.end();
           world = await startWorld();
-          world.hourly = true;
           let next = 0;
           const draw = () => answers[next++ % answers.length] ?? 'accept';
           const promised = new Set<string>();

@@ -156,7 +156,6 @@ describe('flush', () => {
   });
 
   it('leaves the items that failed in the file, and sends only these the next time', async () => {
-    world.hourly = true;
     const file = await spooled(5);
     world.api.insteadOfItem = ({ notification_id }) => (notification_id === 'N3' ? { status: 503 } : undefined);
     expect(await world.client().flush()).toMatchObject({ accepted: 4, left: 1 });
@@ -250,49 +249,23 @@ describe('flush', () => {
   });
 });
 
-describe('a try that fails', () => {
-  const failing = () => {
-    world.api.instead = () => ({ status: 503 });
-  };
-  const counts = async () => (await world.spool().list('spool')).map(({ header }) => header?.retryCount);
-
-  it('counts at most once per hour: a producer that flushes at each start gives nothing up within a minute', async () => {
-    const [file] = [await spooled(1)];
-    failing();
-    for (let start = 0; start < 12; start++) {
-      expect(await world.client().flush()).toMatchObject({ left: 1, givenUp: [] });
-      later(3 / 3_600);
-    }
-    expect(await counts()).toEqual([0]);
-    later(5);
-    for (let start = 0; start < 12; start++) {
-      expect(await world.client().flush()).toMatchObject({ left: 1, givenUp: [] });
-      later(3 / 3_600);
-    }
-    expect(await counts()).toEqual([1]);
-    world.api.instead = () => undefined;
-    expect(await world.client().flush()).toMatchObject({ accepted: 1, left: 0 });
-    expect(world.files('spool')).not.toContain(file);
-  });
-
-  it.each([
-    ['each hour', () => 1, 10],
-    ['each hour, with a few seconds more or less', (run: number) => (run % 2 ? 3_595 : 3_605) / 3_600, 10],
-    ['every ten minutes', () => 1 / 6, 60],
-    ['twice a day', () => 12, 10],
-  ])('%s gives the file up after ten hours at the soonest', async (_, hours, runs) => {
-    await spooled(1);
-    const began = world.now.getTime();
-    failing();
-    let flushes = 0;
-    for (let givenUp = 0; givenUp === 0; flushes++) {
-      expect(flushes).toBeLessThan(runs + 2);
-      later(hours(flushes));
-      givenUp = (await world.client({ spoolRetentionHours: 1_000 }).flush()).givenUp.length;
-    }
-    expect(flushes).toBeGreaterThanOrEqual(runs);
-    expect(world.now.getTime() - began).toBeGreaterThanOrEqual(10 * 3_600_000);
-  });
+it.each([
+  ['within a minute', 3 / 3_600],
+  ['an hour apart', 1],
+  ['half a day apart', 12],
+])('each failed flush counts, and the tenth gives the file up: %s', async (_, hours) => {
+  const file = await spooled(1);
+  world.api.instead = () => ({ status: 503 });
+  for (let failed = 1; failed < 10; failed++) {
+    expect(await world.client().flush()).toMatchObject({ left: 1, givenUp: [] });
+    expect((await world.spool().head('spool', file)).header).toMatchObject({
+      retryCount: failed,
+      lastError: { at: world.now.toISOString() },
+    });
+    later(hours);
+  }
+  expect(await world.client().flush()).toMatchObject({ left: 0, givenUp: [{ file, because: 'too-many-retries' }] });
+  expect([world.files('spool'), world.files('failed')]).toEqual([[], [file]]);
 });
 
 describe('a spool that is larger than the ADR expects', () => {
@@ -335,7 +308,6 @@ describe('what one file shows about the API', () => {
   const retryCounts = async () => (await world.spool().list('spool')).map(({ header }) => header?.retryCount);
 
   it('a long Retry-After ends the requests, and a file that was not attempted counts no failure', async () => {
-    world.hourly = true;
     for (let n = 0; n < 3; n++) await spooled(60, 60 * n);
     world.api.instead = () => ({ status: 429, headers: { 'retry-after': '120' } });
     expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 180 });
@@ -362,7 +334,6 @@ describe('what one file shows about the API', () => {
   });
 
   it('an API that only answers 5xx gets one request per further file, until it answers otherwise', async () => {
-    world.hourly = true;
     for (let n = 0; n < 5; n++) {
       await spooled(60, 60 * n);
       later(0.1);
@@ -422,7 +393,6 @@ describe('a batch that fails as a whole', () => {
   });
 
   it('because the API always fails, costs ten small requests once', async () => {
-    world.hourly = true;
     for (let n = 0; n < 3; n++) await spooled(100, 100 * n);
     world.api.instead = () => ({ status: 503 });
     expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 300 });

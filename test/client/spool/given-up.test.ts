@@ -56,7 +56,6 @@ describe('an accepted notification is not sent again', () => {
   });
 
   it('after the tenth failed flush either, while data/failed cannot be written', async () => {
-    world.hourly = true;
     const file = await spooled(2);
     writeFileSync(failedPath(), '');
     answers('', 'N1');

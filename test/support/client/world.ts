@@ -21,8 +21,6 @@ export interface World {
   readonly reported: GivenUp[];
   readonly waited: number[];
   now: Date;
-  /** Each flush comes an hour after what happened before it, as that of a cron, so that its failures count. */
-  hourly: boolean;
   client(options?: ClientOptions, fs?: FileSystem): NotificationClient;
   spool(options?: ClientOptions, fs?: FileSystem): Spool;
   files(folder: Folder): string[];
@@ -59,9 +57,8 @@ export async function startWorld(): Promise<World> {
     reported: [],
     waited: [],
     now: new Date('2026-11-21T09:00:00.000Z'),
-    hourly: false,
-    client: (options = {}, fs = realFs) => {
-      const client = createClient(settings(options), {
+    client: (options = {}, fs = realFs) =>
+      createClient(settings(options), {
         post: createApi({ ...settings(options), clock }),
         createToken: createTokenCall(createRequest({ ...settings(options), clock })),
         spool: spoolOf(options, fs),
@@ -71,15 +68,7 @@ export async function startWorld(): Promise<World> {
         attempts: 3,
         longestWaitMs: 30_000,
         pause: async (ms) => void world.waited.push(ms),
-      });
-      return {
-        ...client,
-        flush(given) {
-          if (world.hourly) world.now = new Date(world.now.getTime() + 3_600_000);
-          return client.flush(given);
-        },
-      };
-    },
+      }),
     spool: spoolOf,
     files(folder) {
       try {

@@ -67,7 +67,6 @@ async function givenUp(): Promise<string> {
 async function againGivenUp(file: string): Promise<unknown> {
   await world.spool().resend(file);
   await world.api.stop();
-  world.hourly = true;
   return world.client({ maxSpoolRetries: 1 }).flush();
 }
 
@@ -124,7 +123,6 @@ describe('spool flush', () => {
   }, 15_000);
 
   it('takes MAX_SPOOL_RETRIES and SPOOL_RETENTION_HOURS from the environment, and reports once', async () => {
-    world.now = new Date(Date.now() - 3_700_000);
     const file = await spooled();
     world.api.instead = () => problem('unauthenticated', 401);
     const env = { MAX_SPOOL_RETRIES: '1' };
