@@ -158,7 +158,7 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     return [['forget', '--tenant', 'T1', '--recipient', '-']];
   },
   'senders allow': async () => [['senders', 'allow', 'news@example.com', '--tenant', 'T8']],
-  'senders revoke': async () => [['senders', 'revoke', 'news@example.com', '--tenant', 'T8', '--back-to-stage']],
+  'senders revoke': async () => [['senders', 'revoke', 'news@example.com', '--tenant', 'T8']],
   'senders list': async () => [['senders', 'list', '--tenant', 'T8']],
   'emails send': async () => {
     await email();

@@ -231,7 +231,6 @@ async function changes(answer: Answer, file: (name: string, text: string) => str
   await answer('senders', 'allow', '*@Example.COM', '--tenant', 'T8');
   await answer('senders', 'allow', 'no address', '--tenant', 'T8');
   await answer('senders', 'revoke', '*@example.com', '--tenant', 'T8');
-  await answer('senders', 'revoke', '*@example.com', '--tenant', 'T8', '--back-to-stage');
   await answer('members', 'suppress', 'm-1', '--tenant', 'T1');
   await answer('members', 'unsuppress', '--email', 'm1@example.com', '--tenant', 'T1');
   const post = file('post.md', '# Hello\n\nText');

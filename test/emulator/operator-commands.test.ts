@@ -127,7 +127,7 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       'newsletters show': { args: () => ['newsletters', 'show', 'monthly', ...tenant] },
       'senders allow': { args: () => ['senders', 'allow', '*@your-domain.example', ...tenant] },
       'senders list': { args: () => ['senders', 'list', ...tenant] },
-      'senders revoke': { args: () => ['senders', 'revoke', '*@your-domain.example', '--back-to-stage', ...tenant] },
+      'senders revoke': { args: () => ['senders', 'revoke', '*@your-domain.example', ...tenant] },
       'emails send': { args: () => ['emails', 'send', post, ...tenant, ...publication] },
       'emails test': { args: () => ['emails', 'test', post, ...tenant, ...publication, '--to', 'me@example.com'] },
       'emails list': {

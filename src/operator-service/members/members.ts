@@ -144,7 +144,7 @@ export function listSenders(tenant: string, deps: NewsletterDeps): Promise<reado
   return newsletterStore(deps).senders(tenant);
 }
 
-/** @throws Problem invalid-request for what is neither an address nor `*@domain`; conflict for the last one */
+/** @throws Problem invalid-request for what is neither an address nor `*@domain` */
 export async function decideSender(
   asked: { readonly tenant: string; readonly sender: string; readonly action: SenderAction },
   deps: NewsletterDeps,
@@ -158,14 +158,10 @@ export async function decideSender(
   }
   // An address of the tenant's own, as which it writes to everybody: the log may name it.
   const what = action === 'allow' ? 'sender.allow' : 'sender.revoke';
-  return decide({ what, on: [tenant, sender] }, async () => {
-    const senders = await newsletterStore(deps).changeSenders(tenant, action, sender);
-    if (senders === undefined) {
-      const why = `${sender} is the last sender of ${tenant}: without one it may write as those of the stage`;
-      throw new Problem('conflict', `${why}. Allow another first, or add --back-to-stage.`);
-    }
-    return { answer: senders, result: { changed: 1 } };
-  });
+  return decide({ what, on: [tenant, sender] }, async () => ({
+    answer: await newsletterStore(deps).changeSenders(tenant, action, sender),
+    result: { changed: 1 },
+  }));
 }
 
 /** A member as it is exported: what an import gives it back by. */

@@ -4,9 +4,8 @@ import { shows } from '../../../core/model/row-change.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
 import { SENDERS_PREFIX } from '../schema.ts';
-import { ifConditionHolds } from '../table/calls.ts';
-import { conditionOf, updateItem } from '../table/guarded-update.ts';
-import { hasOthers, ofTime } from '../table/guards.ts';
+import { updateItem } from '../table/guarded-update.ts';
+import { ofTime } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
 
@@ -33,16 +32,14 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
     },
 
     async changeSenders(tenant_id, action, sender) {
-      const values = { ':senders': { SS: [sender] } };
       const command = new UpdateItemCommand({
         TableName: table,
         Key: sendersKey(tenant_id),
         UpdateExpression: `${action === 'allow' ? 'ADD' : 'DELETE'} senders :senders`,
-        ...(action === 'revoke' ? conditionOf([hasOthers(sender)], { values }) : { ExpressionAttributeValues: values }),
+        ExpressionAttributeValues: { ':senders': { SS: [sender] } },
         ReturnValues: 'ALL_NEW',
       });
-      const changed = await ifConditionHolds(client.send(command), undefined);
-      return changed && toSenders(changed.Attributes);
+      return toSenders((await client.send(command)).Attributes);
     },
 
     async put(newsletter, known_at) {

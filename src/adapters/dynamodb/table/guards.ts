@@ -159,9 +159,6 @@ export function suppressible(reason: Suppression['reason']): readonly Guard[] {
   return reason === 'bounced' ? [isFirst] : [isFirst, [['suppressed.reason', '=', 'bounced']]];
 }
 
-/** A set that is equal to it has no other entry. */
-export const hasOthers = (sender: string): Guard => [['senders', 'absent or <>', new Set([sender])]];
-
 /** A key that may end then: an expiry only ever comes nearer, or a key that has expired would live again. */
 export function mayEnd(expires_at: string | undefined): Guard {
   const isLive: Guard = [...isThere('key_id'), ['revoked_at', '=', undefined]];

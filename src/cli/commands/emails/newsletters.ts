@@ -1,4 +1,5 @@
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
+import type { SenderAction } from '../../../core/newsletter/model/ports.ts';
 import {
   decideNewsletter,
   decideSender,
@@ -92,21 +93,19 @@ export const addSendersAllow = decision(
 );
 export const addSendersRevoke = decision(
   'revoke',
-  'let a tenant write as an address no more, while it has another; mailings that are published go on',
-  { '--back-to-stage': 'revoke the last one, too: then those of the stage count' },
+  'let a tenant write as an address no more; after the last one as those of the stage; published mailings go on',
 );
 
 /** As whom the newsletters of a tenant may be sent. */
-function decision(name: 'allow' | 'revoke', says: string, more: { readonly '--back-to-stage'?: string } = {}) {
+function decision(action: SenderAction, says: string) {
   return onDeployment({
-    name,
+    name: action,
     says,
     args: { '<SENDER>': 'an address, or *@domain (quote it for the shell)' },
-    options: { '--tenant <ID>': TENANT, ...more },
-    help: `\nExample:\n  npm run ops -- senders ${name} '*@example.com' --tenant TENANT001`,
-    async run(session, { tenant, backToStage }, [sender = '']) {
-      const asked = { tenant, sender, action: backToStage === true ? 'back-to-stage' : name } as const;
-      const left = await decideSender(asked, session, session.decide).catch((error: unknown) =>
+    options: { '--tenant <ID>': TENANT },
+    help: `\nExample:\n  npm run ops -- senders ${action} '*@example.com' --tenant TENANT001`,
+    async run(session, { tenant }, [sender = '']) {
+      const left = await decideSender({ tenant, sender, action }, session, session.decide).catch((error: unknown) =>
         faultInOptions(error, { sender: 'SENDER' }),
       );
       printSenders(tenant, left, session);

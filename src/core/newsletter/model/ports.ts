@@ -18,7 +18,7 @@ export interface JobLog {
 /** `stalled`: a sender or a preparation crashed, or nobody took its work for long. */
 export type JobEvent = 'failed' | 'count_off' | 'stalled';
 
-export type SenderAction = 'allow' | 'revoke' | 'back-to-stage';
+export type SenderAction = 'allow' | 'revoke';
 
 /**
  * Storage of newsletters. Every `change` is made only if the item still has the version it was read with; it sets the
@@ -36,12 +36,8 @@ export interface NewsletterStore {
   list(tenant_id: string): Promise<readonly Newsletter[]>;
   /** As whom the tenant may write: addresses, and `*@domain`. Empty: as whomever the stage lets it. */
   senders(tenant_id: string): Promise<readonly string[]>;
-  /**
-   * `revoke` leaves the last entry, as none would let the tenant write as whomever the stage lets it; `back-to-stage`
-   * takes it, too.
-   * @returns what is left; undefined where the last one was to be revoked
-   */
-  changeSenders(tenant_id: string, action: SenderAction, sender: string): Promise<readonly string[] | undefined>;
+  /** @returns what is left */
+  changeSenders(tenant_id: string, action: SenderAction, sender: string): Promise<readonly string[]>;
 }
 
 /** All that is stored of one address of a tenant: its members in the order of their ids, and its facts. */

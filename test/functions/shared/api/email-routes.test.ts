@@ -156,7 +156,7 @@ describe('an email is published', () => {
     await world.newsletters.changeSenders(tenant_id, 'allow', 'n@example.com');
     const taken = await publish();
     for (const sender of ['*@others.example', 'n@example.com'])
-      await world.newsletters.changeSenders(tenant_id, 'back-to-stage', sender);
+      await world.newsletters.changeSenders(tenant_id, 'revoke', sender);
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ rule: 'allowed_sender' }] } });
     expect(taken.status).toBe(202);
   });
