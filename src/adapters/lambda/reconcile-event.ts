@@ -1,4 +1,4 @@
-import type { LambdaClient } from '@aws-sdk/client-lambda';
+import type { InvokeCommandOutput } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 
 /** Longest part of an operator's scan, in seconds: the function also needs time for the rows that it finds. */
@@ -37,17 +37,11 @@ export function parseReconcileEvent(event: unknown): { part: ReconcilePart } | {
   throw new Error(`The event of the reconciler is wrong: ${faults.join('; ')}`);
 }
 
-/** Has the reconciler carry out a part of an operator's scan. @throws Error with the message of the function */
-export async function reconcilePart(
-  client: LambdaClient,
-  FunctionName: string,
-  part: ReconcilePart,
-): Promise<ReconcileAnswer> {
-  // With the call: the reconciler reads its events by this module, and calls nobody.
-  const { InvokeCommand } = await import('@aws-sdk/client-lambda');
-  const { Payload, FunctionError } = await client.send(
-    new InvokeCommand({ FunctionName, Payload: JSON.stringify(part) }),
-  );
+/** What the reconciler answers to an operator's part. @throws Error with the message of the function */
+export function parseReconcileAnswer({
+  Payload,
+  FunctionError,
+}: Pick<InvokeCommandOutput, 'Payload' | 'FunctionError'>): ReconcileAnswer {
   const text = new TextDecoder().decode(Payload);
   if (FunctionError !== undefined) throw new Error(`The reconciler failed: ${messageIn(text)}`);
   return v.parse(reconcileAnswer, JSON.parse(text));

@@ -1,8 +1,12 @@
-import { LambdaClient } from '@aws-sdk/client-lambda';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { DeploymentNotFoundError } from '../../../adapters/deployment/deployment.ts';
-import { type ReconcileAnswer, type ReconcilePart, reconcilePart } from '../../../adapters/lambda/reconcile-event.ts';
+import {
+  parseReconcileAnswer,
+  type ReconcileAnswer,
+  type ReconcilePart,
+} from '../../../adapters/lambda/reconcile-event.ts';
 import type { Decide } from '../../../operator-service/audit.ts';
 import { fromCursor, placeOf, toCursor } from '../../../operator-service/cursor.ts';
 import type { OperatorDeps } from '../../../operator-service/deps.ts';
@@ -92,8 +96,9 @@ async function reconcileStage(
     try {
       let { after } = asked;
       do {
-        const part = { dry_run: asked.dry_run, seconds: PART_SECONDS, ...(after && { after }) };
-        const { next, ...counts } = await reconcilePart(lambda, reconciler, part);
+        const part: ReconcilePart = { dry_run: asked.dry_run, seconds: PART_SECONDS, ...(after && { after }) };
+        const invoke = new InvokeCommand({ FunctionName: reconciler, Payload: JSON.stringify(part) });
+        const { next, ...counts } = parseReconcileAnswer(await lambda.send(invoke));
         for (const [name, count] of Object.entries(counts)) total[name as keyof typeof total] += count;
         after = next;
         onPart(total, after);
