@@ -54,9 +54,9 @@ async function loadedAtOnce(services: readonly string[]): Promise<Bundles> {
 
 /**
  * To list their exports, an import of these calls getters that load fetch, workers, DNS and more.
- * `process.getBuiltinModule` does not.
+ * `process.getBuiltinModule` does not. zlib itself takes 2 ms, and few events need it.
  */
-const COSTLY_IMPORTS = ['http', 'util', 'dns', 'net', 'vm'].flatMap((name) => [name, `node:${name}`]);
+const COSTLY_IMPORTS = ['http', 'util', 'dns', 'net', 'vm', 'zlib'].flatMap((name) => [name, `node:${name}`]);
 
 /** What each function loads on first use only. */
 const LATER: readonly (readonly [service: string, later: readonly string[]])[] = [
