@@ -1,10 +1,8 @@
 import type { Node } from 'constructs';
+import { isKeyed, type Keyed, OVERRIDE, overridden, overridesIn } from '../../src/core/model/setting.ts';
 import { parseStageConfig, type StageConfig, StageConfigError } from './stage-config.ts';
 
 const ROOT = 'notification-retry';
-const OVERRIDE = `${ROOT}.`;
-
-type Keyed = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a stage's configuration from the CDK context, cdk.json's `"notification-retry": {"stages": {"<name>": {}}}`.
@@ -24,7 +22,7 @@ export function readStageConfig(node: Node): StageConfig {
     if (overrides.some(([key]) => key === path || path.startsWith(`${key}.`))) return OVERRIDE + path;
     return [ROOT, 'stages', stage, path].filter((part) => part !== '').join('.');
   };
-  const config = overrides.reduce(withValueAt, chosen);
+  const config = overridden(chosen, overrides);
   if (Object.hasOwn(config, 'stage')) {
     throw new StageConfigError([`${ROOT}.stages.${stage}.stage is not a known key: -c stage=<name> chooses the stage`]);
   }
@@ -48,32 +46,4 @@ function chosenStage(root: unknown, stage: unknown): Keyed {
   }
   if (!isKeyed(chosen)) throw new StageConfigError([`${ROOT}.stages.${stage} must be an object`]);
   return chosen;
-}
-
-/** Path and value of each `notification-retry.<path>` of the command line. */
-function overridesIn(context: Keyed): (readonly [path: string, value: unknown])[] {
-  return Object.entries(context)
-    .filter(([key]) => key.startsWith(OVERRIDE))
-    .map(([key, value]) => [key.slice(OVERRIDE.length), fromCommandLine(value)] as const);
-}
-
-/** The command line gives text only. Text that is valid JSON, such as a number, is read as JSON. */
-function fromCommandLine(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
-}
-
-function withValueAt(config: Keyed, [path, value]: readonly [string, unknown]): Keyed {
-  const [key = '', ...rest] = path.split('.');
-  if (rest.length === 0) return { ...config, [key]: value };
-  const inner = config[key];
-  return { ...config, [key]: withValueAt(isKeyed(inner) ? inner : {}, [rest.join('.'), value]) };
-}
-
-function isKeyed(value: unknown): value is Keyed {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

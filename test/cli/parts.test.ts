@@ -145,6 +145,40 @@ describe('ops preflight', () => {
     });
   });
 
+  it.each([
+    [['-c', 'notification-retry.channels=["webhook"]'], {}],
+    [['--context', 'notification-retry.channels=["webhook"]', '-c', 'stage=dev'], { channels: ['teams', 'webhook'] }],
+  ])('judges what the command line changes of cdk.json, as cdk deploy does: %j', async (args, more) => {
+    const dev = { newsletters: false, ...more };
+    const { code, bad } = await preflightOf(dev, {}, found, ['--json', ...args]);
+    expect({ code, bad }).toEqual({
+      code: 1,
+      bad: ['The deployment would drop teams, which has 1 rows or dead letters.'],
+    });
+    expect(await preflightOf({ channels: ['teams', 'webhook'], newsletters: false })).toMatchObject({ code: 0 });
+  });
+
+  it('reads an override in the context of cdk.json, too', async () => {
+    const stages = { dev: { newsletters: false } };
+    const context = { 'notification-retry': { stages }, 'notification-retry.channels': ['webhook'] };
+    const { bad } = await preflightOf({}, { cdkJson: () => JSON.stringify({ context }) });
+    expect(bad).toEqual(['The deployment would drop teams, which has 1 rows or dead letters.']);
+  });
+
+  it.each([
+    ['api=false', /must be stage=STAGE, or a setting such as notification-retry\.api=false/],
+    ['notification-retry.api', /must be stage=STAGE/],
+    ['stage=prod', /-c stage=prod is not the stage dev .*set NOTIFICATION_RETRY_STACK=notification-retry-prod/],
+  ])('refuses -c %s by name', async (given, says) => {
+    const { code, err } = await preflightOf({}, {}, found, ['--json', '-c', given]);
+    expect({ code, err: err.replace(/\s+/g, ' ') }).toEqual({ code: 2, err: expect.stringMatching(says) });
+  });
+
+  it('refuses channels that are no list', async () => {
+    const { code, err } = await preflightOf({}, {}, found, ['--json', '-c', 'notification-retry.channels=webhook']);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('channels must be a list') });
+  });
+
   it('counts no key that is revoked', async () => {
     const { out } = await ops.run(['keys', 'list', '--json', '--local']);
     for (const { key_id } of JSON.parse(out).keys) await ops.run(['keys', 'revoke', key_id, '--local']);

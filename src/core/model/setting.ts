@@ -37,3 +37,42 @@ export function standardsOf<S extends NamedSettings>(settings: S): Configured<S>
   const known = Object.values(settings).filter(({ standard }) => standard !== undefined);
   return Object.fromEntries(known.map(({ name, standard }) => [name, standard])) as Configured<S>;
 }
+
+export type Keyed = Readonly<Record<string, unknown>>;
+type Override = readonly [path: string, value: unknown];
+
+/** What a stage's settings begin with in the CDK context, where one value is replaced: `-c notification-retry.api=false`. */
+export const OVERRIDE = 'notification-retry.';
+
+/** Path and value of each `notification-retry.<path>` of the CDK context. */
+export function overridesIn(context: Keyed): readonly Override[] {
+  return Object.entries(context)
+    .filter(([key]) => key.startsWith(OVERRIDE))
+    .map(([key, value]) => [key.slice(OVERRIDE.length), fromCommandLine(value)] as const);
+}
+
+/** A stage's settings with these values in place of their own. */
+export function overridden(config: Keyed, overrides: readonly Override[]): Keyed {
+  return overrides.reduce(withValueAt, config);
+}
+
+/** The command line gives text only. Text that is valid JSON, such as a number, is read as JSON. */
+function fromCommandLine(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function withValueAt(config: Keyed, [path, value]: Override): Keyed {
+  const [key = '', ...rest] = path.split('.');
+  if (rest.length === 0) return { ...config, [key]: value };
+  const inner = config[key];
+  return { ...config, [key]: withValueAt(isKeyed(inner) ? inner : {}, [rest.join('.'), value]) };
+}
+
+export function isKeyed(value: unknown): value is Keyed {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { Outputs, readAccount, readTies, Ties } from '../../../adapters/deployment/account-facts.ts';
 import { DEFAULT_STACK, STACK_VARIABLE } from '../../../adapters/deployment/aws-deployment.ts';
 import { createDeploymentClients } from '../../../adapters/deployment/deployment-clients.ts';
@@ -10,6 +10,7 @@ import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/schema.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
 import { CHANNELS, type Channel, channelsIn } from '../../../core/model/channels.ts';
+import { isKeyed, type Keyed, OVERRIDE, overridden, overridesIn } from '../../../core/model/setting.ts';
 import { laneStatus } from '../../../core/operator/views/pipeline-status.ts';
 import type { OperatorDeps } from '../../../operator-service/deps.ts';
 import { listKeys } from '../../../operator-service/keys.ts';
@@ -21,7 +22,7 @@ import {
   type Wanted,
 } from '../../../operator-service/preflight.ts';
 import { describeCommand } from '../../../terminal/command.ts';
-import { OperatorError, unreadableFile } from '../../../terminal/errors.ts';
+import { EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
 import type { CliContext } from '../../session/session.ts';
@@ -35,13 +36,15 @@ export interface PreflightPorts {
 
 /** Before a deployment, and after it: it changes nothing, and needs neither a stack nor rights to one. */
 export function addPreflight(parent: Command, context: CliContext, ports: PreflightPorts = onThisMachine()): void {
-  describeCommand(parent, PREFLIGHT, {}).action(async (options: { json?: boolean; leftovers?: boolean }) => {
+  const command = describeCommand(parent, PREFLIGHT, {});
+  command.option('-c, --context <KEY=VALUE>', 'as cdk deploy takes it; may be repeated', addContext);
+  command.action(async (options: { json?: boolean; leftovers?: boolean; context?: Keyed }) => {
     const stack = context.env[STACK_VARIABLE] ?? DEFAULT_STACK;
     const findings = options.leftovers
       ? (await ports.leftovers(stack)).map(
           ({ what, remove }): Finding => ({ check: 'leftover', state: 'warning', says: what, remedy: remove }),
         )
-      : await findingsOf(stack, context, ports);
+      : await findingsOf(stack, options.context ?? {}, context, ports);
     printResult({ terminal: context.terminal, json: options.json === true }, { findings }, () =>
       findings.length === 0
         ? 'Nothing is left.\n'
@@ -60,11 +63,20 @@ const PREFLIGHT = {
   },
   help: `
 It looks at region, credentials, the CDK's bootstrap, Lambda's limit, SES, the stack, and at what a change of the stage's
-parts in cdk.json would drop. It ends with 1 if something is refused.
+parts in cdk.json would drop. It ends with 1 if something is refused. Give it each -c of the deployment.
 
 Example:
-  ${STACK_VARIABLE}=notification-retry-prod npm run ops -- preflight`,
+  ${STACK_VARIABLE}=notification-retry-prod npm run ops -- preflight -c ${OVERRIDE}api=false`,
 } as const;
+
+/** Of cdk deploy's context what the app reads: another key would change nothing there, and is a mistake as a rule. */
+function addContext(text: string, before: Keyed = {}): Keyed {
+  const [, key = '', given] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key !== 'stage' && !key.startsWith(OVERRIDE)) {
+    throw new InvalidArgumentError(`It must be stage=STAGE, or a setting such as ${OVERRIDE}api=false.`);
+  }
+  return { ...before, [key]: given };
+}
 
 function onThisMachine(): PreflightPorts {
   const module = () => import('../../../adapters/deployment/account-facts.ts');
@@ -76,8 +88,8 @@ function onThisMachine(): PreflightPorts {
   };
 }
 
-async function findingsOf(stack: string, context: CliContext, ports: PreflightPorts): Promise<Finding[]> {
-  const { sender, ...wanted } = partsIn(ports.cdkJson, stack.replace(/^notification-retry-/, ''));
+async function findingsOf(stack: string, given: Keyed, context: CliContext, ports: PreflightPorts): Promise<Finding[]> {
+  const { sender, ...wanted } = partsIn(ports.cdkJson, given, stack.replace(/^notification-retry-/, ''));
   const facts = await ports.account(stack, sender);
   const { stack: { outputs = {} } = {} } = facts;
   return preflight(facts, wanted, isReadable(facts.stack) ? await deployedParts(context, outputs, ports) : undefined);
@@ -89,30 +101,44 @@ const READS = [
   'It cannot read a construct that is configured in code.',
 ].join(' ');
 
-function stagesIn(cdkJson: PreflightPorts['cdkJson']): Readonly<Record<string, unknown>> | undefined {
+function contextIn(cdkJson: PreflightPorts['cdkJson']): Keyed {
   try {
-    return JSON.parse(cdkJson())?.context?.['notification-retry']?.stages;
+    const { context } = JSON.parse(cdkJson()) ?? {};
+    return isKeyed(context) ? context : {};
   } catch (error) {
     const what = error instanceof SyntaxError ? 'cdk.json is not JSON.' : unreadableFile('cdk.json', error);
     throw new OperatorError(`${what} ${READS}`);
   }
 }
 
-/** The parts that cdk.json gives the stage, as the app reads them. */
-function partsIn(cdkJson: PreflightPorts['cdkJson'], stage: string): Wanted & { readonly sender: string } {
-  const config = stagesIn(cdkJson)?.[stage];
-  if (typeof config !== 'object' || config === null) {
-    throw new OperatorError(`cdk.json has no stage ${stage}. ${READS}`);
+/** The parts that cdk.json and the command line give the stage, as the app reads them. */
+function partsIn(
+  cdkJson: PreflightPorts['cdkJson'],
+  commandLine: Keyed,
+  stage: string,
+): Wanted & { readonly sender: string } {
+  const context = { ...contextIn(cdkJson), ...commandLine };
+  const { stage: chosen = stage } = commandLine;
+  if (chosen !== stage) {
+    const remedy = `set ${STACK_VARIABLE}=notification-retry-${chosen}`;
+    throw new OperatorError(`-c stage=${chosen} is not the stage ${stage} of this stack: ${remedy}.`, EXIT_USAGE);
   }
-  const given = config as Readonly<Record<string, unknown>>;
+  const root = context['notification-retry'];
+  const stages = isKeyed(root) ? root['stages'] : undefined;
+  const config = isKeyed(stages) ? stages[stage] : undefined;
+  if (!isKeyed(config)) throw new OperatorError(`cdk.json has no stage ${stage}. ${READS}`);
+  const given = overridden(config, overridesIn(context));
   const { channels = CHANNELS, api = {}, newsletters = true, retain = stage === 'prod', console = 'off' } = given;
+  if (!Array.isArray(channels)) {
+    throw new OperatorError(`channels must be a list, such as ["email","webhook"], not ${JSON.stringify(channels)}.`);
+  }
   const { accountLimit } = (given['reservedConcurrency'] ?? {}) as { readonly accountLimit?: number };
   return {
     sender: String(given['senderAddress'] ?? ''),
     outcomes: given['outcomes'] === true,
     monitoring: given['monitoring'] !== 'off',
     account_limit: accountLimit,
-    channels: CHANNELS.filter((channel) => (channels as readonly unknown[]).includes(channel)),
+    channels: CHANNELS.filter((channel) => channels.includes(channel)),
     api: api !== false,
     newsletters: newsletters === 'data' ? 'data' : newsletters !== false,
     stage,
