@@ -23,7 +23,7 @@ import { jobEnvironment, recipientEnvironment, sendMessages } from './job-access
 import { JOB_TIMEOUT } from './newsletter-queues.ts';
 import { allowBulk, newsletterConfigurationSet } from './newsletter-sending.ts';
 
-/** Emails that are prepared at once; each takes a million members in minutes. */
+/** Emails that are prepared at once; the others wait for the slices of those before them. */
 const PREPARE_CONCURRENCY = 2;
 
 interface NewsletterJobProps extends NewsletterStage {

@@ -1,7 +1,7 @@
 import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
-import type { JobLimits } from '../model/job-limits.ts';
+import { type JobLimits, sliceOf } from '../model/job-limits.ts';
 import { renderingKey } from '../preparation/open-batches.ts';
 import type { CandidateReader, PartSegment, PartSegments } from '../preparation/ports.ts';
 import { addOne, neededUses, type Tally, take, whyNotSent } from '../preparation/tally.ts';
@@ -166,9 +166,6 @@ async function queue(email_id: string, { queues, dry_runs }: RequestDryRunDeps):
   }
 }
 
-/** From then on no new page is begun. */
-const STOP_MS = 60_000;
-
 /**
  * Goes on with a dry run that a request did not wait for. Of a message that comes twice, one goes on; one whose next
  * message cannot be queued fails, and comes again.
@@ -180,7 +177,7 @@ export async function continueDryRun(
   const run = await deps.dry_runs.read(email_id);
   if (run?.publication === undefined) return run;
   const { publication, queued_at: _, ...rest } = run;
-  const part = await dryRun(publication, deps, () => deps.remaining_ms() >= STOP_MS, run.progress);
+  const part = await dryRun(publication, deps, sliceOf(deps), run.progress);
   const next =
     'result' in part
       ? { ...rest, result: part.result }

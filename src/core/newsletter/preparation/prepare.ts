@@ -2,6 +2,7 @@ import { isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import { batchId, MOST_BATCHES } from '../model/batch.ts';
 import type { Email, EmailContent, Preparation, Prepared } from '../model/email.ts';
+import { sliceOf } from '../model/job-limits.ts';
 import type { MergeUse } from '../model/merge-fields.ts';
 import { hostOf } from '../model/senders.ts';
 import { PreparationLease } from './lease.ts';
@@ -16,16 +17,13 @@ export type PrepareResult =
       /** What the count said, when it is off by 1 % or more (監視: email_count不整合). */
       readonly count_was?: number;
     }
-  /** The invocation's time ends; the next one goes on from the last cut. */
+  /** Its slice or the invocation's time ends; the next one goes on from the last cut. */
   | { readonly result: 'continued'; readonly email: Email }
   /** The email cannot be sent as it is: a sentence for people. */
   | { readonly result: 'refused'; readonly email: Email; readonly error: string };
 
 const TOO_MANY =
   'The parts of the post make more than 100,000 batches. Nothing was sent. Use fewer parts with a segment of their own.';
-
-/** From then on no new page is begun. */
-const STOP_MS = 60_000;
 
 const NOTHING: Preparation = {
   next_batch: 0,
@@ -45,6 +43,7 @@ const NOTHING: Preparation = {
  * @throws LeaseLostError when another invocation took over
  */
 export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareResult> {
+  const goesOn = sliceOf(deps);
   const lease = new PreparationLease(email, deps);
   deps.log.info(`Creating batches for email ${email.email_id}`, { email_id: email.email_id });
   const content = await lease.read('read the content', () => deps.emails.content(email.email_id));
@@ -55,7 +54,7 @@ export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareR
     await pass.take(page);
     await lease.keep();
     if (pass.hasTooMany) break;
-    if (deps.remaining_ms() < STOP_MS) {
+    if (!goesOn()) {
       await pass.cut();
       const next_at = isoAfter(deps.clock(), deps.limits.message_ms);
       const left = await lease.change({ set: { next_at }, remove: ['claim_id', 'claim_until'] });

@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMemoryWarming } from '../../../../simulation/twins/newsletter-items.ts';
+import { START, VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
+import { EventSource } from '../../../../simulation/models/event-source.ts';
+import { SimulatedQueue } from '../../../../simulation/models/queue.ts';
+import { createMemoryWarming, MemoryEmails } from '../../../../simulation/twins/newsletter-items.ts';
+import { continueDryRun, type KeptDryRun } from '../../../../src/core/newsletter/lifecycle/dry-run.ts';
 import { pauseEmail, retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
+import type { Email } from '../../../../src/core/newsletter/model/email.ts';
+import type { PrepareMessage } from '../../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import { NO_RECIPIENTS } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
@@ -100,7 +106,7 @@ describe('the preparation of an email', () => {
   });
 
   it('keeps its claim while it reads for minutes and finds nobody, so that no other start takes it over', async () => {
-    const world = await JobWorld.of();
+    const world = await JobWorld.of({}, {}, { slice_ms: 3_600_000 });
     world.give(...Array.from({ length: 20 }, () => []), ten);
     const others: unknown[] = [];
     world.onPage = async () => {
@@ -401,4 +407,82 @@ describe('the preparation of an email', () => {
     );
     expect(interrupted).toBeGreaterThan(0);
   });
+});
+
+describe('the two places of preparations', () => {
+  /** A million members, as the simulated account reads and writes them: 74 s. */
+  const LARGE = { pages: 1_000, page_ms: 74 };
+
+  it.each(['start', 'dry-run'] as const)(
+    'let a small email of one tenant in within seconds, behind six large ones of another (%s)',
+    async (kind) => {
+      const time = new VirtualTime(START);
+      const tables = new MemoryEmails(time.clock);
+      const places = { visibility_ms: 960_000, max_receives: 5, groupOf: () => '' };
+      const queue = new SimulatedQueue<PrepareMessage>(time, places);
+      const runs = new Map<string, KeptDryRun>();
+      const read = new Map<string, number>();
+      const ended = new Map<string, number>();
+      async function* pages({ email_id, tenant_id }: Email, after = '0') {
+        const last = tenant_id === 'noisy' ? LARGE.pages : 1;
+        for (let page = Number(after) + 1; page <= last; page++) {
+          await time.pause(LARGE.page_ms);
+          read.set(email_id, (read.get(email_id) ?? 0) + 1);
+          yield { position: String(page), members: 1_000, candidates: page === 1 ? ten : [] };
+        }
+      }
+      const world = await JobWorld.of();
+      const deps = {
+        ...{ ...world.deps(), emails: tables.emails, batches: tables.batches },
+        ...{ clock: time.clock, pause: time.pause, candidates: { pages, count: async () => 10 } },
+        queues: { prepare: async (message: PrepareMessage) => queue.send(message, 0), send: async () => {} },
+        dry_runs: {
+          read: async (id: string) => runs.get(id),
+          put: async (run: KeptDryRun) => runs.set(run.email_id, run) !== undefined,
+        },
+      };
+      const handle: ConstructorParameters<typeof EventSource>[2] = () => async (event, context) => {
+        const { email_id }: PrepareMessage = JSON.parse(event.Records[0]?.body ?? '');
+        const held = { ...deps, remaining_ms: () => context.getRemainingTimeInMillis() };
+        const isDone =
+          kind === 'start'
+            ? (await startEmail(email_id, held)).result === 'started'
+            : (await continueDryRun(email_id, held))?.result !== undefined;
+        if (isDone) ended.set(email_id, time.now - START.getTime());
+        return { batchItemFailures: [] };
+      };
+      const machine = { time, draw: () => 0.5, onDeath: () => expect.fail('died'), paused: () => false };
+      const options = { concurrency: 2, batch: 1, window_ms: 0, timeout_ms: 900_000, memory_gb: 0.5, settle_ms: 5 };
+      new EventSource(machine, queue, handle, { ...options, faults: () => ({ deaths: 0 }) });
+      const larges = Array.from({ length: 6 }, (_, i) => `large-${i}`);
+      await time.run(async () => {
+        for (const email_id of [...larges, 'small']) {
+          const tenant_id = email_id === 'small' ? 'quiet' : 'noisy';
+          const content = emailContent();
+          await tables.emails.create(emailRow({ email_id, tenant_id }), content);
+          const publication = { email_id, tenant_id, content, request_hash: '' };
+          const progress = {
+            members: 0,
+            recipients: 0,
+            excluded: 0,
+            excluded_by_reason: {},
+            missing_fields: {},
+            shown: {},
+          };
+          runs.set(email_id, { email_id, tenant_id, started_at: '', publication, progress } as unknown as KeptDryRun);
+          queue.send({ version: 1, kind, email_id }, 0);
+        }
+        await time.pause(600_000);
+      });
+      // Three rounds of two slices.
+      expect(ended.get('small')).toBeLessThan(50_000);
+      expect(
+        larges.map((id) => read.get(id)),
+        'nothing is read twice',
+      ).toEqual(larges.map(() => LARGE.pages));
+      const all = (larges.length / 2) * LARGE.pages * LARGE.page_ms;
+      expect(Math.max(...ended.values()), 'turns cost little').toBeLessThan(1.02 * all);
+      expect(ended.size).toBe(7);
+    },
+  );
 });
