@@ -3,6 +3,7 @@ import {
   newsletterAnswer,
   newsletterId,
   newsletterList,
+  newsletterListQuery,
   newsletterSchema,
 } from '../../../src/adapters/api/newsletter-schemas.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
@@ -11,6 +12,7 @@ import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { putNewsletter } from '../../../src/core/newsletter/model/senders.ts';
 import { check } from '../../../src/http/check.ts';
+import { fromCursor, toCursor } from '../../../src/operator-service/cursor.ts';
 import { type ApiRoute, route } from './api-function.ts';
 
 export interface NewsletterRouteDeps {
@@ -29,10 +31,15 @@ export function newsletterRoutes(deps: NewsletterRouteDeps): ApiRoute[] {
       operation_id: 'listNewsletters',
       summary: "List the tenant's newsletters",
       scope: 'newsletters:read',
+      query: newsletterListQuery,
       answer: { status: 200, description: 'Newsletters', schema: newsletterList },
-      async handle({ caller: { tenant_id } }) {
-        const found = await newsletters.list(tenant_id);
-        return { body: { newsletters: found.map(shown) }, log: { items: found.length } };
+      async handle({ caller: { tenant_id }, query }) {
+        const { cursor, limit } = query();
+        const most = Number(limit);
+        const found = await newsletters.list(tenant_id, { after: fromCursor(newsletterId, cursor), limit: most + 1 });
+        const page = found.slice(0, most);
+        const next_cursor = toCursor(found.length > most ? page.at(-1)?.newsletter_id : undefined);
+        return { body: { newsletters: page.map(shown), next_cursor }, log: { items: page.length } };
       },
     }),
     route({

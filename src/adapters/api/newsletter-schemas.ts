@@ -118,7 +118,6 @@ export const newsletterAnswer = v.object({
   created_at: time,
   updated_at: time,
 });
-export const newsletterList = v.object({ newsletters: v.array(newsletterAnswer) });
 
 export const memberAnswer = v.object({
   member_id: v.string(),
@@ -147,10 +146,20 @@ export const cursor = v.optional(
   described(v.pipe(v.string(), v.minLength(1), v.maxLength(1_000)), 'next_cursor of the page before'),
 );
 /* @__NO_SIDE_EFFECTS__ */
-export const limitTo = (most: number, form: RegExp) =>
-  v.optional(described(v.pipe(v.string(), v.regex(form, `must be 1 to ${most}`)), `1 to ${most}`), '100');
+export const limitTo = (most: number, form: RegExp, standard = '100') =>
+  v.optional(described(v.pipe(v.string(), v.regex(form, `must be 1 to ${most}`)), `1 to ${most}`), standard);
 export const memberListQuery = v.strictObject({ cursor, limit: limitTo(200, /^([1-9]\d?|1\d\d|200)$/) }, objectMessage);
 export const memberList = v.object({ members: v.array(memberAnswer), next_cursor: v.nullable(v.string()) });
+
+/** Whoever asked before there were pages gets all newsletters of any tenant that was seen. */
+export const newsletterListQuery = v.strictObject(
+  { cursor, limit: limitTo(1_000, /^([1-9]\d{0,2}|1000)$/, '1000') },
+  objectMessage,
+);
+export const newsletterList = v.object({
+  newsletters: v.array(newsletterAnswer),
+  next_cursor: v.nullable(v.string()),
+});
 
 const takenMember = v.strictObject({
   index,

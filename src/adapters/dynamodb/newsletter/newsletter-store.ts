@@ -7,7 +7,7 @@ import { SENDERS_PREFIX } from '../schema.ts';
 import { updateItem } from '../table/guarded-update.ts';
 import { ofTime } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { getItem, queryAll } from '../table/reads.ts';
+import { getItem, queryPages } from '../table/reads.ts';
 
 const OPTIONAL = [
   'reply_to',
@@ -59,9 +59,15 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
       return item && toNewsletter(item);
     },
 
-    async list(tenant_id) {
-      const found = await queryAll(client, { table, key: { tenant_id }, consistent: true });
-      return found.map(toNewsletter).filter(({ newsletter_id }) => newsletter_id !== SENDERS);
+    async list(tenant_id, { after, limit } = {}) {
+      const range = after === undefined ? undefined : (['newsletter_id', '>', after] as const);
+      const found: Newsletter[] = [];
+      const asked = { table, key: { tenant_id }, range, consistent: true, ...(limit !== undefined && { limit }) };
+      for await (const { items } of queryPages(client, asked)) {
+        found.push(...items.map(toNewsletter).filter(({ newsletter_id }) => newsletter_id !== SENDERS));
+        if (limit !== undefined && found.length >= limit) break;
+      }
+      return found.slice(0, limit);
     },
   };
 }

@@ -33,7 +33,11 @@ export interface NewsletterStore {
    */
   put(newsletter: Newsletter, known_at?: string | null): Promise<Newsletter | undefined>;
   read(tenant_id: string, newsletter_id: string): Promise<Newsletter | undefined>;
-  list(tenant_id: string): Promise<readonly Newsletter[]>;
+  /** In the order of their ids; all, or so many after an id. */
+  list(
+    tenant_id: string,
+    page?: { readonly after?: string | undefined; readonly limit?: number },
+  ): Promise<readonly Newsletter[]>;
   /** As whom the tenant may write: addresses, and `*@domain`. Empty: as whomever the stage lets it. */
   senders(tenant_id: string): Promise<readonly string[]>;
   /** @returns what is left */

@@ -46,8 +46,42 @@ describe('newsletters', () => {
       'weekly',
     ]);
     const other = (await world.key('tenant-other')).key;
-    expect((await world.call('GET', '/v1/newsletters', { key: other })).body).toEqual({ newsletters: [] });
+    expect((await world.call('GET', '/v1/newsletters', { key: other })).body).toEqual({
+      newsletters: [],
+      next_cursor: null,
+    });
     expect((await world.call('GET', '/v1/newsletters/daily', { key: other })).status).toBe(404);
+  });
+
+  it('are listed page by page, each once, and at most a thousand by a request that names no limit', async () => {
+    const tenant_id = 'tenant-many';
+    const own = (await world.key(tenant_id)).key;
+    const at = '2026-11-22T00:00:00.000Z';
+    const ids = Array.from({ length: 1_001 }, (_, n) => `n-${1_000 + n}`);
+    for (const newsletter_id of ids)
+      await world.newsletters.put({
+        tenant_id,
+        newsletter_id,
+        name: 'N',
+        from: 'a@b.com',
+        created_at: at,
+        updated_at: at,
+      });
+    const page = (query = '') => world.call('GET', `/v1/newsletters${query}`, { key: own });
+    const first = await page();
+    expect(first.body.newsletters).toHaveLength(1_000);
+    const read: string[] = [];
+    let pages = 0;
+    for (let next: string | null = ''; next !== null; pages++) {
+      const { body } = await page(`?limit=300${next && `&cursor=${next}`}`);
+      read.push(...body.newsletters.map(({ newsletter_id }: { newsletter_id: string }) => newsletter_id));
+      next = body.next_cursor;
+    }
+    expect({ pages, read }).toEqual({ pages: 4, read: ids });
+    const last = await page(`?cursor=${first.body.next_cursor}`);
+    expect(last.body).toMatchObject({ newsletters: [{ newsletter_id: ids.at(-1) }], next_cursor: null });
+    for (const query of ['?limit=0', '?limit=1001', '?cursor=eHggeQ', '?curser=eA'])
+      expect(await page(query), query).toMatchObject({ status: 400, body: { type: BAD } });
   });
 
   it('are sent as addresses that their tenant may use, where it has any', async () => {
