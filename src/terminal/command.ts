@@ -95,13 +95,24 @@ export function describeCommand<S extends Options>(
   return help === undefined ? command : command.addHelpText('after', filled(help));
 }
 
-/** Its paragraphs fill the lines of the terminal, 80 columns without one; lists and examples stay as they are. */
+/**
+ * Its paragraphs fill the lines of the terminal, 80 columns without one; so do the explanations of words, each after its
+ * word and two spaces; lists and examples stay as they are.
+ */
 function filled(help: string): string {
-  const wrap = (text: string) => new Help().boxWrap(text.replaceAll('\n', ' '), process.stdout.columns ?? 80);
-  return help
-    .split('\n\n')
-    .map((part) => (/\n[ -]/.test(part) ? part : `${part.startsWith('\n') ? '\n' : ''}${wrap(part.trim())}`))
-    .join('\n\n');
+  const helper = Object.assign(new Help(), { helpWidth: process.stdout.columns ?? 80 });
+  const item = (line: string, width: number) => {
+    const [word = '', says] = line.split(/ {2,}/);
+    return says === undefined ? line : helper.formatItem(word, width, says, helper);
+  };
+  const part = (text: string) => {
+    const lines = text.split('\n');
+    if (/\n[ -]/.test(text)) return text;
+    const width = Math.max(...lines.map((line) => line.search(/ {2}/)));
+    if (width > 0) return lines.map((line) => item(line, width)).join('\n');
+    return `${text.startsWith('\n') ? '\n' : ''}${helper.boxWrap(text.trim().replaceAll('\n', ' '), helper.helpWidth)}`;
+  };
+  return help.split('\n\n').map(part).join('\n\n');
 }
 
 function isRequired(taken: AnyTaken | undefined): boolean {

@@ -73,9 +73,11 @@ export const addKeysRotate = onDeployment({
   name: 'rotate',
   says: 'make a key with the same rights, and let the old key end a day later',
   args: { '<KEY_ID>': 'the key to replace' },
-  options: { '--keep-old <DURATION>': value('how long the old key still works, such as 2h', parseDuration, DAY_MS) },
+  options: {
+    '--keep-old <DURATION>': value('how long the old key still works, such as 2h; 1d by default', parseDuration),
+  },
   help: '\nExample:\n  npm run ops -- keys rotate 4f1d9c0b7a2e6358 --keep-old 2h',
-  async run(session, { keepOld }, [key_id = '']) {
+  async run(session, { keepOld = DAY_MS }, [key_id = '']) {
     const { tenant_id, old_ends_at, ...made } = await rotateKey(key_id, keepOld, session, session.decide);
     showKey(session, tenant_id, made);
     session.terminal.say(
