@@ -161,14 +161,14 @@ export class NotificationRetry extends Construct {
   }
 
   private warn(config: StageConfig): void {
-    const { senderAddress = '', newsletters, api } = config;
+    const { senderAddress = '', channels, newsletters, api } = config;
     if (retains(config) && newsletters === true && api !== false && api.domain === undefined) {
       Annotations.of(this).addWarningV2(
         'notification-retry:api-domain',
         'unsubscribe links of newsletters lead to a name of API Gateway that goes with the API: set api.domain',
       );
     }
-    if (/[@.]example(\.(com|net|org))?$/.test(senderAddress)) {
+    if (channels.includes('email') && /[@.]example(\.(com|net|org))?$/.test(senderAddress)) {
       Annotations.of(this).addWarningV2(
         'notification-retry:sender-address',
         'senderAddress is a placeholder that SES never sends from: set an address that is verified in SES',

@@ -1,4 +1,4 @@
-import type { Template } from 'aws-cdk-lib/assertions';
+import { Annotations, Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { parseStageConfig, StageConfigError } from '../../lib/config/stage-config.ts';
 import { NEWSLETTER_TABLES, TABLES } from '../../src/adapters/dynamodb/schema.ts';
@@ -46,6 +46,14 @@ describe('the least stage', () => {
     const least = { stage: 'dev', channels: ['webhook'], api: false, newsletters: false, monitoring: 'off' } as const;
     expect(parseStageConfig(least).senderAddress).toBeUndefined();
     expect(() => parseStageConfig({ ...least, channels: ['email'] })).toThrow('senderAddress is missing');
+  });
+
+  it.each([
+    [STAGES.least, 0],
+    [{}, 1],
+  ])('is warned of a placeholder of a sender only where e-mails are sent: %j', (context, warnings) => {
+    const stack = stackOf({ ...context, 'notification-retry.senderAddress': 'noreply@example.com' });
+    expect(Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('placeholder'))).toHaveLength(warnings);
   });
 
   it('measures nothing and tells nobody', () => {
