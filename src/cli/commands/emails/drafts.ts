@@ -92,7 +92,7 @@ function describeDryRun(run: DryRun): string {
   const excluded = counted(excluded_by_reason);
   const missing = Object.entries(missing_fields).map(([field, count]) => `{${field}} for ${number(count)}`);
   return [
-    `${number(recipients)} members would get it${excluded.length > 0 ? `; excluded: ${excluded.join(', ')}` : ''}.`,
+    `${number(recipients)} ${recipients === 1 ? 'member' : 'members'} would get it${excluded.length > 0 ? `; excluded: ${excluded.join(', ')}` : ''}.`,
     ...(renderings.length > 1
       ? renderings.map(
           (one) => `  ${number(one.recipients)} with ${one.segments.join(' and ') || 'no part of its own'}`,
