@@ -54,7 +54,7 @@ async function loadedAtOnce(services: readonly string[]): Promise<Bundles> {
 
 /**
  * To list their exports, an import of these calls getters that load fetch, workers, DNS and more.
- * `process.getBuiltinModule` does not. zlib itself takes 2 ms, and few events need it.
+ * `process.getBuiltinModule` does not. zlib itself takes a millisecond, and few events need it.
  */
 const COSTLY_IMPORTS = ['http', 'util', 'dns', 'net', 'vm', 'zlib'].flatMap((name) => [name, `node:${name}`]);
 

@@ -82,7 +82,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
  * The attribute that holds a body: `message_body` as text, or `message_body_deflated` (RFC 1951). DynamoDB charges by
- * the kilobyte, and deflated text has a third of its size or less. zlib is loaded with the first long body: 2 ms.
+ * the kilobyte, and deflated text has a third of its size or less. zlib is loaded with the first long body.
  */
 export function bodyAttribute(body: string): Item {
   const bytes = Buffer.from(body);
