@@ -128,7 +128,7 @@ async function runAll(steps: readonly Step[], terminal: Terminal): Promise<numbe
 /** @throws Error with all that this account lacks */
 async function lookBefore(sender: string, terminal: Terminal): Promise<void> {
   const all = { channels: CHANNELS, api: true, newsletters: true, outcomes: true, monitoring: true, console: true };
-  const wanted = { ...all, stage: STACK, retain: false };
+  const wanted = { ...all, newsletter_senders: [], stage: STACK, retain: false };
   const findings = preflight(await readAccount(STACK, sender), wanted);
   for (const { state, says, remedy = '' } of findings) {
     if (state !== 'ok') terminal.print(`${state}: ${says} ${remedy}\n`);

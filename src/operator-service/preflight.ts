@@ -1,5 +1,6 @@
 import type { AccountFacts, Ties } from '../adapters/deployment/account-facts.ts';
 import { CHANNELS, type Channel } from '../core/model/channels.ts';
+import { beyondStage, type Writing } from '../core/newsletter/model/senders.ts';
 
 /** What a stage takes, as its configuration says it. */
 export interface Parts {
@@ -17,6 +18,8 @@ export interface Parts {
 /** The stage as cdk.json has it. */
 export interface Wanted extends Parts {
   readonly stage: string;
+  /** As whom newsletters may be sent: addresses, and `*@domain`. */
+  readonly newsletter_senders: readonly string[];
   /** Whether what goes is left behind. */
   readonly retain: boolean;
   /** The concurrency of the account for which it reserves some. */
@@ -27,6 +30,7 @@ export interface Wanted extends Parts {
 export interface Holdings extends Parts {
   /** Rows that are due, wait or are dead, and dead letters, by channel. */
   readonly work: Readonly<Partial<Record<Channel, number>>>;
+  readonly writing: readonly Writing[];
   /** Something in a table of newsletters. */
   readonly mailings: boolean;
   /** An email that waits or is being sent, or a message of one. */
@@ -74,7 +78,7 @@ export function preflight(facts: AccountFacts, wanted: Wanted, deployed?: Holdin
     ...[bootstrapOf(facts), concurrencyOf(facts, wanted), ...(wanted.channels.includes('email') ? [sesOf(facts)] : [])],
     ...cloudFrontOf(facts, wanted),
     ...stackOf(facts),
-    ...(deployed ? lossesOf(wanted, deployed) : []),
+    ...(deployed ? [...sendersOf(wanted, deployed), ...lossesOf(wanted, deployed)] : []),
   ];
 }
 
@@ -124,11 +128,14 @@ function sesOf({ ses }: AccountFacts): Finding {
     return warning('ses', says, 'Verify the domain in the SES console under Configuration, Identities.');
   }
   if (ses.production) return ok('ses', `SES takes ${ses.per_day} e-mails in 24 hours.`);
-  return warning(
-    'ses',
-    'SES is in its sandbox: it sends to verified addresses only, 200 a day.',
-    'Ask for production access in the SES console.',
-  );
+  const says = 'SES is in its sandbox: it sends to verified addresses only, 200 a day.';
+  return warning('ses', says, 'Ask for production access in the SES console.');
+}
+
+function sendersOf({ newsletters, newsletter_senders }: Wanted, { writing }: Holdings): Finding[] {
+  const says = newsletters === true ? beyondStage(writing, newsletter_senders) : undefined;
+  const remedy = 'AWS compares capitals before the @: write it alike in newsletter.senders and in the newsletter.';
+  return says === undefined ? [] : [warning('senders', says, remedy)];
 }
 
 /** A stack that only a deletion brings further: its first deployment failed, or its deletion did. */
@@ -190,9 +197,8 @@ function lossesOf(wanted: Wanted, deployed: Holdings): Finding[] {
   losses.push(...stopsOf(wanted, deployed), ...tiesOf(wanted, deployed));
   if (newsletters && !wanted.newsletters && mailings) {
     const says = would('the tables of newsletters, which hold something');
-    losses.push(
-      refused('parts', says, 'Keep newsletters true, or "data", which keeps these tables, but sends nothing.'),
-    );
+    const remedy = 'Keep newsletters true, or "data", which keeps these tables, but sends nothing.';
+    losses.push(refused('parts', says, remedy));
   }
   if (api && !wanted.api && keys) {
     const remedy = 'Revoke them first: npm run ops -- keys list, then npm run ops -- keys revoke KEY_ID';

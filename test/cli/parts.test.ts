@@ -288,4 +288,19 @@ describe('ops preflight', () => {
     expect(err).toContain(`${says} preflight knows`);
     expect(err).toContain('It cannot read a construct that is configured in code.');
   });
+
+  it('names a newsletter that the stage lets nobody send as it is written', async () => {
+    const tenant = ['--tenant', 'T1', '--local'];
+    await ops.run(['senders', 'allow', 'NEWS@example.com', ...tenant]);
+    await ops.run(['newsletters', 'create', 'weekly', '--name', 'W', '--from', 'W <News@example.com>', ...tenant]);
+    const judged = async (senders: unknown) =>
+      (await preflightOf({ senderAddress: 'no@example.com', newsletter: { senders } })).bad.filter((says) =>
+        says.includes('weekly'),
+      );
+    expect(await judged(['news@example.com'])).toEqual([
+      'SES may refuse weekly of T1, which is from News@example.com: newsletter.senders has news@example.com.',
+    ]);
+    expect(await judged(['News@EXAMPLE.com'])).toEqual([]);
+    expect(await judged([]), 'every address at the domain of the stage').toEqual([]);
+  });
 });

@@ -12,7 +12,7 @@ import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 
 /** Small, so that a few members make several batches and chunks. */
 const LIMITS = {
-  ...{ batch_size: 6, chunk_size: 3, cut_recipients: 8 },
+  ...{ batch_size: 6, chunk_size: 3, cut_recipients: 8, slice_ms: 1_000 },
   /** Shorter, so that more histories get that far; events come within 250 seconds of a lost call here. */
   ...{ uncertain_ms: 5 * 60_000, resolve_ms: 0, resolve_group: 1 },
 };

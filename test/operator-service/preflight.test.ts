@@ -24,13 +24,14 @@ const ALL: Wanted = {
   channels: ['email', 'slack', 'teams', 'webhook'],
   api: true,
   newsletters: true,
+  newsletter_senders: ['*@example.com'],
   outcomes: false,
   monitoring: true,
   console: false,
 };
 const HELD: Holdings = {
   ...{ ...ALL, work: { teams: 3, slack: 0 }, mailings: true, unfinished: false, keys: true },
-  ...{ untold: 0, ties: { rules: [], subscribers: 0 } },
+  ...{ writing: [], untold: 0, ties: { rules: [], subscribers: 0 } },
 };
 const outputs = { ConsoleUrl: 'https://d111.cloudfront.net' };
 const badOf = (facts: AccountFacts, wanted = ALL, held?: Holdings) =>
@@ -261,6 +262,35 @@ describe('the preflight', () => {
   ])('says what newsletters %j end, of a stage with %j', (newsletters, held, says) => {
     const bad = badOf(GOOD, { ...ALL, newsletters }, { ...HELD, ...held });
     expect(bad.map((one) => `${one.state}: ${one.says}`)).toEqual(says);
+  });
+
+  it.each([
+    [
+      'News <News@mail.example.com>',
+      ['news@mail.example.com'],
+      /News@mail\.example\.com: .*has news@mail\.example\.com/,
+    ],
+    ['news@mail.example.com', ['NEWS@mail.example.com'], /news@mail\.example\.com: .*has NEWS@mail\.example\.com/],
+    ['news@other.example.com', ['news@mail.example.com'], /news@other\.example\.com: .*has neither it nor \*@other/],
+    ['News@MAIL.example.com', ['News@mail.EXAMPLE.com'], undefined],
+    ['News@mail.example.com', ['*@mail.example.com'], undefined],
+  ])('names a newsletter from %s that SES may refuse where newsletter.senders is %j', (from, senders, says) => {
+    const newsletters = [{ tenant_id: 'T1', newsletter_id: 'weekly', from }];
+    const bad = badOf(GOOD, { ...ALL, newsletter_senders: senders }, { ...HELD, writing: newsletters });
+    expect(bad.map(({ check, state }) => `${check} ${state}`)).toEqual(says ? ['senders warning'] : []);
+    if (says) expect(bad[0]?.says).toMatch(says);
+  });
+
+  it('compares the domains of warming, too', () => {
+    const sent = {
+      tenant_id: 'T1',
+      newsletter_id: 'weekly',
+      from: 'News@a.example.com',
+      fallback_domain: 'b.example.com',
+    };
+    const senders = ['News@a.example.com', 'news@b.example.com'];
+    const bad = badOf(GOOD, { ...ALL, newsletter_senders: senders }, { ...HELD, writing: [sent] });
+    expect(bad).toMatchObject([{ says: expect.stringMatching(/weekly of T1, .*News@b.*: .*has news@b/) }]);
   });
 
   it('names the stage that it judged', () => {

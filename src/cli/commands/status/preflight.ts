@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Outputs, readAccount, readTies, Ties } from '../../../adapters/deployment/account-facts.ts';
 import { DEFAULT_STACK, STACK_VARIABLE } from '../../../adapters/deployment/aws-deployment.ts';
@@ -8,9 +9,11 @@ import type { readLeftovers } from '../../../adapters/deployment/leftovers.ts';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
 import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/schema.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
+import { scan } from '../../../adapters/dynamodb/table/reads.ts';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
 import { CHANNELS, type Channel, channelsIn } from '../../../core/model/channels.ts';
 import { isKeyed, type Keyed, OVERRIDE, overridden, overridesIn } from '../../../core/model/setting.ts';
+import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import { laneStatus } from '../../../core/operator/views/pipeline-status.ts';
 import type { OperatorDeps } from '../../../operator-service/deps.ts';
 import { listKeys } from '../../../operator-service/keys.ts';
@@ -133,8 +136,11 @@ function partsIn(
     throw new OperatorError(`channels must be a list, such as ["email","webhook"], not ${JSON.stringify(channels)}.`);
   }
   const { accountLimit } = (given['reservedConcurrency'] ?? {}) as { readonly accountLimit?: number };
+  const sender = String(given['senderAddress'] ?? '');
+  const { senders = [] } = (given['newsletter'] ?? {}) as { readonly senders?: readonly string[] };
   return {
-    sender: String(given['senderAddress'] ?? ''),
+    sender,
+    newsletter_senders: senders.length > 0 ? senders : [sender.replace(/^.*@/, '*@')],
     outcomes: given['outcomes'] === true,
     monitoring: given['monitoring'] !== 'off',
     account_limit: accountLimit,
@@ -186,6 +192,7 @@ async function holdingsOf(
     has(table) &&
     ((await dynamodb.send(new ScanCommand({ TableName: tables[table], IndexName, Limit: 1 }))).Count ?? 0) > 0;
   const mailings = (await Promise.all(OF_NEWSLETTERS.map((table) => holds(table)))).includes(true);
+  const writing = has('newsletters') ? await allNewsletters(dynamodb, tables.newsletters) : [];
   const queues = Object.values(newsletter_queues);
   const messages = await Promise.all(queues.map(lettersIn));
   const unfinished = messages.some((count) => count > 0) || (await holds('emails', ACTIVE_EMAILS_INDEX));
@@ -194,10 +201,21 @@ async function holdingsOf(
   const newsletters = has('members') && (queues.length > 0 || 'data');
   const { OutcomesFailures, AlertsTopic, ConsoleUrl } = outputs;
   return {
-    ...{ channels, work, api: has('api_keys'), newsletters, mailings, unfinished, keys },
+    ...{ channels, work, api: has('api_keys'), newsletters, writing, mailings, unfinished, keys },
     ...{ outcomes: OutcomesFailures !== undefined, monitoring: AlertsTopic !== undefined },
     console: ConsoleUrl !== undefined,
     untold: OutcomesFailures === undefined ? 0 : await lettersIn(OutcomesFailures),
     ties,
   };
+}
+
+/** The senders of tenants are items of the table, too. */
+async function allNewsletters(client: OperatorDeps['dynamodb'], TableName: string): Promise<Newsletter[]> {
+  const found: Newsletter[] = [];
+  for (let after: object | undefined | null = null; after !== undefined; ) {
+    const { items, next } = await scan(client, { TableName }, after);
+    found.push(...items.map((item) => unmarshall(item) as Newsletter).filter(({ from }) => from !== undefined));
+    after = next;
+  }
+  return found;
 }

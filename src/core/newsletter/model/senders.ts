@@ -31,19 +31,48 @@ function maySendAs(from: string, entries: readonly string[]): boolean {
 
 type Addresses = Pick<Newsletter, 'from' | 'sending_domain' | 'fallback_domain'>;
 
-/** The fields of a newsletter that make an address as which its tenant may not write. */
-export function foreignSenders(
-  { from, sending_domain, fallback_domain }: Addresses,
-  entries: readonly string[],
-): (keyof Addresses)[] {
+function addressesOf({ from, sending_domain, fallback_domain }: Addresses) {
   const at = (domain: string) => from.replace(/@[^@>\s]+(>?)\s*$/, `@${domain}$1`);
-  const addresses = [
+  return [
     ['from', from],
     ['sending_domain', sending_domain && at(sending_domain)],
     ['fallback_domain', fallback_domain && at(fallback_domain)],
   ] as const;
-  return addresses.flatMap(([field, address]) => (address === undefined || maySendAs(address, entries) ? [] : [field]));
 }
+
+/** The fields of a newsletter that make an address as which its tenant may not write. */
+export function foreignSenders(newsletter: Addresses, entries: readonly string[]): (keyof Addresses)[] {
+  return addressesOf(newsletter).flatMap(([field, address]) =>
+    address === undefined || maySendAs(address, entries) ? [] : [field],
+  );
+}
+
+/** What says as whom a newsletter is sent. */
+export type Writing = Pick<Newsletter, 'tenant_id' | 'newsletter_id'> & Addresses;
+
+/**
+ * Names a newsletter that is sent as an address which the stage's right to send does not name. AWS compares the part
+ * before the @ with its capitals, and senderEntry does not: what is allowed here is refused there, mail by mail.
+ */
+export function beyondStage(writing: readonly Writing[], stage: readonly string[]): string | undefined {
+  const named = stage.map(withHost);
+  const beyond = writing.flatMap((newsletter) =>
+    addressesOf(newsletter).flatMap(([, text]) => {
+      const address = text && withHost(/<([^<>]*)>\s*$/.exec(text)?.[1] ?? text.trim());
+      const isNamed = !address || named.includes(address) || named.includes(address.replace(/^.*@/, '*@'));
+      return isNamed ? [] : [{ ...newsletter, address }];
+    }),
+  );
+  const [first] = beyond;
+  if (first === undefined) return undefined;
+  const { tenant_id, newsletter_id, address } = first;
+  const nearly = named.find((one) => one.toLowerCase() === address.toLowerCase());
+  const has = nearly ?? `neither it nor ${address.replace(/^.*@/, '*@')}`;
+  const others = beyond.length > 1 ? `, as ${beyond.length - 1} more addresses` : '';
+  return `SES may refuse ${newsletter_id} of ${tenant_id}, which is from ${address}${others}: newsletter.senders has ${has}.`;
+}
+
+const withHost = (sender: string) => sender.replace(/[^@]+$/, (domain) => hostOf(domain) ?? domain);
 
 /** What the API says of them. */
 export const FOREIGN_SENDER =
