@@ -128,13 +128,13 @@ export function expireCall(state: ChunkState, now: string): NextState | undefine
 
 /** Whose address has expired can never be sent to: `expired` is the end. */
 export function expirePending(state: ChunkState): NextState | undefined {
-  const places = placesOf(state.states, CODE.pending);
-  return withEntries(state, new Map(places.map((n) => [n, { code: CODE.failed, reason: EXPIRED, tries: undefined }])));
+  const entry: Entry = { code: CODE.failed, reason: EXPIRED, tries: undefined };
+  return withEntries(state, new Map(placesOf(state.states, CODE.pending).map((n) => [n, entry])));
 }
 
-/** Events show that the provider accepted the recipients: what is uncertain is submitted. */
-export function acceptUncertain(state: ChunkState, accepted: (n: number) => boolean): NextState | undefined {
-  const places = placesOf(state.states, CODE.uncertain).filter(accepted);
+/** Events show that the provider accepted the recipients: what is uncertain is submitted, or what has the given code. */
+export function acceptUncertain(state: ChunkState, accepted: (n: number) => boolean, code: RecipientCode = 'u') {
+  const places = placesOf(state.states, code).filter(accepted);
   return withEntries(state, new Map(places.map((n) => [n, submitted(undefined)])));
 }
 

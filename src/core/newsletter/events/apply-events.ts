@@ -69,7 +69,7 @@ export async function applyEvents(
   const ignored = events.length - known.length;
   if (batch === undefined || known.length === 0) return { news: {}, suppressed: 0, reconciled: 0, ignored };
   const { bits, news } = await setBits(batch, known, deps);
-  const reconciled = await moveStates(batch, known, bits.accepted, deps);
+  const reconciled = await moveStates(batch, known, bits, deps);
   const suppressed = await suppress(batch, known, deps);
   await reportDomain(batch, news, deps);
   // Not only what is new: an earlier try may have ended before this.
@@ -115,7 +115,7 @@ function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
 async function moveStates(
   batch: Batch,
   events: readonly NewsletterEvent[],
-  accepted: Uint8Array | undefined,
+  bits: BatchEvents['bits'],
   deps: ApplyDeps,
 ): Promise<number> {
   const rejected = new Map<number, Map<number, string>>();
@@ -125,19 +125,23 @@ async function moveStates(
   }
   const { email_id, batch_id } = batch;
   const now = await deps.batches.read(email_id, batch_id);
-  const mayBeUncertain = now !== undefined && (now.status !== 'submitted' || now.counts.uncertain > 0);
+  const mayBeUncertain = now !== undefined && (now.status !== 'submitted' || now.counts.uncertain > 0 || now.resent);
   if (!mayBeUncertain && rejected.size === 0) return 0;
   let moved = 0;
   let changed = false;
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
     const reasons = rejected.get(state.chunk);
     // Also by events that came while its call was open.
-    const isNew = (n: number) => reasons?.has(n) !== true && hasBit(accepted, placeInBatch(state.chunk, n));
+    const isNew = (n: number) => reasons?.has(n) !== true && hasBit(bits.accepted, placeInBatch(state.chunk, n));
     // Nobody takes over what a dead sender claimed while its email is paused.
     let after = await changeState(state, (found) => expireCall(found, deps.clock().toISOString()), deps);
     const found = placesOf(after.states, RECIPIENT_STATES.uncertain).filter(isNew).length;
     if (found > 0) after = await changeState(after, (known) => acceptUncertain(known, isNew), deps);
     moved += found;
+    // Who was sent to again, and then refused or left out, had the first mail.
+    const hadFirst = (n: number) => isNew(n) && !hasBit(bits.rejected, placeInBatch(state.chunk, n));
+    for (const code of now?.resent ? ([RECIPIENT_STATES.excluded, RECIPIENT_STATES.failed] as const) : [])
+      after = await changeState(after, (known) => acceptUncertain(known, hadFirst, code), deps);
     if ([...(reasons?.keys() ?? [])].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
       throw new Error(`Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`);
     }

@@ -198,7 +198,10 @@ async function resendClaimed(
     const counted = countChunks((await deps.chunks.states(email_id, batch_id)).slice(0, chunks));
     const open = decision.email.status === 'failed' ? 'failed' : 'pending';
     const status = counted.counts.pending > 0 ? open : 'submitted';
-    const freed = await batches.change(held, { set: { ...counted, status }, remove: ['claim_id', 'claim_until'] });
+    const freed = await batches.change(held, {
+      set: { ...counted, status, resent: true },
+      remove: ['claim_id', 'claim_until'],
+    });
     const found = freed ?? (await batches.read(email_id, batch_id));
     if (found === undefined) break;
     held = found;

@@ -37,6 +37,8 @@ export interface Batch {
   readonly failed_by_reason: Readonly<Record<string, number>>;
   /** How far the batch was in the last minute or so of its sending: at most eight samples. */
   readonly progress?: readonly ProgressSample[];
+  /** An operator had uncertain recipients sent to again: an event may still tell of their first mail. */
+  readonly resent?: true;
   /** How many of the uncertain recipients an operator decided to leave so. */
   readonly uncertain_left?: number;
   /** The batch is not gone on with before (a provider that asks to wait, or a pause between tries). */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { refreshBatch } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
 import { type ApplyDeps, applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { continueResolve, resolveEmail } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
 import { batchId } from '../../../../src/core/newsletter/model/batch.ts';
@@ -219,4 +220,33 @@ describe('a resend while events may still tell', () => {
     expect(await world.states()).toBe('us');
     expect((await world.batches())[0]).toMatchObject({ counts: { submitted: 1, uncertain: 1 }, uncertain_left: 1 });
   });
+
+  it.each([
+    [
+      'who was left out of the second mail, as it came after an unsubscription',
+      'xx',
+      'unsubscribed',
+      ['accepted'],
+      'xs',
+    ],
+    ['whose second mail was refused', 'ff', 'message_rejected', ['accepted', 'delivered'], 'fs'],
+    ['but not for one that it had rejected', 'ff', 'rejected', ['accepted', 'rejected'], 'ff'],
+  ] as const)(
+    'finds an event of the first mail that came after `resend`, for one %s',
+    async (_, codes, reason, kinds, is) => {
+      const world = await uncertainWorld(1, 1, { uncertain_ms: 0 });
+      expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({ resolved: 2 });
+      const [state] = await world.chunks.store.states('email-1', '00000');
+      if (state === undefined) throw new Error('The chunk has no state.');
+      const { version: __, email_id: ___, batch_id: ____, chunk: _____, ...rest } = state;
+      await world.chunks.store.change(state, { ...rest, states: codes, reasons: { 0: reason, 1: reason } });
+      await refreshBatch('email-1', '00000', world.deps());
+      const event = { email_id: 'email-1', batch_id: '00000', chunk: 0, n: 1, kinds } as const;
+      const deps = { ...world.deps(), members: {}, sealing: {}, warming: {} } as unknown as ApplyDeps;
+      await applyEvents('email-1', '00000', [event], deps);
+      expect(await world.states()).toBe(is);
+      const submitted = is.endsWith('s') ? 1 : 0;
+      expect((await world.batches())[0]).toMatchObject({ counts: { submitted, pending: 0, uncertain: 0 } });
+    },
+  );
 });
