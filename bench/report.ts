@@ -95,3 +95,8 @@ function number(value: number | string): string {
   if (!Number.isFinite(value)) return 'not measured';
   return value >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
 }
+
+/** A table of a document. */
+export function markdownTable(titles: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  return [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}

@@ -1,4 +1,4 @@
-import { type AttributeValue, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { paginateScan } from '@aws-sdk/client-dynamodb';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { PRIORITIES } from '../../src/core/model/channels.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
@@ -77,20 +77,13 @@ async function measure(context: BenchContext, rows: number): Promise<{ sweep: nu
 
 async function scanUnits(world: World, rows: number): Promise<number> {
   const scan = plainScan(tableNames(world).notification_log, new Date());
-  let [units, scanned] = [0, 0];
-  let after: Record<string, AttributeValue> | undefined;
-  for (let page = 0; page === 0 || (after && page < SCANNED_PAGES); page++) {
-    const answer = await world.clients.dynamodb.send(
-      new ScanCommand({
-        ...scan,
-        Select: 'COUNT',
-        ReturnConsumedCapacity: 'TOTAL',
-        ...(after && { ExclusiveStartKey: after }),
-      }),
-    );
-    units += answer.ConsumedCapacity?.CapacityUnits ?? 0;
-    scanned += answer.ScannedCount ?? 0;
-    after = answer.LastEvaluatedKey;
+  const counted = { ...scan, Select: 'COUNT', ReturnConsumedCapacity: 'TOTAL' } as const;
+  let [pages, units, scanned] = [0, 0, 0];
+  for await (const page of paginateScan({ client: world.clients.dynamodb }, counted)) {
+    units += page.ConsumedCapacity?.CapacityUnits ?? 0;
+    scanned += page.ScannedCount ?? 0;
+    pages += 1;
+    if (pages === SCANNED_PAGES) return (units / scanned) * rows;
   }
-  return after ? (units / scanned) * rows : units;
+  return units;
 }

@@ -18,29 +18,26 @@ import { sharesOf } from './profile.ts';
 import { type Candidate, CONCURRENCY, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
 import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
-const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--json]
+const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N]
 
 Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this project, in turn: see docs/benchmarks.md.
 
   --count N   webhooks per round, 8000
   --rounds N  rounds of each, 3; the table has the medians
   --kills N   times that the worker is killed in the last round, 10
-  --json      prints one object on stdout in place of the table
 `;
 const BODY_BYTES = 1024;
 
 process.exitCode = await command(
   (args) => {
     const text = (value: string) => ({ type: 'string', default: value }) as const;
-    const flag = { type: 'boolean', default: false } as const;
-    const given = { count: text('8000'), rounds: text('3'), kills: text('10'), json: flag, help: flag };
-    const { count, rounds, kills, json, help } = read(args, given);
+    const given = { count: text('8000'), rounds: text('3'), kills: text('10'), help: { type: 'boolean' } } as const;
+    const { count, rounds, kills, help } = read(args, given);
     if (help) return undefined;
     return {
       count: whole('--count', count, 1, 1_000_000),
       rounds: whole('--rounds', rounds, 1, 100),
       kills: whole('--kills', kills, 0, 1_000),
-      json,
     };
   },
   () => USAGE,
@@ -61,10 +58,9 @@ interface Options {
   readonly count: number;
   readonly rounds: number;
   readonly kills: number;
-  readonly json: boolean;
 }
 
-async function run({ count, rounds, kills, json }: Options, home: string, teardown: Teardown): Promise<void> {
+async function run({ count, rounds, kills }: Options, home: string, teardown: Teardown): Promise<void> {
   const step = (text: string) => process.stderr.write(`${text}\n`);
   const [redis, postgres] = [await startRedis(home), await startPostgres(home)];
   teardown.add('Redis', () => redis.stop());
@@ -105,8 +101,7 @@ async function run({ count, rounds, kills, json }: Options, home: string, teardo
   await measure(ours, receiver, { count, profiles: home });
   const shares = sharesOf(JSON.parse(readFileSync(join(home, 'worker.cpuprofile'), 'utf8')));
   const results = candidates.map(({ name }, i) => ({ name, rounds: measured[i] ?? [], deaths: deaths[i] }));
-  const report = { count, results, shares };
-  process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : renderPeers(report));
+  process.stdout.write(renderPeers({ count, results, shares }));
 }
 
 /** A peer: a process queues, another works, a third counts. @param server its server's process */

@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { median } from '../figure.ts';
+import { markdownTable } from '../report.ts';
 import type { Receiver } from '../setup/receiver.ts';
 import type { sharesOf } from './profile.ts';
 import { cpuOf } from './servers.ts';
@@ -151,9 +152,8 @@ export function renderPeers({ count, results, shares }: PeersReport): string {
   ]);
   const processors = cpus();
   const machine = `${count} webhooks per round, on ${processors.length} × ${processors[0]?.model ?? 'unknown'}, Node ${process.version}`;
-  const table = [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
   const profile = shares.map(([subject, share]) => `${subject} ${Math.round(100 * share)} %`).join(', ');
-  return `${machine}\n\n${table}${againstBullMq(results)}our worker's CPU: ${profile}\n`;
+  return `${machine}\n\n${markdownTable(titles, rows)}${againstBullMq(results)}our worker's CPU: ${profile}\n`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { pricesTable } from './price-table.ts';
+import { pricesTable } from './price-at-rest.ts';
 import { settingsTable } from './settings.ts';
 
 process.stdout.write(`${settingsTable()}\n${pricesTable('en')}\n${pricesTable('ja')}`);

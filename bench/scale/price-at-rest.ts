@@ -4,6 +4,7 @@ import { sweepIntervalSeconds } from '../../lib/config/schedule-expression.ts';
 import { parseStageConfig, type StageConfigInput } from '../../lib/config/stage-config.ts';
 import { NotificationRetryStack } from '../../lib/notification-retry-stack.ts';
 import { METRICS, type MetricName } from '../../src/core/model/metrics.ts';
+import { markdownTable } from '../report.ts';
 import { UNIT_PRICES as PRICE } from './unit-prices.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
@@ -188,4 +189,46 @@ const environmentOf = (called: Properties): Properties => Object(called['Environ
 
 function metricsOf({ Metrics = [] }: { readonly Metrics?: unknown }): number {
   return Math.max(1, (Metrics as readonly Properties[]).filter(({ MetricStat }) => MetricStat !== undefined).length);
+}
+
+/** What a stage costs more with a part than without it. */
+const PARTS: readonly (readonly [en: string, ja: string, with_it: StageConfigInput, without: StageConfigInput])[] = [
+  ['a channel', 'チャネル 1 つ', { ...LEAST, channels: ['webhook', 'slack'] }, LEAST],
+  ['the API', 'API', { ...LEAST, api: {} }, LEAST],
+  ['newsletters', 'ニュースレター', PLAIN, { ...PLAIN, newsletters: false }],
+  ['newsletters as data', 'ニュースレター（データのみ）', { ...LEAST, newsletters: 'data' }, LEAST],
+  ['outcomes', '結果の通知', { ...PLAIN, outcomes: true }, PLAIN],
+  ['critical monitoring', '監視（critical）', PLAIN, { ...PLAIN, monitoring: 'off' }],
+  ['full monitoring, instead', '監視（full、critical との差）', { ...PLAIN, monitoring: 'full' }, PLAIN],
+  ['the console', 'コンソール', EVERYTHING, { ...EVERYTHING, console: 'off' }],
+];
+
+const WORDS = {
+  en: {
+    stages: ['least', 'default', 'everything'],
+    total: '**dollars a month**',
+    part: 'part',
+    adds: 'adds, in dollars a month',
+  },
+  ja: { stages: ['最小', '既定', 'すべて'], total: '**1 か月のドル**', part: '要素', adds: '追加される 1 か月のドル' },
+} as const;
+
+/** The two tables of docs/reference/costs.md. */
+export function pricesTable(language: 'en' | 'ja'): string {
+  const words = WORDS[language];
+  const stages = Object.values(STAGES_AT_REST).map(priceAtRest);
+  const items = (stages[0] ?? []).map((first, i) => {
+    const cells = stages.map((lines) => lines[i] ?? first);
+    return [first[language], ...cells.map(({ count, dollars }) => `${countOf(count)} (${dollars.toFixed(2)})`)];
+  });
+  const totals = [words.total, ...stages.map((lines) => `**${totalOf(lines).toFixed(2)}**`)];
+  const parts = PARTS.map(([en, ja, with_it, without]) => {
+    const dollars = totalOf(priceAtRest(with_it)) - totalOf(priceAtRest(without));
+    return [{ en, ja }[language], dollars.toFixed(2)];
+  });
+  return `${markdownTable(['', ...words.stages], [...items, totals])}\n${markdownTable([words.part, words.adds], parts)}`;
+}
+
+function countOf(count: number): string {
+  return count > 1_000 ? Math.round(count).toLocaleString('en-US') : String(Math.round(count * 10) / 10);
 }

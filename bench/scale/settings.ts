@@ -1,5 +1,6 @@
 import { FUNCTION_MEMORY_MB } from '../../lib/config/function-memory.ts';
 import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/index-shards.ts';
+import { markdownTable } from '../report.ts';
 import { priceAtRest, STAGES_AT_REST, totalOf } from './price-at-rest.ts';
 import { UNIT_PRICES } from './unit-prices.ts';
 
@@ -105,7 +106,6 @@ const COLUMNS = ['load', 'a month', 'in the peak hour', 'what to set', 'peak tak
 
 /** The table of docs/scale-settings.md. */
 export function settingsTable(): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
   const rows = LOADS.map((load) => {
     const settings = settingsFor(load);
     const { dollars, drained_minutes, storage_dollars } = settings;
@@ -119,7 +119,7 @@ export function settingsTable(): string {
       `${storage_dollars < 10 ? storage_dollars.toFixed(2) : whole(storage_dollars)} per month kept`,
     ];
   });
-  return `${line(COLUMNS)}${line(COLUMNS.map(() => '---'))}${rows.map(line).join('')}`;
+  return markdownTable(COLUMNS, rows);
 }
 
 /** What differs from the defaults, as configuration keys. */

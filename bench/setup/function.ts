@@ -31,22 +31,24 @@ export interface MeasuredFunction {
   stop(): Promise<void>;
 }
 
-export interface FunctionStart {
-  readonly plan: FunctionPlan;
+export interface ProcessOptions {
   /** A bundle in place of the deployed one, with an export `handler`. */
-  readonly bundle?: string | undefined;
-  readonly environment: Readonly<Record<string, string>>;
-  /** File for the function's output. */
-  readonly logFile: string;
-  readonly nodeOptions: readonly string[];
+  readonly bundle?: string;
+  readonly nodeOptions?: readonly string[];
   /** Whether the heap is as small as on Lambda. */
-  readonly heapLimited: boolean;
+  readonly heapLimited?: boolean;
 }
 
 /** Benchmarks wait for answers on purpose, longer than a function's own time-out. */
 const LEAST_TIMEOUT_SECONDS = 60;
 
-export function startFunction({ plan, bundle, logFile, ...given }: FunctionStart): MeasuredFunction {
+/** @param logFile file for the function's output */
+export function startFunction(
+  plan: FunctionPlan,
+  environment: Readonly<Record<string, string>>,
+  logFile: string,
+  { bundle, nodeOptions = [], heapLimited = false }: ProcessOptions,
+): MeasuredFunction {
   const started = new Sandbox(
     {
       ...plan,
@@ -54,9 +56,9 @@ export function startFunction({ plan, bundle, logFile, ...given }: FunctionStart
       ...(bundle && { codeDirectory: dirname(bundle), handler: `${basename(bundle, '.mjs')}.handler` }),
     },
     // Figures are those of a process that compiles its code, as on Lambda.
-    { ...given.environment, NODE_DISABLE_COMPILE_CACHE: '1' },
+    { ...environment, NODE_DISABLE_COMPILE_CACHE: '1' },
     logFile,
-    [...given.nodeOptions, ...(given.heapLimited ? [heapLimit(plan)] : [])],
+    [...nodeOptions, ...(heapLimited ? [heapLimit(plan)] : [])],
   );
   return {
     async run(events) {

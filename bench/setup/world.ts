@@ -16,6 +16,7 @@ import {
   type DeployedFunctions,
   deployedFunctions,
   type MeasuredFunction,
+  type ProcessOptions,
   startFunction,
   tableNames,
 } from './function.ts';
@@ -37,12 +38,9 @@ export interface World extends DeployedFunctions {
   until(name: string, stop: () => Promise<void>): void;
 }
 
-export interface StartOptions {
+export interface StartOptions extends ProcessOptions {
   readonly services?: Partial<ServiceEndpoints>;
-  readonly bundle?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  readonly nodeOptions?: readonly string[];
-  readonly heapLimited?: boolean;
 }
 
 export interface WorldOptions {
@@ -112,17 +110,10 @@ export async function startWorld(
     ...{ dynamodb: dynamodb.endpoint, sqs: sqs.endpoint, simulator: receiver.url },
     ...(ses && { ses: ses.endpoint }),
   };
-  const start: World['start'] = (service, options = {}) => {
-    const { services: changed = {}, bundle, environment = {}, nodeOptions = [], heapLimited = false } = options;
+  const start: World['start'] = (service, { services: changed, environment, ...options } = {}) => {
     const plan = deployed.planOf(service);
-    const started = startFunction({
-      ...{ plan, bundle, heapLimited, logFile: log(service) },
-      environment: {
-        ...functionEnvironment(plan, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER }),
-        ...environment,
-      },
-      nodeOptions,
-    });
+    const deployedWith = functionEnvironment(plan, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER });
+    const started = startFunction(plan, { ...deployedWith, ...environment }, log(service), options);
     teardown.add(service, () => started.stop());
     return started;
   };

@@ -6,8 +6,8 @@ const NAMES = ['usage', 'memory'];
 
 describe("the benchmarks' options", () => {
   it.each([
-    { args: [], expected: { only: undefined, json: false, strict: false } },
-    { args: ['--json', '--strict'], expected: { json: true, strict: true } },
+    { args: [], expected: { only: undefined, json: false } },
+    { args: ['--json'], expected: { json: true } },
     { args: ['--only', 'memory'], expected: { only: ['memory'] } },
     { args: ['--only=usage', '--only=memory'], expected: { only: ['usage', 'memory'] } },
   ])('are read from $args', ({ args, expected }) => expect(parseOptions(args, NAMES)).toMatchObject(expected));
