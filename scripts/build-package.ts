@@ -4,7 +4,7 @@ import { build, type Plugin } from 'esbuild';
 import { buildConsole } from '../console/build.ts';
 import { BUNDLE_OPTIONS } from '../lib/constructs/function/function-bundle.ts';
 import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
-import { bundle, bundleBrowserClient, CLIENT_TYPES } from './client-parts.ts';
+import { buildClientModules, bundle } from './build-client.ts';
 import { declareTypes } from './declare-types.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
 
@@ -74,11 +74,9 @@ async function buildConstruct(directory: string): Promise<string[]> {
   });
 }
 
-async function buildClientModule(directory: string): Promise<string[]> {
-  declareTypes({ ...CLIENT_TYPES, outDir: join(directory, 'types') });
+async function buildClientModule(directory: string): Promise<readonly string[]> {
   writeJson(join(directory, 'package.json'), { type: 'module' });
-  await bundleBrowserClient(directory);
-  return await bundle('src/client/index.ts', join(directory, 'index.js'), { format: 'esm' });
+  return (await buildClientModules(directory)).module;
 }
 
 async function buildFunctions(directory: string): Promise<string[]> {

@@ -6,13 +6,14 @@ import { promisify } from 'node:util';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { SQSClient } from '@aws-sdk/client-sqs';
+import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 import { STACK } from './stack.ts';
 import { type PutAnswer, WRITER_OUTPUT } from './writer.ts';
 
 const POLL_MS = 2_000;
+const TAKEN_WITHIN_S = 120;
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -47,6 +48,8 @@ export interface SmokeAccount {
   sweep(options?: object): Promise<Row>;
   /** Invokes the function that an output names. */
   invoke<T>(output: string, event: object): Promise<T>;
+  /** Takes the messages of a queue that an output names, until there is a wanted one. */
+  taken(what: string, output: string, isWanted: (body: string) => boolean): Promise<unknown>;
   /** What an operator's command prints as JSON. @throws Error with what it says when it fails */
   ops<T>(...args: string[]): Promise<T>;
   /** Asks the intake API. */
@@ -124,6 +127,16 @@ export async function openAccount(sender: string): Promise<SmokeAccount> {
       if (FunctionError) throw new Error(`the function of output ${output} failed: ${answer}`);
       return JSON.parse(answer);
     },
+    taken: (what, output, isWanted) =>
+      until(`${what} is in the queue`, TAKEN_WITHIN_S, async () => {
+        const QueueUrl = outputs[output];
+        const receive = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5, MaxNumberOfMessages: 10 });
+        const { Messages = [] } = await account.sqs.send(receive);
+        for (const { ReceiptHandle } of Messages) {
+          await account.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+        }
+        return Messages.some(({ Body = '{}' }) => isWanted(Body));
+      }),
     ops: async (...args) => JSON.parse(await ops(...args, '--json')),
     api: (path, request) => ask(`${(outputs['ApiUrl'] ?? '').replace(/\/$/, '')}${path}`, request),
   };

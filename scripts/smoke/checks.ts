@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  DeleteMessageCommand,
-  ListMessageMoveTasksCommand,
-  ReceiveMessageCommand,
-  SendMessageBatchCommand,
-  StartMessageMoveTaskCommand,
-} from '@aws-sdk/client-sqs';
+import { ListMessageMoveTasksCommand, SendMessageBatchCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { receiveLetters } from '../../src/adapters/sqs/dead-letters.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
@@ -194,14 +188,10 @@ const redrive: Check = {
 };
 
 /** Waits until the queue of the rule has what the bus was told of a row. */
-async function isTold({ sqs, outputs }: SmokeAccount, kind: string, log_id: string): Promise<void> {
-  const QueueUrl = outputs[OUTCOME_QUEUE_OUTPUT];
-  await until(`${kind} of ${log_id} is in the queue`, SENT_WITHIN_S, async () => {
-    const receive = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5, MaxNumberOfMessages: 10 });
-    const { Messages = [] } = await sqs.send(receive);
-    for (const { ReceiptHandle } of Messages) await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
-    const told = Messages.map(({ Body = '{}' }) => JSON.parse(Body));
-    return told.some((event) => event['detail-type'] === kind && event.detail.log_id === log_id);
+async function isTold(account: SmokeAccount, kind: string, log_id: string): Promise<void> {
+  await account.taken(`${kind} of ${log_id}`, OUTCOME_QUEUE_OUTPUT, (body) => {
+    const event = JSON.parse(body);
+    return event['detail-type'] === kind && event.detail.log_id === log_id;
   });
 }
 
