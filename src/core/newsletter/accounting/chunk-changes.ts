@@ -132,9 +132,13 @@ export function expirePending(state: ChunkState): NextState | undefined {
   return withEntries(state, new Map(placesOf(state.states, CODE.pending).map((n) => [n, entry])));
 }
 
-/** Events show that the provider accepted the recipients: what is uncertain is submitted, or what has the given code. */
-export function acceptUncertain(state: ChunkState, accepted: (n: number) => boolean, code: RecipientCode = 'u') {
-  const places = placesOf(state.states, code).filter(accepted);
+/** Events show that the provider accepted the recipients: what is uncertain is submitted, or what has a given code. */
+export function acceptUncertain(
+  state: ChunkState,
+  accepted: (n: number) => boolean,
+  codes: readonly RecipientCode[] = [CODE.uncertain],
+) {
+  const places = codes.flatMap((code) => placesOf(state.states, code)).filter(accepted);
   return withEntries(state, new Map(places.map((n) => [n, submitted(undefined)])));
 }
 
@@ -232,9 +236,8 @@ export async function refreshBatch(
     const batch = await batches.read(email_id, batch_id);
     if (batch === undefined) return undefined;
     const counted = countChunks((await chunks.states(email_id, batch_id)).slice(0, batch.chunks));
-    const changed = await batches.change(batch, {
-      set: { ...counted, status: statusAfter(batch, counted.counts.pending) },
-    });
+    const status = statusAfter(batch, counted.counts.pending);
+    const changed = await batches.change(batch, { set: { ...counted, status } });
     if (changed !== undefined) return changed;
   }
 }

@@ -10,7 +10,15 @@ import {
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import { CHUNK_SIZE, type ChunkKey, placeInBatch } from '../model/chunk.ts';
 import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
-import { type BatchEvents, type EventKind, hasBit, RECIPIENT_STATES, withBits } from '../model/recipient-state.ts';
+import {
+  type BatchEvents,
+  type EventKind,
+  hadFirst,
+  hasBit,
+  RECIPIENT_STATES,
+  SENT_AGAIN,
+  withBits,
+} from '../model/recipient-state.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 import { type HoldDeps, holdIfBad } from './hold.ts';
 import { readRecipients, writeForPerson } from './unsubscribe.ts';
@@ -138,10 +146,8 @@ async function moveStates(
     const found = placesOf(after.states, RECIPIENT_STATES.uncertain).filter(isNew).length;
     if (found > 0) after = await changeState(after, (known) => acceptUncertain(known, isNew), deps);
     moved += found;
-    // Who was sent to again, and then refused or left out, had the first mail.
-    const hadFirst = (n: number) => isNew(n) && !hasBit(bits.rejected, placeInBatch(state.chunk, n));
-    for (const code of now?.resent ? ([RECIPIENT_STATES.excluded, RECIPIENT_STATES.failed] as const) : [])
-      after = await changeState(after, (known) => acceptUncertain(known, hadFirst, code), deps);
+    const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
+    if (now?.resent) after = await changeState(after, (known) => acceptUncertain(known, first, SENT_AGAIN), deps);
     if ([...(reasons?.keys() ?? [])].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
       throw new Error(`Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`);
     }

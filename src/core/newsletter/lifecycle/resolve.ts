@@ -179,7 +179,8 @@ async function claimIdle(batch: Batch, { batches, clock, limits, newId }: Resolv
   const now = clock();
   if (batch.status === 'submitting' && (batch.claim_until ?? '') > now.toISOString()) return undefined;
   const claim = { claim_id: newId(), claim_until: isoAfter(now, limits.claim_ms) };
-  return batches.change(batch, { set: { status: 'submitting', ...claim }, remove: ['not_before'] });
+  // The mark comes before what it tells of: who is interrupted in between leaves the rest to a sender.
+  return batches.change(batch, { set: { status: 'submitting', resent: true, ...claim }, remove: ['not_before'] });
 }
 
 async function resendClaimed(
@@ -198,10 +199,7 @@ async function resendClaimed(
     const counted = countChunks((await deps.chunks.states(email_id, batch_id)).slice(0, chunks));
     const open = decision.email.status === 'failed' ? 'failed' : 'pending';
     const status = counted.counts.pending > 0 ? open : 'submitted';
-    const freed = await batches.change(held, {
-      set: { ...counted, status, resent: true },
-      remove: ['claim_id', 'claim_until'],
-    });
+    const freed = await batches.change(held, { set: { ...counted, status }, remove: ['claim_id', 'claim_until'] });
     const found = freed ?? (await batches.read(email_id, batch_id));
     if (found === undefined) break;
     held = found;

@@ -103,6 +103,13 @@ export function hasBit(bits: Uint8Array | undefined, place: number): boolean {
   return ((bits?.[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
 }
 
+/** States of who was to be sent to again, and waits, was left out or was refused. */
+export const SENT_AGAIN = [RECIPIENT_STATES.pending, RECIPIENT_STATES.excluded, RECIPIENT_STATES.failed] as const;
+
+/** Events show a mail, and no rejection: who was to be sent to again had the first one. */
+export const hadFirst = ({ accepted, rejected }: BatchEvents['bits'], place: number): boolean =>
+  hasBit(accepted, place) && !hasBit(rejected, place);
+
 /** A copy with the bits of the places set. */
 export function withBits(bits: Uint8Array | undefined, places: readonly number[]): Uint8Array {
   const needed = Math.max(0, ...places.map((place) => (place >> 3) + 1));

@@ -5,7 +5,7 @@ import type { ResolveDeps } from '../lifecycle/resolve.ts';
 import { type ChunkKey, type ChunkState, placeInBatch } from '../model/chunk.ts';
 import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { pauseAfter, retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
-import { hasBit, RECIPIENT_STATES } from '../model/recipient-state.ts';
+import { hadFirst, hasBit, RECIPIENT_STATES, SENT_AGAIN } from '../model/recipient-state.ts';
 import type { BatchWork } from './batch-work.ts';
 import { hasUsedUpTries } from './judge-answer.ts';
 import type { SendDeps, Stop } from './send-deps.ts';
@@ -135,17 +135,20 @@ function givenUp({ states, batch, deps: { limits } }: BatchWork): Stop | undefin
 }
 
 /**
- * Events may have shown that the provider accepted an uncertain recipient. They write their bits first and look at the
- * states then; here the states come first, so one of both sees the other.
+ * Events may have shown that the provider accepted an uncertain recipient, or the first mail of one that is sent to
+ * again. They write their bits first and look at the states then; here the states come first, so one of both sees the
+ * other.
  */
-async function acceptFromEvents(work: BatchWork): Promise<void> {
-  const { email_id, batch_id } = work.batch;
+export async function acceptFromEvents(work: BatchWork): Promise<void> {
+  const { email_id, batch_id, resent } = work.batch;
   const { events, chunks } = work.deps;
-  const uncertain = work.states.filter(({ states }) => states.includes(RECIPIENT_STATES.uncertain));
-  if (uncertain.length === 0) return;
+  const open = work.states.filter(({ states }) => resent || states.includes(RECIPIENT_STATES.uncertain));
+  if (open.length === 0) return;
   const { bits } = await work.storage('read the events of a batch', () => events.read(email_id, batch_id));
-  for (const state of uncertain) {
-    const next = acceptUncertain(state, (n) => hasBit(bits.accepted, placeInBatch(state.chunk, n)));
+  for (const state of open) {
+    const known = acceptUncertain(state, (n) => hasBit(bits.accepted, placeInBatch(state.chunk, n)));
+    const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
+    const next = (resent && acceptUncertain({ ...state, ...known }, first, SENT_AGAIN)) || known;
     if (next === undefined) continue;
     const changed = await work.storage('accept what events show', () => chunks.change(state, next));
     if (changed !== undefined) work.keep(changed);

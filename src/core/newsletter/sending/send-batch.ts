@@ -9,7 +9,7 @@ import type { Change } from '../model/ports.ts';
 import type { StateCounts } from '../model/recipient-state.ts';
 import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
 import { otherWaits } from './judge-answer.ts';
-import { finishBatch, msUntil } from './record-outcome.ts';
+import { acceptFromEvents, finishBatch, msUntil } from './record-outcome.ts';
 import { sendChunk } from './send-chunk.ts';
 import type { SendDeps, Stop } from './send-deps.ts';
 
@@ -48,6 +48,7 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
   const stopKeeping = work.keepClaim();
   try {
     await work.reload();
+    if (work.batch.resent) await acceptFromEvents(work);
     for (;;) {
       const halted = await sendPass(work);
       const stop = halted ?? (await finishBatch(work));

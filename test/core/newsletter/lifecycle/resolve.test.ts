@@ -221,6 +221,50 @@ describe('a resend while events may still tell', () => {
     expect((await world.batches())[0]).toMatchObject({ counts: { submitted: 1, uncertain: 1 }, uncertain_left: 1 });
   });
 
+  const delivered = {
+    email_id: 'email-1',
+    batch_id: '00000',
+    chunk: 0,
+    n: 1,
+    kinds: ['accepted', 'delivered'],
+  } as const;
+  const applyDeps = (world: JobWorld) =>
+    ({ ...world.deps(), members: {}, sealing: {}, warming: {} }) as unknown as ApplyDeps;
+
+  it('finds an event of the first mail while the second one waits', async () => {
+    const world = await uncertainWorld(1, 1, { uncertain_ms: 0 });
+    await resolveEmail('email-1', 'resend', world.deps());
+    await applyEvents('email-1', '00000', [delivered], applyDeps(world));
+    expect(await world.states()).toBe('.s');
+    expect((await world.batches())[0]).toMatchObject({ counts: { submitted: 1, pending: 1 } });
+  });
+
+  it('finds it also where the `resend` was interrupted after it had changed the recipients', async () => {
+    const world = await uncertainWorld(1, 1, { uncertain_ms: 0 });
+    const deps = world.deps();
+    let writes = 0;
+    const change: typeof deps.batches.change = async (...args) => {
+      writes += 1;
+      if (writes > 1) throw new Error('interrupted');
+      return deps.batches.change(...args);
+    };
+    const batches = { ...deps.batches, change };
+    await expect(resolveEmail('email-1', 'resend', { ...deps, batches })).rejects.toThrow('interrupted');
+    const [state] = await world.chunks.store.states('email-1', '00000');
+    if (state === undefined) throw new Error('The chunk has no state.');
+    await world.chunks.store.change(state, {
+      ...state,
+      states: 'xx',
+      reasons: { 0: 'unsubscribed', 1: 'unsubscribed' },
+    });
+    const [batch] = await world.batches();
+    if (batch === undefined) throw new Error('There is no batch.');
+    await world.tables.batches.change(batch, { set: { status: 'submitted' }, remove: ['claim_id', 'claim_until'] });
+    await refreshBatch('email-1', '00000', deps);
+    await applyEvents('email-1', '00000', [delivered], applyDeps(world));
+    expect(await world.states()).toBe('xs');
+  });
+
   it.each([
     [
       'who was left out of the second mail, as it came after an unsubscription',

@@ -385,6 +385,32 @@ describe('a batch in its slot', () => {
     expect(world.calls.map(({ entries }) => entries.map(({ to }) => to))).toEqual([['m3@example.com']]);
   });
 
+  it('sends to nobody again whose first mail an event has shown, or shows while the second one is refused', async () => {
+    const world = await sending(['...']);
+    const [batch] = await world.batches();
+    if (batch === undefined) throw new Error('There is no batch.');
+    await world.tables.batches.change(batch, { set: { resent: true } });
+    const shown = async (...places: number[]) => {
+      const events = await world.tables.events.read('email-1', '00000');
+      await world.tables.events.change(events, { accepted: withBits(events.bits.accepted, places) });
+    };
+    await shown(1);
+    const deps = world.deps();
+    const refusal = { class: 'recipient', reason: 'message_rejected', message: 'No.' } as const;
+    const provider = {
+      send: async (call: BulkCall) => {
+        world.calls.push(call);
+        await shown(2);
+        return { kind: 'answered', entries: call.entries.map(() => ({ accepted: false as const, refusal })) } as const;
+      },
+    };
+    await sendBatch(MESSAGE, { ...deps, provider });
+    expect(await world.states()).toBe('fss');
+    expect(world.calls.map(({ entries }) => entries.map(({ to }) => to))).toEqual([
+      ['m0@example.com', 'm2@example.com'],
+    ]);
+  });
+
   it('queues an outcome that storage does not take, which is recorded later', async () => {
     const world = await sending(['....']);
     const deps = world.deps();
