@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 import { startLocalRuntime } from '../src/local/runtime/runtime.ts';
 import { firstRun } from '../src/local/samples/first-run.ts';
-import { findChromium, NO_CHROMIUM } from './tools/browser/find-chromium.ts';
+import { launchChromium } from './tools/browser/find-chromium.ts';
 
 /** Half a second, so that the samples' retries end while the script waits. */
 const BASE_INTERVAL_SECONDS = 0.5;
@@ -58,15 +58,9 @@ const SHOTS: readonly Shot[] = [
 
 /** Pictures of the console with the sample data, as `npm start` shows it: docs/images/console-*.png. */
 async function main(): Promise<void> {
-  const found = findChromium();
-  if (found === undefined) throw new Error(NO_CHROMIUM);
+  const browser = await launchChromium('--no-sandbox');
   const workDir = mkdtempSync(join(tmpdir(), 'screenshots-'));
   const runtime = await startLocalRuntime({ workDir, baseIntervalSeconds: BASE_INTERVAL_SECONDS, schedule: 'off' });
-  const browser = await chromium.launch({
-    executablePath: found.executable,
-    env: { ...process.env, ...found.env },
-    args: ['--no-sandbox'],
-  });
   try {
     await firstRun(runtime);
     await setTimeout(RETRIES_MS);

@@ -54,11 +54,7 @@ process.exitCode = await command(
   },
 );
 
-interface Options {
-  readonly count: number;
-  readonly rounds: number;
-  readonly kills: number;
-}
+type Options = Readonly<Record<'count' | 'rounds' | 'kills', number>>;
 
 async function run({ count, rounds, kills }: Options, home: string, teardown: Teardown): Promise<void> {
   const step = (text: string) => process.stderr.write(`${text}\n`);

@@ -8,9 +8,9 @@ import {
   SetAlarmStateCommand,
 } from '@aws-sdk/client-cloudwatch';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
-import { findChromium, NO_CHROMIUM } from '../tools/browser/find-chromium.ts';
+import { launchChromium } from '../tools/browser/find-chromium.ts';
 import { type HttpRequest, type SmokeAccount, until } from './account.ts';
 import type { Check } from './checks.ts';
 import { CONSOLE_USER_OUTPUT, codeOf, type MadeUser } from './console-user.ts';
@@ -199,9 +199,7 @@ const console_: Check = {
     await invoke(CONSOLE_USER_OUTPUT, { email, session, code: codeOf(secret) });
     // Cognito takes a code once.
     await sleep(31_000);
-    const found = findChromium();
-    if (found === undefined) throw new Error(NO_CHROMIUM);
-    const browser = await chromium.launch({ executablePath: found.executable, env: { ...process.env, ...found.env } });
+    const browser = await launchChromium();
     try {
       const page = await browser.newPage();
       page.setDefaultTimeout(60_000);

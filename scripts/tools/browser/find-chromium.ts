@@ -1,13 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
 import { PROJECT_ROOT } from '../../../src/local/runtime/directories.ts';
-
-/** A Chromium that starts here. */
-export interface Chromium {
-  readonly executable: string;
-  readonly env: Readonly<Record<string, string>>;
-}
 
 const UNPACKED = join(PROJECT_ROOT, '.local', 'tools', 'browser', 'chromium');
 
@@ -15,7 +10,7 @@ export const NO_CHROMIUM =
   'The browser tests did not run: there is no Chromium. `npm run tools:install` brings one on Linux x64; elsewhere set CHROMIUM to the path of yours.';
 
 /** `CHROMIUM`, a path, or what `npm run tools:install` unpacked; undefined when neither starts. */
-export function findChromium(): Chromium | undefined {
+export function findChromium() {
   const executable = process.env['CHROMIUM'] ?? join(UNPACKED, 'chromium');
   if (!existsSync(executable)) return undefined;
   // A small Linux lacks libraries such as libnss3; the package brings them. Where they are there, those of the system fit.
@@ -27,4 +22,13 @@ export function findChromium(): Chromium | undefined {
     (more) => spawnSync(executable, ['--version'], { env: { ...process.env, ...more }, stdio: 'ignore' }).status === 0,
   );
   return env === undefined ? undefined : { executable, env };
+}
+
+/** @throws Error when no Chromium starts here */
+export async function launchChromium(...args: readonly string[]): Promise<Browser> {
+  const found = findChromium();
+  if (found === undefined) throw new Error(NO_CHROMIUM);
+  const { chromium } = await import('playwright-core');
+  const env = { ...process.env, ...found.env };
+  return chromium.launch({ executablePath: found.executable, env, args: [...args] });
 }

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { findChromium, NO_CHROMIUM } from '../../../scripts/tools/browser/find-chromium.ts';
+import { launchChromium } from '../../../scripts/tools/browser/find-chromium.ts';
 
 /** The rules of WCAG 2.2 AA that a program can check, and axe's best practices. */
 const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -14,17 +14,8 @@ export interface Tab {
   readonly origins: ReadonlySet<string>;
 }
 
-/** @throws Error when no Chromium starts here */
-export function startBrowser(): Promise<Browser> {
-  const found = findChromium();
-  if (found === undefined) throw new Error(NO_CHROMIUM);
-  // Without the sandbox, because tests in containers run as root, where it does not start. Everything else is as users have it.
-  return chromium.launch({
-    executablePath: found.executable,
-    env: { ...process.env, ...found.env },
-    args: ['--no-sandbox'],
-  });
-}
+// Without the sandbox, because tests in containers run as root, where it does not start. Everything else is as users have it.
+export const startBrowser = (): Promise<Browser> => launchChromium('--no-sandbox');
 
 export async function openTab(browser: Browser, baseURL: string, options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await browser.newContext({ baseURL, locale: 'en-GB', reducedMotion: 'reduce', ...options });
