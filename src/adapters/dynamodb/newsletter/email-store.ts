@@ -6,12 +6,13 @@ import {
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { unavailable } from '../../../core/model/problem.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from '../schema.ts';
-import { getItems, isConflict, MAX_GETS, updateExpression } from '../table/calls.ts';
+import { getItems, isConflict, MAX_GETS, pause, updateExpression } from '../table/calls.ts';
 import { conditionOf, putGuarded } from '../table/guarded-update.ts';
 import { type Guard, ofVersion } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
@@ -19,6 +20,8 @@ import { getItem, query } from '../table/reads.ts';
 import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 const PAGE = 50;
+/** Transactions until one meets no other: the SDK repeats none. */
+const TRIES = 4;
 const ROW = 'row';
 const CONTENT = 'content';
 /** The value of `active`: few emails are active at once, so one partition is enough. */
@@ -56,9 +59,13 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
       const isNew = conditionOf([[['email_id', '=', undefined]]]);
       const Put = { TableName: table, Item: toItem({ ...email, part: ROW }), ...isNew };
       // One after the other, the row of a request would keep the content of one that crashed in between.
-      const kept = (await withContent(email, content, { Put })) ?? (await store.read(email.email_id));
-      if (kept === undefined) throw new Error(`Another request publishes ${email.email_id} just now: repeat it.`);
-      return kept;
+      for (let tries = 1; tries <= TRIES; tries++) {
+        const kept = (await withContent(email, content, { Put })) ?? (await store.read(email.email_id));
+        if (kept !== undefined) return kept;
+        // The transaction of another request under this key is under way: its row is not there yet.
+        await pause(tries);
+      }
+      throw unavailable();
     },
 
     async read(email_id) {
