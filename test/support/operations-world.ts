@@ -20,6 +20,7 @@ export function operationsWorld() {
   const sent: string[] = [];
   /** With its run: no message may pass for a redrive of another one. */
   const sentAs: string[] = [];
+  const options: QueuedMessage['message']['options'][] = [];
   const changed: string[] = [];
   const write = async <T>(act: () => Promise<T>): Promise<T> => {
     if (writesLeft-- <= 0) throw new Killed();
@@ -52,6 +53,7 @@ export function operationsWorld() {
     send: (messages: readonly QueuedMessage[]) =>
       write(async () => {
         sent.push(...messages.map(({ message }) => message.log_id));
+        options.push(...messages.map(({ message }) => message.options));
         sentAs.push(...messages.map(({ message }) => `${message.log_id} ${message.run_id}`));
         return [];
       }),
@@ -61,6 +63,7 @@ export function operationsWorld() {
     tables,
     sent,
     sentAs,
+    options,
     changed,
     put(row: NotificationRow) {
       tables.log.set(row.log_id, { ...row });

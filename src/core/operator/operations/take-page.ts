@@ -91,7 +91,9 @@ function repeatedMessage(row: NotificationRow, operation: Operation, now: Date):
   const isSent = operation.kind === 'redrive' || operation.kind === 'retry';
   if (!isSent || stateOf(row, now) !== 'due' || row.work_at === undefined) return {};
   const run_id = withToken(runIdOf(operation), now.getTime().toString(36));
-  return { message: { message: messageFor(row, row.work_at, run_id), delay_seconds: 0 } };
+  // As `choose` asked: what is retried is sent even while a breaker is open.
+  const options = operation.kind === 'retry' ? ({ force: true } as const) : undefined;
+  return { message: { message: messageFor(row, row.work_at, run_id, { options }), delay_seconds: 0 } };
 }
 
 const runIdOf = ({ operation_id }: Operation): string => `manual-${operation_id}`;
