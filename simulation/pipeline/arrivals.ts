@@ -64,7 +64,7 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => boo
       last_attempt: sent - 1,
       work_queue,
       work_at,
-      ...(by === 'api' && queuedFor(work_at, priority, time.clock())),
+      ...(by === 'api' && queuedFor(work_at, { priority }, time.clock())),
       ...(sent === 1 && { first_attempt_at: work_at, next_retry_at: work_at }),
     });
     if (by === 'api') world.queue(messageFor({ log_id, tenant_id, channel, priority }, work_at, 'sweep-intake'), 0);

@@ -162,7 +162,7 @@ function successorOf(
     last_attempt: -1,
     work_queue: movedQueue('due', row),
     work_at: at,
-    ...queuedFor(at, priority, now),
+    ...queuedFor(at, { priority }, now),
     created_at: at,
     updated_at: at,
     updated_by: UPDATED_BY,

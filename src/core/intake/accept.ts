@@ -123,7 +123,7 @@ async function complete(
   const { content, failed } = planned;
   const due = dueFromNow(planned.row, clock());
   const sends = failed === undefined || messageDue(failed, due.work_at) !== undefined;
-  const row = { ...due, ...(sends && due.work_at && queuedFor(due.work_at, due.priority, clock())) };
+  const row = { ...due, ...(sends && due.work_at && queuedFor(due.work_at, due, clock())) };
   if (failed !== undefined) await records.putIfAbsent(failed.record);
   const stored = await store.putRow(row, content.recipient, clock());
   // When the answer of a put gets lost, the SDK repeats the put and finds the row that it put itself. The request that put

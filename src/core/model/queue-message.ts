@@ -48,12 +48,18 @@ const FOLLOWS_WITHIN_MS = 5_000;
  * What a row keeps of the message for `due`, written by whoever makes it due. A message that SQS can delay until then
  * is queued. Otherwise it is expected: the writer sends it now, or a look ahead queues it later. Only rows that express
  * runs take need that note (docs/decisions/delivery/sweep-and-backlog.md#0134).
+ * The note of a former time is emptied: it would pass for one of this time on another day.
  */
-export function queuedFor(due: string, priority: Priority, now: Date): { readonly queued_for?: string } {
+export function queuedFor(
+  due: string,
+  { priority, queued_for }: { readonly priority: Priority; readonly queued_for?: string },
+  now: Date,
+): { readonly queued_for?: string } {
   const wait = epochMs(due) - now.getTime();
   if (wait > 0 && wait <= MAX_DELAY_MS) return { queued_for: timeOfDay(due) };
   const isSeen = wait <= 0 || wait > MAX_DELAY_MS + FOLLOWS_WITHIN_MS;
-  return isSeen && PRIORITY_POLICY[priority].lane === 'express' ? { queued_for: expectedAt(due) } : {};
+  if (isSeen && PRIORITY_POLICY[priority].lane === 'express') return { queued_for: expectedAt(due) };
+  return queued_for ? { queued_for: '' } : {};
 }
 
 type Noted = { readonly queued_for?: string; readonly work_at: string };

@@ -118,7 +118,7 @@ describe('a notification with a fallback', () => {
       recipient_hash: 'hash of tenant-1/https://hooks.example.com/secret',
       work_queue: workQueueOf('due', 'urgent', 'log-1'),
       work_at: now,
-      ...queuedFor(now, 'urgent', T0),
+      ...queuedFor(now, { priority: 'urgent' }, T0),
       created_at: now,
       updated_at: now,
       updated_by: 'notification-retry',

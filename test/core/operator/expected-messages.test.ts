@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { failOver } from '../../../src/core/delivery/failover.ts';
-import { revival } from '../../../src/core/delivery/transitions/without-attempt.ts';
+import { hastened, revival } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../../../src/core/delivery/verdict.ts';
 import type { Priority } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import { isExpected } from '../../../src/core/model/queue-message.ts';
+import { isExpected, isQueued } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
 import { CONTENT, dueRow, iso, T0 } from '../../support/rows.ts';
@@ -47,3 +47,12 @@ it.each<[string, (row: NotificationRow) => Partial<NotificationRow> | Promise<Pa
     expect(await noted('normal')).toBe(false);
   },
 );
+
+it.each([
+  ['a replay', (row: NotificationRow) => revival(row, T0, policy)],
+  ['an operator who retries it', (row: NotificationRow) => hastened(row, T0)],
+])('%s leaves no note of a former time, which would pass for one of today', (_, make) => {
+  const row = { ...waiting('normal'), queued_for: iso().slice(11, 19) };
+  const { work_at = '', queued_for = row.queued_for } = make(row).set;
+  expect(isQueued({ work_at, queued_for })).toBe(false);
+});

@@ -86,7 +86,7 @@ describe('a scheduled sweep', () => {
   it('leaves out rows of a full lane whose messages wait in it, and sends those whose message was lost', async () => {
     const noted = rows('n', 300, { priority: 'urgent' }).map((one) => ({
       ...one,
-      ...queuedFor(one.work_at ?? '', 'urgent', T0),
+      ...queuedFor(one.work_at ?? '', { priority: 'urgent' }, T0),
     }));
     const lost = noted.slice(100, 105).map(({ log_id }) => log_id);
     const { run, sent, deps, lane, figures } = setUp(noted, 2, {});

@@ -197,13 +197,13 @@ describe('a sweep', () => {
     const due = at(-2 * MINUTE);
     const urgent = (log_id: string, changes: Partial<NotificationRow> = {}) =>
       row(log_id, { priority: 'urgent', work_at: due.toISOString(), ...changes });
-    const longBefore = queuedFor(due.toISOString(), 'urgent', at(-40 * MINUTE));
-    const atOnce = queuedFor(due.toISOString(), 'urgent', due);
+    const longBefore = queuedFor(due.toISOString(), { priority: 'urgent' }, at(-40 * MINUTE));
+    const atOnce = queuedFor(due.toISOString(), { priority: 'urgent' }, due);
     const rows = [
       urgent('held', longBefore),
       urgent('handed-over', atOnce),
       urgent('foreign'),
-      urgent('moved', queuedFor(iso(-3 * MINUTE), 'urgent', at(-40 * MINUTE))),
+      urgent('moved', queuedFor(iso(-3 * MINUTE), { priority: 'urgent' }, at(-40 * MINUTE))),
       urgent('email', { channel: 'email', ...longBefore }),
     ];
 
@@ -236,7 +236,9 @@ describe('a sweep', () => {
 
     it('queues them ahead all the same', async () => {
       const work_at = iso(10 * MINUTE);
-      const { run, ids } = setUp([urgent('held', { work_at, ...queuedFor(work_at, 'urgent', at(-10 * MINUTE)) })]);
+      const { run, ids } = setUp([
+        urgent('held', { work_at, ...queuedFor(work_at, { priority: 'urgent' }, at(-10 * MINUTE)) }),
+      ]);
       await run({ ahead: true });
       expect(ids()).toEqual(['held']);
     });

@@ -66,7 +66,7 @@ function dueAgain(attempt: Attempt<'judged'>, verdict: Verdict<'RETRY'>, queued:
       send_status: 'RETRY',
       next_retry_at,
       work_at: next_retry_at,
-      ...(queued && queuedFor(next_retry_at, row.priority, attempt.ended)),
+      ...(queued && queuedFor(next_retry_at, row, attempt.ended)),
     },
     remove: obsolete(row),
   };

@@ -44,7 +44,7 @@ export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, re
       redrive_count: (row.redrive_count ?? 0) + 1,
       work_queue: movedQueue('due', row),
       work_at: due,
-      ...queuedFor(due, row.priority, now),
+      ...queuedFor(due, row, now),
       next_retry_at: due,
       // Set to empty: a batched statement removes at most one attribute
       // (docs/decisions/delivery/claims-and-messages.md#0005).
@@ -60,9 +60,9 @@ export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, re
  * due → due now, by an operator. The message follows, so an express run leaves the row out while its lane has messages
  * (docs/decisions/delivery/sweep-and-backlog.md#0134).
  */
-export function hastened({ priority }: NotificationRow, now: Date): RowChange {
+export function hastened(row: NotificationRow, now: Date): RowChange {
   const due = now.toISOString();
-  return { set: { work_at: due, next_retry_at: due, ...queuedFor(due, priority, now) } };
+  return { set: { work_at: due, next_retry_at: due, ...queuedFor(due, row, now) } };
 }
 
 /** → delivered: an event shows that it arrived, whichever attempt reached the recipient. @param marks what it noted */
@@ -117,7 +117,7 @@ export function cameBack(
       work_queue: movedQueue('due', row),
       work_at: due,
       next_retry_at: due,
-      ...queuedFor(due, row.priority, now),
+      ...queuedFor(due, row, now),
     },
     // The event's record is written first, in place of the one that the row owes.
     remove: present(row, ['sent_at', 'delivered_at', 'failure_reason', 'dead_message_id', 'dead_run_id', 'record_due']),
