@@ -15,7 +15,11 @@ describe('send', () => {
     const result = await world.client().send(notification(1));
     expect(result).toEqual({ state: 'accepted', log_id: 'log-1', repeat: false });
     expect(world.api.asked).toMatchObject([
-      { path: '/v1/notifications', authorization: 'Bearer nrk_test', key: expect.stringMatching(/^c1-[\w-]{43}$/) },
+      {
+        path: '/v1/notifications',
+        authorization: `Bearer ${world.api.apiKey}`,
+        key: expect.stringMatching(/^c1-[\w-]{43}$/),
+      },
     ]);
     expect(world.api.asked[0]?.body).toEqual(notification(1));
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import canonicalize from 'canonicalize';
@@ -40,7 +41,8 @@ export function problem(name: string, status: number): Instead {
  * The contract of the intake API over loopback HTTP, with idempotency. Accepted notifications survive stop and start.
  */
 export class ApiStandIn implements ProducerApi {
-  readonly apiKey = 'nrk_test';
+  /** Its own: while it is stopped, another stand-in may get its port, and must not take what is meant for it. */
+  readonly apiKey = `nrk_test_${randomUUID()}`;
   readonly asked: Asked[] = [];
   /** Accepted notifications in their order, without repeats. */
   readonly accepted: Notification[] = [];
