@@ -44,10 +44,10 @@ export async function startProviders({
 }: ProviderOptions): Promise<Providers> {
   const log = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
   const bus = new EventBridgeStandIn(publish, dataDir === undefined ? undefined : join(dataDir, 'outcomes.jsonl'));
-  const simulator = await startSimulator(log, ports.simulator, bus);
+  const simulator = await startSimulator(log, await ports.simulator.take(), bus);
   teardown.add('simulator', () => simulator.close());
   const ses = await startSimulatedSes(sesStandIn, log, publish, {
-    port: ports.ses,
+    port: await ports.ses.take(),
     limits: sesLimits ?? {},
     configurationSets,
     bulkFile: dataDir === undefined ? undefined : join(dataDir, 'newsletter-mails.jsonl'),

@@ -11,7 +11,7 @@ import { type LocalOverrides, overridden } from '../emulator/lambda/environment.
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
 import { createLambdaApi } from '../emulator/lambda/lambda-api.ts';
 import { withOrigins } from '../emulator/template/http-apis.ts';
-import { choosePorts } from '../processes/tcp-ports.ts';
+import { type HeldPort, holdPorts } from '../processes/tcp-ports.ts';
 import { Teardown } from '../processes/teardown.ts';
 import type { SesLimits } from '../providers/ses/sending-limits.ts';
 import { startProviders } from '../providers/start-providers.ts';
@@ -96,7 +96,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
 
   report('stand-ins for DynamoDB, SQS and SES');
   const synthesis = startSynthesis(options, workDir, teardown);
-  const ports = await choosePorts(home);
+  const ports = await holdPorts(home, teardown);
   const standIns = await startStandIns({ dataDir, logs, cacheDir: join(workDir, 'cache'), ports, teardown });
 
   const assembly = await synthesis;
@@ -120,7 +120,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
   const apiPlan = withOrigins(plan.httpApi, options.corsOrigins ?? []);
   // Its other paths invoke functions without a key: they stay closed to every page.
   const allowPage = (origin: string, path: string) => path.startsWith('/v1/') && isAllowed(apiPlan.cors, origin);
-  const api = await bind(options.port ?? ports.api, 'the API', { allowPage });
+  const api = await bind(options.port ?? (await ports.api.take()), 'the API', { allowPage });
   teardown.add('API', () => api.close());
   const overrides = overridesFrom(options, sweep, secretsFile);
   const functions = runFunctions({
@@ -151,7 +151,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
         sqs: standIns.sqs,
         ses: providers.ses,
         api: api.url,
-        console: `http://127.0.0.1:${ports.console}`,
+        console: `http://127.0.0.1:${ports.console.port}`,
         simulator: providers.simulator,
         outcomes: providers.outcomes,
       },
@@ -186,7 +186,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
 
 interface ConsoleStart {
   readonly endpoints: Endpoints;
-  readonly port: number;
+  readonly port: HeldPort;
   readonly log: Log;
   readonly teardown: Teardown;
 }
@@ -208,7 +208,7 @@ async function startConsole({ endpoints, port, log, teardown }: ConsoleStart): P
       log(`audit: ${who} ${what} ${on.join(' ')} ${JSON.stringify(result ?? 'begun')}`),
     onFault: (error, route) => log(`console: ${route}: ${error instanceof Error ? error.stack : error}`),
     page: CONSOLE_PAGE,
-    port,
+    port: await port.take(),
     token: false,
   });
   await opened.resume();

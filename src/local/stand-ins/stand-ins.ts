@@ -38,8 +38,16 @@ export async function startStandIns({ dataDir, logs, cacheDir, ports, teardown }
   };
   // Waits for all three: when one fails, the teardown must know the others, which may still be starting.
   const [dynamodb, sqs, ses] = await Promise.allSettled([
-    keep('DynamoDB', startDynamodb(dataDir, join(logs, 'dynamodb.log'), cacheDir, undefined, ports.dynamodb)),
-    keep('SQS', startSqs(dataDir, join(logs, 'sqs.log'), ports.sqs)),
+    keep(
+      'DynamoDB',
+      ports.dynamodb
+        .take()
+        .then((port) => startDynamodb(dataDir, join(logs, 'dynamodb.log'), cacheDir, undefined, port)),
+    ),
+    keep(
+      'SQS',
+      ports.sqs.take().then((port) => startSqs(dataDir, join(logs, 'sqs.log'), port)),
+    ),
     keep('SES', startSes(join(logs, 'ses.log'))),
   ]);
   if (dynamodb.status === 'rejected') throw dynamodb.reason;
