@@ -298,11 +298,11 @@ describe('a scheduled function', () => {
       [properties['MaximumEventAgeInSeconds'], properties['MaximumRetryAttempts']],
     ]);
     expect(Object.fromEntries(kept)).toEqual({
-      dispatcher: [900, 2],
+      dispatcher: [1860, 2],
       monitor: [300, 0],
       'newsletter-clock': [60, 0],
-      reconciler: [3600, 2],
-      verify: [3600, 2],
+      reconciler: [4560, 2],
+      verify: [4560, 2],
     });
   });
 });

@@ -18,7 +18,7 @@ interface ScheduledRun {
   readonly what: string;
   readonly schedule: string;
   readonly retryAttempts: number;
-  /** How late a run may begin; of several schedules of a function, the first one says it. */
+  /** How late a run may begin; of several schedules of a function, the first one says it to Lambda. */
   readonly within: Duration;
   /** In place of EventBridge's own event. */
   readonly event?: object;
@@ -32,9 +32,12 @@ export function runOnSchedule(
 ): Rule {
   const input = event && { event: RuleTargetInput.fromObject(event) };
   // EventBridge's part ends as soon as Lambda has the event. Lambda keeps what it may not run yet for six hours unless
-  // told otherwise: after a lack of concurrency all runs of that time would come at once.
+  // told otherwise: after a lack of concurrency all runs of that time would come at once. The age counts on during a run:
+  // what is to be repeated must outlast one that fails at its end, where a sweep is continued, and the minute after it.
   if (handler.node.tryFindChild('EventInvokeConfig') === undefined) {
-    handler.configureAsyncInvoke({ maxEventAge, retryAttempts: Math.min(retryAttempts, 2) });
+    const run = (handler.timeout ?? Duration.minutes(15)).plus(Duration.minutes(1));
+    const kept = retryAttempts > 0 ? maxEventAge.plus(run) : maxEventAge;
+    handler.configureAsyncInvoke({ maxEventAge: kept, retryAttempts: Math.min(retryAttempts, 2) });
   }
   return new Rule(scope, id, {
     description: `notification-retry ${config.stage}: ${what}`,
