@@ -109,13 +109,17 @@ export async function findSuccessor(
   return successor?.predecessor_log_id === log_id ? successor : undefined;
 }
 
-/** The successor of a notification that arrived or was cancelled, and needs none. An attempt under way there goes on. */
+/**
+ * The successor of a notification that arrived or was cancelled, and needs none. An attempt under way there goes on, and
+ * of one that has arrived its next message says so.
+ */
 export async function withdrawable(
   row: NotificationRow,
   deps: Pick<FailoverDeps, 'rows' | 'clock'>,
 ): Promise<NotificationRow | undefined> {
   const successor = await findSuccessor(row, deps);
-  return successor && ['due', 'waiting'].includes(stateOf(successor, deps.clock())) ? successor : undefined;
+  const waits = successor && ['due', 'waiting'].includes(stateOf(successor, deps.clock()));
+  return waits && !arrived(successor.delivery_by_attempt) ? successor : undefined;
 }
 
 type SuccessorRow = NotificationRow & ForeignRow;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
-import { failOver, successorId } from '../../../src/core/delivery/failover.ts';
+import { failOver, successorId, withdrawable } from '../../../src/core/delivery/failover.ts';
 import { CANCELLATION } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../../../src/core/delivery/verdict.ts';
 import type { ErrorType } from '../../../src/core/model/error-types.ts';
@@ -212,6 +212,18 @@ it('a notification without a fallback makes no further calls', async () => {
   const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
   expect(await failOver(dueRow(), verdict, 'sweep-1', deps)).toEqual({ verdict });
   expect(calls()).toBe(0);
+});
+
+it.each([
+  ['withdrawn', {}, true],
+  ['left for its next message to settle, where an event has shown it to have arrived', { 0: 'delivered' }, false],
+] as const)('a successor that waits is %s', async (_, delivery_by_attempt, expected) => {
+  const tables = new MemoryTables(() => T0);
+  const successor = { log_id: successorId('log-1'), predecessor_log_id: 'log-1', delivery_by_attempt };
+  tables.log.set(successor.log_id, { ...dueRow({ ...successor, send_status: 'RETRY' }) });
+  const row = dueRow({ fallback_channel: 'email' });
+  const found = await withdrawable(row, { rows: tables.rows, clock: () => T0 });
+  expect(found !== undefined).toBe(expected);
 });
 
 describe('a successor’s log_id', () => {
