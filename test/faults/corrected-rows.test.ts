@@ -76,6 +76,19 @@ describe('a writer that corrects a row that was taken in', () => {
     expect(tables.content.get('log-1')).toMatchObject({ recipient: NEW });
   });
 
+  const ENDED = { send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' };
+  it.each([
+    ['is not sent to again', 'INVALID_RECIPIENT', true, ENDED],
+    ['is not sent to again, if a worker is faster', 'INVALID_RECIPIENT', false, ENDED],
+    ['gets what bounced for its body', 'FORMAT_ERROR', true, { send_status: 'SUCCESS' }],
+  ] as const)('but not the recipient that has bounced: it %s', async (_, give_up, read, ending) => {
+    const { tables, correct, work, stored } = world(dueRow({ ...TAKEN, give_up }));
+    if (read) await correct({ message_body: 'corrected' });
+    else tables.log.set('log-1', { ...stored(), message_body: 'corrected' });
+    await work();
+    expect(stored()).toMatchObject(ending);
+  });
+
   it('but only the recipient, and whose tenant is another now: the content of the old one stays with it', async () => {
     const { tables, correct, stored } = world(dueRow(TAKEN));
     await correct({ tenant_id: 'tenant-2', recipient_address: NEW });

@@ -1,5 +1,5 @@
 import type { ProviderErrorType } from '../model/error-types.ts';
-import { arrived, hasContent, INTAKE_API, type NotificationRow } from '../model/notification.ts';
+import { arrived, hasContent, INTAKE_API, mayArrive, type NotificationRow } from '../model/notification.ts';
 import { type Clock, isoAfter, whenAborted } from '../model/time.ts';
 import { traceOf } from '../model/trace.ts';
 import type { Attempt, AttemptOutcome } from './attempt.ts';
@@ -34,11 +34,10 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
     return { ...attempt, started: now, ended: now, outcome };
   };
   if (arrived(row.delivery_by_attempt)) return withoutSend({ kind: 'arrived' });
-  const replaced = hasContent(row);
-  const skipped = claim.skip !== undefined && !(replaced && claim.skip === row.give_up);
+  const skipped = claim.skip !== undefined && !(mayArrive(row) && claim.skip === row.give_up);
   if (skipped) return withoutSend({ kind: 'skipped', reason: claim.skip });
   // Its writer has corrected it since it was taken in: what is stored may go to the wrong recipient, whose bounce ends it.
-  if (replaced) {
+  if (hasContent(row)) {
     const until = isoAfter(deps.clock(), REPLACED_MS);
     const { error_type = 'UNKNOWN' } = row;
     return withoutSend({ kind: 'held', hold: { do: 'hold', until, error_type, by: { content: 'replaced' } } });

@@ -5,6 +5,7 @@ import { BASE_SHARDS, type IndexShards } from '../model/index-shards.ts';
 import {
   type ForeignRow,
   hasContent,
+  mayArrive,
   type NotificationContent,
   type NotificationRow,
   UPDATED_BY,
@@ -110,7 +111,7 @@ export function planIndex(
     remove: [
       ...moved.remove,
       ...host.remove,
-      ...OF_BEFORE.filter((column) => row[column] !== undefined),
+      ...OF_BEFORE.filter((column) => row[column] !== undefined && (column !== 'give_up' || mayArrive(row))),
       // NULL means absent, and takes bytes of the kilobyte that a write unit covers.
       ...NULLABLE.filter((column) => row[column] === null && !removed.includes(column)),
     ],

@@ -226,6 +226,12 @@ export function hasContent(row: object): boolean {
   return GIVEN_COLUMNS.some((column) => ((row as ForeignRow)[column] ?? null) !== null);
 }
 
+/** Whether what a bounce was to end may be sent after all: new content says who gets it, or what did not fit. */
+export function mayArrive(row: object): boolean {
+  const { give_up, recipient_address } = row as ForeignRow;
+  return hasContent(row) && (give_up !== 'INVALID_RECIPIENT' || (recipient_address ?? '') !== '');
+}
+
 const GIVEN_COLUMNS = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
 
 /** A row as the pipeline reads it, with defaults for the counters that its writer left out. */
