@@ -85,11 +85,13 @@ async function takeOne(
 
 /**
  * It was taken before a crash. Its message may be lost; a second one for the same time finds nothing to do, and must not
- * pass for a redrive if the first one dies meanwhile.
+ * pass for a redrive if the first one dies meanwhile. A row that was changed before it is due has had an attempt, or was held,
+ * since: it has another message, and is forced no second time.
  */
 function repeatedMessage(row: NotificationRow, operation: Operation, now: Date): Taken {
   const isSent = operation.kind === 'redrive' || operation.kind === 'retry';
   if (!isSent || stateOf(row, now) !== 'due' || row.work_at === undefined) return {};
+  if (row.updated_at !== undefined && row.updated_at < row.work_at) return {};
   const run_id = withToken(runIdOf(operation), now.getTime().toString(36));
   // As `choose` asked: what is retried is sent even while a breaker is open.
   const options = operation.kind === 'retry' ? ({ force: true } as const) : undefined;

@@ -61,6 +61,25 @@ it('that cancels leaves what an event has shown to have arrived: its next messag
   });
 });
 
+it.each(['retry', 'redrive'] as const)('that is resumed repeats no message of what was attempted: %s', async (kind) => {
+  const at = operationsWorld();
+  at.put(rowFor(kind, 'N1'));
+  const { operation_id } = await createOperation(request(kind), at.deps);
+  await at.run(operation_id, []);
+  await operate(operation_id, 'start', at.deps);
+  // After the claim and the page, each before and after its write, the row's, and the message.
+  await at.run(operation_id, [4 + 2 + 1], { alone: true });
+  expect(at.sent).toEqual(['N1']);
+  const now = at.deps.clock();
+  const next_retry_at = new Date(now.getTime() + 60_000).toISOString();
+  const settled = { last_attempt: 1, work_at: next_retry_at, next_retry_at, updated_at: now.toISOString() };
+  at.tables.log.set('N1', { ...at.tables.log.get('N1'), ...settled });
+  at.pass(120_000);
+  await at.run(operation_id, []);
+  expect(at.sent).toEqual(['N1']);
+  expect((await at.stored(operation_id)).progress).toMatchObject({ taken: 1 });
+});
+
 describe('an operation whose page fails', () => {
   const failing = async (kind: Kind, count: number) => {
     const at = operationsWorld();
