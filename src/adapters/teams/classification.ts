@@ -37,6 +37,12 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
   },
   {
     status: 200,
+    text: reported('(408|425)'),
+    means: 'NETWORK_TIMEOUT',
+    because: 'RFC 9110 §15.5.9, RFC 8470 §5.2: what the connector sent did not arrive in time, or too early.',
+  },
+  {
+    status: 200,
     text: reported('4\\d\\d'),
     means: 'INVALID_RECIPIENT',
     because: 'batch-952 §6: any other 4xx is a wrong destination.',

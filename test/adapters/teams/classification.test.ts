@@ -13,6 +13,7 @@ const expected: [AnswerFacts, string][] = [
   [connector(401), 'AUTH_FAILED'],
   [connector(403), 'PERMISSION_DENIED'],
   [connector(404), 'INVALID_RECIPIENT'],
+  [connector(408), 'NETWORK_TIMEOUT'],
   [connector(413), 'FORMAT_ERROR'],
   [connector(418), 'INVALID_RECIPIENT'],
   [connector(429), 'RATE_LIMITED'],

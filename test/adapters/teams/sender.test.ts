@@ -82,6 +82,7 @@ describe('the answer of Teams', () => {
     [429, 'RATE_LIMITED', 'Webhook message delivery failed with error: '],
     [429, 'RATE_LIMITED', ''],
     [413, 'FORMAT_ERROR', ''],
+    [408, 'NETWORK_TIMEOUT', ''],
     [503, 'SERVER_OVERLOAD', 'Webhook message delivery failed with error: '],
   ])('is read from the text of a 200 that reports %i: %s, %j', async (status, error_type, before) => {
     server.answer = replying(200, `${before}Microsoft Teams endpoint returned HTTP error ${status} with ContextId x`);
