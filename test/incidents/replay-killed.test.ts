@@ -1,13 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BatchWriteItemCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
+import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { Operation } from '../../src/core/operator/operations/operation.ts';
-import { deadRow, type Operations, startOperations, stoppedRow } from '../support/cli/operations.ts';
+import { announceAsRuntime, deadRow, type Operations, startOperations, stoppedRow } from '../support/cli/operations.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 /** REPLAY_ROWS=17000 replays more than 10,000. */
@@ -19,30 +17,7 @@ const HEAP_MB = { replay: 56, console: 80 };
 let ops: Operations;
 beforeAll(async () => {
   ops = await startOperations();
-  // The stand-in's stream makes a write ten times as slow, and nobody reads it here.
-  const StreamSpecification = { StreamEnabled: false };
-  await ops.dynamodb.send(new UpdateTableCommand({ TableName: ops.tables.notification_log, StreamSpecification }));
-  const { clients, tables, lane_queues, dead_letter_queues, newsletter_queues } = ops.deployment;
-  const limits = { urgent: 1, important: 1, normal: 1, info: 1 };
-  mkdirSync(join(ops.directory, '.local'));
-  writeFileSync(
-    join(ops.directory, '.local', 'endpoints.json'),
-    JSON.stringify({
-      pid: process.pid,
-      region: clients.sqs.region,
-      endpoints: { dynamodb: clients.dynamodb.endpoint, sqs: clients.sqs.endpoint, api: clients.sqs.endpoint },
-      tables,
-      queues: Object.fromEntries(
-        CHANNELS.map((channel) => [channel, { ...lane_queues[channel], dead_letter: dead_letter_queues[channel] }]),
-      ),
-      stack: {
-        SweepIntervalSeconds: '3600',
-        RetryPolicy: JSON.stringify({ base_interval_seconds: 300, max_retries: limits, retention_hours: limits }),
-        NewsletterQueues: JSON.stringify(newsletter_queues),
-      },
-      secrets_file: join(ops.directory, 'secrets.json'),
-    }),
-  );
+  await announceAsRuntime(ops);
 }, 60_000);
 afterAll(() => ops.stop());
 

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BatchWriteItemCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
+import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { Verified } from '../../src/operator-service/scans/verify.ts';
-import { type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
+import { announceAsRuntime, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 /** VERIFY_ROWS=100000 is what must end within five minutes. */
@@ -18,26 +16,7 @@ const HEAP_MB = 80;
 let ops: Operations;
 beforeAll(async () => {
   ops = await startOperations();
-  const StreamSpecification = { StreamEnabled: false };
-  await ops.dynamodb.send(new UpdateTableCommand({ TableName: ops.tables.notification_log, StreamSpecification }));
-  const { clients, tables, lane_queues, dead_letter_queues, newsletter_queues } = ops.deployment;
-  const limits = { urgent: 10, important: 7, normal: 5, info: 3 };
-  mkdirSync(join(ops.directory, '.local'));
-  writeFileSync(
-    join(ops.directory, '.local', 'endpoints.json'),
-    JSON.stringify({
-      ...{ pid: process.pid, region: clients.sqs.region, tables, secrets_file: join(ops.directory, 'secrets.json') },
-      endpoints: { dynamodb: clients.dynamodb.endpoint, sqs: clients.sqs.endpoint, api: clients.sqs.endpoint },
-      queues: Object.fromEntries(
-        CHANNELS.map((channel) => [channel, { ...lane_queues[channel], dead_letter: dead_letter_queues[channel] }]),
-      ),
-      stack: {
-        SweepIntervalSeconds: '3600',
-        RetryPolicy: JSON.stringify({ base_interval_seconds: 300, max_retries: limits, retention_hours: limits }),
-        NewsletterQueues: JSON.stringify(newsletter_queues),
-      },
-    }),
-  );
+  await announceAsRuntime(ops);
 }, 60_000);
 afterAll(() => ops?.stop());
 
