@@ -3,17 +3,17 @@ import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
 import { tableNames } from '../setup/function.ts';
-import { BATCH, eventsFor, standardLane } from '../setup/lanes.ts';
+import { eventsFor, standardLane, standardMapping } from '../setup/lanes.ts';
 import { bodyOf, dueAgain, putAll, putPlain, type RowShape, seedDue } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
 
-const NOTIFICATIONS = 20;
+const PLAIN_NOTIFICATIONS = 20;
 const PASSES = 2;
 
 /** Budget (docs/architecture.md): the peak of resident memory of a function's process, including Node itself. */
 export const memory: Benchmark = {
   name: 'memory',
-  describes: 'memory of the channel functions at batch 10 with bodies of 256 KB',
+  describes: 'memory of the channel functions at full batches of bodies of 256 KB',
   run: (context) =>
     inWorld(
       context,
@@ -28,11 +28,13 @@ export const memory: Benchmark = {
 };
 
 async function peakOf(channel: Channel, world: World, { step }: BenchContext, plain: number): Promise<Measurement> {
-  step(`memory: ${NOTIFICATIONS} bodies of 256 KB, by send-${channel}`);
   const service = `send-${channel}`;
-  const items = await seedDue(world, NOTIFICATIONS, shapeOf(channel, world));
+  const { batchSize } = standardMapping(world, service);
+  const count = 2 * batchSize;
+  step(`memory: ${count} bodies of 256 KB, by ${service}`);
+  const items = await seedDue(world, count, shapeOf(channel, world));
   const fn = world.start(service, { heapLimited: true });
-  const events = eventsFor(items, standardLane(world, service).arn, BATCH);
+  const events = eventsFor(items, standardLane(world, service).arn, batchSize);
   const posts = world.receiver.count();
   await fn.run(events);
   for (let pass = 1; pass < PASSES; pass++) {
@@ -41,12 +43,12 @@ async function peakOf(channel: Channel, world: World, { step }: BenchContext, pl
   }
   const { peak, swapped } = fn.memory();
   await fn.stop();
-  const [handled, posted] = [NOTIFICATIONS * PASSES, world.receiver.count() - posts];
+  const [handled, posted] = [count * PASSES, world.receiver.count() - posts];
   const partly = channel !== 'email' && posted !== handled;
   const refused = partly ? `, of which ${posted} were posted: the channel takes no message of this size` : '';
   return {
     id: `memory.${channel}`,
-    what: `memory of send-${channel}, batch of 10, bodies of 256 KB`,
+    what: `memory of ${service}, batch of ${batchSize}, bodies of 256 KB`,
     figure: peak,
     unit: 'MB',
     budget: { max: world.planOf(service).memoryMegabytes },
@@ -76,7 +78,7 @@ function shapeOf(channel: Channel, world: World): RowShape {
 
 async function plainPeak(world: World, step: BenchContext['step']): Promise<number> {
   step('memory: the plain reading');
-  const rows = await putPlain(world, NOTIFICATIONS, shapeOf('webhook', world));
+  const rows = await putPlain(world, PLAIN_NOTIFICATIONS, shapeOf('webhook', world));
   const fn = await world.startPlain('send-webhook', 'plain-worker', { heapLimited: true });
   await fn.run(eventsFor(rows, standardLane(world, 'send-webhook').arn, 1));
   const { peak } = fn.memory();

@@ -9,13 +9,14 @@ import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { synthesize } from '../../src/local/runtime/synthesize.ts';
 import { command, read, whole } from '../../src/terminal/command-line.ts';
+import { standardMapping } from '../setup/lanes.ts';
 import { startReceiver } from '../setup/receiver.ts';
 import { bodyOf } from '../setup/rows.ts';
 import { startWorld } from '../setup/world.ts';
 import { ourCandidate } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
 import { sharesOf } from './profile.ts';
-import { type Candidate, CONCURRENCY, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
+import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
 import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
 const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N]
@@ -73,7 +74,8 @@ async function run({ count, rounds, kills }: Options, home: string, teardown: Te
   const [url, body] = [`${receiver.url}/flaky`, bodyOf(BODY_BYTES)];
   const peer = (name: string, { port, pid }: Server) => {
     const given = { peer: name, port, tools, url, secret, body };
-    const settings = { ...given, concurrency: CONCURRENCY, patience_seconds: PATIENCE_SECONDS };
+    const { batchSize: concurrency } = standardMapping(world, 'send-webhook');
+    const settings = { ...given, concurrency, patience_seconds: PATIENCE_SECONDS };
     return peerCandidate(settings, pid, join(home, `${name}.log`));
   };
   step(`seeding ${count} notifications`);

@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { PurgeQueueCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import { startSqsEventSource } from '../../src/local/emulator/sources/sqs-event-source.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { bundle, type MeasuredFunction, tableNames } from '../setup/function.ts';
-import { standardLane } from '../setup/lanes.ts';
+import { standardLane, standardMapping } from '../setup/lanes.ts';
 import { dueAgain, putAll, seedDue } from '../setup/rows.ts';
 import type { World } from '../setup/world.ts';
-import { type Candidate, CONCURRENCY, PATIENCE_SECONDS, type RunningWorker } from './rounds.ts';
+import { type Candidate, PATIENCE_SECONDS, type RunningWorker } from './rounds.ts';
 
+const all = (value: number) => ({ urgent: value, important: value, normal: value, info: value });
 /** Half a second: an answer of 503 is retried after one to two seconds, as by the peers. */
-const RETRY_POLICY = JSON.stringify({
-  base_interval_seconds: 0.5,
-  max_retries: { urgent: 100, important: 100, normal: 100, info: 100 },
-  retention_hours: Object.fromEntries(
-    Object.entries(PRIORITY_POLICY).map(([priority, { retention_ms }]) => [priority, retention_ms / 3_600_000]),
-  ),
-});
+const RETRY_POLICY = JSON.stringify({ base_interval_seconds: 0.5, max_retries: all(100), retention_hours: all(24) });
 const ENVIRONMENT = { RETRY_POLICY, CLAIM_SECONDS: String(PATIENCE_SECONDS), SEND_TIMEOUT_SECONDS: '2' };
 
 interface Given {
@@ -72,16 +66,14 @@ export async function ourCandidate(world: World, { count, url, body, servers }: 
 /** Milliseconds without a message after which a sweep looks for what deaths have left, as the schedule does. */
 const SWEEP_AFTER_MS = 4_000;
 
-/** Gives the lane's messages to the worker, one batch after the other. */
+/** Gives the lane's messages to the worker as they are deployed, one batch after the other. */
 function runLane(world: World, fn: MeasuredFunction, sweep: () => Promise<unknown>): RunningWorker {
-  const { url: queueUrl, arn } = standardLane(world, 'send-webhook');
-  const mapping = world.plan.queueMappings.find(({ sourceArn }) => sourceArn === arn);
-  if (mapping === undefined) throw new Error(`${arn} has no event source mapping`);
+  const { url: queueUrl } = standardLane(world, 'send-webhook');
   let handledAt = Date.now();
   const source = startSqsEventSource({
     client: world.clients.sqs,
     queueUrl,
-    mapping: { ...mapping, batchSize: CONCURRENCY, batchWindowSeconds: 0 },
+    mapping: standardMapping(world, 'send-webhook'),
     invoke(event) {
       handledAt = Date.now();
       return fn.process.invoke(randomUUID(), event);

@@ -14,7 +14,7 @@ export interface Candidate {
   /** Queues webhooks, outside the measurement. */
   enqueue(count: number): Promise<void>;
   /**
-   * Starts a worker with the concurrency of ten. It has loaded its modules, and begins at once.
+   * Starts a worker, which sends as many side by side as a batch of ours has. It has loaded its modules, and begins at once.
    * @param profiles directory for a CPU profile, which the worker writes when it is stopped
    */
   start(profiles?: string): Promise<RunningWorker>;
@@ -28,9 +28,6 @@ export interface RunningWorker {
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
-
-/** Webhooks that a worker sends side by side; a batch of ours has as many. */
-export const CONCURRENCY = 10;
 
 /** After a death, a system may find out in its own way, but no later. Its defaults are 30 seconds to four hours. */
 export const PATIENCE_SECONDS = 3;

@@ -1,4 +1,5 @@
 import { FUNCTION_MEMORY_MB } from '../../lib/config/function-memory.ts';
+import { LANE_SETTINGS } from '../../lib/config/lane-config.ts';
 import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/index-shards.ts';
 import { markdownTable } from '../report.ts';
 import { priceAtRest, STAGES_AT_REST, totalOf } from './price-at-rest.ts';
@@ -25,16 +26,16 @@ export const LOADS: readonly Load[] = [
 const ANSWER_SECONDS = 0.3;
 /** How long outcomes of a batch wait for one another, at most. */
 const GATHER_SECONDS = 0.1;
-/** CPU per webhook in a batch of ten, with answers after 20 to 300 ms (docs/benchmarks.md, upper bound). */
+/** CPU per webhook, with answers after 20 to 300 ms (docs/benchmarks.md, upper bound). */
 const CPU_SECONDS = 0.004;
 /** Rows that the dispatcher sends per second at 256 MB (docs/architecture.md, Budget: CPU per notification). */
 const DISPATCHED_PER_SECOND = 2_200;
-const BATCH = 10;
+const BATCH = LANE_SETTINGS.batchSize.standard.webhook.standard;
 /** MB with which Lambda gives a whole core. */
 const CORE_MB = 1_769;
 /** Peaks are uneven; nothing runs at its limit. */
 const MARGIN = 1.25;
-const DEFAULT_STANDARD_CONCURRENCY = 10;
+const DEFAULT_STANDARD_CONCURRENCY = LANE_SETTINGS.concurrency.standard.webhook.standard;
 
 /** What one notification costs that is taken in from another writer and delivered by its first retry. */
 const PER_NOTIFICATION = {
@@ -59,7 +60,7 @@ export interface Settings {
   readonly storage_dollars: number;
 }
 
-/** Seconds of a batch of ten: the slowest answer, and the CPU at the function's share of a core. */
+/** Seconds of a batch: the slowest answer, and the CPU at the function's share of a core. */
 function batchSeconds(memory_mb: number): number {
   return ANSWER_SECONDS + GATHER_SECONDS + (BATCH * CPU_SECONDS) / Math.min(1, memory_mb / CORE_MB);
 }

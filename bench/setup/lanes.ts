@@ -4,6 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { groupsOf } from '../../src/core/model/groups.ts';
 import { sqsEvent } from '../../src/local/emulator/sources/sqs-event-source.ts';
+import type { QueueMappingPlan } from '../../src/local/emulator/template/event-sources.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import { queueUrl } from '../../src/local/stand-ins/tables-and-queues.ts';
@@ -23,6 +24,14 @@ export function queueAt(world: World, name: string) {
 }
 
 export type Queue = ReturnType<typeof queueAt>;
+
+/** How Lambda reads the standard lane of a channel. */
+export function standardMapping(world: World, service: string): QueueMappingPlan {
+  const { arn } = standardLane(world, service);
+  const mapping = world.plan.queueMappings.find(({ sourceArn }) => sourceArn === arn);
+  if (mapping === undefined) throw new Error(`${arn} has no event source mapping`);
+  return mapping;
+}
 
 /**
  * Gives a queue's messages to a function until the queue is empty, with the requests that Lambda makes: one receive and

@@ -73,9 +73,8 @@ function count(reading: Reading, operation: string, answer: { readonly ConsumedC
   const add = (name: string, units: number) => {
     reading.written[name] = (reading.written[name] ?? 0) + units;
   };
-  for (const { TableName = '', CapacityUnits = 0, GlobalSecondaryIndexes = {} } of [
-    answer.ConsumedCapacity ?? [],
-  ].flat()) {
+  const consumed = [answer.ConsumedCapacity ?? []].flat();
+  for (const { TableName = '', CapacityUnits = 0, GlobalSecondaryIndexes = {} } of consumed) {
     if (!WRITES.test(operation)) {
       reading.read_units += CapacityUnits;
       continue;

@@ -28,6 +28,9 @@ const DEFAULT_WINDOW: PerLane<number> = { ...same(1), email: { express: 0, stand
 /** A batch that Lambda receives at once: ten messages per call of SQS. */
 const RECEIVED_AT_ONCE = 10;
 
+/** 25 claims are one call to DynamoDB. In the other lanes urgency or the provider's rate comes first. */
+const DEFAULT_BATCH: PerLane<number> = { ...same(RECEIVED_AT_ONCE), webhook: { express: 10, standard: 25 } };
+
 /** What the event sources of the lanes are set to. */
 export const LANE_SETTINGS = {
   /** Simultaneous batches, express/standard. @ja バッチの同時実行数（express/standard） */
@@ -37,7 +40,7 @@ export const LANE_SETTINGS = {
    * Most notifications per [batch](docs/decisions/aws/lanes-and-functions.md#0148).
    * @ja 1 [バッチ](docs/decisions/aws/lanes-and-functions.md#0148)あたりの最大件数
    */
-  batchSize: { from: 1, to: 100, unit: 'notifications', whole: true, standard: same(RECEIVED_AT_ONCE) },
+  batchSize: { from: 1, to: 100, unit: 'notifications', whole: true, standard: DEFAULT_BATCH },
   /**
    * Seconds that Lambda waits for a full batch; at least 1 for batches of more than ten.
    * @ja バッチが埋まるのを待つ秒数。10 件を超えるバッチでは 1 以上
@@ -46,14 +49,13 @@ export const LANE_SETTINGS = {
 } as const satisfies Settings;
 
 /** The first lane whose batch Lambda would refuse, because it takes several receives and thus a window. */
-export function laneWithoutWindow(given: {
-  readonly batchSize: PerLane<number>;
-  readonly batchWindowSeconds: PerLane<number>;
-}): string | undefined {
-  const lanes = CHANNELS.flatMap((channel) => LANES.map((lane) => ({ channel, lane })));
-  const wrong = lanes.find(
-    ({ channel, lane }) =>
-      given.batchSize[channel][lane] > RECEIVED_AT_ONCE && given.batchWindowSeconds[channel][lane] === 0,
-  );
-  return wrong && `${wrong.channel}.${wrong.lane}`;
+export function laneWithoutWindow({
+  batchSize,
+  batchWindowSeconds,
+}: Readonly<Record<'batchSize' | 'batchWindowSeconds', PerLane<number>>>): string | undefined {
+  return CHANNELS.flatMap((channel) =>
+    LANES.filter((lane) => batchSize[channel][lane] > RECEIVED_AT_ONCE && batchWindowSeconds[channel][lane] === 0).map(
+      (lane) => `${channel}.${lane}`,
+    ),
+  )[0];
 }

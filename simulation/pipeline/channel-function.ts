@@ -1,3 +1,4 @@
+import { LANE_SETTINGS } from '../../lib/config/lane-config.ts';
 import { gather, SETTLE_WAIT_MS } from '../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../src/adapters/sqs/lanes.ts';
 import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
@@ -24,7 +25,6 @@ import { type Ports, type World, windowOf } from './world.ts';
 /** As lib/constructs/lanes sets them. */
 const TIMEOUT_MS = 60_000;
 const MEMORY_GB = 0.25;
-const BATCH = 10;
 const PROBE_MS = 25_000;
 /** More asks than a batch has. */
 const MOST_ASKS = 100;
@@ -51,7 +51,7 @@ function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMe
   const { scenario } = world;
   return new EventSource(world.machine(`${channel} ${lane}`), queue, channelFunction(channel, queue, world), {
     concurrency: world.concurrency[channel][lane],
-    batch: BATCH,
+    batch: LANE_SETTINGS.batchSize.standard[channel][lane],
     window_ms: windowOf(channel, lane),
     timeout_ms: TIMEOUT_MS,
     settle_ms: QUEUE_MS,

@@ -1,3 +1,4 @@
+import { LANE_SETTINGS } from '../../lib/config/lane-config.ts';
 import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import type { QueueMessage } from '../../src/core/model/queue-message.ts';
@@ -13,7 +14,7 @@ import { Provider } from '../models/provider.ts';
 import { SimulatedQueue } from '../models/queue.ts';
 import { Simulation } from '../models/simulation.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
-import { CONCURRENCY, type Scenario } from '../scenarios/scenario.ts';
+import type { Scenario } from '../scenarios/scenario.ts';
 import { MemoryBreakers, MemoryPacing } from '../twins/pipeline-state.ts';
 import { rowOf, Tables, type TableWatcher } from '../twins/tables.ts';
 import type { Env } from '../world/actor.ts';
@@ -21,9 +22,9 @@ import { type Cohort, Observer } from './observer.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
 const SIX_TIMEOUTS_MS = 360_000;
-/** How long a lane's function waits for a full batch. */
+/** Milliseconds for which a lane's function waits for a full batch. */
 export const windowOf = (channel: Channel, lane: Lane): number =>
-  channel === 'email' && lane === 'express' ? 0 : 1_000;
+  1_000 * LANE_SETTINGS.batchWindowSeconds.standard[channel][lane];
 const QUEUE_OPTIONS = { max_receives: 5, groupOf: ({ tenant_id }: QueueMessage) => tenant_id };
 /** Milliseconds of a page of the work index. */
 const INDEX_MS = 8;
@@ -71,7 +72,7 @@ export class World extends Simulation {
         CHANNELS.map((channel) => [channel, Object.fromEntries(LANES.map((lane) => [lane, of(channel, lane)]))]),
       ) as PerLane<T>;
     this.concurrency = perChannel(
-      (channel, lane) => scenario.concurrency?.[channel]?.[lane] ?? CONCURRENCY[channel][lane],
+      (channel, lane) => scenario.concurrency?.[channel]?.[lane] ?? LANE_SETTINGS.concurrency.standard[channel][lane],
     );
     this.queues = perChannel(
       (channel, lane) =>

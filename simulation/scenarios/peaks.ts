@@ -1,19 +1,21 @@
+import { LANE_SETTINGS } from '../../lib/config/lane-config.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { type Happening, HOUR, type NamedPipeline, tenants } from './scenario.ts';
 
 const BULK = { normal: 5, info: 2 };
-/** As docs/scale-settings.md computes: answers after 300 ms, and 376 ms for CPU at 256 MB and for gathering. */
-const SLOW_RECEIVERS = { providers: { webhook: { latency_ms: [300, 300] } }, batch_ms: 376 } as const;
-const BATCHES_PER_SECOND = 1 / 0.676;
+/** As docs/scale-settings.md computes: answers after 300 ms, and 791 ms for CPU at 256 MB and for gathering. */
+const SLOW_RECEIVERS = { providers: { webhook: { latency_ms: [300, 300] } }, batch_ms: 791 } as const;
+const BATCHES_PER_SECOND = 1 / 1.091;
+const BATCH = LANE_SETTINGS.batchSize.standard.webhook.standard;
 
 /** What docs/scale-settings.md computes, simulated. */
 export const PEAKS: readonly NamedPipeline[] = [
   {
     name: 'peak-hour',
-    describes: 'a million rows of others that one sweep finds, by the settings of docs/scale-settings.md (30 batches)',
+    describes: 'a million rows of others that one sweep finds, by the settings of docs/scale-settings.md (16 batches)',
     notifications: 1_000_000,
     make: (count) => {
-      const standard = Math.max(1, Math.round((count / 1e6) * 30));
+      const standard = Math.max(1, Math.round((count / 1e6) * 16));
       return {
         arrivals: [
           {
@@ -23,13 +25,13 @@ export const PEAKS: readonly NamedPipeline[] = [
         ],
         ...SLOW_RECEIVERS,
         concurrency: { webhook: { standard } },
-        drains: { from: HOUR / 2, per_second: standard * BATCHES_PER_SECOND * 10 },
+        drains: { from: HOUR / 2, per_second: standard * BATCHES_PER_SECOND * BATCH },
       };
     },
   },
   {
     name: 'large-platform',
-    describes: 'the peak of 30 million an hour, as long as it lasts, with 21 shards and 710 batches',
+    describes: 'the peak of 30 million an hour, as long as it lasts, with 21 shards and 460 batches',
     notifications: 250_000,
     make: (count) => platform(count, 21),
   },
@@ -51,7 +53,7 @@ function platform(count: number, indexShards: number): Happening {
       },
     ],
     ...SLOW_RECEIVERS,
-    concurrency: { webhook: { standard: 710 } },
+    concurrency: { webhook: { standard: 460 } },
     indexShards,
   };
 }

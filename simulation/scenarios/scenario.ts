@@ -1,4 +1,4 @@
-import type { Channel, Lane, PerLane, Priority } from '../../src/core/model/channels.ts';
+import type { Channel, Lane, Priority } from '../../src/core/model/channels.ts';
 import type { ProviderOptions } from '../models/provider.ts';
 
 /** Notifications that arrive evenly over a time. */
@@ -72,14 +72,6 @@ export interface NamedPipeline extends Titled {
 
 /** Seconds. */
 export const HOUR = 3_600;
-
-/** The stage's defaults (docs/reference/configuration.md). */
-export const CONCURRENCY: PerLane<number> = {
-  email: { express: 10, standard: 5 },
-  slack: { express: 2, standard: 2 },
-  teams: { express: 2, standard: 2 },
-  webhook: { express: 20, standard: 10 },
-};
 
 /** `first-1` … */
 export function tenants(name: string, count: number): string[] {

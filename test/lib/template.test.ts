@@ -1,6 +1,7 @@
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { NEWSLETTER_TABLES, TABLES } from '../../src/adapters/dynamodb/schema.ts';
+import { MAX_STATEMENTS } from '../../src/adapters/dynamodb/table/calls.ts';
 import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
 import { httpApiFrom } from '../../src/local/emulator/template/http-apis.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
@@ -132,7 +133,8 @@ describe('every lane', () => {
   it.each(lanes)('%s-%s starts its function with batches in which each message fails by itself', (channel, lane) => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       EventSourceArn: { 'Fn::GetAtt': [idOf(`notification-retry-dev-${channel}-${lane}`), 'Arn'] },
-      BatchSize: 10,
+      // As many claims as one call to DynamoDB takes, or what one receive of SQS gives.
+      BatchSize: channel === 'webhook' && lane === 'standard' ? MAX_STATEMENTS : 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
       ScalingConfig: { MaximumConcurrency: Match.anyValue() },
     });

@@ -11,6 +11,8 @@ import { failedItems } from './batch-response.ts';
 
 /** Seconds of a long poll: short, so that a clean stop seldom has to abort one. */
 const LONG_POLL_SECONDS = 10;
+/** SQS gives no more per call. */
+const MOST_RECEIVED = 10;
 const AFTER_ERROR_MS = 500;
 
 export interface SqsEventSourceOptions {
@@ -60,14 +62,10 @@ async function poll(options: SqsEventSourceOptions, signal: AbortSignal): Promis
 /** Receives a batch. With a batch window it receives more until the batch is full or the window closes. */
 async function gather(options: SqsEventSourceOptions, signal: AbortSignal): Promise<Message[]> {
   const { batchSize, batchWindowSeconds } = options.mapping;
-  const messages = await receive(options, Math.min(10, batchSize), LONG_POLL_SECONDS, signal);
+  const messages = await receive(options, Math.min(MOST_RECEIVED, batchSize), LONG_POLL_SECONDS, signal);
   const closes = Date.now() + batchWindowSeconds * 1000;
-  while (messages.length > 0 && messages.length < batchSize && !signal.aborted) {
-    const left = closes - Date.now();
-    if (left <= 0) break;
-    if (left < 1000) await pause(Math.min(left, 100), signal);
-    const room = Math.min(10, batchSize - messages.length);
-    messages.push(...(await receive(options, room, left < 1000 ? 0 : 1, signal)));
+  while (messages.length > 0 && messages.length < batchSize && Date.now() < closes && !signal.aborted) {
+    messages.push(...(await receive(options, Math.min(MOST_RECEIVED, batchSize - messages.length), 1, signal)));
   }
   return messages;
 }
@@ -125,7 +123,7 @@ async function deleteAll(
   { client, queueUrl, log }: SqsEventSourceOptions,
   messages: readonly Message[],
 ): Promise<void> {
-  for (const chunk of groupsOf(messages, 10)) {
+  for (const chunk of groupsOf(messages, MOST_RECEIVED)) {
     const answer = await client.send(
       new DeleteMessageBatchCommand({
         QueueUrl: queueUrl,

@@ -201,6 +201,15 @@ describe('the SQS event source', () => {
     expect(sizes[0]).toBe(3);
   });
 
+  it('fills a batch of more than ten by several receives', async () => {
+    const { name, url } = await queue({ VisibilityTimeout: '30' });
+    const ten = Array.from({ length: 10 }, (_, i) => String(i));
+    for (let i = 0; i < 3; i++) await send(url, ...ten);
+    const events = start(name, () => ({}), { batchSize: 25, batchWindowSeconds: 1 });
+    await empty(url);
+    expect(events.map(({ Records }) => Records.length)).toEqual([25, 5]);
+  });
+
   it('deletes messages that its filter refuses, and calls the function with the others only', async () => {
     const { name, url } = await queue();
     await send(url, '{"channel":"email"}', '{"channel":"slack"}', 'no JSON');
