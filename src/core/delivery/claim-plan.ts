@@ -153,7 +153,7 @@ export function isLetter(row: NotificationRow, received: ReceivedMessage): boole
 
 /**
  * An operator's redrive is a new message with the body of the letter, enqueued after the death, which a worker's clock
- * may have dated too late; or a copy of one, which says when that one was enqueued. Any other message of the same run is older than the death, whenever it was copied.
+ * may have dated too late; or a copy of one, which says when that one was enqueued. Any other of the run is older.
  *
  * SQS may deliver a message twice: one worker copies it and deletes it, while the notification dies by the other
  * delivery, and its letter is gone. The copy takes its place (docs/decisions/delivery/claims-and-messages.md#0178).
@@ -168,8 +168,11 @@ function kinship(row: NotificationRow, { message, sent_at }: ReceivedMessage): K
   const soonest = died - CLOCK_ERROR_MS;
   // Every sending that is no copy has a run of its own: it is the letter's redrive, or what the letter is a copy of. Both
   // may be redriven at once: the one that comes after the death by the other starts no second budget.
-  if (enqueued_at === undefined)
-    return sent > Math.max(soonest, dead_enqueued_at ? epochMs(dead_enqueued_at) : soonest) ? 'redrive' : 'none';
+  if (enqueued_at === undefined) {
+    if (sent > Math.max(soonest, dead_enqueued_at ? epochMs(dead_enqueued_at) : soonest)) return 'redrive';
+    // SQS may move the letter to the DLQ while a worker has it: its redrive can be older than the death.
+    return !dead_enqueued_at && dead_sent_at && sent > epochMs(dead_sent_at) ? 'copy' : 'none';
+  }
   const taken = enqueued_at === dead_enqueued_at ? sent : epochMs(enqueued_at);
   if (taken > died) return 'redrive';
   const replaces = enqueued_at !== dead_enqueued_at && dead_sent_at && taken >= epochMs(dead_sent_at);

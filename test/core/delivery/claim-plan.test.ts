@@ -222,6 +222,16 @@ describe('a dead notification', () => {
     expect(redriven).toMatchObject({ do: 'claim', trigger: 'redrive' });
   });
 
+  it('keeps as its letter what was redriven before it died: SQS had moved its message while a worker had it', () => {
+    const row = dead({ dead_sent_at: iso(-60_000) });
+    const set = { dead_message_id: 'message-7', dead_run_id: 'sweep-1', dead_sent_at: '' };
+    const before = { message_id: 'message-7', sent_at: at(-2_500) };
+    expect(plan(row, messageFor(row), before)).toEqual({ do: 'dead_letter', change: { set } });
+    expect(plan(row, messageFor(row), { ...before, sent_at: at(-60_000) })).toEqual(MOVED_ON);
+    const copied = dead({ dead_sent_at: iso(-60_000), dead_enqueued_at: iso(-70_000) });
+    expect(plan(copied, messageFor(copied), before)).toEqual(MOVED_ON);
+  });
+
   it.each([
     ['another run', { run_id: 'sweep-2' }, { message_id: 'message-7', sent_at: at(500) }],
     ['a message queued before the death', {}, { message_id: 'message-7', sent_at: at(-2_500) }],
