@@ -136,8 +136,13 @@ if (run === undefined) {
 async function buildCommands(directory: string): Promise<string[]> {
   const { metafile, outputFiles } = await build({
     ...BUNDLE_OPTIONS,
-    ...{ target: 'node22.12', external: [], entryPoints: { ...COMMANDS }, outdir: directory, plugins: [BUILT_PAGE] },
-    ...{ metafile: true, write: false },
+    target: 'node22.12',
+    external: [],
+    entryPoints: { ...COMMANDS },
+    outdir: directory,
+    plugins: [BUILT_PAGE],
+    metafile: true,
+    write: false,
   });
   writeAsInstalled(outputFiles);
   writeFileSync(join(directory, 'notification-retry.mjs'), ENTRY, { mode: 0o755 });

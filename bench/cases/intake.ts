@@ -43,7 +43,10 @@ export const intake: Benchmark = {
 export function requests({ receiver }: World, name: string, count: number, kilobytes: number): object[] {
   const lambda = { tenant_id: 'TENANT001', key_id: 'bench', scopes: 'send', rate_limit: '1000000' };
   return Array.from({ length: count }, (_, i) => ({
-    ...{ version: '2.0', routeKey: 'POST /v1/notifications', rawPath: '/v1/notifications', rawQueryString: '' },
+    version: '2.0',
+    routeKey: 'POST /v1/notifications',
+    rawPath: '/v1/notifications',
+    rawQueryString: '',
     headers: { 'idempotency-key': `${name}-${i}` },
     requestContext: { http: { method: 'POST' }, authorizer: { lambda } },
     isBase64Encoded: false,

@@ -30,7 +30,10 @@ export const storageCalls: Benchmark = {
         const reading = meter.read();
         const each = Object.entries(reading.requests).map(([operation, count]) => [operation, count / BATCHES]);
         return {
-          ...{ id: `storage_calls.${conditions.name}`, unit: '', budget: { max }, note: `${BATCHES} batches` },
+          id: `storage_calls.${conditions.name}`,
+          unit: '',
+          budget: { max },
+          note: `${BATCHES} batches`,
           what: `storage calls per batch of ${BATCH}, answers ${answers}`,
           figure: totalRequests(reading) / BATCHES,
           details: Object.fromEntries(each),

@@ -65,7 +65,10 @@ function bullmq(settings: PeerSettings): PeerQueue {
     async work(send) {
       const lock = patience_seconds * 1000;
       new Worker(NAME, ({ data }) => send(data.id), {
-        ...{ connection, concurrency, lockDuration: lock, stalledInterval: lock / 2 },
+        connection,
+        concurrency,
+        lockDuration: lock,
+        stalledInterval: lock / 2,
         maxStalledCount: 100,
       }).on('error', () => {});
     },
@@ -93,15 +96,22 @@ async function pgBoss(settings: PeerSettings): Promise<PeerQueue> {
   const { PgBoss } = load<{ readonly PgBoss: new (options: object) => PgBoss }>(settings, 'pg-boss');
   const { body, concurrency, patience_seconds, port } = settings;
   const boss = new PgBoss({
-    ...{ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' },
-    ...{ superviseIntervalSeconds: 1, maintenanceIntervalSeconds: 1, monitorIntervalSeconds: 1 },
+    host: '127.0.0.1',
+    port,
+    user: 'postgres',
+    database: 'postgres',
+    superviseIntervalSeconds: 1,
+    maintenanceIntervalSeconds: 1,
+    monitorIntervalSeconds: 1,
   });
   boss.on('error', () => {});
   await boss.start();
   await boss.createQueue(NAME, { retryLimit: 100, retryDelay: 1, expireInSeconds: patience_seconds });
   const options = {
-    ...{ batchSize: concurrency, pollingIntervalSeconds: 0.5 },
-    ...{ perJobResults: true, burstWhenBatchFull: true },
+    batchSize: concurrency,
+    pollingIntervalSeconds: 0.5,
+    perJobResults: true,
+    burstWhenBatchFull: true,
   };
   const outcome = (send: Send, { id, data }: PgBossJob) =>
     send(data.id).then(
@@ -151,7 +161,10 @@ async function graphileWorker(settings: PeerSettings): Promise<PeerQueue> {
     },
     work: (send) =>
       run({
-        ...{ ...common, concurrency, pollInterval: 500, noHandleSignals: true },
+        ...common,
+        concurrency,
+        pollInterval: 500,
+        noHandleSignals: true,
         taskList: { send: (payload: { readonly id: string }) => send(payload.id) },
       }),
     records: async () => Number((await query('SELECT count(*) FROM graphile_worker.jobs')).rows[0]?.count),

@@ -78,10 +78,14 @@ export function eventsFor(items: readonly Item[], queueArn: string, batchSize: n
 export function eventOf(bodies: readonly object[], queueArn: string): SQSEvent {
   const now = String(Date.now());
   const messages = bodies.map((body) => ({
-    ...{ MessageId: randomUUID(), ReceiptHandle: randomUUID(), Body: JSON.stringify(body) },
+    MessageId: randomUUID(),
+    ReceiptHandle: randomUUID(),
+    Body: JSON.stringify(body),
     Attributes: {
-      ...{ ApproximateReceiveCount: '1', SenderId: 'bench' },
-      ...{ SentTimestamp: now, ApproximateFirstReceiveTimestamp: now },
+      ApproximateReceiveCount: '1',
+      SenderId: 'bench',
+      SentTimestamp: now,
+      ApproximateFirstReceiveTimestamp: now,
     },
   }));
   return sqsEvent(messages, queueArn, LOCAL_REGION);

@@ -55,7 +55,11 @@ export interface WorldOptions {
 /** An address where nothing listens: calls without a stand-in must fail and not reach AWS. */
 export const NOWHERE = 'http://127.0.0.1:9';
 export const SERVICES_NOWHERE: ServiceEndpoints = {
-  ...{ dynamodb: NOWHERE, sqs: NOWHERE, ses: NOWHERE, lambda: NOWHERE, simulator: NOWHERE },
+  dynamodb: NOWHERE,
+  sqs: NOWHERE,
+  ses: NOWHERE,
+  lambda: NOWHERE,
+  simulator: NOWHERE,
 };
 
 /** Failures in a benchmark are on purpose, so no breaker may open. */
@@ -107,7 +111,9 @@ export async function startWorld(
   prepareSecrets(secretsFile, receiver.url);
   const services: ServiceEndpoints = {
     ...SERVICES_NOWHERE,
-    ...{ dynamodb: dynamodb.endpoint, sqs: sqs.endpoint, simulator: receiver.url },
+    dynamodb: dynamodb.endpoint,
+    sqs: sqs.endpoint,
+    simulator: receiver.url,
     ...(ses && { ses: ses.endpoint }),
   };
   const start: World['start'] = (service, { services: changed, environment, ...options } = {}) => {
@@ -118,7 +124,13 @@ export async function startWorld(
     return started;
   };
   return {
-    ...{ ...deployed, directory, clients, services, receiver, secretsFile, start },
+    ...deployed,
+    directory,
+    clients,
+    services,
+    receiver,
+    secretsFile,
+    start,
     startPlain: async (service, name, options = {}) =>
       start(service, { ...options, bundle: await bundle(`bench/plain/${name}.ts`, directory) }),
     until: (name, stop) => teardown.add(name, stop),

@@ -6,8 +6,15 @@ const HOURS_PER_MONTH = 730;
 
 /** More than a run uses, deployments included. */
 const USED = {
-  ...{ write_unit: 5_000, read_unit: 50_000, sqs_request: 50_000, kms_request: 10_000, lambda_request: 10_000 },
-  ...{ lambda_gigabyte_second: 2_000, log_gigabyte: 0.05, mail: 50, sign_in_user: 1 },
+  write_unit: 5_000,
+  read_unit: 50_000,
+  sqs_request: 50_000,
+  kms_request: 10_000,
+  lambda_request: 10_000,
+  lambda_gigabyte_second: 2_000,
+  log_gigabyte: 0.05,
+  mail: 50,
+  sign_in_user: 1,
 } as const satisfies Partial<Record<keyof typeof PRICE, number>>;
 
 interface Line {

@@ -74,8 +74,11 @@ const mailing: Check = {
     await call('PUT', `/v1/newsletters/${newsletter_id}`, { name: 'Smoke', from: `Smoke <${account.sender}>` });
     const names = ['success', 'bounce', 'complaint'];
     const members = names.map((name) => ({
-      ...{ member_id: account.id(name), email: `${name}+${account.id('m')}@simulator.amazonses.com`, name: 'Ann' },
-      ...{ labels: [name], newsletters: [newsletter_id] },
+      member_id: account.id(name),
+      email: `${name}+${account.id('m')}@simulator.amazonses.com`,
+      name: 'Ann',
+      labels: [name],
+      newsletters: [newsletter_id],
     }));
     await call('POST', '/v1/members', { members });
     const post = { newsletter_id, subject: 'Smoke }} test {{', format: 'text' };
@@ -179,8 +182,13 @@ const metrics: Check = {
     await until('Delivered of the channel email is above zero', EVENT_WITHIN_S, async () => {
       const { Datapoints = [] } = await cloudwatch.send(
         new GetMetricStatisticsCommand({
-          ...{ Namespace: outputs['MetricNamespace'], MetricName: 'Delivered', Dimensions, Statistics: ['Sum'] },
-          ...{ StartTime: new Date(Date.now() - 7_200_000), EndTime: new Date(), Period: 300 },
+          Namespace: outputs['MetricNamespace'],
+          MetricName: 'Delivered',
+          Dimensions,
+          Statistics: ['Sum'],
+          StartTime: new Date(Date.now() - 7_200_000),
+          EndTime: new Date(),
+          Period: 300,
         }),
       );
       return Datapoints.some(({ Sum = 0 }) => Sum > 0);

@@ -21,14 +21,12 @@ export const LINK_SECRET_OUTPUT = 'SmokeUnsubscribeSecret';
 /** Every part, with an encrypted topic of alarms. @param account 12 digits; the address of a sign-in page is unique in a region */
 export function smokeStage(senderAddress: string, account: string): StageConfigInput {
   return {
-    ...{
-      stage: STAGE,
-      senderAddress,
-      baseIntervalSeconds: 30,
-      logRetentionDays: 1,
-      monitoring: 'full',
-      outcomes: true,
-    },
+    stage: STAGE,
+    senderAddress,
+    baseIntervalSeconds: 30,
+    logRetentionDays: 1,
+    monitoring: 'full',
+    outcomes: true,
     console: { cognito: { domainPrefix: `notification-retry-${STAGE}-${account}` } },
   };
 }

@@ -14,10 +14,17 @@ const PACING = { ...DEFAULT_PACING_POLICY, workers: TOTAL_CONCURRENCY };
 const TABLES = ['EMAILS', 'EMAIL_BATCHES', 'EMAIL_RECIPIENTS', 'MEMBERS', 'PIPELINE_STATE', 'DATA_KEYS'];
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   ...Object.fromEntries(TABLES.map((name) => [`${name}_TABLE`, name])),
-  ...{ AWS_REGION: 'us-east-1', LOCAL_SECRETS_FILE: '/none', API_URL: 'https://news.example.test' },
-  ...{ NEWSLETTER_PREPARE_QUEUE: 'https://sqs/1/prepare', NEWSLETTER_SEND_QUEUE: 'https://sqs/1/send' },
-  ...{ NEWSLETTER_RETRIES: JSON.stringify(SOURCE_RETRIES), PACING: JSON.stringify(PACING) },
-  ...{ BATCH_CONCURRENCY: '2', UNCERTAIN_MINUTES: '60', RECIPIENT_DAYS: '30', NEWSLETTER_CONFIGURATION_SET: 'news' },
+  AWS_REGION: 'us-east-1',
+  LOCAL_SECRETS_FILE: '/none',
+  API_URL: 'https://news.example.test',
+  NEWSLETTER_PREPARE_QUEUE: 'https://sqs/1/prepare',
+  NEWSLETTER_SEND_QUEUE: 'https://sqs/1/send',
+  NEWSLETTER_RETRIES: JSON.stringify(SOURCE_RETRIES),
+  PACING: JSON.stringify(PACING),
+  BATCH_CONCURRENCY: '2',
+  UNCERTAIN_MINUTES: '60',
+  RECIPIENT_DAYS: '30',
+  NEWSLETTER_CONFIGURATION_SET: 'news',
 };
 
 /** As they are deployed. */
@@ -46,8 +53,12 @@ type Job = ReturnType<typeof depsOf> & Pick<SendDeps, 'pacing'> & { readonly dry
 export function connectFunctions(world: NewsletterWorld): void {
   const { sure } = world.scenario.events;
   const job = (concurrency: number): EventSourceOptions => ({
-    ...{ concurrency, batch: 1, window_ms: 0, timeout_ms: world.limit_ms },
-    ...{ memory_gb: 0.5, settle_ms: CALL_MS[1] },
+    concurrency,
+    batch: 1,
+    window_ms: 0,
+    timeout_ms: world.limit_ms,
+    memory_gb: 0.5,
+    settle_ms: CALL_MS[1],
     faults: () => world.faults,
   });
   const told = { ...EVENTS, faults: () => ({ deaths: sure ? 0 : world.faults.deaths }) };

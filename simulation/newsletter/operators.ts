@@ -56,7 +56,10 @@ export function publish(
     newsletter: { ...newsletter, created_at: at, updated_at: at },
   };
   const publication = {
-    ...{ email_id: EMAIL_ID, request_hash: 'hash', tenant_id: TENANT, content },
+    email_id: EMAIL_ID,
+    request_hash: 'hash',
+    tenant_id: TENANT,
+    content,
     ...(segment !== undefined && { segment }),
     ...(window_minutes !== undefined && { delivery_window_minutes: window_minutes }),
     ...(delay_s !== undefined && { scheduled_at: new Date(START.getTime() + delay_s * 1000).toISOString() }),

@@ -55,7 +55,11 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => boo
     const sent = by === 'table' ? 1 : 0;
     world.given(tables.size, cohorts.get(priority) ?? { group, priority });
     tables.insert({
-      ...{ log_id, tenant_id, channel, priority, ...integration },
+      log_id,
+      tenant_id,
+      channel,
+      priority,
+      ...integration,
       ...(by === 'api' && { created_by: 'intake-api' }),
       send_status: sent === 1 ? 'FAILED' : 'PENDING',
       send_attempts: sent,

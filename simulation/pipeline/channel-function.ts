@@ -188,7 +188,12 @@ function gateOf(channel: Channel, env: Env, world: World): PacedGate {
   const { express, standard } = world.concurrency[channel];
   const workers = express + standard;
   const pacer = new Pacer({
-    ...{ store, channel, policy: DEFAULT_PACING_POLICY, clock, random, workers },
+    store,
+    channel,
+    policy: DEFAULT_PACING_POLICY,
+    clock,
+    random,
+    workers,
     ...(channel === 'email' && { readLimits: () => env.call('account.limits') }),
   });
   const receivers = new ReceiverPacer({ store, channel, clock, workers });
@@ -201,12 +206,18 @@ function gateOf(channel: Channel, env: Env, world: World): PacedGate {
       ...portOf<BreakerStore>(env, 'breakers', 'list', 'first', 'read', 'write', 'takeSlot'),
       takeSlot: (id, lane) => takeSlots({ id, lane }),
     },
-    ...{ policy: DEFAULT_BREAKER_POLICY, clock, pause, random, probe_ms: PROBE_MS },
+    policy: DEFAULT_BREAKER_POLICY,
+    clock,
+    pause,
+    random,
+    probe_ms: PROBE_MS,
     budgetOf: async (row) => (receiver === ACCOUNT ? pacer.lastingPerSecond() : (await receiver(row))?.per_second),
     onTransition: (to) => world.count(`breakers ${to}`),
   });
   return pacedGate(env, {
-    ...{ inner, channel, receiver },
+    inner,
+    channel,
+    receiver,
     budgets: {
       reserve: gather<Ask, Allowance>((asks) => pacer.reserve(asks), gathering),
       exceeded: (limit) => pacer.exceeded(limit),

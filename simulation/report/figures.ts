@@ -31,10 +31,14 @@ export interface BudgetResult extends Omit<Budget<never>, 'of'> {
 }
 
 export const atMost = <F = Judged>(at_most: number, what: string, of: (figures: F) => number): Budget<F> => ({
-  ...{ what, of, at_most },
+  what,
+  of,
+  at_most,
 });
 export const atLeast = <F = Judged>(at_least: number, what: string, of: (figures: F) => number): Budget<F> => ({
-  ...{ what, of, at_least },
+  what,
+  of,
+  at_least,
 });
 
 const waitOf = ({ waits }: Judged, group: string) =>
@@ -129,7 +133,8 @@ function measured(world: World, held: Held | undefined) {
   return {
     ...shown(world, requests, world.throttledByProviders),
     /** How the notifications ended, by reason; `open` are not at their end. */
-    ...{ ends, open: tables.size - finished },
+    ends,
+    open: tables.size - finished,
     waits: waitsOf(observer),
     ...(held !== undefined && scenario.drains !== undefined && { drain: drainOf(world, held, scenario.drains) }),
     requests,

@@ -29,8 +29,15 @@ const LATENCY = [20, 300] as const;
 /** By the API, evenly, from this many tenants. */
 const overAnHour = (count: number, channel: Channel, from: number, more: Partial<Arrivals> = {}): Arrivals[] => [
   {
-    ...{ group: 'all', tenants: tenants('tenant', from), channel, priorities: MIX },
-    ...{ count, from: 0, until: HOUR, by: 'api', ...more },
+    group: 'all',
+    tenants: tenants('tenant', from),
+    channel,
+    priorities: MIX,
+    count,
+    from: 0,
+    until: HOUR,
+    by: 'api',
+    ...more,
   },
 ];
 
@@ -129,7 +136,9 @@ const SCENARIOS: readonly NamedPipeline[] = [
       arrivals: overAnHour(count, 'email', 20),
       providers: {
         email: {
-          ...{ latency_ms: [40, 120], per_second: SMALL_RATE, refuses: 'as_ses' },
+          latency_ms: [40, 120],
+          per_second: SMALL_RATE,
+          refuses: 'as_ses',
           outages: [{ from: 0, until: 2 * HOUR, answers: 'unauthorized' }],
         },
       },
@@ -190,8 +199,13 @@ const NEWSLETTER: NamedNewsletter = {
   notifications: 1_000_000,
   newsletter: (members) => ({
     provider: {
-      ...{ latency_ms: [100, 400], per_second: 280, per_day: Math.ceil((members * 0.9) / 0.7) },
-      ...{ overloaded: 0.001, lost_answers: 0.001, transient: 0.0005, refused: 0.0005 },
+      latency_ms: [100, 400],
+      per_second: 280,
+      per_day: Math.ceil((members * 0.9) / 0.7),
+      overloaded: 0.001,
+      lost_answers: 0.001,
+      transient: 0.0005,
+      refused: 0.0005,
     },
     faults: { ...NO_FAULTS, deaths: 0.002, failing: 0.0002 },
     events: { lost: 0.02, bounced: 0.005, complained: 0.0002 },

@@ -19,8 +19,15 @@ export const PEAKS: readonly NamedPipeline[] = [
       return {
         arrivals: [
           {
-            ...{ group: 'all', tenants: tenants('tenant', 100), channel: 'webhook', priorities: BULK, receivers: 3 },
-            ...{ count, from: 1_000, until: 1_750, by: 'table' },
+            group: 'all',
+            tenants: tenants('tenant', 100),
+            channel: 'webhook',
+            priorities: BULK,
+            receivers: 3,
+            count,
+            from: 1_000,
+            until: 1_750,
+            by: 'table',
           },
         ],
         ...SLOW_RECEIVERS,
@@ -48,8 +55,15 @@ function platform(count: number, indexShards: number): Happening {
   return {
     arrivals: [
       {
-        ...{ group: 'all', tenants: tenants('tenant', 100), channel: 'webhook', priorities: { normal: 1 } },
-        ...{ receivers: 3, count, from: 0, until: count / (30e6 / HOUR), by: 'api' },
+        group: 'all',
+        tenants: tenants('tenant', 100),
+        channel: 'webhook',
+        priorities: { normal: 1 },
+        receivers: 3,
+        count,
+        from: 0,
+        until: count / (30e6 / HOUR),
+        by: 'api',
       },
     ],
     ...SLOW_RECEIVERS,

@@ -49,7 +49,10 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
           left.set(markKey(tenant_id, before.email_hash, member_id), { tenant_id, member_id, move });
         }
         places.set(at, {
-          ...{ email_hash, member_uuid, created_at, version },
+          email_hash,
+          member_uuid,
+          created_at,
+          version,
           ...(before && { moved_from: leftAddresses(before, email_hash), moves: movesWith(before, version) }),
         });
       }

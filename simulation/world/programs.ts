@@ -82,7 +82,9 @@ export function dispatcher(env: Env, { shards, short_lanes, ...parts }: Dispatch
       }),
       short_lanes: { ...short_lanes, pause: (ms) => env.call('time.pause', ms) },
       newId: () => '',
-      ...{ interval_ms: HOUR, clock: env.clock, policy },
+      interval_ms: HOUR,
+      clock: env.clock,
+      policy,
       ...parts,
     },
     observed(env),
@@ -105,12 +107,10 @@ export function sweeper(run_id: string, event: SweepEvent, lanes: Lanes | undefi
     const backlog: SweepLanes['backlog'] = async (channel, lane) =>
       lanes?.seen.includes(channel) ? env.call('lanes.backlog', channel, lane) : 0;
     const handler = dispatcher(env, {
-      ...{
-        shards: 1,
-        short_lanes: { seconds: 10, least: lanes?.least ?? 2 },
-        lanes: { backlog, send: send(env) },
-        log,
-      },
+      shards: 1,
+      short_lanes: { seconds: 10, least: lanes?.least ?? 2 },
+      lanes: { backlog, send: send(env) },
+      log,
       ...(lanes && { interval_ms: lanes.interval_ms }),
       continueWith: async () => {},
     });
@@ -126,7 +126,9 @@ export function teller(event: DeliveryEvent): Program {
       rows: portOf<EventRows>(env, 'eventRows', 'read', 'change'),
       records: portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find'),
       retries: portOf<RetryQueue>(env, 'retries', 'send'),
-      ...{ policy, clock, random },
+      policy,
+      clock,
+      random,
     };
     const report = await applyDeliveryEvent(event, deps).catch(env.fault);
     await env.call('event.end', event, report ? (report.again_after_seconds ?? null) : AFTER_FAULT_SECONDS);
@@ -163,7 +165,8 @@ export function producer(log_id: string, request: string): Program {
           records: portOf<RecordStore>(env, 'records', 'putIfAbsent'),
           shards: async () => SHARDS,
           newId: () => request,
-          ...{ policy, clock: env.clock },
+          policy,
+          clock: env.clock,
         },
       );
       // The request is answered even if the lane does not take the message.

@@ -174,8 +174,19 @@ export interface State {
 /** A world before anything is in it. */
 export const NOTHING: Omit<State, 'faults' | 'left'> = {
   now: START_MS,
-  ...{ queue: [], letters: [], actors: [], late: [], hung: [], broken: [], events: [], stream: [], violations: [] },
-  ...{ down: false, counts: {}, former: {}, memory: NOTHING_YET },
+  queue: [],
+  letters: [],
+  actors: [],
+  late: [],
+  hung: [],
+  broken: [],
+  events: [],
+  stream: [],
+  violations: [],
+  down: false,
+  counts: {},
+  former: {},
+  memory: NOTHING_YET,
 };
 
 export type Saved = { readonly state: State; readonly tables: readonly (readonly (readonly [string, unknown])[])[] };

@@ -36,15 +36,20 @@ export class Stores {
       unknown
     >[];
     this.#rooms = {
-      ...{
-        rows: tables.rows,
-        eventRows: tables.eventRows,
-        ...{ operatorRows: tables.operatorRows, forgetRows: tables.forgetRows, erasable: tables.erasable },
-        log: sweepLog(this.#sweeps),
-      },
-      ...{ records: tables.records, contents: tables.contents, successors: tables.successors },
-      ...{ index: indexOf(tables, channels), malformed: tables.malformed, indexing: tables },
-      ...{ breakers: this.breakers.store, intake: createMemoryIntake(tables, this.#requests) },
+      rows: tables.rows,
+      eventRows: tables.eventRows,
+      operatorRows: tables.operatorRows,
+      forgetRows: tables.forgetRows,
+      erasable: tables.erasable,
+      log: sweepLog(this.#sweeps),
+      records: tables.records,
+      contents: tables.contents,
+      successors: tables.successors,
+      index: indexOf(tables, channels),
+      malformed: tables.malformed,
+      indexing: tables,
+      breakers: this.breakers.store,
+      intake: createMemoryIntake(tables, this.#requests),
     };
   }
 

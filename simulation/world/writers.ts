@@ -21,14 +21,22 @@ export function give(ground: Ground, log_id: string, { priority, fallback, forei
       ? { send_status: 'FAILED', send_attempts: 1, attempts_left: max_retries, last_attempt: 0, first_attempt_at: due }
       : { send_status: 'PENDING', send_attempts: 0, attempts_left: max_retries + 1, last_attempt: -1, ...FROM_API };
   ground.tables.log.set(log_id, {
-    ...{ ...routing, ...named },
-    ...{ ...state, retry_count: 0, work_queue: workQueueOf('due', priority, log_id, 1), work_at: due },
-    ...{ history_bucket: 'tenant-1#0', updated_by: 'notification-retry' },
+    ...routing,
+    ...named,
+    ...state,
+    retry_count: 0,
+    work_queue: workQueueOf('due', priority, log_id, 1),
+    work_at: due,
+    history_bucket: 'tenant-1#0',
+    updated_by: 'notification-retry',
   });
   ground.tables.content.set(log_id, {
-    ...{ recipient: `${log_id}@example.com`, body: `words for ${log_id}`, format: 'PLAIN' },
+    recipient: `${log_id}@example.com`,
+    body: `words for ${log_id}`,
+    format: 'PLAIN',
     ...(fallback && { fallback: { recipient: `${log_id}-fallback@example.com` } }),
-    ...{ tenant_id: 'tenant-1', sequence: '0' },
+    tenant_id: 'tenant-1',
+    sequence: '0',
   });
   for (let i = 1; i <= (ground.scope.messages ?? 1); i++)
     ground.send({ version: 1, ...routing, due, run_id: `sweep-${i}` }, 0);

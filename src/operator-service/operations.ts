@@ -38,7 +38,12 @@ export async function newOperation(
 ): Promise<string> {
   const { kind, filter, rate, limit, max_age_hours, include_stopped, created_by } = asked;
   const request = {
-    ...{ kind, filter: searchFilter(filter), asked: inText(filter), rate, include_stopped, created_by },
+    kind,
+    filter: searchFilter(filter),
+    asked: inText(filter),
+    rate,
+    include_stopped,
+    created_by,
     ...(limit !== undefined && { limit }),
     ...(max_age_hours !== undefined && { max_age_ms: max_age_hours * HOUR_MS }),
   };

@@ -199,8 +199,13 @@ it('a newsletter is changed with what is tracked of it, as it was looked at, and
   const sent = served.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body.toString()));
   expect(sent).toMatchObject([
     {
-      ...{ tenant: 'TENANT001', newsletter_id: 'weekly', name: 'Weekly', from: 'News <news@example.com>' },
-      ...{ reply_to: 'us@example.com', track: { opens: false, clicks: true }, known_at: expect.any(String) },
+      tenant: 'TENANT001',
+      newsletter_id: 'weekly',
+      name: 'Weekly',
+      from: 'News <news@example.com>',
+      reply_to: 'us@example.com',
+      track: { opens: false, clicks: true },
+      known_at: expect.any(String),
     },
   ]);
   await page.getByRole('button', { name: 'New newsletter' }).click();
@@ -215,8 +220,12 @@ it('a newsletter is changed with what is tracked of it, as it was looked at, and
       .at(-1)
       ?.body.toString() ?? '';
   expect(JSON.parse(body)).toEqual({
-    ...{ request_id: expect.any(String), tenant: 'T2', newsletter_id: 'daily', name: 'Daily' },
-    ...{ from: 'd@example.com', known_at: null },
+    request_id: expect.any(String),
+    tenant: 'T2',
+    newsletter_id: 'daily',
+    name: 'Daily',
+    from: 'd@example.com',
+    known_at: null,
   });
   expect(faults).toEqual([]);
   await page.context().close();
@@ -238,8 +247,11 @@ it('a newsletter is changed with what is tracked of it, as it was looked at, and
 describe('an e-mail that is written', () => {
   const scheduled_at = '2031-05-01T09:30:00.000Z';
   const DRAFT = {
-    ...{ newsletter_id: 'weekly', subject: 'Spring', body: 'Hello' },
-    ...{ format: 'html' as const, segment: 'status:paid' },
+    newsletter_id: 'weekly',
+    subject: 'Spring',
+    body: 'Hello',
+    format: 'html' as const,
+    segment: 'status:paid',
   };
   const sent = (served: FakeConsole, path: string) =>
     served.requests

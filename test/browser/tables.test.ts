@@ -231,8 +231,12 @@ it('tries again to read a page that failed behind an empty first one', async () 
 
 it('offers the tenants and newsletters of all pages', async () => {
   const one = (tenant_id: string, name: string) => ({
-    ...{ tenant_id, newsletter_id: 'weekly', name, from: 'n@example.com' },
-    ...{ created_at: '2026-01-05T12:00:00.000Z', updated_at: '2026-01-05T12:00:00.000Z' },
+    tenant_id,
+    newsletter_id: 'weekly',
+    name,
+    from: 'n@example.com',
+    created_at: '2026-01-05T12:00:00.000Z',
+    updated_at: '2026-01-05T12:00:00.000Z',
   });
   const all = [one('T1', 'First'), one('T2', 'Second'), one('T2', 'Third')];
   const fake = await startFakeConsole({

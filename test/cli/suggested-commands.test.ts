@@ -165,8 +165,14 @@ const key = async () =>
   (await ops.json<{ key_id: string }>('keys', 'create', '--tenant', TENANT, '--scope', 'send')).key_id;
 
 const EMAIL_IN: Readonly<Record<string, string>> = {
-  ...{ retry: 'failed', resume: 'paused', pause: 'submitting', cancel: 'submitting', status: 'submitted' },
-  ...{ recipients: 'submitted', resolve: 'submitted', replace: 'pending' },
+  retry: 'failed',
+  resume: 'paused',
+  pause: 'submitting',
+  cancel: 'submitting',
+  status: 'submitted',
+  recipients: 'submitted',
+  resolve: 'submitted',
+  replace: 'pending',
 };
 
 /** The line with something real for each name that it has for one. */

@@ -59,8 +59,15 @@ describe.skipIf(!isWanted)('requests that Schemathesis makes up', { timeout: 10 
   async function notifications(): Promise<string[]> {
     const { simulator } = flow.endpoints.endpoints;
     const row = (log_id: string, path: string, changes: object = {}) => ({
-      ...{ log_id, tenant_id: TENANT, notification_type: 'WEBHOOK', notification_id: 'N1', message_body: 'text' },
-      ...{ recipient_address: `${simulator}${path}`, send_status: 'FAILED', send_attempts: 1, ...changes },
+      log_id,
+      tenant_id: TENANT,
+      notification_type: 'WEBHOOK',
+      notification_id: 'N1',
+      message_body: 'text',
+      recipient_address: `${simulator}${path}`,
+      send_status: 'FAILED',
+      send_attempts: 1,
+      ...changes,
     });
     await flow.put([
       row('f-delivered', '/webhook/ok/1'),

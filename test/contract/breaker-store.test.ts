@@ -112,8 +112,12 @@ describeOnDynamoDb<BreakersUnderTest>(
     async fill(breakers) {
       const items = breakers.map(({ lines, ...rest }) =>
         toItem({
-          ...{ ...rest, kind: 'breaker', expires_at: NOW.getTime() / 1000 + 60, padding: 'x'.repeat(4_000) },
-          ...{ express_from: lines.express.from, standard_from: lines.standard.from },
+          ...rest,
+          kind: 'breaker',
+          expires_at: NOW.getTime() / 1000 + 60,
+          padding: 'x'.repeat(4_000),
+          express_from: lines.express.from,
+          standard_from: lines.standard.from,
         }),
       );
       for (const some of groupsOf(items, MAX_WRITES)) await putItems(client, table, some);

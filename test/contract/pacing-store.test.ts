@@ -75,7 +75,9 @@ function suite(store: () => PacingStore & BudgetReader): void {
 
   it('takes the longest change, and refuses one whose expressions DynamoDB would not take', async () => {
     const steps = Array.from({ length: MOST_STEPS }, (_, i) => ({
-      ...{ name: `hour:${490_000 + i}`, add: 1_234_567.25, base: 1_795_317_498_123.25 },
+      name: `hour:${490_000 + i}`,
+      add: 1_234_567.25,
+      base: 1_795_317_498_123.25,
       guard: { at_least: 1, at_most: 2, or_absent: true } as const,
     }));
     const id = fresh();

@@ -49,9 +49,15 @@ describe('storage of the simulated world', () => {
     });
   storeSuite(() =>
     inMemory(stores.tables, {
-      ...{ rows: room('rows'), eventRows: room('eventRows'), operatorRows: room('operatorRows') },
-      ...{ records: room('records'), contents: room('contents'), successors: room('successors') },
-      ...{ malformed: room('malformed'), indexStore: room('indexing'), dueIndex: stores.tables.dueIndex },
+      rows: room('rows'),
+      eventRows: room('eventRows'),
+      operatorRows: room('operatorRows'),
+      records: room('records'),
+      contents: room('contents'),
+      successors: room('successors'),
+      malformed: room('malformed'),
+      indexStore: room('indexing'),
+      dueIndex: stores.tables.dueIndex,
     }),
   );
 });
@@ -66,7 +72,7 @@ describe('storage of the scenarios, of which each entry of the index is a moment
     clock: now,
   };
   const { memory, rows, records, index } = new Tables(time, { written() {}, recorded() {} });
-  storeSuite(() => inMemory(memory, { ...memory, ...{ rows, records, dueIndex: index, indexStore: memory } }));
+  storeSuite(() => inMemory(memory, { ...memory, rows, records, dueIndex: index, indexStore: memory }));
 });
 
 describeOnDynamoDb<StoreUnderTest>(

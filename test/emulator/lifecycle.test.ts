@@ -3,7 +3,9 @@ import { type Deployment, deployOnEmulator, MINUTES } from '../support/emulator/
 
 /** As of `prod` in cdk.json: it keeps its data, watches everything, and has a console. */
 const LIKE_PROD = {
-  ...{ retain: 'true', monitoring: 'full', logRetentionDays: '365' },
+  retain: 'true',
+  monitoring: 'full',
+  logRetentionDays: '365',
   console: JSON.stringify({ issuer: 'https://issuer.your-domain.example', clientId: 'console' }),
 };
 

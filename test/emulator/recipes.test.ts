@@ -123,7 +123,8 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
     const write = (state: string, as: Credentials) => {
       const row = {
         ...JSON.parse(foreignRow({ notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/7` })),
-        ...{ log_id: { S: 'order-7-ready' }, send_status: { S: 'PENDING' } },
+        log_id: { S: 'order-7-ready' },
+        send_status: { S: 'PENDING' },
       };
       const items = [
         { Put: { TableName: 'orders', Item: { order_id: { S: '7' }, state: { S: state } } } },

@@ -103,8 +103,11 @@ describe('the recipes', () => {
     const { notifications } = v.parse(batchSchema, JSON.parse(receiver.received[0]?.body ?? ''));
     const [{ EventId }] = (value as { Entries: [{ EventId: string }] }).Entries;
     expect(v.parse(batchItemSchema, notifications[0])).toMatchObject({
-      ...{ idempotency_key: EventId, channel: 'webhook', recipient: 'https://a.example/hook' },
-      ...{ body: 'It is "ready".', notification_id: 'o-1' },
+      idempotency_key: EventId,
+      channel: 'webhook',
+      recipient: 'https://a.example/hook',
+      body: 'It is "ready".',
+      notification_id: 'o-1',
     });
   });
 });

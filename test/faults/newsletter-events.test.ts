@@ -64,7 +64,10 @@ class EventWorld {
     );
     const put = all.map((state) => ({
       chunk: {
-        ...{ email_id: 'email-1', batch_id: '00000', chunk: state.chunk, tenant_id: TENANT },
+        email_id: 'email-1',
+        batch_id: '00000',
+        chunk: state.chunk,
+        tenant_id: TENANT,
         recipients: [...state.states].map((_, n) => recipient(state.chunk * SIZE + n)),
       },
       state,

@@ -12,9 +12,14 @@ import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 
 /** Small, so that a few members make several batches and chunks. */
 const LIMITS = {
-  ...{ batch_size: 6, chunk_size: 3, cut_recipients: 8, slice_ms: 1_000 },
+  batch_size: 6,
+  chunk_size: 3,
+  cut_recipients: 8,
+  slice_ms: 1_000,
   /** Shorter, so that more histories get that far; events come within 250 seconds of a lost call here. */
-  ...{ uncertain_ms: 5 * 60_000, resolve_ms: 0, resolve_group: 1 },
+  uncertain_ms: 5 * 60_000,
+  resolve_ms: 0,
+  resolve_group: 1,
 };
 
 const member = fc.record({
@@ -96,7 +101,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 /** The events of a mail are there before its dead sender's call is taken for lost: nobody is sent it again. */
 const TOLD_WHILE_CLAIMED: [Given[], Faults, Around, [], Step[], Publishing] = [
   [true, false, false, false, false].map((paid) => ({ kind: 'ok', paid })),
-  { ...{ deaths: 0.5, calls: 30, failing: 0, stalling: 0, lost_messages: 0, duplicated_messages: 0 }, outages: [] },
+  { deaths: 0.5, calls: 30, failing: 0, stalling: 0, lost_messages: 0, duplicated_messages: 0, outages: [] },
   { seed: 1751163400, limit_ms: 90_000, lost: 0, per_second: 10 },
   [],
   [{ seconds: 480, do: 'resend', which: 0 }],
@@ -113,12 +118,24 @@ const INTERESTING = [
 function newWorld(given: readonly Given[], weather: Faults, { seed, limit_ms, lost, per_second }: Around) {
   const world = new NewsletterWorld(
     {
-      ...{ name: 'history', describes: 'a history', notifications: given.length, faults: weather, limits: LIMITS },
+      name: 'history',
+      describes: 'a history',
+      notifications: given.length,
+      faults: weather,
+      limits: LIMITS,
       given: (i) => given[i] ?? { kind: 'ok', paid: false },
-      ...{ page: 2, parts: true, limit_ms, unsubscribe_per_minute: 0 },
+      page: 2,
+      parts: true,
+      limit_ms,
+      unsubscribe_per_minute: 0,
       provider: {
-        ...{ latency_ms: [20, 2_500], per_second, per_day: 10_000 },
-        ...{ overloaded: 0, lost_answers: 0, transient: 0, refused: 0 },
+        latency_ms: [20, 2_500],
+        per_second,
+        per_day: 10_000,
+        overloaded: 0,
+        lost_answers: 0,
+        transient: 0,
+        refused: 0,
       },
       // Two events tell of each mail: the share of the mails of which none does is `lost`.
       events: { lost: Math.sqrt(lost), bounced: 0, complained: 0, sure: true },
@@ -132,7 +149,11 @@ function newWorld(given: readonly Given[], weather: Faults, { seed, limit_ms, lo
 type Command = (email_id: string, deps: ReturnType<typeof depsOf>) => Promise<unknown>;
 
 const COMMANDS: Readonly<Partial<Record<Step['do'], Command>>> = {
-  ...{ pause: pauseEmail, resume: resumeEmail, retry: retryEmail, start: startEmail, cancel: cancelEmail },
+  pause: pauseEmail,
+  resume: resumeEmail,
+  retry: retryEmail,
+  start: startEmail,
+  cancel: cancelEmail,
   leave: (email_id, deps) => resolveEmail(email_id, 'leave', deps),
 };
 

@@ -76,14 +76,13 @@ it('a forgotten recipient is in no table, queue, log or answer, and the sums are
     { log_id: 'delivered', ...email, ...text },
     { log_id: 'waiting', ...email, ...text, recipient_address: ANN.toLowerCase(), next_retry_at: inAnHour },
     {
-      ...{
-        log_id: 'dead',
-        tenant_id: TENANT,
-        notification_type: 'WEBHOOK',
-        recipient_address: hook,
-        message_body: 'x',
-      },
-      ...{ send_status: 'PENDING', max_retry_count: 0 },
+      log_id: 'dead',
+      tenant_id: TENANT,
+      notification_type: 'WEBHOOK',
+      recipient_address: hook,
+      message_body: 'x',
+      send_status: 'PENDING',
+      max_retry_count: 0,
     },
   ]);
   const handed = { channel: 'email', recipient: ANN, subject: `For ${ANN}`, body: `Dear ${ANN}` };
@@ -106,7 +105,9 @@ it('a forgotten recipient is in no table, queue, log or answer, and the sums are
   });
 
   expect(await flow.opsJson('verify', '--letters')).toMatchObject({
-    ...{ holds: true, equation: '4 accepted = 1 delivered + 1 dead + 2 cancelled', erased: 4 },
+    holds: true,
+    equation: '4 accepted = 1 delivered + 1 dead + 2 cancelled',
+    erased: 4,
     letters: { webhook: { letters: 1 } },
   });
   // Its letter ends without a send.

@@ -13,7 +13,12 @@ afterEach(async () => {
 }, 60_000);
 
 const foreign = (log_id: string, notification_type: string, recipient_address: string, changes: object = {}) => ({
-  ...{ log_id, tenant_id: 'T1', notification_type, recipient_address, message_body: log_id, send_status: 'FAILED' },
+  log_id,
+  tenant_id: 'T1',
+  notification_type,
+  recipient_address,
+  message_body: log_id,
+  send_status: 'FAILED',
   ...changes,
 });
 const at = (path: string) => `${flow.endpoints.endpoints.simulator}${path}`;
@@ -89,7 +94,8 @@ describe.skipIf(!process.env['WITH_PARTS'])('a stage with fewer parts', () => {
     const { key } = await flow.opsJson<{ key: string }>(...made);
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': 'p-1' };
     const posted = await fetch(`${api}/v1/notifications`, {
-      ...{ method: 'POST', headers },
+      method: 'POST',
+      headers,
       body: JSON.stringify({ channel: 'email', recipient: 'ok@example.com', subject: 'Hi', body: 'Hello' }),
     });
     expect(posted.status).toBe(202);

@@ -98,8 +98,12 @@ async function channelFunction(): Promise<Emitted[]> {
       messageId: log_id,
       body: JSON.stringify(messageFor(row, ASKED_FOR[log_id])),
       attributes: attributes as SQSRecord['attributes'],
-      ...{ receiptHandle: 'none', messageAttributes: {}, md5OfBody: '', eventSource: 'aws:sqs' },
-      ...{ eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:other', awsRegion: 'us-east-1' },
+      receiptHandle: 'none',
+      messageAttributes: {},
+      md5OfBody: '',
+      eventSource: 'aws:sqs',
+      eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:other',
+      awsRegion: 'us-east-1',
     };
   });
   const claim = tables.rows.claim;
@@ -218,8 +222,12 @@ async function dueIndexer(): Promise<Emitted[]> {
   const tables = new MemoryTables(() => T0);
   const text = (S: string) => ({ S });
   const row = (log_id: string, notification_type: string) => ({
-    ...{ log_id: text(log_id), tenant_id: text('T1'), notification_type: text(notification_type) },
-    ...{ recipient_address: text('https://example.com/h'), message_body: text('b'), send_status: text('FAILED') },
+    log_id: text(log_id),
+    tenant_id: text('T1'),
+    notification_type: text(notification_type),
+    recipient_address: text('https://example.com/h'),
+    message_body: text('b'),
+    send_status: text('FAILED'),
   });
   const images = [row('fine', 'WEBHOOK'), row('malformed', 'PIGEON'), row('changed', 'WEBHOOK')];
   for (const image of images) {
@@ -317,8 +325,12 @@ it('the due-indexer counts the rows that storage refuses, though Lambda sees no 
   const store = { index: refuse, putContent: refuse, hasContent: refuse };
   const text = (S: string) => ({ S });
   const NewImage = {
-    ...{ log_id: text('a'), tenant_id: text('T1'), notification_type: text('WEBHOOK') },
-    ...{ recipient_address: text('https://example.com/h'), message_body: text('b'), send_status: text('FAILED') },
+    log_id: text('a'),
+    tenant_id: text('T1'),
+    notification_type: text('WEBHOOK'),
+    recipient_address: text('https://example.com/h'),
+    message_body: text('b'),
+    send_status: text('FAILED'),
   };
   const metrics = await emittedBy('due-indexer', {}, (observability) =>
     createHandler(
@@ -340,7 +352,11 @@ it('the reconciler counts what it looked at and what was missed, dry runs except
   const metrics = await emittedBy('reconciler', {}, async (observability) => {
     const handle = createHandler(
       {
-        ...{ scan: tables.scan, store: tables, policy: DEFAULT_RETRY_POLICY, clock: () => T0, pause: async () => {} },
+        scan: tables.scan,
+        store: tables,
+        policy: DEFAULT_RETRY_POLICY,
+        clock: () => T0,
+        pause: async () => {},
         shards: baseShards,
         units_per_second: 50,
         progress: {

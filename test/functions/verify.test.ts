@@ -49,7 +49,9 @@ describe('the function that verifies the stage', () => {
     const { clock, pause, onProgress: _, isStopping: __, ...ports } = tables.deps({ rate: 1e9 });
     const goneOn: number[] = [];
     const deps = {
-      ...{ clock, pause, ports },
+      clock,
+      pause,
+      ports,
       goOn: async () => {
         goneOn.push(tables.now);
       },

@@ -30,8 +30,14 @@ const ALL: Wanted = {
   console: false,
 };
 const HELD: Holdings = {
-  ...{ ...ALL, work: { teams: 3, slack: 0 }, mailings: true, unfinished: false, keys: true },
-  ...{ writing: [], untold: 0, ties: { rules: [], subscribers: 0 } },
+  ...ALL,
+  work: { teams: 3, slack: 0 },
+  mailings: true,
+  unfinished: false,
+  keys: true,
+  writing: [],
+  untold: 0,
+  ties: { rules: [], subscribers: 0 },
 };
 const outputs = { ConsoleUrl: 'https://d111.cloudfront.net' };
 const badOf = (facts: AccountFacts, wanted = ALL, held?: Holdings) =>

@@ -77,7 +77,12 @@ describe('the reads of the console', () => {
     const fresh = await startTestConsole(ops);
     const first = await fresh.ok('GET /api/health');
     expect(first.integrations.find(({ integration }) => integration === IC)).toMatchObject({
-      ...{ channel: 'slack', notifications: 2, delivered: 1, failing: 1, dead: 1, last_error: 'token_revoked' },
+      channel: 'slack',
+      notifications: 2,
+      delivered: 1,
+      failing: 1,
+      dead: 1,
+      last_error: 'token_revoked',
     });
     await ops.put(deadRow('HE3', more));
     expect(await fresh.ok('GET /api/health')).toEqual(first);

@@ -37,8 +37,16 @@ describe('a route of the console that is added as one object', () => {
   const serve = () => {
     const { deployment, dynamodb, sqs } = ops;
     const binding = {
-      ...{ deployment, dynamodb, sqs, clock: () => new Date(), newId: randomUUID },
-      ...{ stage: 'test', region: 'us-east-1', local: true, onRecord: () => {}, onFault: () => {} },
+      deployment,
+      dynamodb,
+      sqs,
+      clock: () => new Date(),
+      newId: randomUUID,
+      stage: 'test',
+      region: 'us-east-1',
+      local: true,
+      onRecord: () => {},
+      onFault: () => {},
     };
     const dispatch = createConsole(binding, { startRun: async () => {}, startVerification: async () => {} }, ROUTES);
     return async (body: object, role: 'operator' | 'viewer' = 'operator') => {
@@ -151,8 +159,15 @@ describe('what the routes take', () => {
     const faults: unknown[] = [];
     const dispatch = createConsole(
       {
-        ...{ deployment, dynamodb, sqs, clock: () => new Date(), newId: randomUUID },
-        ...{ stage: 'test', region: 'us-east-1', local: true, onRecord: () => {} },
+        deployment,
+        dynamodb,
+        sqs,
+        clock: () => new Date(),
+        newId: randomUUID,
+        stage: 'test',
+        region: 'us-east-1',
+        local: true,
+        onRecord: () => {},
         onFault: (error) => faults.push(error),
       },
       { startRun: async () => {}, startVerification: async () => {} },

@@ -125,7 +125,9 @@ describe('the commands of operators in an empty project', () => {
     .join(delimiter);
   const npx = (args: string, env: NodeJS.ProcessEnv = {}) => {
     const { status, stdout, stderr } = spawnSync(NPX ?? '', [...COMMAND, ...args.split(' ')], {
-      ...{ cwd: project, encoding: 'utf8', shell: process.platform === 'win32' },
+      cwd: project,
+      encoding: 'utf8',
+      shell: process.platform === 'win32',
       env: { ...process.env, PATH, NODE_NO_WARNINGS: '1', NODE_OPTIONS: '', ...env },
     });
     return { status, out: stdout, err: stderr };
@@ -167,8 +169,11 @@ describe('the commands of operators in an empty project', () => {
       response.end(`<ErrorResponse>${fault}<RequestId>1</RequestId></ErrorResponse>`);
     };
     const env = {
-      ...{ AWS_ENDPOINT_URL: cloudformation.url, AWS_REGION: 'eu-west-1', NOTIFICATION_RETRY_STACK: 'theirs' },
-      ...{ AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' },
+      AWS_ENDPOINT_URL: cloudformation.url,
+      AWS_REGION: 'eu-west-1',
+      NOTIFICATION_RETRY_STACK: 'theirs',
+      AWS_ACCESS_KEY_ID: 'x',
+      AWS_SECRET_ACCESS_KEY: 'x',
     };
     const child = spawn(NPX ?? '', [...COMMAND, 'ops', 'status'], {
       cwd: project,

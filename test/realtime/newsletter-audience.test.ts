@@ -59,7 +59,10 @@ async function seed() {
       yield memberItem(
         {
           ...member,
-          ...{ status: gets ? 'paid' : 'free', labels: [], created_at: at, updated_at: at },
+          status: gets ? 'paid' : 'free',
+          labels: [],
+          created_at: at,
+          updated_at: at,
           // Nobody opens the others: that the segment leaves them out costs no decryption.
           email_hash: gets ? await sealing.emailHash(member.tenant_id, email) : randomBytes(16).toString('base64url'),
           sealed_identity: gets ? await sealing.sealMember(member.tenant_id, member.member_id, { email }) : 'sealed',

@@ -51,9 +51,16 @@ function rows(
       webhook: `${simulator}/webhook/ok/${i}`,
     };
     return {
-      ...{ log_id, tenant_id, notification_type: channel.toUpperCase(), priority: 'urgent', message_body: log_id },
-      ...{ recipient_address: addresses[channel], integration_config_id: integration },
-      ...{ send_status: 'FAILED', send_attempts: 1, ...(channel === 'email' && { subject: log_id }) },
+      log_id,
+      tenant_id,
+      notification_type: channel.toUpperCase(),
+      priority: 'urgent',
+      message_body: log_id,
+      recipient_address: addresses[channel],
+      integration_config_id: integration,
+      send_status: 'FAILED',
+      send_attempts: 1,
+      ...(channel === 'email' && { subject: log_id }),
     };
   });
 }

@@ -38,8 +38,14 @@ function row(log_id: string, channel: string): Row & { readonly log_id: string }
     webhook: `${simulator}/webhook/ok/${log_id}`,
   };
   return {
-    ...{ log_id, tenant_id: 'TENANT001', notification_type: channel.toUpperCase(), priority: 'urgent' },
-    ...{ recipient_address: addresses[channel], message_body: 'text', send_status: 'FAILED', send_attempts: 1 },
+    log_id,
+    tenant_id: 'TENANT001',
+    notification_type: channel.toUpperCase(),
+    priority: 'urgent',
+    recipient_address: addresses[channel],
+    message_body: 'text',
+    send_status: 'FAILED',
+    send_attempts: 1,
     ...(channel === 'email' && { subject: 'hangs' }),
     ...(channel === 'slack' && { integration_config_id: 'local-slack' }),
   };

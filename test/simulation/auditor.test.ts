@@ -4,7 +4,12 @@ import { type Answer, Auditor, type Final } from '../../simulation/audit/auditor
 const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 2, 1);
 const answer = (now: number, more: Partial<Answer> = {}) => ({
-  ...{ now, ok: true, lost: false, overloaded: false, limited: false, retry_after_ms: undefined },
+  now,
+  ok: true,
+  lost: false,
+  overloaded: false,
+  limited: false,
+  retry_after_ms: undefined,
   ...more,
 });
 const ROW = { log_id: 'n0', priority: 'info', created_by: 'intake-api', send_attempts: 1, last_attempt: 0 };
@@ -18,7 +23,8 @@ const record = (retry_attempt: number, retry_status: string) => ({
 const DELIVERED = { row: { ...ROW, send_status: 'SUCCESS' }, records: [record(0, 'SUCCESS')], letters: 0 };
 const DEAD = {
   row: { ...ROW, send_status: 'FAILED', failure_reason: 'X', work_queue: 'dead#info#0' },
-  ...{ records: [record(0, 'FAILED')], letters: 1 },
+  records: [record(0, 'FAILED')],
+  letters: 1,
 };
 
 type Method = 'written' | 'sent' | 'accepted' | 'answered' | 'recorded' | 'queued' | 'finish';
@@ -28,7 +34,13 @@ type Call = { [M in Method]: [M, ...Parameters<Auditor[M]>] }[Method];
 const worker = (name: string) => ({ name, dead: false });
 const [ONE, OTHER] = [worker('one'), worker('other')];
 const send = (now: number, by = ONE) => ({
-  ...{ log_id: 'n0', attempt: 0, by: by.name, recipient: 'n0@example.com', now, late: false, left_ms: 50_000 },
+  log_id: 'n0',
+  attempt: 0,
+  by: by.name,
+  recipient: 'n0@example.com',
+  now,
+  late: false,
+  left_ms: 50_000,
 });
 const sent = (now: number, by = ONE, row: Final['row'] = SENDING): Call => [
   'sent',

@@ -172,8 +172,11 @@ describe('a notification that goes on, on its fallback channel, while events con
   ])('%s', async (_, story) => {
     const bounce = { answer: { error_type: 'INVALID_RECIPIENT', message: 'bounced' }, final: true } as const;
     const scope: Scope = {
-      ...{ workers: 2, given: [{ ...ONE, script: ['uncertain', 'INVALID_RECIPIENT'], fallback: true }] },
-      ...{ feedbacks: [{ kind: 'delivered' }, { kind: 'failed', ...bounce }], reports: 2, faults: 0 },
+      workers: 2,
+      given: [{ ...ONE, script: ['uncertain', 'INVALID_RECIPIENT'], fallback: true }],
+      feedbacks: [{ kind: 'delivered' }, { kind: 'failed', ...bounce }],
+      reports: 2,
+      faults: 0,
     };
     const { taken, violations } = await follow(scope, story);
     expect(taken).toEqual(story);

@@ -4,7 +4,12 @@ import { type EmailSeen, NewsletterAuditor } from '../../simulation/audit/newsle
 const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 2, 1);
 const EMAIL: EmailSeen = {
-  ...{ status: 'submitting', cancelled: false, paused: false, slots: 1, active: true, due: true },
+  status: 'submitting',
+  cancelled: false,
+  paused: false,
+  slots: 1,
+  active: true,
+  due: true,
   prepared: { recipients: 2, batches: 1 },
 };
 const DONE: EmailSeen = { ...EMAIL, status: 'submitted', active: false };

@@ -31,8 +31,13 @@ describe.skipIf(!hasTool('the AWS CLI', AWS))('a suggested line of the AWS CLI i
   const run = (words: readonly string[]) =>
     new Promise<string>((resolve) => {
       const env = {
-        ...{ PATH: process.env['PATH'] ?? '', HOME: directory, AWS_DEFAULT_REGION: 'us-east-1', AWS_MAX_ATTEMPTS: '1' },
-        ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_EC2_METADATA_DISABLED: 'true' },
+        PATH: process.env['PATH'] ?? '',
+        HOME: directory,
+        AWS_DEFAULT_REGION: 'us-east-1',
+        AWS_MAX_ATTEMPTS: '1',
+        AWS_ACCESS_KEY_ID: 'test',
+        AWS_SECRET_ACCESS_KEY: 'test',
+        AWS_EC2_METADATA_DISABLED: 'true',
       };
       const args = ['--endpoint-url', service.url, ...words.slice(1).filter((word) => !ONLY_V2.includes(word))];
       execFile(AWS, args, { cwd: directory, env }, (_, __, err) => resolve(err));

@@ -109,7 +109,10 @@ async function handOver(apiKey: string, name: string): Promise<void> {
         'idempotency-key': `${name}-${channel}`,
       },
       body: JSON.stringify({
-        ...{ channel, recipient, body, priority },
+        channel,
+        recipient,
+        body,
+        priority,
         ...(subject !== undefined && { subject }),
         ...(integration_config_id !== undefined && { integration_config_id }),
       }),

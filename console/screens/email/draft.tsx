@@ -167,7 +167,9 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
             name="window"
             type="number"
             value={draft?.delivery_window_minutes?.toString()}
-            {...{ min: 1, max: 10_080, step: 1 }}
+            min={1}
+            max={10_080}
+            step={1}
             hint="Empty: as fast as it may"
           />
         </div>

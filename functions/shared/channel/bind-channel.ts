@@ -169,7 +169,14 @@ export function bindGate(
     blocked: (key: string, until: number) => receivers.blocked(key, until),
   };
   return new PacedGate({
-    ...{ inner, channel, budgets, receiver, mayUse, policy, clock, pause: (ms) => setTimeout(ms) },
+    inner,
+    channel,
+    budgets,
+    receiver,
+    mayUse,
+    policy,
+    clock,
+    pause: (ms) => setTimeout(ms),
     planOf: (received) => planOf(received, { rows, clock, policy }),
   });
 }

@@ -61,7 +61,10 @@ export class Console extends Construct {
     const route = (paths: readonly string[], integration: HttpLambdaIntegration) => {
       for (const path of paths) {
         httpApi.addRoutes({
-          ...{ path, methods: [HttpMethod.GET, HttpMethod.POST], integration, authorizer },
+          path,
+          methods: [HttpMethod.GET, HttpMethod.POST],
+          integration,
+          authorizer,
           ...(signIn.required && { authorizationScopes: [...signIn.required] }),
         });
       }
@@ -85,7 +88,9 @@ class ConsoleOperations extends Construct {
     const name = `notification-retry-${config.stage}-console-operations`;
     const failures = deadLetterQueue(this, 'Failures', `${name}-dead-letter`, [name]);
     this.queue = workQueue(this, 'Queue', {
-      ...{ queueName: name, deadLetters: failures, maxReceiveCount: 5 },
+      queueName: name,
+      deadLetters: failures,
+      maxReceiveCount: 5,
       visibilityTimeout: Duration.minutes(60),
     });
     const worker = new ServiceFunction(this, 'Worker', {

@@ -58,7 +58,9 @@ export abstract class MailEvents extends Construct {
     const queueName = `notification-retry-${stage}-${of}`;
     this.failures = deadLetterQueue(this, 'Failures', `${queueName}-dead-letter`, [queueName]);
     this.queue = workQueue(this, 'Queue', {
-      ...{ queueName, deadLetters: this.failures, maxReceiveCount: MAX_RECEIVE_COUNT },
+      queueName,
+      deadLetters: this.failures,
+      maxReceiveCount: MAX_RECEIVE_COUNT,
       visibilityTimeout: Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + window.toSeconds()),
     });
     // SES publishes to the default bus only.

@@ -67,8 +67,11 @@ export class Reconciler extends Construct {
     continueItself(this, this.function);
     if (config.reconcileSchedule === 'off') return;
     runOnSchedule(this, 'Schedule', this.function, {
-      ...{ config, what: 'look for rows that were never taken in', schedule: config.reconcileSchedule },
-      ...{ retryAttempts: 2, within: Duration.hours(1) },
+      config,
+      what: 'look for rows that were never taken in',
+      schedule: config.reconcileSchedule,
+      retryAttempts: 2,
+      within: Duration.hours(1),
     });
   }
 }

@@ -66,7 +66,9 @@ export class ChannelLanes extends Construct {
 
   private lane(id: string, queueName: string, windowSeconds: number): Queue {
     return workQueue(this, id, {
-      ...{ queueName, deadLetters: this.deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
+      queueName,
+      deadLetters: this.deadLetters,
+      maxReceiveCount: MAX_RECEIVE_COUNT,
       visibilityTimeout: visibilityTimeout(windowSeconds),
     });
   }

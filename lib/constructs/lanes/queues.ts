@@ -23,7 +23,10 @@ export function workQueue(
   { queueName, visibilityTimeout, deadLetters, maxReceiveCount }: WorkQueue,
 ): Queue {
   return new Queue(scope, id, {
-    ...{ ...QUEUE_DEFAULTS, queueName, retentionPeriod: Duration.days(4), visibilityTimeout },
+    ...QUEUE_DEFAULTS,
+    queueName,
+    retentionPeriod: Duration.days(4),
+    visibilityTimeout,
     deadLetterQueue: { queue: deadLetters, maxReceiveCount },
   });
 }

@@ -40,8 +40,11 @@ export class Monitor extends Construct {
       ],
     });
     runOnSchedule(this, 'Schedule', this.function, {
-      ...{ config, what: 'look at what is due and dead', schedule: config.monitorSchedule },
-      ...{ retryAttempts: 0, within: Duration.minutes(5) },
+      config,
+      what: 'look at what is due and dead',
+      schedule: config.monitorSchedule,
+      retryAttempts: 0,
+      within: Duration.minutes(5),
     });
   }
 }

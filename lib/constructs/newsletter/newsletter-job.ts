@@ -46,8 +46,11 @@ export class NewsletterJob extends Construct {
     consume(this.send, queues.send, config.newsletter.totalConcurrency);
     this.clock = this.clockFunction(props);
     runOnSchedule(this, 'Schedule', this.clock, {
-      ...{ config, what: 'move newsletters on', schedule: config.newsletter.clockSchedule },
-      ...{ retryAttempts: 0, within: Duration.minutes(1) },
+      config,
+      what: 'move newsletters on',
+      schedule: config.newsletter.clockSchedule,
+      retryAttempts: 0,
+      within: Duration.minutes(1),
     });
   }
 

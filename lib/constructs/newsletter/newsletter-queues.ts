@@ -30,7 +30,9 @@ export class NewsletterQueues extends Construct {
     this.failures = deadLetterQueue(this, 'Failures', name('dead-letter'), [name('prepare'), name('send')]);
     const queue = (queueId: string, queueName: string) =>
       workQueue(this, queueId, {
-        ...{ queueName, deadLetters: this.failures, maxReceiveCount: MAX_RECEIVE_COUNT },
+        queueName,
+        deadLetters: this.failures,
+        maxReceiveCount: MAX_RECEIVE_COUNT,
         visibilityTimeout: VISIBILITY_TIMEOUT,
       });
     this.prepare = queue('Prepare', name('prepare'));

@@ -22,8 +22,11 @@ export class Sweep extends Construct {
     this.dispatcher = this.dispatcherFunction(props);
     // The dispatcher tells a sweep from a manual run by EventBridge's own event, which this target passes on.
     this.schedule = runOnSchedule(this, 'Schedule', this.dispatcher, {
-      ...{ config: props.config, what: 'sweep for due notifications', schedule: props.config.schedule },
-      ...{ retryAttempts: 3, within: Duration.minutes(15) },
+      config: props.config,
+      what: 'sweep for due notifications',
+      schedule: props.config.schedule,
+      retryAttempts: 3,
+      within: Duration.minutes(15),
     });
     const { schedule, urgentSweepMinutes } = props.config;
     /** Runs the dispatcher between two sweeps. */

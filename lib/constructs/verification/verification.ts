@@ -61,8 +61,11 @@ export class VerificationJob extends Construct {
     continueItself(this, this.function);
     if (config.verifySchedule === 'off') return;
     runOnSchedule(this, 'Schedule', this.function, {
-      ...{ config, what: 'verify that nothing is lost', schedule: config.verifySchedule },
-      ...{ retryAttempts: 2, within: Duration.hours(1) },
+      config,
+      what: 'verify that nothing is lost',
+      schedule: config.verifySchedule,
+      retryAttempts: 2,
+      within: Duration.hours(1),
     });
   }
 }

@@ -185,7 +185,13 @@ function routeOf(request: unknown): Route | undefined {
   if (!isRest && (contentType !== 'application/x-amz-json-1.0' || path !== '/' || target === undefined))
     return undefined;
   return {
-    ...{ protocol, hostname, port, path, host, target, contentType },
+    protocol,
+    hostname,
+    port,
+    path,
+    host,
+    target,
+    contentType,
     signer: createRequestSigner({ region, service }),
   };
 }

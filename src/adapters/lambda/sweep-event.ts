@@ -16,7 +16,11 @@ const cursor = v.object({
     v.record(
       v.string(),
       v.object({
-        ...{ limit: v.number(), messages: v.number(), before: v.number(), at: v.number(), held: v.number() },
+        limit: v.number(),
+        messages: v.number(),
+        before: v.number(),
+        at: v.number(),
+        held: v.number(),
         beyond: v.exactOptional(v.number()),
       }),
     ),

@@ -162,7 +162,10 @@ const isCopy = ({ message }: RefusedMessage) => message.enqueued_at !== undefine
 /** The command without the retries of the SDK, which would send the same bodies again. */
 function once(command: SendMessageBatchCommand): SendMessageBatchCommand {
   command.middlewareStack.add((next) => next, {
-    ...{ name: 'retryMiddleware', step: 'finalizeRequest', priority: 'high', override: true },
+    name: 'retryMiddleware',
+    step: 'finalizeRequest',
+    priority: 'high',
+    override: true,
   });
   return command;
 }

@@ -71,8 +71,14 @@ function recipientsLine({ counts, email_count }: EmailView): string {
 function eventsLine({ counts }: EmailView): string {
   const { delivered, opened, machine_opened, clicked, bounced, soft_bounced, complained, unsubscribed } = counts;
   const told = {
-    ...{ delivered, opened, 'opened by machines': machine_opened, clicked, bounced },
-    ...{ 'bounced for now': soft_bounced, complained, unsubscribed },
+    delivered,
+    opened,
+    'opened by machines': machine_opened,
+    clicked,
+    bounced,
+    'bounced for now': soft_bounced,
+    complained,
+    unsubscribed,
   };
   return Object.entries(told)
     .filter(([, count]) => count > 0)

@@ -169,7 +169,9 @@ async function concluded(row: NotificationRow, now: Date, { records, claim_ms }:
   if (record !== undefined && isOfClaim(record, row, { claim_ms }))
     return record.retry_status === 'SUCCESS' ? delivered(record.retry_at) : shown;
   const crashed = recordOfCrash(row, {
-    ...{ run_id: RUN_ID, requested_by: 'schedule', now },
+    run_id: RUN_ID,
+    requested_by: 'schedule',
+    now,
     ...(shown ? crashedAfterArrival(now) : SET_ASIDE),
   });
   await (record ? records.replace(crashed, record) : records.putIfAbsent(crashed));

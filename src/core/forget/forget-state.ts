@@ -39,7 +39,14 @@ export function newForget(now: Date): ForgetState {
     phase: 'rows',
     cursors: Array<null>(SEGMENTS).fill(null),
     notifications: {},
-    ...{ scanned: 0, records: 0, named: 0, fallbacks: 0, contents_without_row: 0, members: 0, left: 0, read_units: 0 },
+    scanned: 0,
+    records: 0,
+    named: 0,
+    fallbacks: 0,
+    contents_without_row: 0,
+    members: 0,
+    left: 0,
+    read_units: 0,
     later: [],
   };
 }

@@ -18,7 +18,9 @@ export const isAbsent = (value: unknown) => value === undefined || value === nul
 
 /** A rule for the values of a column that may be absent, or NULL. */
 const rule = (column: string, name: string, expected: string, holds: ColumnRule['holds']): ColumnRule => ({
-  ...{ column, rule: name, expected },
+  column,
+  rule: name,
+  expected,
   holds: (value) => isAbsent(value) || holds(value),
 });
 
@@ -51,7 +53,9 @@ export const id = (column: string, length: number) =>
 export const freeText = (column: string) => textRule(column, 'TEXT', 'text', () => true);
 
 export const required = (column: string): ColumnRule => ({
-  ...{ column, rule: 'NOT NULL', expected: 'a value that is not empty' },
+  column,
+  rule: 'NOT NULL',
+  expected: 'a value that is not empty',
   holds: (value) => !isAbsent(value) && value !== '',
 });
 

@@ -205,8 +205,13 @@ export type ForeignRow = Readonly<Record<string, unknown>>;
 
 /** Columns that hold one of a few words. Whoever may write to the table may have put any text there, also an address. */
 const WORDS = {
-  ...{ channel: CHANNELS, fallback_channel: CHANNELS, priority: PRIORITIES, send_status: SEND_STATUSES },
-  ...{ error_type: ERROR_TYPES, failure_reason: ERROR_TYPES, recipient_type: RECIPIENT_TYPES },
+  channel: CHANNELS,
+  fallback_channel: CHANNELS,
+  priority: PRIORITIES,
+  send_status: SEND_STATUSES,
+  error_type: ERROR_TYPES,
+  failure_reason: ERROR_TYPES,
+  recipient_type: RECIPIENT_TYPES,
 } as const;
 
 /** The words that the column may hold; undefined for any other column. */
@@ -217,6 +222,7 @@ export function wordsOf(column: string): readonly unknown[] | undefined {
 /** The columns of the content; FALLBACK_COLUMNS: of the fallback recipient (failover.ts), which few rows have. */
 export const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
 export const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
+const GIVEN_COLUMNS = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
 
 /** What a row keeps of what others said about its recipient, beside what its writer put into it. */
 export const TOLD_COLUMNS = ['error_message', 'response_message', 'error_details', 'provider_host'] as const;
@@ -231,8 +237,6 @@ export function mayArrive(row: object): boolean {
   const { give_up, recipient_address } = row as ForeignRow;
   return hasContent(row) && (give_up !== 'INVALID_RECIPIENT' || (recipient_address ?? '') !== '');
 }
-
-const GIVEN_COLUMNS = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
 
 /** A row as the pipeline reads it, with defaults for the counters that its writer left out. */
 export function asNotification(row: ForeignRow): NotificationRow {

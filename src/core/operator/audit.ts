@@ -149,8 +149,14 @@ export async function recorded<A>(
 ): Promise<Outcome<A>> {
   const { who, role, what, on, request_id, details } = action;
   const record = {
-    ...{ audit_id: deps.newId(), at: deps.clock().toISOString(), who, role, what },
-    ...{ on: on.slice(0, NAMED), targets: on.length, request_id },
+    audit_id: deps.newId(),
+    at: deps.clock().toISOString(),
+    who,
+    role,
+    what,
+    on: on.slice(0, NAMED),
+    targets: on.length,
+    request_id,
     ...(details !== undefined && { details }),
   };
   const ended = (result: AuditRecord['result'] & object) => note({ ...record, result }, deps).catch(deps.onUnwritten);

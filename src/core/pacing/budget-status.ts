@@ -70,8 +70,16 @@ function receiversStatus(channel: Channel, receivers: readonly Registers[], at: 
     receivers.map((one) => Math.max(...names.map((name) => numberIn(one, name) ?? 0)));
   const last = (lane: Lane) => laterThan(now, Math.max(...ends(lane)));
   return {
-    ...{ channel, per_second: null, allowed_per_second: null, max_24h: null, sent_24h: null },
-    ...{ enforcement: null, sending: null, production: null, read_at: null, paused: [] },
+    channel,
+    per_second: null,
+    allowed_per_second: null,
+    max_24h: null,
+    sent_24h: null,
+    enforcement: null,
+    sending: null,
+    production: null,
+    read_at: null,
+    paused: [],
     waiting_until: { express: last('express'), standard: last('standard') },
     busy_receivers: ends('express', 'standard', 'blocked_until').filter((end) => end > now).length,
   };

@@ -84,7 +84,12 @@ export async function sweep(
   const began = { run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0 };
   const dispatcher = new Dispatcher(request, began, tally, deps);
   const cursor = (queue: number, after: PartitionCursors): SweepCursor => ({
-    ...{ queue, after, started: now.toISOString(), ...known, busy, sent: dispatcher.sent },
+    queue,
+    after,
+    started: now.toISOString(),
+    ...known,
+    busy,
+    sent: dispatcher.sent,
     unmet: Object.fromEntries(unmet),
     ...(rooms && { rooms: rooms.state() }),
   });

@@ -33,7 +33,11 @@ interface Protocol {
 }
 
 export const REFUSALS_BY_STATUS: Readonly<Record<Refusal, number>> = {
-  ...{ gone: 410, missing: 404, unauthorized: 401, forbidden: 403, malformed: 400 },
+  gone: 410,
+  missing: 404,
+  unauthorized: 401,
+  forbidden: 403,
+  malformed: 400,
 };
 
 export function answersOf({ accept, status, limit, refuse, error }: Protocol) {

@@ -34,8 +34,13 @@ export const USAGE = `Usage: npm run local -- [options]
 const text = { type: 'string' } as const;
 const OPTIONS = {
   empty: { type: 'boolean', default: false },
-  ...{ data: text, 'base-interval': text, schedule: text, parts: text, port: text },
-  ...{ 'ses-rate': text, 'ses-quota': text },
+  data: text,
+  'base-interval': text,
+  schedule: text,
+  parts: text,
+  port: text,
+  'ses-rate': text,
+  'ses-quota': text,
   'cors-origin': { type: 'string', multiple: true },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;

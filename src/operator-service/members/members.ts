@@ -199,7 +199,10 @@ export async function* exportedMembers(
                 identity && {
                   member_id,
                   ...identity,
-                  ...{ status, labels, newsletters, created_at },
+                  status,
+                  labels,
+                  newsletters,
+                  created_at,
                   ...(Object.keys(unsubscribed).length > 0 && { unsubscribed: sorted(unsubscribed) }),
                   ...(suppressed && { suppressed: { reason: suppressed.reason, at: suppressed.at } }),
                 }

@@ -114,7 +114,12 @@ function resultOf(state: Verification): VerificationView['result'] {
   return {
     holds,
     equations: [accepted, ...(emails > 0 ? [equation(newsletters, total, Object.entries(states))] : [])],
-    ...{ records_checked, contents_without_row, erased, set_aside_in_clear, violated, violations },
+    records_checked,
+    contents_without_row,
+    erased,
+    set_aside_in_clear,
+    violated,
+    violations,
   };
 }
 

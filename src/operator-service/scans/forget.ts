@@ -49,8 +49,13 @@ export async function forgetRecipient(
   const { dynamodb, deployment, clock, records, newId } = deps;
   const isTheirs = (other: string) => hashes.includes(hash(other)) || hashes.includes(hash(mailbox(other) ?? other));
   const store = createForgetStore({
-    ...{ client: dynamodb, tables: deployment.tables, sealer: deployment.sealer(dynamodb), clock },
-    ...{ tenant_id: tenant, hashes, isTheirs },
+    client: dynamodb,
+    tables: deployment.tables,
+    sealer: deployment.sealer(dynamodb),
+    clock,
+    tenant_id: tenant,
+    hashes,
+    isTheirs,
   });
   const run = { ...given, run_id: newRunId('manual', newId()) };
   const ports = { ...store, records, clock, names: namesOf(address), ...membersOf(tenant, hashes, deps) };

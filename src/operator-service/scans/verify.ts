@@ -78,9 +78,21 @@ export function verified(state: Verification) {
     holds: violated === 0,
     /** What of the sum stands for nothing is left out. */
     equation: equation('accepted', accepted, [...parts, ['in none of these', lost]]),
-    ...{ accepted, accounts, lost, erased, set_aside_in_clear, recipients: { total, ...recipients }, emails },
+    accepted,
+    accounts,
+    lost,
+    erased,
+    set_aside_in_clear,
+    recipients: { total, ...recipients },
+    emails,
     // The first 1,000 violations.
-    ...{ letters, records_checked, contents, contents_without_row, violated, violations, started_at },
+    letters,
+    records_checked,
+    contents,
+    contents_without_row,
+    violated,
+    violations,
+    started_at,
     read_units: Math.round(state.read_units),
   };
 }

@@ -57,7 +57,10 @@ describe('whose credentials these are', () => {
     ];
     const outputs = {
       ...Object.fromEntries(tables.map((name) => [`${name}Table`, name])),
-      ...{ LaneQueues: '{}', DeadLetterQueues: '{}', SweepIntervalSeconds: '3600', RecipientKey: 'arn:aws:kms:x' },
+      LaneQueues: '{}',
+      DeadLetterQueues: '{}',
+      SweepIntervalSeconds: '3600',
+      RecipientKey: 'arn:aws:kms:x',
       RetryPolicy: retryPolicyJson(parseStageConfig({ stage: 'dev', senderAddress: 'a@example.com' })),
     };
     const members = Object.entries(outputs).map(

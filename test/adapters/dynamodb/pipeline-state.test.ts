@@ -21,7 +21,11 @@ afterAll(() => dynamodb.stop());
 const sweep = (run_id: string, startedMs: number, complete = true) => ({
   run_id,
   started_at: iso(startedMs),
-  ...{ duration_ms: 100, due: 30, dispatched: 20, skipped: 10, complete },
+  duration_ms: 100,
+  due: 30,
+  dispatched: 20,
+  skipped: 10,
+  complete,
 });
 
 describe('the log of sweeps', () => {
@@ -91,8 +95,15 @@ it('the counts of requests add up the requests of all instances per key and seco
 it('the count of open breakers leaves out breakers that let notifications through, and expired ones', async () => {
   const line = { from: iso(), slots: 0 };
   const breaker = (id: string, state: Breaker['state'], drained_at?: Date): Breaker => ({
-    ...{ id, state, version: 1, since: iso(), error_type: 'SERVER_OVERLOAD', interval_ms: 1_000 },
-    ...{ probe_at: iso(), slots_before: 0, lines: { express: line, standard: line } },
+    id,
+    state,
+    version: 1,
+    since: iso(),
+    error_type: 'SERVER_OVERLOAD',
+    interval_ms: 1_000,
+    probe_at: iso(),
+    slots_before: 0,
+    lines: { express: line, standard: line },
     ...(drained_at && { drained_at: drained_at.toISOString() }),
   });
   const store = (ms: number) => createBreakerStore(dynamodb.client, table, () => at(ms));

@@ -159,7 +159,11 @@ describe('lanes whose answer is lost', () => {
   /** As deployed: the SDK repeats what failed. */
   const client = () =>
     new SQSClient({
-      ...{ endpoint: server.url, region: 'us-east-1', credentials, useQueueUrlAsEndpoint: false, md5: false },
+      endpoint: server.url,
+      region: 'us-east-1',
+      credentials,
+      useQueueUrlAsEndpoint: false,
+      md5: false,
     });
   const send = (outgoing: readonly QueuedMessage[]) =>
     createSweepLanes(client(), everywhere(`${server.url}/q`), { onRefused }).send(outgoing);

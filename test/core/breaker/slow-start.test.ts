@@ -33,7 +33,11 @@ describe('the line of a breaker', () => {
   it('takes the budget that the gate is told when it opens', async () => {
     const memory = new MemoryBreakers();
     const gate = new BreakerGate({
-      ...{ store: memory.store, policy, probe_ms: 25_000, clock: () => T0, pause: async () => {} },
+      store: memory.store,
+      policy,
+      probe_ms: 25_000,
+      clock: () => T0,
+      pause: async () => {},
       budgetOf: async () => 280,
     });
     const rows = Array.from({ length: 5 }, (_, i) => dueRow({ log_id: `n-${i}`, channel: 'email' }));
@@ -144,7 +148,11 @@ describe('the gate of a provider that drains', () => {
     const memory = new MemoryBreakers();
     memory.breakers.set(stored.id, stored);
     const gate = new BreakerGate({
-      ...{ store: memory.store, policy, probe_ms: 25_000, clock: () => now, pause: async () => {} },
+      store: memory.store,
+      policy,
+      probe_ms: 25_000,
+      clock: () => now,
+      pause: async () => {},
       random: () => 0.9,
     });
     return gate.admit(dueRow({ channel: 'email' }), forced);

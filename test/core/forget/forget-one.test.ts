@@ -16,7 +16,7 @@ function forgetting(row: object, ms = 0) {
   return { tables, forgotten: forgetOne('log-1', 'manual-1', names, { rows, records, erasable, clock }) };
 }
 
-const claimed = { ...{ send_status: 'SENDING', claim_id: 'c', last_attempt: 1 }, claim_until: iso(CLAIM_MS) };
+const claimed = { send_status: 'SENDING', claim_id: 'c', last_attempt: 1, claim_until: iso(CLAIM_MS) };
 const malformed = { ...claimed, redrive_count: 'often' };
 const expired = { ...malformed, claim_until: iso(-60_000) };
 const shown = { delivery_by_attempt: { 0: 'delivered' }, delivered_at: iso(-1_000) };

@@ -25,8 +25,17 @@ it('erases the row that a repeated request puts at the moment when its content i
     later: [{ log_id, of: 'content' as const, at: 0, looks: 0 }],
   };
   const ports = {
-    ...{ tenant_id, rows, records, erasable, clock, rowPage: nothing, contentPage: nothing, names: () => false },
-    ...{ whose: async () => undefined, contentOf: async () => 'recipient' as const, eraseFallback: async () => {} },
+    tenant_id,
+    rows,
+    records,
+    erasable,
+    clock,
+    rowPage: nothing,
+    contentPage: nothing,
+    names: () => false,
+    whose: async () => undefined,
+    contentOf: async () => 'recipient' as const,
+    eraseFallback: async () => {},
   };
   const run = { run_id: 'manual-1', dry_run: false, rate: 1_000, pause: async () => {}, isStopping: () => false };
   await forget(state, ports, run);
@@ -50,8 +59,17 @@ it.each([
     return nothing();
   };
   const ports = {
-    ...{ tenant_id: 't', rows, records, erasable, clock, rowPage: page, contentPage: page, names: () => false },
-    ...{ whose: async () => undefined, contentOf: async () => undefined, eraseFallback: async () => {} },
+    tenant_id: 't',
+    rows,
+    records,
+    erasable,
+    clock,
+    rowPage: page,
+    contentPage: page,
+    names: () => false,
+    whose: async () => undefined,
+    contentOf: async () => undefined,
+    eraseFallback: async () => {},
   };
   const run = { run_id: 'manual-1', dry_run: false, rate: 1_000, pause: async () => {}, isStopping: () => false };
   await forget(state, ports, run);

@@ -15,8 +15,13 @@ import { setUp as delivering } from '../../support/delivering.ts';
 import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 const foreign = (log_id: string, changes: ForeignRow = {}): ForeignRow => ({
-  ...{ log_id, tenant_id: 'tenant-1', notification_type: 'WEBHOOK', send_status: 'FAILED' },
-  ...{ recipient_address: 'https://example.com/hook', message_body: 'body', ...changes },
+  log_id,
+  tenant_id: 'tenant-1',
+  notification_type: 'WEBHOOK',
+  send_status: 'FAILED',
+  recipient_address: 'https://example.com/hook',
+  message_body: 'body',
+  ...changes,
 });
 
 function setUp(rows: readonly ForeignRow[], more: Partial<ReconcileDeps> = {}) {
@@ -25,7 +30,11 @@ function setUp(rows: readonly ForeignRow[], more: Partial<ReconcileDeps> = {}) {
   for (const row of rows) tables.log.set(String(row['log_id']), { ...row });
   const reported: unknown[] = [];
   const deps: ReconcileDeps = {
-    ...{ scan: tables.scan, store: tables, policy: DEFAULT_RETRY_POLICY, clock: time.clock, pause: time.pause },
+    scan: tables.scan,
+    store: tables,
+    policy: DEFAULT_RETRY_POLICY,
+    clock: time.clock,
+    pause: time.pause,
     units_per_second: 1_000_000,
     outOfTime: () => false,
     onMissed: (log_id, outcome) => reported.push([log_id, outcome]),

@@ -107,7 +107,9 @@ it.each([
   async (error_type, send_status) => {
     const { tables, reports, deps } = setUp();
     const { deliveries, deps: channel } = worker.setUp(() => ({ ok: true, response_code: '202' }), {
-      ...{ rows: tables.rows, records: tables.records, clock: () => at(10) },
+      rows: tables.rows,
+      records: tables.records,
+      clock: () => at(10),
     });
     const sweep = () => deliverBatch([received(messageFor(tables.row('log-1') ?? dueRow()))], channel);
     const records: ReportDeps['records'] = {

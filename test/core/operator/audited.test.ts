@@ -9,8 +9,12 @@ import {
 } from '../../../src/core/operator/audit.ts';
 
 const ACTION = {
-  ...{ who: 'mori', role: 'operator', what: 'key.create', on: ['T1'] },
-  ...{ request_id: 'request-1', fingerprint: 'f' },
+  who: 'mori',
+  role: 'operator',
+  what: 'key.create',
+  on: ['T1'],
+  request_id: 'request-1',
+  fingerprint: 'f',
 };
 const MADE = { answer: { key: 'shown once' }, stored: { key: 'none' }, result: { created: 1 } };
 
@@ -50,8 +54,11 @@ function setUp(failing: Partial<Record<keyof AuditLog, (record: unknown) => bool
     list: async () => ({ records }),
   };
   const deps: AuditDeps = {
-    ...{ audit, clock: () => time.now, newId: () => 'a' },
-    ...{ onRecord: () => {}, onUnwritten: (error) => faults.push(error) },
+    audit,
+    clock: () => time.now,
+    newId: () => 'a',
+    onRecord: () => {},
+    onUnwritten: (error) => faults.push(error),
   };
   return { deps, requests, records, faults, time };
 }

@@ -31,8 +31,12 @@ describe('a breaker', () => {
     const told = toldOf(down, probed, held, failed, back, closed(back));
     expect(told.map(({ kind, detail }) => ({ kind, ...detail }))).toEqual([
       expect.objectContaining({
-        ...{ kind: 'Provider Down', provider: id, channel: 'webhook', at: iso(0) },
-        ...{ status: 'open', error_type: 'SERVER_OVERLOAD' },
+        kind: 'Provider Down',
+        provider: id,
+        channel: 'webhook',
+        at: iso(0),
+        status: 'open',
+        error_type: 'SERVER_OVERLOAD',
       }),
       expect.objectContaining({ kind: 'Provider Up', provider: id, status: 'draining', at: iso(90_000) }),
     ]);
@@ -89,7 +93,12 @@ it('an email tells each end with its counts, and nothing while it ends no more',
   const told = history.flatMap((after, i) => emailOutcomes({ before: history[i - 1], after }, CONTEXT));
   expect(told.map(({ detail: { event_id: _, ...detail } }) => detail)).toEqual(
     [['failed', 1] as const, ['submitted', 9] as const].map(([status, ms]) => ({
-      ...{ version: 1, at: iso(ms), tenant_id: 't', newsletter_id: 'n', email_id: 'e1', status },
+      version: 1,
+      at: iso(ms),
+      tenant_id: 't',
+      newsletter_id: 'n',
+      email_id: 'e1',
+      status,
       counts: { recipients: 3, submitted: 3 },
     })),
   );

@@ -96,7 +96,8 @@ it('every outcome reaches the bus, and first comes in the order of its subject, 
 
 it('a bus that takes everything is asked once for ten outcomes', async () => {
   const stream = Array.from({ length: 95 }, (_, i) => ({
-    ...{ sequence: String(i), subject: String(i) },
+    sequence: String(i),
+    subject: String(i),
     outcomes: [outcome(String(i))],
   }));
   let calls = 0;

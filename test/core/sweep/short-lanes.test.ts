@@ -134,7 +134,8 @@ describe('a scheduled sweep', () => {
     let pauses = 0;
     const world = setUp(rows('n', 800), 2);
     const short_lanes = {
-      ...{ seconds: 60, least: 100 },
+      seconds: 60,
+      least: 100,
       pause: async (ms: number) => {
         pauses += 1;
         await world.pause(ms);

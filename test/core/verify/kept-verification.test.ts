@@ -43,7 +43,11 @@ function world(rows: number, broken = 0, rate = 1e9) {
   const run = (minutes = 10, changes: Partial<KeptRunDeps> = {}) => {
     const until = tables.now + minutes * 60_000;
     const deps: KeptRunDeps = {
-      ...{ store, clock, pause, ports, claim_id: `run-${++ids}` },
+      store,
+      clock,
+      pause,
+      ports,
+      claim_id: `run-${++ids}`,
       isEnding: () => tables.now > until - 240_000,
       isOver: () => tables.now > until,
       ...changes,

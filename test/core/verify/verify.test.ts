@@ -116,7 +116,11 @@ it('counts malformed rows whose content is left to their writers', async () => {
 it('counts what others wrote a moment ago as waiting, and names it once it is late', async () => {
   const tables = new Tables();
   const foreign = (log_id: string, minutes: number) => ({
-    ...{ log_id, tenant_id: 'tenant-1', send_status: 'PENDING', message_body: 'words', recipient_address: '#x' },
+    log_id,
+    tenant_id: 'tenant-1',
+    send_status: 'PENDING',
+    message_body: 'words',
+    recipient_address: '#x',
     updated_at: iso(-minutes * 60_000),
   });
   tables.put(foreign('fresh', 3), foreign('late', 30));
@@ -169,7 +173,10 @@ it('names missing letters once, though its process is stopped before it looks ag
 
 it('of a newsletter the chunks of one that has expired are deleted in any order, and missed by nobody', async () => {
   const email = {
-    ...{ email_id: 'e', tenant_id: 't', status: 'submitted', created_at: iso() },
+    email_id: 'e',
+    tenant_id: 't',
+    status: 'submitted',
+    created_at: iso(),
     prepared: { recipients: 2, batches: 1 },
   };
   const newsletters = (changes: Stored) => ({
@@ -211,7 +218,12 @@ it('counts each row once, though its process dies after any page and another one
     const state: Verification = JSON.parse(kept);
     await verify(state, tables.deps());
     expect(state, `died after page ${died}`).toMatchObject({
-      ...{ scanned: 24, lost: 3, violated: 3, contents: 10, contents_without_row: 1, records_checked: 24 },
+      scanned: 24,
+      lost: 3,
+      violated: 3,
+      contents: 10,
+      contents_without_row: 1,
+      records_checked: 24,
       accounts: { waiting: 21 },
     });
   }

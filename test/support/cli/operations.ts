@@ -224,7 +224,10 @@ export async function announceAsRuntime({ dynamodb, directory, deployment }: Ope
   const limits = { urgent: 10, important: 7, normal: 5, info: 3 };
   const [db, sqs] = [clients.dynamodb.endpoint, clients.sqs.endpoint];
   const announced = {
-    ...{ pid: process.pid, region: clients.sqs.region, tables, secrets_file: join(directory, 'secrets.json') },
+    pid: process.pid,
+    region: clients.sqs.region,
+    tables,
+    secrets_file: join(directory, 'secrets.json'),
     endpoints: { dynamodb: db, sqs, api: sqs },
     queues: Object.fromEntries(
       CHANNELS.map((channel) => [channel, { ...lane_queues[channel], dead_letter: dead_letter_queues[channel] }]),

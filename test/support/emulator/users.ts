@@ -16,7 +16,9 @@ export async function createUser(stack: DeployedStack, name: string, rights: rea
   const document: JsonObject = {
     Version: '2012-10-17',
     Statement: rights.map(({ actions, resources, condition }) => ({
-      ...{ Effect: 'Allow', Action: actions, Resource: resources },
+      Effect: 'Allow',
+      Action: actions,
+      Resource: resources,
       ...(condition && { Condition: condition }),
     })),
   };

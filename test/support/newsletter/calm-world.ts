@@ -15,11 +15,20 @@ export function calmWorld(
 ): NewsletterWorld {
   const world = new NewsletterWorld(
     {
-      ...{ name: 'calm', describes: 'a newsletter without faults', notifications: members, faults: NO_FAULTS, limits },
+      name: 'calm',
+      describes: 'a newsletter without faults',
+      notifications: members,
+      faults: NO_FAULTS,
+      limits,
       given: () => ({ kind: 'ok', paid: false }),
       provider: {
-        ...{ latency_ms: [20, 1_000], per_second: 10_000, per_day: 10_000_000 },
-        ...{ overloaded: 0, lost_answers: 0, transient: 0, refused: 0 },
+        latency_ms: [20, 1_000],
+        per_second: 10_000,
+        per_day: 10_000_000,
+        overloaded: 0,
+        lost_answers: 0,
+        transient: 0,
+        refused: 0,
       },
       events: { lost: 1, bounced: 0, complained: 0 },
       unsubscribe_per_minute: 0,

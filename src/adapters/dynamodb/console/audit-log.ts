@@ -29,7 +29,10 @@ export function createAuditLog(client: DynamoDBClient, TableName: string, clock:
 
   const page = (bucket: string, before: string) =>
     query(client, {
-      ...{ table: TableName, key: { bucket }, backwards: true, limit: PAGE },
+      table: TableName,
+      key: { bucket },
+      backwards: true,
+      limit: PAGE,
       range: ['item', '<', before],
     });
 

@@ -67,9 +67,13 @@ async function* pagesOf<M>(
     if (partition < after.charAt(0)) continue;
     const begins = partition === after.charAt(0) ? behind(after) : '-';
     const pages = queryPages(client, {
-      ...{ table, key: { shard: addressShard(tenant_id, partition) }, range: ['item', '>=', begins] },
+      table,
+      key: { shard: addressShard(tenant_id, partition) },
+      range: ['item', '>=', begins],
       // A member who was imported a moment ago gets the next email.
-      ...{ consistent: true, limit: PAGE_ITEMS, ...(columns && { columns }) },
+      consistent: true,
+      limit: PAGE_ITEMS,
+      ...(columns && { columns }),
     });
     for await (const { items } of pages) yield items;
   }

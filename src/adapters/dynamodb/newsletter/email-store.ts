@@ -99,7 +99,11 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
 
     async list(tenant_id, cursor) {
       const { items, next } = await query(client, {
-        ...{ table, index: TENANT_EMAILS_INDEX, key: { tenant_id }, backwards: true, limit: PAGE },
+        table,
+        index: TENANT_EMAILS_INDEX,
+        key: { tenant_id },
+        backwards: true,
+        limit: PAGE,
         after: cursor === undefined ? undefined : cursorKey(tenant_id, cursor),
       });
       const byId = await rows(items);
@@ -110,7 +114,10 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
 
     async due(now, limit) {
       const { items } = await query(client, {
-        ...{ table, index: ACTIVE_EMAILS_INDEX, key: { active: ACTIVE }, limit: Math.min(limit, MAX_GETS) },
+        table,
+        index: ACTIVE_EMAILS_INDEX,
+        key: { active: ACTIVE },
+        limit: Math.min(limit, MAX_GETS),
         range: ['next_at', '<=', now],
       });
       const byId = await rows(items);

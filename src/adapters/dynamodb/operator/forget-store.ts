@@ -78,7 +78,10 @@ export function createForgetStore(
     scan(
       client,
       {
-        ...{ TableName, Segment, TotalSegments: SEGMENTS, Limit: PAGE_SIZE },
+        TableName,
+        Segment,
+        TotalSegments: SEGMENTS,
+        Limit: PAGE_SIZE,
         FilterExpression: `tenant_id = :tenant AND (${only})`,
         ExpressionAttributeValues: { ':tenant': { S: tenant_id }, ...values },
         ...more,
@@ -147,7 +150,9 @@ export function createForgetStore(
 
       async eraseRecords(log_id) {
         const items = await queryAll(client, {
-          ...{ table: notification_retry_log, key: { original_log_id: log_id }, consistent: true },
+          table: notification_retry_log,
+          key: { original_log_id: log_id },
+          consistent: true,
           columns: ['original_log_id', 'retry_attempt', 'response_message', 'error_details'],
         });
         const telling = items.filter((item) => item['response_message'] ?? item['error_details']);

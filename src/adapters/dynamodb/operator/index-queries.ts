@@ -135,7 +135,12 @@ export function createWorkEntries(client: DynamoDBClient, table: string, shards:
 
     async page(work_queue, { limit, newest = false, after, brief = false }) {
       const { items, next } = await query(client, {
-        ...{ table, index: WORK_INDEX, key: { work_queue }, backwards: newest, limit, after },
+        table,
+        index: WORK_INDEX,
+        key: { work_queue },
+        backwards: newest,
+        limit,
+        after,
         columns: brief ? ['channel', 'work_at'] : ['channel', 'work_at', 'tenant_id', 'log_id'],
       });
       // Without unmarshall: all are text, and there are thousands.

@@ -45,7 +45,11 @@ export async function* readCopies(
   for (let partition = from?.partition ?? UNSPREAD; partition < shards; partition++) {
     const key = notificationKey(tenant_id, notification_id, partition === UNSPREAD ? undefined : partition);
     const pages = queryPages(client, {
-      ...{ table, index: NOTIFICATION_INDEX, key: { notification_key: key }, columns: ['log_id'], limit: MAX_GETS },
+      table,
+      index: NOTIFICATION_INDEX,
+      key: { notification_key: key },
+      columns: ['log_id'],
+      limit: MAX_GETS,
       after: partition === from?.partition ? toItem({ log_id: from.log_id, notification_key: key }) : undefined,
     });
     for await (const { items, next } of pages) {

@@ -128,8 +128,12 @@ export function createNewsletterReads(
 
     async *chunks(email_id, batch_id) {
       const pages = queryPages(client, {
-        ...{ table: email_recipients, key: { email_batch: `${email_id}#${batch_id}` }, consistent: true, units: true },
-        ...{ range: ['chunk', 'begins_with', 'state#'], columns: ['chunk', 'states'] },
+        table: email_recipients,
+        key: { email_batch: `${email_id}#${batch_id}` },
+        consistent: true,
+        units: true,
+        range: ['chunk', 'begins_with', 'state#'],
+        columns: ['chunk', 'states'],
       });
       for await (const answer of pages) {
         const { items, ...page } = pageOf(answer);
@@ -152,7 +156,10 @@ export function createVerificationStore(client: DynamoDBClient, table: string): 
     },
     change: (was, change) =>
       changeVersioned<KeptVerification>(client, {
-        ...{ table, key, change, fromItem },
+        table,
+        key,
+        change,
+        fromItem,
         was: was ?? ({ version: 0 } as KeptVerification),
       }),
   };

@@ -22,7 +22,11 @@ export function createDueIndex(
 
     async page(work_queue, { until, limit, from, after }) {
       const { items, next } = await query(client, {
-        ...{ table, index: WORK_INDEX, key: { work_queue }, limit, after },
+        table,
+        index: WORK_INDEX,
+        key: { work_queue },
+        limit,
+        after,
         // Without a lower bound: another writer's work_at may be below any time.
         range: from === undefined ? ['work_at', '<=', until] : ['work_at', 'between', from, until],
       });

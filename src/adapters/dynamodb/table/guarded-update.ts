@@ -102,7 +102,10 @@ export function updateItem(
 ): Promise<StatementResult> {
   const { expression: UpdateExpression, ...update } = updateExpression(change);
   const command = new UpdateItemCommand({
-    ...{ TableName, Key, UpdateExpression, ...conditionOf(guards, update) },
+    TableName,
+    Key,
+    UpdateExpression,
+    ...conditionOf(guards, update),
     ...(returned && { ReturnValues: returned }),
     // DynamoDB takes it only beside a condition.
     ...(guards.length > 0 && { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }),
@@ -118,7 +121,9 @@ export function putGuarded(
   guards: readonly Guard[],
 ): Promise<StatementResult> {
   const command = new PutItemCommand({
-    ...{ TableName, Item, ...conditionOf(guards) },
+    TableName,
+    Item,
+    ...conditionOf(guards),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
   return asResult(() => client.send(command));

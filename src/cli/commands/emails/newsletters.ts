@@ -32,7 +32,11 @@ export const addNewslettersCreate = onDeployment({
   async run(session, options, [newsletter_id = '']) {
     const { tenant, name, from, replyTo, sendingDomain, fallbackDomain, opens, clicks } = options;
     const given = {
-      ...{ name, from, reply_to: replyTo, sending_domain: sendingDomain, fallback_domain: fallbackDomain },
+      name,
+      from,
+      reply_to: replyTo,
+      sending_domain: sendingDomain,
+      fallback_domain: fallbackDomain,
       ...((!opens || !clicks) && { track: { opens, clicks } }),
     };
     const asked = { tenant, newsletter_id };

@@ -22,8 +22,14 @@ const entry = v.object({
 
 export type ImportState = v.InferOutput<typeof entry>;
 export const NOTHING_IMPORTED: ImportState = {
-  ...{ line: 0, created: 0, changed: 0, bad: 0, rejects: 0 },
-  ...{ skipped: 0, unsubscribed: 0, suppressed: 0 },
+  line: 0,
+  created: 0,
+  changed: 0,
+  bad: 0,
+  rejects: 0,
+  skipped: 0,
+  unsubscribed: 0,
+  suppressed: 0,
 };
 
 /** Holds a lock of this machine under a name, until it is released. */

@@ -166,7 +166,10 @@ async function importFrom(file: string, given: Import, session: Session): Promis
 function report(session: Session, state: ImportState, rejects: string | undefined): number {
   const { line, created, changed, bad, skipped, unsubscribed, suppressed } = state;
   const counts = {
-    ...{ lines: line, created, changed, bad },
+    lines: line,
+    created,
+    changed,
+    bad,
     ...(skipped > 0 && { skipped }),
     ...(unsubscribed > 0 && { unsubscribed }),
     ...(suppressed > 0 && { suppressed }),

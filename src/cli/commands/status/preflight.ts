@@ -201,8 +201,16 @@ async function holdingsOf(
   const newsletters = has('members') && (queues.length > 0 || 'data');
   const { OutcomesFailures, AlertsTopic, ConsoleUrl } = outputs;
   return {
-    ...{ channels, work, api: has('api_keys'), newsletters, writing, mailings, unfinished, keys },
-    ...{ outcomes: OutcomesFailures !== undefined, monitoring: AlertsTopic !== undefined },
+    channels,
+    work,
+    api: has('api_keys'),
+    newsletters,
+    writing,
+    mailings,
+    unfinished,
+    keys,
+    outcomes: OutcomesFailures !== undefined,
+    monitoring: AlertsTopic !== undefined,
     console: ConsoleUrl !== undefined,
     untold: OutcomesFailures === undefined ? 0 : await lettersIn(OutcomesFailures),
     ties,

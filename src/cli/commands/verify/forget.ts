@@ -52,7 +52,10 @@ Examples:
         known,
         state,
         {
-          ...{ dry_run, rate, pause: session.pause, isStopping: () => signal.aborted },
+          dry_run,
+          rate,
+          pause: session.pause,
+          isStopping: () => signal.aborted,
           onProgress(reached) {
             if (!dry_run) file.keep(reached, session.clock());
             const waiting = reached.later.length > 0 && { summary: `${reached.later.length} to look at again` };
@@ -77,8 +80,16 @@ Examples:
 function answerOf(tenant_id: string, dry_run: boolean, state: ForgetState) {
   const { notifications, records, fallbacks, contents_without_row, members, named, left } = state;
   return {
-    ...{ tenant_id, dry_run, notifications, records, fallbacks, contents_without_row, members },
-    ...{ ids_with_the_address: named, left, remains: REMAINS },
+    tenant_id,
+    dry_run,
+    notifications,
+    records,
+    fallbacks,
+    contents_without_row,
+    members,
+    ids_with_the_address: named,
+    left,
+    remains: REMAINS,
   };
 }
 

@@ -85,7 +85,11 @@ function resultOf(sum: DryRunProgress, parts: readonly PartSegment[], error: str
   const others = renderings.reduce((rest, one) => rest - one.recipients, recipients - excluded);
   return defined({
     recipients: recipients - excluded,
-    ...{ excluded, excluded_by_reason, renderings, missing_fields, error },
+    excluded,
+    excluded_by_reason,
+    renderings,
+    missing_fields,
+    error,
     other_recipients: others > 0 ? others : undefined,
   });
 }

@@ -127,7 +127,11 @@ export function newEmail(publication: Publication, { clock, limits }: Pick<Publi
     newsletter_id: content.newsletter.newsletter_id,
     subject: clip(content.subject, SUBJECT),
     ...({ status: 'pending', paused: false, version: 1, slots: {} } as const),
-    ...{ segment, scheduled_at, delivery_window_minutes, created_at: at, updated_at: at },
+    segment,
+    scheduled_at,
+    delivery_window_minutes,
+    created_at: at,
+    updated_at: at,
     expires_at: Math.floor((now.getTime() + KEPT_MS) / 1000),
   });
   return { ...row, ...withNextAt({}, next_at).set };

@@ -48,10 +48,19 @@ export function emailSummary(email: Email, now: Date) {
   const { email_id, newsletter_id, subject, status, segment, scheduled_at, delivery_window_minutes } = email;
   const { submitted_at, error, error_code, created_at } = email;
   return defined({
-    ...{ email_id, newsletter_id, subject, status, phase: emailPhaseOf(email, now) },
+    email_id,
+    newsletter_id,
+    subject,
+    status,
+    phase: emailPhaseOf(email, now),
     // Whom it would be sent to: as the count found, then as the preparation froze; null until it is counted.
     email_count: email.email_count ?? null,
-    ...{ segment, scheduled_at, delivery_window_minutes, submitted_at, error, error_code },
+    segment,
+    scheduled_at,
+    delivery_window_minutes,
+    submitted_at,
+    error,
+    error_code,
     // Why the email paused itself; absent once an operator has resumed it.
     held: email.paused && email.held !== undefined ? shownHeld(email.held) : undefined,
     created_at,
@@ -99,8 +108,10 @@ function waitsOf(email: Email, batches: readonly Batch[], now: Date): Waits | un
 export function ratesOf({ counts: { submitted, delivered, opened, clicked, bounced } }: Pick<EmailView, 'counts'>) {
   const share = (count: number) => count / submitted;
   const rates = {
-    ...{ delivered: share(delivered), opened: share(opened) },
-    ...{ clicked: share(clicked), bounced: share(bounced) },
+    delivered: share(delivered),
+    opened: share(opened),
+    clicked: share(clicked),
+    bounced: share(bounced),
   };
   return defined({ rates: submitted === 0 ? undefined : rates });
 }

@@ -116,7 +116,9 @@ function viewOf(
   const told: readonly EventKind[] = EVENT_KINDS.filter((kind) => hasBit(events?.bits[kind], place));
   return defined({
     recipient_id: `${email_id}-${batch_id}-${chunk}-${n}`,
-    ...{ batch_id, member_id, member_uuid },
+    batch_id,
+    member_id,
+    member_uuid,
     ...(identities && { member_email, member_name }),
     state: shown,
     reason: reasons[n],

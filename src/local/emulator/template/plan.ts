@@ -158,7 +158,10 @@ function tableFrom(TableName: string, properties: JsonObject): CreateTableComman
   }
   const indexes = read(v.optional(v.array(object), []), GlobalSecondaryIndexes, `${TableName}.GlobalSecondaryIndexes`);
   const input = {
-    ...{ TableName, BillingMode: 'PAY_PER_REQUEST', AttributeDefinitions, KeySchema },
+    TableName,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions,
+    KeySchema,
     ...(indexes.length > 0 && {
       GlobalSecondaryIndexes: indexes.map(({ IndexName, KeySchema, Projection }) => {
         return { IndexName, KeySchema, Projection };

@@ -36,7 +36,8 @@ describe('ops audit', () => {
 
   it('says that nothing was done', async () => {
     expect(await operations.run(['audit', '--local'], at)).toMatchObject({
-      ...{ code: 0, out: '' },
+      code: 0,
+      out: '',
       err: 'Nothing was done from 2026-02-26T12:00:00.000Z to 2026-03-05T12:00:00.000Z.\n',
     });
   });

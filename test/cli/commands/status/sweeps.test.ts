@@ -14,7 +14,9 @@ describe('the last sweeps', () => {
 
   it('are reported as none before the first one, and omitted from the status', async () => {
     expect(await operations.run(['sweeps', '--local'], at)).toMatchObject({
-      ...{ code: 0, out: '', err: 'No sweep has been recorded in the last 30 days.\n' },
+      code: 0,
+      out: '',
+      err: 'No sweep has been recorded in the last 30 days.\n',
     });
     expect((await operations.run(['status', '--local'], at)).out).not.toContain('sweep');
   });
@@ -37,8 +39,13 @@ describe('the last sweeps', () => {
     const sweeps = await operations.json<{ run_id: string }[]>('sweeps', '--limit', '2');
     expect(sweeps.map(({ run_id }) => run_id)).toEqual(['sweep-11', 'sweep-10']);
     expect(sweeps[0]).toEqual({
-      ...{ run_id: 'sweep-11', started_at: '2026-03-01T11:30:00.000Z', duration_ms: 1234 },
-      ...{ due: 7, dispatched: 5, skipped: 2, complete: false },
+      run_id: 'sweep-11',
+      started_at: '2026-03-01T11:30:00.000Z',
+      duration_ms: 1234,
+      due: 7,
+      dispatched: 5,
+      skipped: 2,
+      complete: false,
     });
     expect((await operations.run(['sweeps', '--local', '--limit', 'all'])).code).toBe(2);
   });

@@ -58,8 +58,12 @@ async function notify(row: Named & ForeignRow, recipient = ANN, fallback?: strin
 
 const record = (original_log_id: string, retry_attempt: number, retry_status = 'FAILED') =>
   put(ops.tables.notification_retry_log, {
-    ...{ original_log_id, retry_attempt, retry_status, response_code: '550' },
-    ...{ response_message: `no ${ANN}`, error_details: JSON.stringify({ to: ANN }) },
+    original_log_id,
+    retry_attempt,
+    retry_status,
+    response_code: '550',
+    response_message: `no ${ANN}`,
+    error_details: JSON.stringify({ to: ANN }),
   });
 
 async function forget(input: string, ...args: string[]) {
@@ -108,7 +112,10 @@ async function opened(role: string, item: Item): Promise<string[]> {
 /** Each state that a notification can be in, and whatever else names Ann. */
 async function putWorld(): Promise<void> {
   const { work_queue: _, ...delivered } = storedRow('delivered', {
-    ...{ send_status: 'SUCCESS', last_attempt: 1, claim_id: '', response_message: `250 ${ANN} ok` },
+    send_status: 'SUCCESS',
+    last_attempt: 1,
+    claim_id: '',
+    response_message: `250 ${ANN} ok`,
   });
   await notify(delivered);
   await record('delivered', 1, 'SUCCESS');
@@ -147,7 +154,10 @@ describe('ops forget', () => {
     expect(before.violations.map(({ log_id }: { log_id: string }) => log_id)).toEqual(['foreign', 'foreign']);
     expect(before).toMatchObject({ lost: 1, accepted: 9 });
     expect(await forget(ANN, '--dry-run')).toMatchObject({
-      ...{ code: 0, dry_run: true, members: 2, fallbacks: 1 },
+      code: 0,
+      dry_run: true,
+      members: 2,
+      fallbacks: 1,
       notifications: { delivered: 1, due: 1, dead: 1, abandoned: 1, stopped: 1, not_taken_in: 1 },
     });
     const unchanged = await everything();

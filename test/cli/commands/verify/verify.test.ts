@@ -26,8 +26,13 @@ const content = (log_id: string) =>
   put(ops.tables.notification_content, { log_id, tenant_id: log_id === 'other' ? 'T2' : 'tenant-1' });
 const letter = (log_id: string) =>
   ops.sendDeadLetter('webhook', {
-    ...{ version: 1, tenant_id: 'tenant-1', channel: 'webhook', priority: 'normal', log_id },
-    ...{ due: longAgo, run_id: `sweep-${log_id}` },
+    version: 1,
+    tenant_id: 'tenant-1',
+    channel: 'webhook',
+    priority: 'normal',
+    log_id,
+    due: longAgo,
+    run_id: `sweep-${log_id}`,
   });
 
 /** One of each kind, as the pipeline leaves them. */
@@ -85,7 +90,12 @@ const EQUATION =
 
 it('adds up what was accepted, the recipients of newsletters, and the letters', async () => {
   expect(await verify('--letters')).toMatchObject({
-    ...{ code: 0, holds: true, violated: 0, equation: EQUATION, records_checked: 12, contents_without_row: 1 },
+    code: 0,
+    holds: true,
+    violated: 0,
+    equation: EQUATION,
+    records_checked: 12,
+    contents_without_row: 1,
     recipients: { total: 5, submitted: 3, excluded: 1, uncertain: 1, pending: 0, failed: 0 },
     letters: { webhook: { dead: 2, letters: 2 } },
   });
@@ -116,7 +126,9 @@ it('says how many malformed notifications keep their content for their writers, 
 const change = (log_id: string, UpdateExpression: string, values: object = {}) =>
   ops.dynamodb.send(
     new UpdateItemCommand({
-      ...{ TableName: ops.tables.notification_log, Key: { log_id: { S: log_id } }, UpdateExpression },
+      TableName: ops.tables.notification_log,
+      Key: { log_id: { S: log_id } },
+      UpdateExpression,
       ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: toItem(values) }),
     }),
   );
@@ -196,8 +208,13 @@ const SABOTAGES: Readonly<Record<string, [() => Promise<unknown>, object, () => 
       await letter('dead-1');
       // Of a run before: a redrive of it is dropped as a straggler.
       await ops.sendDeadLetter('webhook', {
-        ...{ version: 1, tenant_id: 'tenant-1', channel: 'webhook', priority: 'normal', log_id: 'dead-2' },
-        ...{ due: longAgo, run_id: 'sweep-before' },
+        version: 1,
+        tenant_id: 'tenant-1',
+        channel: 'webhook',
+        priority: 'normal',
+        log_id: 'dead-2',
+        due: longAgo,
+        run_id: 'sweep-before',
       });
     },
     { rule: '11', log_id: 'dead-2', channel: 'webhook' },

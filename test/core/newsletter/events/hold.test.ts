@@ -34,7 +34,10 @@ async function sendingWorld(...sent: readonly number[]) {
   const report = (batch: number, kind: EventKind, count: number, from = 0) => {
     const batch_id = `0000${batch}`;
     const events = Array.from({ length: count }, (_, i) => ({
-      ...{ email_id: 'email-1', batch_id, chunk: Math.floor((from + i) / 50), n: (from + i) % 50 },
+      email_id: 'email-1',
+      batch_id,
+      chunk: Math.floor((from + i) / 50),
+      n: (from + i) % 50,
       kinds: ['accepted', kind] as const,
     }));
     return applyEvents('email-1', batch_id, events, deps);

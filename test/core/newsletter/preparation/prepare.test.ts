@@ -433,8 +433,12 @@ describe('the two places of preparations', () => {
       }
       const world = await JobWorld.of();
       const deps = {
-        ...{ ...world.deps(), emails: tables.emails, batches: tables.batches },
-        ...{ clock: time.clock, pause: time.pause, candidates: { pages, count: async () => 10 } },
+        ...world.deps(),
+        emails: tables.emails,
+        batches: tables.batches,
+        clock: time.clock,
+        pause: time.pause,
+        candidates: { pages, count: async () => 10 },
         queues: { prepare: async (message: PrepareMessage) => queue.send(message, 0), send: async () => {} },
         dry_runs: {
           read: async (id: string) => runs.get(id),

@@ -41,7 +41,9 @@ describe('the event bus', () => {
   it('gives an event to the rules of its own bus only, the part that they want, and tries a target again', async () => {
     const sent: string[] = [];
     const rule = (id: string, more: Partial<EventRulePlan>): EventRulePlan => ({
-      ...{ id, pattern: { source: ['aws.ses'] }, target: { kind: 'function', name: id } },
+      id,
+      pattern: { source: ['aws.ses'] },
+      target: { kind: 'function', name: id },
       ...more,
     });
     let failures = 2;

@@ -67,7 +67,12 @@ describe('schedules', () => {
     'runs the sweep %s, keeps the look-ahead only with the stack’s schedule, and leaves other schedules alone',
     (_, sweep, expected) => {
       const one = (name: string, environment: Record<string, string> = {}) => ({
-        ...{ name, environment, codeDirectory: '', handler: '', timeoutSeconds: 1, memoryMegabytes: 1 },
+        name,
+        environment,
+        codeDirectory: '',
+        handler: '',
+        timeoutSeconds: 1,
+        memoryMegabytes: 1,
       });
       const functions = [one('sweep', { SWEEP_INTERVAL_SECONDS: '3600' }), one('look')];
       const schedules = [

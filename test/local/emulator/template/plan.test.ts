@@ -46,7 +46,8 @@ describe('the plan of a stack', () => {
     const id = (end: string) => `${'VeryLongLogicalIdOfAChannelFunction'.repeat(2)}${end}`;
     const asset = writeBundle(directory.path, 'other', 'export const handler = () => {};');
     const other = {
-      ...{ Type: 'AWS::Lambda::Function', Properties: { Handler: 'index.handler' } },
+      Type: 'AWS::Lambda::Function',
+      Properties: { Handler: 'index.handler' },
       Metadata: { 'aws:asset:path': asset },
     };
     const { functions } = plan({ [id('AAAA1111')]: other, [id('BBBB2222')]: other });
