@@ -1,8 +1,9 @@
-import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, type UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep/sweep-log.ts';
+import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createNoticeMark } from '../../../src/adapters/sns/death-notices.ts';
 import type { Breaker } from '../../../src/core/breaker/breaker.ts';
 import { openByChannel } from '../../../src/core/monitor/monitor-figures.ts';
@@ -49,6 +50,27 @@ describe('the log of sweeps', () => {
       { ...sweep('sweep-long', 9_000), duration_ms: 200, due: 60, dispatched: 40, skipped: 20 },
     ]);
   });
+});
+
+it('takes the slots of several breakers side by side, and leaves those of the others where one fails', async () => {
+  const stored = { error_type: 'UNKNOWN', express_slots: 1, standard_slots: 1 };
+  let [under_way, most] = [0, 0];
+  const client = {
+    async send({ input: { Key } }: UpdateItemCommand) {
+      most = Math.max(most, ++under_way);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      under_way -= 1;
+      if (Key?.['id']?.S === 'webhook#b') throw new Error('throttled');
+      return { Attributes: toItem({ ...stored, id: Key?.['id']?.S }) };
+    },
+  };
+  const store = createBreakerStore(client as never, table, () => T0);
+  const slots = ['a', 'b', 'c'].map((name) => store.takeSlot(`webhook#${name}`, 'standard'));
+  const [first, second, third] = await Promise.allSettled(slots);
+  expect(first).toMatchObject({ value: { slot: 0, breaker: { id: 'webhook#a' } } });
+  expect(second).toMatchObject({ status: 'rejected', reason: { message: 'throttled' } });
+  expect(third).toMatchObject({ value: { slot: 0, breaker: { id: 'webhook#c' } } });
+  expect(most).toBe(3);
 });
 
 it('the last express run is known once one has been recorded, and is no sweep', async () => {

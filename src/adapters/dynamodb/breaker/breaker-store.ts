@@ -5,7 +5,7 @@ import type { BreakerStore } from '../../../core/breaker/shared-breakers.ts';
 import type { Lane } from '../../../core/model/channels.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { DownProviders } from '../../../core/monitor/dead-providers.ts';
-import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
+import { GatheredError, gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
 import { getItems, MAX_GETS } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
@@ -85,21 +85,25 @@ interface Line {
   readonly lane: Lane;
 }
 
-/** One write takes all slots that a batch needs at the same moment. */
+/** One write takes all slots that a batch needs at the same moment in a line; one that fails leaves the others. */
 function slotTaker(client: DynamoDBClient, table: string): (line: Line) => Promise<TakenSlot | undefined> {
   return gather<Line, TakenSlot | undefined>(
     async (wanted) => {
       const lines = [...Map.groupBy(wanted, ({ id, lane }) => `${lane} ${id}`).values()];
-      const taken = new Map<object, TakenSlot>();
-      for (const line of lines) {
+      const taken = new Map<Line, TakenSlot | GatheredError>();
+      const take = async (line: readonly Line[]) => {
         const [first] = line;
-        const breaker = first && (await addSlots(client, table, first, line.length));
-        if (first === undefined || breaker === undefined) continue;
-        const from = breaker.lines[first.lane].slots - line.length;
-        line.forEach((one, i) => {
-          taken.set(one, { slot: from + i, breaker });
-        });
-      }
+        if (first === undefined) return;
+        try {
+          const breaker = await addSlots(client, table, first, line.length);
+          if (breaker === undefined) return;
+          const from = breaker.lines[first.lane].slots - line.length;
+          for (const [i, one] of line.entries()) taken.set(one, { slot: from + i, breaker });
+        } catch (error) {
+          for (const one of line) taken.set(one, new GatheredError(error));
+        }
+      };
+      await Promise.all(lines.map((line) => take(line)));
       return wanted.map((one) => taken.get(one));
     },
     { max: 1_000, wait_ms: SETTLE_WAIT_MS },
