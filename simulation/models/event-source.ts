@@ -13,8 +13,7 @@ export interface EventSourceOptions {
   /** Milliseconds in which messages are deleted. */
   readonly settle_ms: number;
   /**
-   * Share of the invocations whose process dies now, 0…1, at one of this many calls; those of a full batch of notifications
-   * unless given.
+   * Share of the invocations whose process dies now, 0…1, before or after one of this many calls; 50 unless given.
    */
   readonly faults: () => { readonly deaths: number; readonly calls?: number };
 }

@@ -26,6 +26,8 @@ import { type Ports, type World, windowOf } from './world.ts';
 const TIMEOUT_MS = 60_000;
 const MEMORY_GB = 0.25;
 const PROBE_MS = 25_000;
+/** Calls per notification: claim, content, send and its answer, record, settlement. */
+const CALLS_EACH = 6;
 /** More asks than a batch has. */
 const MOST_ASKS = 100;
 /** Milliseconds of a call to DynamoDB and to SQS. */
@@ -49,14 +51,15 @@ export function connectLanes(world: World): void {
 function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMessage> {
   const queue = world.queues[channel][lane];
   const { scenario } = world;
+  const batch = LANE_SETTINGS.batchSize.standard[channel][lane];
   return new EventSource(world.machine(`${channel} ${lane}`), queue, channelFunction(channel, queue, world), {
     concurrency: world.concurrency[channel][lane],
-    batch: LANE_SETTINGS.batchSize.standard[channel][lane],
+    batch,
     window_ms: windowOf(channel, lane),
     timeout_ms: TIMEOUT_MS,
     settle_ms: QUEUE_MS,
     memory_gb: MEMORY_GB,
-    faults: () => ({ deaths: scenario.deaths ?? 0 }),
+    faults: () => ({ deaths: scenario.deaths ?? 0, calls: CALLS_EACH * batch }),
   });
 }
 
