@@ -46,10 +46,14 @@ describe('an incident: one provider is down, and another refuses two notificatio
   it('holds the affected notifications without using up retries, and delivers or gives up the others as usual', async () => {
     await Promise.all([flow.receiver(SHOP, 'down'), flow.receiver(LEDGER, 'down')]);
     const one_left = { max_retry_count: 1, send_attempts: 1 };
+    const shop = (priority: string, ids: readonly string[]) =>
+      ids.map((log_id) => row(log_id, SHOP, { integration_config_id: 'shop', ...one_left, priority }));
+    // The eight of one batch open the breaker; the four of the other lane, fewer than its samples, find it open.
+    await flow.put(shop('normal', held.slice(4)));
+    await flow.job();
+    await all(held.slice(4), 'RETRY');
     await flow.put([
-      ...held.map((log_id, i) =>
-        row(log_id, SHOP, { integration_config_id: 'shop', ...one_left, priority: i < 4 ? 'urgent' : 'normal' }),
-      ),
+      ...shop('urgent', held.slice(0, 4)),
       ...spent.map((log_id) => row(log_id, LEDGER, { integration_config_id: 'ledger', ...one_left })),
       ...ids('crm', 6).map((log_id) => row(log_id, '/webhook/ok', { integration_config_id: 'crm' })),
       row('slack-0', '', {
