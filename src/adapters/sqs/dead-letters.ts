@@ -38,8 +38,7 @@ export async function receiveLetters(
 const MOST_HIDDEN_SECONDS = 43_200;
 /** With this many messages in flight, about, SQS answers a receive that waits with nothing. */
 const MOST_HELD = 119_900;
-/** Messages that are returned together, and how many such parts at once: each part has a time limit of its own. */
-const RETURNED = 100;
+/** How many requests return messages at once: each has a time limit of its own. */
 const RETURNED_AT_ONCE = 8;
 
 interface Held {
@@ -93,7 +92,7 @@ async function returnAll(
   const left = [...held].flatMap(([id, { receipt_handle }]) =>
     gone.has(id) ? [] : [{ receipt_handle, after_seconds: 0 }],
   );
-  const parts = groupsOf(left, RETURNED).values();
+  const parts = groupsOf(left, BATCH).values();
   const work = async () => {
     for (const part of parts) await returnToQueue(client, url, part);
   };

@@ -20,7 +20,7 @@ import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
 import { queueCounts } from './queue-counts.ts';
 
-/** Most messages per SendMessageBatch. */
+/** Most messages per request. */
 const BATCH = 10;
 const CONCURRENCY = 8;
 /** Tries per message. After them the sweep counts the message as skipped, and the next sweep finds it. */
@@ -194,34 +194,22 @@ export interface Returned {
   readonly after_seconds: number;
 }
 
-/** Most messages per request. */
-const MOST_ENTRIES = 10;
-
 /**
  * Sets when returned messages become visible again. A message that cannot be changed only comes back later, after the
- * visibility timeout of the queue, so failures are counted and not thrown.
+ * visibility timeout of the queue, so failures are counted and not thrown. A request that hangs leaves the others.
  * @returns how many messages could not be changed
  */
 export async function returnToQueue(client: SQSClient, url: string, returned: readonly Returned[]): Promise<number> {
-  let failures = 0;
   const abortSignal = AbortSignal.timeout(QUEUE_CALL_MS);
-  for (const batch of groupsOf(returned, MOST_ENTRIES)) {
-    try {
-      const { Failed = [] } = await client.send(
-        new ChangeMessageVisibilityBatchCommand({
-          QueueUrl: url,
-          Entries: batch.map(({ receipt_handle, after_seconds }, i) => ({
-            Id: String(i),
-            ReceiptHandle: receipt_handle,
-            VisibilityTimeout: after_seconds,
-          })),
-        }),
-        { abortSignal },
-      );
-      failures += Failed.length;
-    } catch {
-      failures += batch.length;
-    }
-  }
-  return failures;
+  const failures = groupsOf(returned, BATCH).map(async (batch) => {
+    const Entries = batch.map(({ receipt_handle, after_seconds }, i) => ({
+      Id: String(i),
+      ReceiptHandle: receipt_handle,
+      VisibilityTimeout: after_seconds,
+    }));
+    const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries });
+    const { Failed = [] } = await client.send(command, { abortSignal }).catch(() => ({ Failed: batch }));
+    return Failed.length;
+  });
+  return (await Promise.all(failures)).reduce((sum, failed) => sum + failed, 0);
 }

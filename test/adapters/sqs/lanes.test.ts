@@ -1,7 +1,7 @@
-import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { type ChangeMessageVisibilityBatchCommand, CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createRetryQueue, createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
+import { createRetryQueue, createSweepLanes, returnToQueue } from '../../../src/adapters/sqs/lanes.ts';
 import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
@@ -30,6 +30,22 @@ let refusals: [string, number][] = [];
 const onRefused = (reason: string, count: number) => void refusals.push([reason, count]);
 beforeEach(() => {
   refusals = [];
+});
+
+it('returns the others of a full batch while one request hangs', async () => {
+  const returned = Array.from({ length: 25 }, (_, i) => ({ receipt_handle: `r-${i}`, after_seconds: 30 }));
+  const set: string[] = [];
+  const client = {
+    async send({ input }: ChangeMessageVisibilityBatchCommand, { abortSignal }: { abortSignal: AbortSignal }) {
+      const handles = input.Entries?.map(({ ReceiptHandle = '' }) => ReceiptHandle) ?? [];
+      abortSignal.throwIfAborted();
+      if (handles.includes('r-0')) await new Promise((_, cut) => abortSignal.addEventListener('abort', cut));
+      set.push(...handles);
+      return { Failed: [{ Id: '1' }] };
+    },
+  };
+  expect(await returnToQueue(client as never, 'https://sqs.test/1/lane', returned)).toBe(12);
+  expect(set).toEqual(returned.slice(10).map(({ receipt_handle }) => receipt_handle));
 });
 
 describe('lanes that SQS refuses as a whole', () => {
