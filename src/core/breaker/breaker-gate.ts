@@ -49,7 +49,7 @@ export class BreakerGate implements ProviderGate {
     const probe = this.#probes.underWay(id);
     if (probe !== undefined) {
       const isBack = await Promise.race([probe, this.#deps.pause(BATCH_WAIT_MS)]);
-      return isBack === true ? this.#send(id, row) : this.#hold(breaker, row);
+      return isBack === true ? this.#sendOrStartSlowly(id, row) : this.#hold(breaker, row);
     }
     return epochMs(breaker.probe_at) > this.#now() ? this.#hold(breaker, row) : this.#probe(breaker, row);
   }
@@ -59,7 +59,8 @@ export class BreakerGate implements ProviderGate {
     return id !== undefined && this.#openBreaker(id) !== undefined;
   }
 
-  #sendOrStartSlowly(id: string, row: NotificationRow, forced: boolean): Admission {
+  /** Also what waited for the probe of its worker: a full batch would meet the provider at once. */
+  #sendOrStartSlowly(id: string, row: NotificationRow, forced = false): Admission {
     const breaker = this.#breakers.get(id);
     if (forced || breaker === undefined || this.#breakers.phase(id) !== 'draining') return this.#send(id, row);
     const { clock, policy, random = Math.random } = this.#deps;
@@ -99,7 +100,7 @@ export class BreakerGate implements ProviderGate {
     const end = await this.#probes.begin(breaker);
     if (end === undefined) {
       const open = this.#openBreaker(id);
-      return open === undefined ? this.#send(id, row) : this.#hold(open, row);
+      return open === undefined ? this.#sendOrStartSlowly(id, row) : this.#hold(open, row);
     }
     return {
       do: 'send',
@@ -111,7 +112,7 @@ export class BreakerGate implements ProviderGate {
   }
 
   async #hold(breaker: Breaker, row: NotificationRow): Promise<Admission> {
-    return (await hold(breaker, row, this.#breakers, this.#deps)) ?? this.#send(breaker.id, row);
+    return (await hold(breaker, row, this.#breakers, this.#deps)) ?? this.#sendOrStartSlowly(breaker.id, row);
   }
 
   /**

@@ -144,19 +144,14 @@ describe('slow start', () => {
 
 describe('the gate of a provider that drains', () => {
   const crowded = draining(holding(open(320), 100_000), { now: T0, policy });
-  const admit = (stored: typeof crowded, forced = false, now = T0) => {
-    const memory = new MemoryBreakers();
-    memory.breakers.set(stored.id, stored);
-    const gate = new BreakerGate({
-      store: memory.store,
-      policy,
-      probe_ms: 25_000,
-      clock: () => now,
-      pause: async () => {},
-      random: () => 0.9,
-    });
-    return gate.admit(dueRow({ channel: 'email' }), forced);
+  const setUp = (stored: typeof crowded, now: Date) => {
+    const { breakers, store } = new MemoryBreakers();
+    breakers.set(stored.id, stored);
+    const [clock, pause, random] = [() => now, () => new Promise<void>(() => {}), () => 0.9];
+    const gate = new BreakerGate({ store, policy, probe_ms: 25_000, clock, pause, random });
+    return { breakers, admit: (forced = false) => gate.admit(dueRow({ channel: 'email' }), forced) };
   };
+  const admit = (stored: typeof crowded, forced = false, now = T0) => setUp(stored, now).admit(forced);
 
   it('keeps back what slow start keeps back', async () => {
     expect(await admit(crowded)).toEqual(slowStart(crowded, { now: T0, policy }, () => 0.9));
@@ -168,6 +163,19 @@ describe('the gate of a provider that drains', () => {
     ['comes after it is closed', { ...crowded, state: 'closed' as const }, false],
   ])('sends what %s', async (_, stored, forced, now?: Date) => {
     expect(await admit(stored, forced, now)).toMatchObject({ do: 'send' });
+  });
+
+  it.each([
+    ['waits for the probe of its worker', crowded.probe_at],
+    ['meets it when it takes a slot', iso(HOUR)],
+  ])('keeps back of a batch what %s', async (_, probe_at) => {
+    const { draining_since: _from, drained_at: _to, ...down } = { ...crowded, state: 'open' as const, probe_at };
+    const { breakers, admit: next } = setUp(down, at(30_000));
+    const [first, ...others] = Array.from({ length: 25 }, () => next());
+    if (probe_at === iso(HOUR)) breakers.set(down.id, draining(down, { now: at(30_000), policy }));
+    const probe = await first;
+    if (probe?.do === 'send') await probe.report({ ok: true, response_code: '200' });
+    expect((await Promise.all(others)).filter((one) => one.do === 'send')).toEqual([]);
   });
 });
 
