@@ -69,8 +69,8 @@ export type Disposition =
   | { readonly do: 'dead_letter' }
   /** Report it as failed, to be visible again after this time. */
   | { readonly do: 'return'; readonly after_seconds: number }
-  /** Nothing was done: an earlier attempt crashed its worker, so this one must not share a worker with others. */
-  | { readonly do: 'isolate' };
+  /** Nothing was done: the attempt of this claim crashed its worker, so the next must not share a worker with others. */
+  | { readonly do: 'isolate'; readonly claim_until: string };
 
 /** What happened to one message; carries no address, body or credential. */
 export interface DeliveryReport extends DeliveryOutcome {

@@ -15,25 +15,22 @@ import { removalOfClaimed } from './transitions/without-attempt.ts';
 import { reasonNotToSend } from './verdict.ts';
 
 /**
- * Delivers a batch: all messages side by side, except those whose last attempt crashed its worker. These follow alone
- * and in random order, so that a message that crashes its worker does not stop the same other messages each time.
+ * Delivers a batch: all messages side by side, except those whose last attempt crashed its worker. These follow alone,
+ * the one that crashed last at the end: a message that crashes its worker alone, too, stops the others once, however
+ * many there are.
  * @returns one report per message, in the order of the messages
  */
 export async function deliverBatch(batch: readonly ReceivedMessage[], deps: DeliverDeps): Promise<DeliveryReport[]> {
   const reports = await Promise.all(batch.map((received) => deliver(received, deps, { alone: false })));
-  const suspects = reports.flatMap(({ disposition }, index) => (disposition.do === 'isolate' ? [index] : []));
-  for (const index of shuffled(suspects, deps.random)) {
+  const suspects = reports.flatMap(({ disposition }, index) =>
+    disposition.do === 'isolate' ? [{ index, crashed: epochMs(disposition.claim_until), rank: deps.random() }] : [],
+  );
+  // Those that crashed together follow in random order.
+  for (const { index } of suspects.sort((a, b) => a.crashed - b.crashed || a.rank - b.rank)) {
     const received = batch[index];
     if (received !== undefined) reports[index] = await deliver(received, deps, { alone: true });
   }
   return reports;
-}
-
-function shuffled(indexes: readonly number[], random: () => number): number[] {
-  return indexes
-    .map((index) => ({ index, rank: random() }))
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ index }) => index);
 }
 
 export interface DeliverDeps extends ConductDeps, ConcludeDeps {

@@ -36,7 +36,8 @@ export async function takeOver(
       ? returnToDead(row, received, deps)
       : settleByRecord(row, record, received, deps);
   }
-  return alone ? settleAfterCrash(row, record, received, deps) : { disposition: { do: 'isolate' } };
+  if (alone) return settleAfterCrash(row, record, received, deps);
+  return { disposition: { do: 'isolate', claim_until: row.claim_until ?? '' } };
 }
 
 /**

@@ -63,6 +63,22 @@ describe('a batch', () => {
     await deliverBatch(batch, deps);
     expect(sent).toEqual(expected);
   });
+
+  it('delivers all but the one that crashes each worker by the third receive, whatever is drawn', async () => {
+    let now = NOW;
+    const crashes = new Promise<never>(() => {});
+    const { deps, put, tables } = setUp(({ log_id }) => (log_id === 'n-0' ? crashes : ACCEPTED), { clock: () => now });
+    const crashed = { send_status: 'SENDING', claim_until: iso() } as const;
+    const messages = numbered(25).map((row) => messageFor(put({ ...row, ...crashed })));
+    const left = () => messages.filter(({ log_id }) => tables.row(log_id)?.send_status !== 'SUCCESS');
+    for (const receive_count of [2, 3]) {
+      const batch = left().map((message) => received(message, { receive_count }));
+      void deliverBatch(batch, deps);
+      for (let turn = 0; turn < 1_000; turn++) await Promise.resolve();
+      now = new Date(now.getTime() + 361_000);
+    }
+    expect(left().map(({ log_id }) => log_id)).toEqual(['n-0']);
+  });
 });
 
 describe('a message', () => {
