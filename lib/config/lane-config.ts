@@ -35,12 +35,12 @@ const DEFAULT_BATCH: PerLane<number> = { ...same(RECEIVED_AT_ONCE), webhook: { e
 export const LANE_SETTINGS = {
   /** Simultaneous batches, express/standard. @ja バッチの同時実行数（express/standard） */
   concurrency: { from: 2, to: 1000, unit: 'concurrent batches', whole: true, standard: DEFAULT_CONCURRENCY },
-  // 100 bodies of 256 KB take 26 of 256 MB, and a batch's posts leave side by side.
+  // 50 webhooks with bodies of 256 KB take 220 of 256 MB, 100 would take 310 (npm run bench -- --only memory).
   /**
    * Most notifications per [batch](docs/decisions/aws/lanes-and-functions.md#0148).
    * @ja 1 [バッチ](docs/decisions/aws/lanes-and-functions.md#0148)あたりの最大件数
    */
-  batchSize: { from: 1, to: 100, unit: 'notifications', whole: true, standard: DEFAULT_BATCH },
+  batchSize: { from: 1, to: 50, unit: 'notifications', whole: true, standard: DEFAULT_BATCH },
   /**
    * Seconds that Lambda waits for a full batch; at least 1 for batches of more than ten.
    * @ja バッチが埋まるのを待つ秒数。10 件を超えるバッチでは 1 以上

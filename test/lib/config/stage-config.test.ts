@@ -126,8 +126,8 @@ describe('a stage configuration', () => {
     ],
     [
       'a batch',
-      { ...least, batchSize: { webhook: { standard: 101 } } },
-      'batchSize.webhook.standard must be a whole number from 1 to 100 (notifications), is 101',
+      { ...least, batchSize: { webhook: { standard: 51 } } },
+      'batchSize.webhook.standard must be a whole number from 1 to 50 (notifications), is 51',
     ],
     [
       'a large batch without a window',
