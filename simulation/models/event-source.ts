@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { between, type Draw } from '../engine/random.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
-import type { Received, SimulatedQueue } from './queue.ts';
+import { type Received, requestsFor, type SimulatedQueue } from './queue.ts';
 import { type Death, WorkerProcess } from './worker-process.ts';
 
 export interface EventSourceOptions {
@@ -157,7 +157,7 @@ export class EventSource<M> {
     const getRemainingTimeInMillis = () => began + timeout_ms - this.#time.now;
     const answer = await instance.handle(eventOf(messages), { getRemainingTimeInMillis });
     await worker.call(this.#options.settle_ms, () => {
-      this.#queue.requests += Math.ceil(messages.length / 10);
+      this.#queue.requests += requestsFor(messages.length);
       for (const { message_id } of doneOf(messages, answer)) this.#queue.delete(message_id);
     });
     end();

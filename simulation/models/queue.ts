@@ -28,6 +28,9 @@ export interface QueueOptions<M> {
 /** Received and not deleted: SQS gives out no more messages. */
 const MOST_IN_FLIGHT = 120_000;
 
+/** SQS takes and gives ten messages per request. */
+export const requestsFor = (messages: number): number => Math.max(1, Math.ceil(messages / 10));
+
 /** The messages of one group that can be received, and how many of it are in flight. */
 interface Group<M> {
   readonly visible: Fifo<StoredMessage<M>>;
@@ -72,7 +75,6 @@ export class SimulatedQueue<M> {
   }
 
   receive(max: number): Received<M>[] {
-    this.requests += 1;
     const received: Received<M>[] = [];
     while (received.length < max && this.#inFlight.size < MOST_IN_FLIGHT) {
       const group = this.#next();
@@ -91,6 +93,7 @@ export class SimulatedQueue<M> {
       const message_id = String(stored.id);
       received.push({ message, message_id, sent_at: new Date(sent_at), receive_count: receives });
     }
+    this.requests += requestsFor(received.length);
     return received;
   }
 

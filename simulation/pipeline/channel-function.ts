@@ -15,7 +15,7 @@ import { type ReceiverAsk, ReceiverPacer } from '../../src/core/pacing/receiver-
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
 import type { Send } from '../audit/promises.ts';
 import { EventSource, type Handler } from '../models/event-source.ts';
-import type { SimulatedQueue } from '../models/queue.ts';
+import { requestsFor, type SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { rowOf } from '../twins/tables.ts';
 import type { Env } from '../world/actor.ts';
@@ -141,7 +141,7 @@ function portsOf(
       ),
     'queue.giveBack': (returned: readonly Returned[]) =>
       worker.call(QUEUE_MS, () => {
-        queue.requests += 1;
+        queue.requests += requestsFor(returned.length);
         for (const { receipt_handle, after_seconds } of returned) queue.returnAfter(receipt_handle, after_seconds);
         return 0;
       }),

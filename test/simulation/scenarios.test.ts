@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
+import { SimulatedQueue } from '../../simulation/models/queue.ts';
 import { idealExpired } from '../../simulation/report/drain.ts';
 import { runScenario } from '../../simulation/run-scenario.ts';
 import { CATALOGUE, scenarioOf } from '../../simulation/scenarios/catalogue.ts';
 import { HOUR } from '../../simulation/scenarios/scenario.ts';
+import { T0 } from '../support/rows.ts';
 
 /** Notifications of each scenario here; `npm run simulate` takes up to ten million. */
 const SMALL = 300;
@@ -57,6 +60,22 @@ describe('a simulated scenario', () => {
     expect(again).toEqual(first);
     expect(other.waits).not.toEqual(first.waits);
   });
+});
+
+it('a full batch takes a request of SQS per ten messages', () => {
+  const queue = new SimulatedQueue(new VirtualTime(T0), {
+    visibility_ms: 1,
+    max_receives: 5,
+    groupOf: () => 'tenant-1',
+  });
+  const requests = (run: () => unknown) => {
+    const before = queue.requests;
+    run();
+    return queue.requests - before;
+  };
+  expect(requests(() => Array.from({ length: 25 }, (_, i) => queue.send(i, 0)))).toBe(3);
+  expect(requests(() => expect(queue.receive(25)).toHaveLength(25))).toBe(3);
+  expect(requests(() => expect(queue.receive(25)).toEqual([]))).toBe(1);
 });
 
 const waiting = (priority: string, count: number, since = 0) =>
