@@ -45,7 +45,10 @@ export type StatementResult =
       readonly invalid?: string;
     };
 
-/** Runs conditional updates and inserts in one call. A condition that does not hold is a result, not an error. */
+/**
+ * Runs conditional updates and inserts in one call. A condition that does not hold is a result, not an error; a call that
+ * fails is the error of the statements that were open, and leaves what an earlier round has applied of the batch.
+ */
 export async function executeStatements(
   client: DynamoDBClient,
   statements: readonly BatchStatementRequest[],
@@ -53,9 +56,13 @@ export async function executeStatements(
   const results: (StatementResult | GatheredError)[] = new Array(statements.length);
   let open = statements.map((statement, index) => ({ statement, index }));
   for (let round = 1; open.length > 0; round++) {
-    const { Responses = [] } = await client.send(
-      new BatchExecuteStatementCommand({ Statements: open.map(({ statement }) => statement) }),
-    );
+    const call = new BatchExecuteStatementCommand({ Statements: open.map(({ statement }) => statement) });
+    const answer = await client.send(call).catch((error: unknown) => new GatheredError(error));
+    if (answer instanceof GatheredError) {
+      for (const { index } of open) results[index] = answer;
+      break;
+    }
+    const { Responses = [] } = answer;
     const again: typeof open = [];
     open.forEach((entry, i) => {
       const { Error: fault, Item: item } = Responses[i] ?? {};

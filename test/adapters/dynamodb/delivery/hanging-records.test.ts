@@ -6,6 +6,20 @@ import { createRecordStore } from '../../../../src/adapters/dynamodb/delivery/de
 import { RECORD_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { retryRecord } from '../../../support/delivering.ts';
 
+it('keeps what DynamoDB has written of a batch when it fails to answer for the rest', async () => {
+  let calls = 0;
+  const client = {
+    async send() {
+      calls += 1;
+      if (calls > 1) throw new Error('no answer');
+      return { Responses: [{}, { Error: { Code: 'ThrottlingError' } }] };
+    },
+  };
+  const records = createRecordStore(client as never, 'retry_log');
+  const puts = ['a', 'b'].map((retry_log_id) => records.putIfAbsent(retryRecord({ retry_log_id })));
+  expect(await Promise.allSettled(puts)).toMatchObject([{ value: true }, { reason: { message: 'no answer' } }]);
+});
+
 describe('a RetryLog that takes calls and does not answer', () => {
   let server: Server;
   let client: DynamoDBClient;
