@@ -43,10 +43,17 @@ export class TargetRefusedError extends ExplainedError {
 
 export function createTargetGuard(options: TargetGuardOptions = {}): TargetGuard {
   const { allowPrivateTargets = false, ports = [], resolve = resolveBySystem } = options;
+  /** Node resolves by four threads: a batch to one silent name would keep all of them from the other hosts. */
+  const underWay = new Map<string, Promise<readonly LookupAddress[]>>();
+  const addressesOf = (hostname: string) => {
+    const found = underWay.get(hostname) ?? resolve(hostname).finally(() => underWay.delete(hostname));
+    underWay.set(hostname, found);
+    return found;
+  };
   return {
     check: (text, more = []) => checkTarget(text, [...ports, ...more], allowPrivateTargets),
     lookup: (hostname, { all }, callback) => {
-      resolve(hostname).then(
+      addressesOf(hostname).then(
         (found) => {
           const fault = allowPrivateTargets ? undefined : faultOf(found);
           const [first] = found;

@@ -254,6 +254,22 @@ describe('a host name', () => {
     expect(await looked(['2606:4700::1111'], false)).toEqual([null, '2606:4700::1111', 6]);
   });
 
+  it('is resolved once for all posts that ask at the same time, and anew for the next', async () => {
+    const asked: string[] = [];
+    const { lookup } = createTargetGuard({
+      resolve: async (name) => {
+        asked.push(name);
+        return [{ address: '93.184.215.14', family: 4 }];
+      },
+    });
+    const look = (name: string) => new Promise((done) => lookup(name, { all: false }, (_, address) => done(address)));
+    const batch = Array.from({ length: 25 }, (_, i) => look(i === 9 ? 'other.example' : 'public.example'));
+    expect(new Set(await Promise.all(batch))).toEqual(new Set(['93.184.215.14']));
+    expect(asked).toEqual(['public.example', 'other.example']);
+    await look('public.example');
+    expect(asked).toHaveLength(3);
+  });
+
   it.each(['10.0.0.1', '168.63.129.16', 'fd00:ec2::254'])('that leads to %s, too, is not resolved', async (address) => {
     for (const all of [true, false]) {
       const [fault, given] = (await looked(['93.184.215.14', address], all)) as [Error, unknown];
