@@ -53,19 +53,31 @@ async function poll(options: SqsEventSourceOptions, signal: AbortSignal): Promis
       if (messages.length > 0) await handle(options, messages);
     } catch (error) {
       if (signal.aborted) return;
-      options.log(`${options.mapping.queueName}: ${error instanceof Error ? error.message : String(error)}`);
+      tell(error, options);
       await pause(AFTER_ERROR_MS, signal);
     }
   }
 }
 
-/** Receives a batch. With a batch window it receives more until the batch is full or the window closes. */
+function tell(error: unknown, { log, mapping }: SqsEventSourceOptions): void {
+  log(`${mapping.queueName}: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+/**
+ * Receives a batch. With a batch window it receives more until the batch is full, the window closes, or a receive fails:
+ * what was received before would otherwise be hidden for its visibility timeout.
+ */
 async function gather(options: SqsEventSourceOptions, signal: AbortSignal): Promise<Message[]> {
   const { batchSize, batchWindowSeconds } = options.mapping;
   const messages = await receive(options, Math.min(MOST_RECEIVED, batchSize), LONG_POLL_SECONDS, signal);
   const closes = Date.now() + batchWindowSeconds * 1000;
   while (messages.length > 0 && messages.length < batchSize && Date.now() < closes && !signal.aborted) {
-    messages.push(...(await receive(options, Math.min(MOST_RECEIVED, batchSize - messages.length), 1, signal)));
+    try {
+      messages.push(...(await receive(options, Math.min(MOST_RECEIVED, batchSize - messages.length), 1, signal)));
+    } catch (error) {
+      tell(error, options);
+      break;
+    }
   }
   return messages;
 }
@@ -119,18 +131,17 @@ function filterable(message: Message): JsonObject {
   return { body: isObject(json) ? json : text, messageId: message.MessageId, attributes: { ...message.Attributes } };
 }
 
-async function deleteAll(
-  { client, queueUrl, log }: SqsEventSourceOptions,
-  messages: readonly Message[],
-): Promise<void> {
+/** A request that fails leaves the others. */
+async function deleteAll(options: SqsEventSourceOptions, messages: readonly Message[]): Promise<void> {
+  const { client, queueUrl, log } = options;
   for (const chunk of groupsOf(messages, MOST_RECEIVED)) {
-    const answer = await client.send(
-      new DeleteMessageBatchCommand({
-        QueueUrl: queueUrl,
-        Entries: chunk.map((message, index) => ({ Id: String(index), ReceiptHandle: message.ReceiptHandle })),
-      }),
-    );
-    for (const failure of answer.Failed ?? []) log(`${queueUrl}: a message was not deleted: ${failure.Code}`);
+    const Entries = chunk.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+    try {
+      const { Failed = [] } = await client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
+      for (const { Code } of Failed) log(`${queueUrl}: a message was not deleted: ${Code}`);
+    } catch (error) {
+      tell(error, options);
+    }
   }
 }
 

@@ -53,6 +53,7 @@ describe('the SQS event source', () => {
     handle: (event: SQSEvent) => unknown,
     mapping: Partial<QueueMappingPlan> = {},
     concurrency = 1,
+    client = clients.sqs,
   ) {
     const events: SQSEvent[] = [];
     const invoke = async (text: string): Promise<InvocationResult> => {
@@ -66,7 +67,7 @@ describe('the SQS event source', () => {
     };
     sources.push(
       startSqsEventSource({
-        client: clients.sqs,
+        client,
         queueUrl: queueUrl(sqs.endpoint, name),
         mapping: {
           id: 'Mapping',
@@ -208,6 +209,27 @@ describe('the SQS event source', () => {
     const events = start(name, () => ({}), { batchSize: 25, batchWindowSeconds: 1 });
     await empty(url);
     expect(events.map(({ Records }) => Records.length)).toEqual([25, 5]);
+  });
+
+  it('handles what it has received when a further receive fails, and deletes the others when one request fails', async () => {
+    const { name, url } = await queue({ VisibilityTimeout: '30' });
+    const ten = Array.from({ length: 10 }, (_, i) => String(i));
+    for (let i = 0; i < 2; i++) await send(url, ...ten);
+    const calls: Record<string, number> = {};
+    const failing = Object.create(clients.sqs, {
+      send: {
+        value: async (command: object, options?: object) => {
+          const { name } = command.constructor;
+          calls[name] = (calls[name] ?? 0) + 1;
+          if (['ReceiveMessageCommand 3', 'DeleteMessageBatchCommand 1'].includes(`${name} ${calls[name]}`))
+            throw new Error('reset');
+          return clients.sqs.send(command as SendMessageCommand, options);
+        },
+      },
+    });
+    const events = start(name, () => ({}), { batchSize: 25, batchWindowSeconds: 5 }, 1, failing);
+    await eventually(async () => ((await left(url)) === 10 ? true : undefined));
+    expect(events.map(({ Records }) => Records.length)).toEqual([20]);
   });
 
   it('deletes messages that its filter refuses, and calls the function with the others only', async () => {
