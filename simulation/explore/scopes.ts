@@ -61,6 +61,15 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
   },
   'retried-now': { about: 'workers, and an operator who retries at once', workers: 3, retries: 1 },
   dead: { about: 'a death, and a redrive', ...dead, workers: 3, redrives: 1 },
+  moved: {
+    about: 'a death, a redrive, and a budget that grants nothing, of a message that SQS may move while a worker has it',
+    ...dead,
+    receives: 2,
+    workers: 5,
+    redrives: 1,
+    pacing: 'account',
+    postpones: 1,
+  },
   'dead-swept': { about: 'a sweep, and a death', ...dead, workers: 2, messages: 0, sweeps: 1 },
   'dead-apart': {
     about: 'a death, a redrive, an operator who gives it up, and clocks that are 5 s apart',

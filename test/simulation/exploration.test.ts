@@ -33,6 +33,31 @@ it.each([
 });
 
 describe('stories that broke a promise once', () => {
+  const at = (number: number) => `n1/sweep-1/${number}`;
+  const postponed = (id: string) => [
+    `a worker receives ${id}`,
+    `worker of ${id} asks the budget: nothing now`,
+    `worker of ${id} queues n1 for in 30 s`,
+    `worker of ${id} ends; deleted: ${id}`,
+  ];
+  /** SQS moves the message while a worker has it, an operator sends it again, and something else happens before it dies. */
+  const redrivenEarly = (id: string, meanwhile: readonly string[]) => [
+    `a worker receives ${id}`,
+    ...['asks the budget', 'claims n1', 'reads the content of n1'].map((deed) => `worker of ${id} ${deed}`),
+    `SQS shows ${id} again`,
+    `a worker receives ${id}`,
+    ...['reads n1', `gives back ${id} for in 65 s`].map((deed) => `worker of ${id} (receive 2) ${deed}`),
+    `SQS shows ${id} again`,
+    'an operator redrives all letters',
+    ...meanwhile,
+    `worker of ${id} sends attempt 1 of n1`,
+    `worker of ${id} writes, if there is none, the record of attempt 1 of n1: FAILED`,
+  ];
+  const late = (id: string) => [
+    `a worker receives ${id}`,
+    ...['asks the budget', 'claims n1', `gives back ${id} for in 5 s`].map((deed) => `worker of ${id} ${deed}`),
+    'time passes: 5 s, while actors wait',
+  ];
   const twice = 'worker of n1/sweep-1/1';
   const event = 'event of attempt 1 of n1';
   const sent = [
@@ -123,8 +148,21 @@ describe('stories that broke a promise once', () => {
         'an operator redrives all letters',
       ],
     ],
+    [
+      'moved',
+      'a letter that is redriven before its death is no straggler',
+      [...redrivenEarly(at(1), late(at(2))), `worker of ${at(1)} settles n1 as FAILED for 10:30:06`],
+    ],
+    [
+      'moved',
+      'nor is the copy of one',
+      [
+        ...redrivenEarly(at(1), [...postponed(at(2)), 'time passes: 30 s, while actors wait']),
+        `worker of ${at(1)} settles n1 as FAILED for 10:30:31`,
+      ],
+    ],
   ])('%s: %s', async (scope, _, story) => {
-    const { taken, violations } = await follow(scopeOf(scope, 1), story);
+    const { taken, violations } = await follow(scopeOf(scope, 3), story);
     expect(taken).toEqual(story);
     expect(violations).toEqual([]);
   });

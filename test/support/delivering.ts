@@ -8,7 +8,7 @@ import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../src/co
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
-import { at, CONTENT, dueRow, messageFor, received } from './rows.ts';
+import { at, CONTENT, dueRow, iso, messageFor, received } from './rows.ts';
 
 export const NOW = at(1000);
 export const MINUTE = 60_000;
@@ -103,6 +103,7 @@ export function deadLetter(failure_reason: NonNullable<NotificationRow['failure_
     work_at: NOW.toISOString(),
     dead_message_id: 'message-1',
     dead_run_id: 'sweep-1',
+    dead_sent_at: iso(),
   };
 }
 

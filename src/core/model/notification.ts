@@ -60,7 +60,7 @@ export interface NotificationRow {
   readonly dead_run_id?: string;
   /** `enqueued_at` of the dead letter if it is a copy. */
   readonly dead_enqueued_at?: string;
-  /** When SQS took the dead letter, if it was delivered more than once: another worker may have sent a copy of it. */
+  /** When SQS took the dead letter: what came in its place, an operator's redrive or a worker's copy, is later. */
   readonly dead_sent_at?: string;
   readonly redrive_count?: number;
   /** The operator's replay that last sent it again: the same replay, started again, skips it. */

@@ -224,7 +224,7 @@ describe('a dead notification', () => {
 
   it('keeps as its letter what was redriven before it died: SQS had moved its message while a worker had it', () => {
     const row = dead({ dead_sent_at: iso(-60_000) });
-    const set = { dead_message_id: 'message-7', dead_run_id: 'sweep-1', dead_sent_at: '' };
+    const set = { dead_message_id: 'message-7', dead_run_id: 'sweep-1', dead_sent_at: iso(-2_500) };
     const before = { message_id: 'message-7', sent_at: at(-2_500) };
     expect(plan(row, messageFor(row), before)).toEqual({ do: 'dead_letter', change: { set } });
     expect(plan(row, messageFor(row), { ...before, sent_at: at(-60_000) })).toEqual(MOVED_ON);
@@ -275,7 +275,7 @@ describe('a copy of a message of the run that died', () => {
             dead_message_id: 'message-9',
             dead_run_id: 'sweep-1',
             dead_enqueued_at: made.toISOString(),
-            dead_sent_at: '',
+            dead_sent_at: late.sent_at.toISOString(),
           },
         },
       });

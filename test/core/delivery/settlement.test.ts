@@ -253,6 +253,7 @@ describe('the settlement of an attempt after which the notification is given up'
         work_at: ENDED.toISOString(),
         dead_message_id: 'message-7',
         dead_run_id: 'sweep-7',
+        dead_sent_at: iso(),
       },
       remove: [],
     });

@@ -271,6 +271,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
         work_at: NOW.toISOString(),
         dead_message_id: 'message-1',
         dead_run_id: 'sweep-1',
+        dead_sent_at: iso(),
       }),
     );
     const { remedy } = policyOf('MAX_RETRIES');
@@ -298,7 +299,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
       work_at: NOW.toISOString(),
       dead_message_id: 'message-1',
       dead_run_id: 'sweep-1',
-      ...(receive_count > 1 && { dead_sent_at: iso() }),
+      dead_sent_at: iso(),
       updated_at: NOW.toISOString(),
       updated_by: 'notification-retry',
     });
@@ -352,6 +353,7 @@ describe('an operator’s attempt on a dead notification', () => {
         work_at: NOW.toISOString(),
         dead_message_id: 'message-1',
         dead_run_id: 'manual-9',
+        dead_sent_at: iso(),
       }),
     );
     const { remedy } = policyOf('EXPIRED');

@@ -153,14 +153,13 @@ export function returnedToDead(row: NotificationRow, received: ReceivedMessage, 
  * has not are set to empty: a statement removes one attribute at most.
  */
 export function letterOf(row: NotificationRow, received: ReceivedMessage): Partial<NotificationRow> {
-  const { message_id, receive_count, message } = received;
+  const { message_id, message } = received;
   const copied = message.enqueued_at ?? (row.dead_enqueued_at && '');
-  const shared = receive_count > 1 ? takenAt(received) : row.dead_sent_at && '';
   return {
     dead_message_id: message_id,
     dead_run_id: message.run_id,
     ...(copied !== undefined && { dead_enqueued_at: copied }),
-    ...(shared !== undefined && { dead_sent_at: shared }),
+    dead_sent_at: takenAt(received),
   };
 }
 
