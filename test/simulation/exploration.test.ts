@@ -161,6 +161,15 @@ describe('stories that broke a promise once', () => {
         `worker of ${at(1)} settles n1 as FAILED for 10:30:31`,
       ],
     ],
+    [
+      'moved',
+      'nor is one that is a copy',
+      [
+        ...[...postponed(at(1)), 'time passes: 30 s'],
+        ...redrivenEarly(at(2), late(at(3))),
+        `worker of ${at(2)} settles n1 as FAILED for 10:30:36`,
+      ],
+    ],
   ])('%s: %s', async (scope, _, story) => {
     const { taken, violations } = await follow(scopeOf(scope, 3), story);
     expect(taken).toEqual(story);

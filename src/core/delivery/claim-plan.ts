@@ -152,30 +152,30 @@ export function isLetter(row: NotificationRow, received: ReceivedMessage): boole
 }
 
 /**
- * An operator's redrive is a new message with the body of the letter, enqueued after the death, which a worker's clock
- * may have dated too late; or a copy of one, which says when that one was enqueued. Any other of the run is older.
- *
- * SQS may deliver a message twice: one worker copies it and deletes it, while the notification dies by the other
- * delivery, and its letter is gone. The copy takes its place (docs/decisions/delivery/claims-and-messages.md#0178).
+ * Every sending that is no copy has a run of its own. So what has the letter's run is older than the letter, or came in
+ * its place: an operator's redrive, with the letter's body, or a worker's copy, which says when SQS took what it replaces.
+ * The letter is gone then, also if that was before the death: SQS may deliver a message twice, so that one worker copies
+ * and deletes it while the notification dies by the other delivery, or move it to the DLQ while a worker has it. What
+ * came after the death is a redrive, what came before becomes the letter
+ * (docs/decisions/delivery/claims-and-messages.md#0178).
  */
 function kinship(row: NotificationRow, { message, sent_at }: ReceivedMessage): Kinship {
-  const { run_id, enqueued_at } = message;
+  const { dead_enqueued_at = '', dead_sent_at } = row;
+  const { run_id, enqueued_at = '' } = message;
   if (run_id !== row.dead_run_id) return 'none';
-  const { dead_enqueued_at, dead_sent_at } = row;
-  const sent = sent_at.getTime();
-  const died = epochMs(row.work_at ?? '');
+  const [isCopy, hasItsBody] = [enqueued_at !== '', enqueued_at === dead_enqueued_at];
+  // Of the letter itself, also where a clock has dated its death before it was sent.
+  if (isCopy && enqueued_at === dead_sent_at) return 'copy';
+  const taken = isCopy && !hasItsBody ? epochMs(enqueued_at) : sent_at.getTime();
   // A worker's clock has dated the death, SQS's dates the messages.
+  const died = epochMs(row.work_at ?? '');
   const soonest = died - CLOCK_ERROR_MS;
-  // Every sending that is no copy has a run of its own: it is the letter's redrive, or what the letter is a copy of. Both
-  // may be redriven at once: the one that comes after the death by the other starts no second budget.
-  if (enqueued_at === undefined) {
-    if (sent > Math.max(soonest, dead_enqueued_at ? epochMs(dead_enqueued_at) : soonest)) return 'redrive';
-    // SQS may move the letter to the DLQ while a worker has it: its redrive can be older than the death.
-    return !dead_enqueued_at && dead_sent_at && sent > epochMs(dead_sent_at) ? 'copy' : 'none';
-  }
-  const taken = enqueued_at === dead_enqueued_at ? sent : epochMs(enqueued_at);
-  if (taken > died) return 'redrive';
-  const replaces = enqueued_at !== dead_enqueued_at && dead_sent_at && taken >= epochMs(dead_sent_at);
-  // What clocks cannot tell is kept as the letter, which an operator can redrive again.
-  return replaces || taken > soonest ? 'copy' : 'none';
+  // Letters of an earlier version do not say when they were sent.
+  const since = dead_sent_at ? epochMs(dead_sent_at) : soonest;
+  // What the letter is a copy of may be redriven with it: the one that comes after the death by the other starts no second
+  // budget.
+  const isOriginal = !isCopy && !hasItsBody;
+  if (taken <= (isOriginal ? died : since)) return 'none';
+  // What clocks cannot tell of a copy is kept as the letter, which an operator can redrive again.
+  return taken > (isCopy ? died : soonest) ? 'redrive' : 'copy';
 }

@@ -247,6 +247,7 @@ describe('a copy of a message of the run that died', () => {
   const late = { message_id: 'message-9', sent_at: at(500) };
   const row = dead({ work_at: died.toISOString() });
   const redrive = { do: 'claim', trigger: 'redrive' };
+  const letterNow = (enqueued_ms: number) => ({ dead_message_id: 'message-9', dead_enqueued_at: iso(enqueued_ms) });
 
   it('is a redrive if the message that it replaces is one, which was enqueued after the death', () => {
     expect(plan(row, copy(at(-499)), late)).toMatchObject(redrive);
@@ -298,7 +299,26 @@ describe('a copy of a message of the run that died', () => {
     // The original has died in the DLQ, too, and is redriven with its copy.
     expect(plan(remembered, original, late)).toMatchObject(redrive);
     // It was redriven with the copy, which died again since.
-    expect(plan(remembered, original, { ...late, sent_at: at(-3_000) })).toEqual(MOVED_ON);
+    for (const before of [at(-3_000), at(-600), died])
+      expect(plan(remembered, original, { ...late, sent_at: before })).toEqual(MOVED_ON);
+  });
+
+  it('is no redrive of the letter that it replaces, though a clock may have dated the death before both', () => {
+    const early = dead({ work_at: iso(-2_500), dead_sent_at: iso(-100) });
+    expect(plan(early, copy(at(-100)), late)).toMatchObject({ do: 'dead_letter', change: { set: letterNow(-100) } });
+    expect(plan(early, copy(at(-99)), late)).toMatchObject(redrive);
+  });
+
+  it('becomes the letter again if it was redriven before its death: SQS had moved it while a worker had it', () => {
+    const moved = { ...row, dead_enqueued_at: iso(-70_000), dead_sent_at: iso(-60_000) };
+    const redriven = copy(at(-70_000));
+    for (const before of [at(-59_999), at(-3_000), died])
+      expect(plan(moved, redriven, { ...late, sent_at: before })).toMatchObject({
+        do: 'dead_letter',
+        change: { set: letterNow(-70_000) },
+      });
+    expect(plan(moved, redriven, { ...late, sent_at: at(-60_000) })).toEqual(MOVED_ON);
+    expect(plan(moved, redriven, late)).toMatchObject(redrive);
   });
 });
 
