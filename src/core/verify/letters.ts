@@ -120,7 +120,7 @@ const LANE_KEPT_MS = 4 * DAY_MS;
 
 /** Whether SQS must still hold the letter of a row that is dead. */
 function needsLetter(row: Stored, now: number): boolean {
-  const queued = textOf(row['dead_enqueued_at']) || textOf(row['dead_sent_at']);
+  const queued = textOf(row['dead_sent_at']) || textOf(row['dead_enqueued_at']);
   const since = queued === '' ? Date.parse(textOf(row['work_at'])) - LANE_KEPT_MS : Date.parse(queued);
   return since + LETTER_KEPT_MS > now;
 }

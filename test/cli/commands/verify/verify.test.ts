@@ -24,6 +24,7 @@ const put = (TableName: string, item: object) =>
   ops.dynamodb.send(new PutItemCommand({ TableName, Item: toItem(item) }));
 const content = (log_id: string) =>
   put(ops.tables.notification_content, { log_id, tenant_id: log_id === 'other' ? 'T2' : 'tenant-1' });
+const TODAY = new Date().toISOString();
 const letter = (log_id: string) =>
   ops.sendDeadLetter('webhook', {
     version: 1,
@@ -44,7 +45,9 @@ async function putWorld(): Promise<void> {
   await ops.put(
     out,
     ...[storedRow('waiting'), storedRow('in-flight', { ...claimed, last_attempt: 1 })],
-    ...[dead('dead-1', { claim_id: 'c' }), dead('dead-2', { claim_id: 'c' })],
+    // The letter of the first one is a copy of an old message, and was redriven today.
+    dead('dead-1', { claim_id: 'c', dead_enqueued_at: '2026-01-01T00:00:00.000Z', dead_sent_at: TODAY }),
+    dead('dead-2', { claim_id: 'c' }),
     // SQS has dropped its letter.
     dead('dead-old', { work_at: '2026-01-01T00:00:00.000Z' }),
     ...[stoppedRow('stopped'), stoppedRow('cancelled', 'CANCELLED'), stoppedRow('expired', 'EXPIRED')],
