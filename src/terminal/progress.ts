@@ -1,4 +1,4 @@
-import { Presets, SingleBar } from 'cli-progress';
+import { type Params, SingleBar } from 'cli-progress';
 import { COLORS, showsColors } from './colors.ts';
 import type { Output } from './output.ts';
 import { printable, printableValue } from './printable.ts';
@@ -70,11 +70,12 @@ const CLEAR_LINE = '\r\x1b[K';
 
 /** One line that is rewritten: the current step, a count, or a bar once the total is known. */
 function redrawn(screen: NodeJS.WriteStream): Progress {
-  const format = ' {bar} {verb} {value}/{total}{summary}';
-  const bar = new SingleBar(
-    { stream: screen, format, hideCursor: true, clearOnComplete: true },
-    Presets.shades_classic,
-  );
+  // A narrow terminal has a shorter bar: it would cut the last count otherwise.
+  const format = (_: unknown, { progress, maxWidth }: Params, { text }: { readonly text: string }) => {
+    const places = Math.max(5, Math.min(40, maxWidth - text.length - 2));
+    return ` ${'█'.repeat(Math.round(progress * places)).padEnd(places, '░')} ${text}`;
+  };
+  const bar = new SingleBar({ stream: screen, format, hideCursor: true, clearOnComplete: true });
   let shown: 'nothing' | 'text' | 'bar' = 'nothing';
   const show = (text: string) => printable(text, showsColors(screen));
   const clear = () => {
@@ -88,12 +89,12 @@ function redrawn(screen: NodeJS.WriteStream): Progress {
     shown = 'text';
   };
   const showBar = ({ verb, done, summary }: Count, total: number) => {
-    const payload = { verb: printableValue(verb), summary: summary ? ` · ${printableValue(summary)}` : '' };
+    const text = printableValue(`${verb} ${done}/${Math.max(total, done)}${summary ? ` · ${summary}` : ''}`);
     if (shown === 'text') clear();
-    if (shown === 'nothing') bar.start(total, done, payload);
+    if (shown === 'nothing') bar.start(total, done, { text });
     shown = 'bar';
     bar.setTotal(Math.max(total, done));
-    bar.update(done, payload);
+    bar.update(done, { text });
   };
   return {
     step: (text) => showText(show(COLORS.cyan('•')), text),

@@ -52,6 +52,15 @@ describe('progress on a terminal', () => {
     expect(text().endsWith('dispatched 3\r\x1b[Kcareful\n')).toBe(true);
   });
 
+  it('shows all counts of a million in 80 columns: the bar gives way', () => {
+    const { progress, text } = progressOn({ isTTY: true });
+    progress.update(outcomeCount({ RETRY: 123_456, SUCCESS: 765_432, FAILED: 100_000 }, 11_112));
+    const line = text().match(/ [█░]+ [ -~·]*/u)?.[0];
+    progress.end();
+    expect(line).toContain('FAILED 100000');
+    expect(line?.length).toBeLessThanOrEqual(80);
+  });
+
   it('replaces a step by the next one, and removes the last one at the end', () => {
     const { progress, text } = progressOn({ isTTY: true });
     progress.step('one');
