@@ -37,7 +37,7 @@ class NumberHeap {
 
 /**
  * Time that passes only when nothing else is left to do. What happens in the same millisecond is one batch: the promises
- * of the simulated code run to their end after each batch, so a batch of ten costs one wait for them.
+ * of the simulated code run to their end after each batch, so a full batch costs one wait for them.
  */
 export class VirtualTime {
   #now: number;

@@ -29,9 +29,8 @@ interface SecretsManagerOptions {
 }
 
 /**
- * Reads Secrets Manager through a cache of five minutes. Simultaneous calls for one secret make one request, so that a
- * batch of one tenant's notifications does not read its credential ten times. While Secrets Manager does not answer, the
- * value that was read last is used.
+ * Reads Secrets Manager through a cache of five minutes. Simultaneous calls for one secret, as a batch makes them, are
+ * one request. While Secrets Manager does not answer, the value that was read last is used.
  */
 export function createSecretsManagerSource({ client, now = Date.now }: SecretsManagerOptions = {}): SecretSource {
   const underWay = new Map<string, Promise<string | undefined>>();
