@@ -15,7 +15,6 @@ import { bodyOf } from '../setup/rows.ts';
 import { startWorld } from '../setup/world.ts';
 import { ourCandidate } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
-import { sharesOf } from './profile.ts';
 import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
 import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
@@ -84,7 +83,7 @@ async function run({ count, rounds, kills }: Options, home: string, teardown: Te
   const measured = candidates.map(() => [] as Awaited<ReturnType<typeof measure>>[]);
   for (let round = 0; round < rounds; round++) {
     for (const [i, candidate] of candidates.entries()) {
-      const one = await measure(candidate, receiver, { count });
+      const one = await measure(candidate, receiver, count);
       step(`round ${round + 1} of ${rounds}: ${candidate.name}: ${JSON.stringify(one)}`);
       measured[i]?.push(one);
     }
@@ -95,11 +94,8 @@ async function run({ count, rounds, kills }: Options, home: string, teardown: Te
     step(`${kills} deaths: ${candidate.name}: ${JSON.stringify(one)}`);
     deaths.push(one);
   }
-  step('our worker once more, with a profile');
-  await measure(ours, receiver, { count, profiles: home });
-  const shares = sharesOf(JSON.parse(readFileSync(join(home, 'worker.cpuprofile'), 'utf8')));
   const results = candidates.map(({ name }, i) => ({ name, rounds: measured[i] ?? [], deaths: deaths[i] }));
-  process.stdout.write(renderPeers({ count, results, shares }));
+  process.stdout.write(renderPeers(count, results));
 }
 
 /** A peer: a process queues, another works, a third counts. @param server its server's process */
