@@ -60,9 +60,38 @@ const REFERENCE_CALL_US = 470;
 export const REFERENCE_NOTE = `scaled to a machine where a single GetItem takes ${REFERENCE_CALL_US} µs of CPU, as the budget was set on one; measured here`;
 
 /**
- * Converts CPU times of this machine to the reference machine's.
- * @param call_us of a single GetItem, measured in the same run
+ * Converts CPU times of this machine to the reference machine's, each by the GetItem of its own round: a machine is not
+ * equally fast in all rounds (docs/decisions/measured/cpu-and-rate.md#0125).
+ * @param calls_us of a single GetItem, one per round
  */
-export function toReference(call_us: number): (cpu: number) => number {
-  return (cpu) => (cpu * REFERENCE_CALL_US) / call_us;
+export function toReference(cpu: readonly number[], calls_us: readonly number[]): number[] {
+  return cpu.map((used, round) => (used * REFERENCE_CALL_US) / (calls_us[round] ?? Number.NaN));
+}
+
+export interface Turns {
+  /** Rounds before those that count: code is compiled meanwhile. */
+  readonly warmUp?: number;
+  readonly rounds: number;
+  /** Is told which round begins: `round 2 of 9`. */
+  readonly step: (round: string) => void;
+}
+
+/**
+ * Measures candidates, which take turns, so that other work of the machine affects them alike.
+ * @returns the samples of each candidate, in the order of the rounds
+ */
+export async function inTurns<N extends string, T>(
+  candidates: Readonly<Record<N, (round: number) => Promise<T>>>,
+  { warmUp = 0, rounds, step }: Turns,
+): Promise<Record<N, T[]>> {
+  const names = Object.keys(candidates) as N[];
+  const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<N, T[]>;
+  for (let round = 0; round < warmUp + rounds; round++) {
+    step(`round ${round + 1} of ${warmUp + rounds}`);
+    for (const name of names) {
+      const sample = await candidates[name](round);
+      if (round >= warmUp) samples[name].push(sample);
+    }
+  }
+  return samples;
 }

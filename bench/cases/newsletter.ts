@@ -2,7 +2,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { groupsOf } from '../../src/core/model/groups.ts';
 import type { BulkReceipt } from '../../src/local/providers/ses/bulk-mails.ts';
 import type { Benchmark } from '../benchmark.ts';
-import { type Measurement, median, REFERENCE_NOTE, toReference } from '../figure.ts';
+import { inTurns, type Measurement, median, REFERENCE_NOTE, toReference } from '../figure.ts';
 import type { MeasuredFunction } from '../setup/function.ts';
 import { eventOf, expectNoFailures, queueAt } from '../setup/lanes.ts';
 import { type Meter, startMeter } from '../setup/meter.ts';
@@ -130,26 +130,14 @@ export const newsletterCpu: Benchmark = {
       async (newsletters) => {
         const prepare = newsletters.start('newsletter-prepare');
         const send = newsletters.start('newsletter-send');
-        const single = await singleCalls(newsletters.world);
-        const samples = { prepare: [] as number[], send: [] as number[], call: [] as number[] };
-        for (let round = 0; round < WARM_UP + ROUNDS; round++) {
-          context.step(`newsletter-cpu: round ${round + 1} of ${WARM_UP + ROUNDS}, ${MEMBERS} recipients`);
-          const email_id = `cpu-${round}`;
-          const singles = [await single()];
-          const prepared = (await newsletters.prepared(email_id, prepare)).cpu_us / MEMBERS;
-          singles.push(await single());
-          const sent = (await newsletters.sent(email_id, send)).cpu_us / MEMBERS;
-          singles.push(await single());
-          if (round < WARM_UP) continue;
-          samples.call.push(median(singles));
-          samples.prepare.push(prepared);
-          samples.send.push(sent);
-        }
-        // Each round by the GetItems around it, because a machine is not equally fast in all rounds
-        // (docs/decisions/measured/cpu-and-rate.md#0125).
-        const scaled = (values: readonly number[]) =>
-          values.map((value, i) => toReference(samples.call[i] ?? Number.NaN)(value));
-        const [prepared, sent] = [scaled(samples.prepare), scaled(samples.send)];
+        const candidates = {
+          prepare: async (round: number) => (await newsletters.prepared(`cpu-${round}`, prepare)).cpu_us / MEMBERS,
+          call: await singleCalls(newsletters.world, 1_500),
+          send: async (round: number) => (await newsletters.sent(`cpu-${round}`, send)).cpu_us / MEMBERS,
+        };
+        const step = (round: string) => context.step(`newsletter-cpu: ${round}, ${MEMBERS} recipients`);
+        const samples = await inTurns(candidates, { warmUp: WARM_UP, rounds: ROUNDS, step });
+        const [prepared, sent] = [toReference(samples.prepare, samples.call), toReference(samples.send, samples.call)];
         return [
           {
             id: 'newsletter.cpu',
@@ -161,8 +149,6 @@ export const newsletterCpu: Benchmark = {
             details: {
               'µs to prepare, scaled': median(prepared),
               'µs to send, scaled': median(sent),
-              'µs to prepare, least': Math.min(...samples.prepare),
-              'µs to send, least': Math.min(...samples.send),
               'µs, a single GetItem': median(samples.call),
             },
           },

@@ -1,5 +1,5 @@
 import type { Benchmark } from '../benchmark.ts';
-import { median, REFERENCE_NOTE, toReference } from '../figure.ts';
+import { inTurns, median, REFERENCE_NOTE, toReference } from '../figure.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { BATCH, type Conditions, eventsFor, standardLane, webhookPasses } from '../setup/lanes.ts';
 import { startMeter, totalRequests } from '../setup/meter.ts';
@@ -56,30 +56,16 @@ const BUDGETED: readonly (Conditions & { readonly id: string; readonly what: str
   { name: '100 tenants', path: '/ok', tenants: 100, id: '.tenants', what: ', a hundred tenants', max: 0.45 },
 ];
 
-/**
- * Budget (docs/architecture.md): the CPU of the channel function's process. Stand-ins and receiver run in other
- * processes. The candidates take turns, so that other work of the machine affects them alike.
- */
+/** Budget (docs/architecture.md): the CPU of the channel function's process. The stand-ins run in other processes. */
 export const webhookCpu: Benchmark = {
   name: 'webhook-cpu',
   describes: 'CPU of send-webhook for a delivery, in batches of 10',
   run: (context) =>
     inWorld(context, async (world) => {
       context.step(`webhook-cpu: seeding ${BUDGETED.length} times ${NOTIFICATIONS} notifications`);
-      const candidates = await startCandidates(world);
-      const samples = new Map([...candidates.keys()].map((name) => [name, [] as number[]]));
-      for (let round = 0; round < WARM_UP + ROUNDS; round++) {
-        context.step(`webhook-cpu: round ${round + 1} of ${WARM_UP + ROUNDS}, ${NOTIFICATIONS} deliveries each`);
-        for (const [name, pass] of candidates) {
-          const sample = await pass();
-          if (round >= WARM_UP) samples.get(name)?.push(sample);
-        }
-      }
-      const of = (name: string) => samples.get(name) ?? [];
-      // Each sample is scaled by the GetItem of its own round, so that a slow minute of the machine counts for both.
-      const scaled = (name: string) => {
-        return median(of(name).map((cpu, round) => toReference((of('get-item')[round] ?? 0) * 1000)(cpu)));
-      };
+      const step = (round: string) => context.step(`webhook-cpu: ${round}, ${NOTIFICATIONS} deliveries each`);
+      const samples = await inTurns(await candidatesOf(world), { warmUp: WARM_UP, rounds: ROUNDS, step });
+      const scaled = (name: string) => median(toReference(samples[name] ?? [], samples['get-item'] ?? [])) / 1000;
       return BUDGETED.map(({ id, name, what, max }, index) => ({
         id: `webhook_cpu${id}`,
         what: `CPU of send-webhook for a delivery, batch of 10${what}`,
@@ -89,27 +75,27 @@ export const webhookCpu: Benchmark = {
         ...(index === 0 && {
           plain: scaled('plain'),
           note: `median of ${ROUNDS} rounds of ${NOTIFICATIONS} deliveries of 1 KB, after ${WARM_UP} to warm up; the plain reading neither decrypts, signs, guards nor logs; ${REFERENCE_NOTE}`,
-          details: Object.fromEntries([...samples].map(([of, values]) => [`ms, ${of}`, median(values)])),
+          details: Object.fromEntries(Object.entries(samples).map(([of, cpu]) => [`µs, ${of}`, median(cpu)])),
         }),
       }));
     }),
 };
 
-/** Passes by name; each answers with milliseconds of CPU per delivery. */
-async function startCandidates(world: World): Promise<Map<string, () => Promise<number>>> {
-  const single = await singleCalls(world, NOTIFICATIONS);
+/** Passes by name; each answers with microseconds of CPU per delivery. */
+async function candidatesOf(world: World): Promise<Record<string, () => Promise<number>>> {
+  const candidates: Record<string, () => Promise<number>> = { 'get-item': await singleCalls(world, NOTIFICATIONS) };
   const deployed = world.start('send-webhook');
-  const candidates = new Map([['get-item', async () => (await single()) / 1000]]);
   for (const conditions of BUDGETED) {
     const pass = await webhookPasses(world, NOTIFICATIONS, conditions);
-    candidates.set(conditions.name, () => pass(deployed));
+    candidates[conditions.name] = () => pass(deployed);
   }
   const plain = await world.startPlain('send-webhook', 'plain-worker');
   const shape = { channel: 'webhook', recipient: `${world.receiver.url}/ok`, body: bodyOf(1024) } as const;
   const rows = await putPlain(world, NOTIFICATIONS, shape);
   const { arn } = standardLane(world, 'send-webhook');
-  return candidates.set('plain', async () => {
+  const pass = async () => {
     await putAll(world, PLAIN_TABLES.log, rows);
-    return (await plain.run(eventsFor(rows, arn, 1))).cpu_us / 1000 / NOTIFICATIONS;
-  });
+    return (await plain.run(eventsFor(rows, arn, 1))).cpu_us / NOTIFICATIONS;
+  };
+  return { ...candidates, plain: pass };
 }

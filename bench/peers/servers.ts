@@ -100,14 +100,10 @@ function statOf(pid: number): readonly string[] {
 
 /** The processes that these started, and they themselves. */
 export function treeOf(roots: readonly number[]): number[] {
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const parents = all.map((name) => [Number(name), Number(statOf(Number(name))[1])] as const);
-  const found = new Set(roots);
-  for (let before = -1; before < found.size; ) {
-    before = found.size;
-    for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid);
-  }
-  return [...found];
+  const all = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  const childrenOf = Map.groupBy(all, (pid) => Number(statOf(pid)[1]));
+  const withChildren = (pid: number): number[] => [pid, ...(childrenOf.get(pid) ?? []).flatMap(withChildren)];
+  return roots.flatMap(withChildren);
 }
 
 /** Milliseconds of user and system time that processes and their children, those that have ended too, have used so far. */

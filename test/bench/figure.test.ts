@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge, type Measurement, median, toReference } from '../../bench/figure.ts';
+import { inTurns, judge, type Measurement, median, toReference } from '../../bench/figure.ts';
 
 const measured = (changes: Partial<Measurement>): Measurement => ({
   id: 'id',
@@ -56,4 +56,19 @@ it.each([
   ['unchanged on an equally fast machine', 470, 100, 100],
   ['halved on a machine with half the speed', 940, 100, 50],
   ['doubled on a machine with twice the speed', 235, 100, 200],
-])('CPU time is %s', (_, call_us, cpu, expected) => expect(toReference(call_us)(cpu)).toBe(expected));
+])('CPU time is %s', (_, call_us, cpu, expected) => expect(toReference([cpu], [call_us])).toEqual([expected]));
+
+it('each CPU time is judged by the GetItem of its own round, and by none is no number', () => {
+  expect(toReference([100, 100, 100], [470, 940])).toEqual([100, 50, Number.NaN]);
+});
+
+it('candidates take turns, and the rounds to warm up do not count', async () => {
+  const order: string[] = [];
+  const candidate = (name: string) => async (round: number) => order.push(`${name}${round}`);
+  const steps: string[] = [];
+  const turns = { warmUp: 1, rounds: 2, step: (round: string) => steps.push(round) };
+  const samples = await inTurns({ a: candidate('a'), b: candidate('b') }, turns);
+  expect(order).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'b2']);
+  expect(samples).toEqual({ a: [3, 5], b: [4, 6] });
+  expect(steps).toEqual(['round 1 of 3', 'round 2 of 3', 'round 3 of 3']);
+});
