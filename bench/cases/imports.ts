@@ -8,7 +8,7 @@ import { functionEnvironment } from '../../src/local/emulator/lambda/environment
 import { pinnedNode } from '../../src/local/processes/start-child.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
-import { median } from '../figure.ts';
+import { inTurns, median } from '../figure.ts';
 import { bundle, deployedFunctions, tableNames } from '../setup/function.ts';
 import { BATCH, eventsFor, standardLane } from '../setup/lanes.ts';
 import { bodyOf, seedDue } from '../setup/rows.ts';
@@ -80,34 +80,27 @@ export const imports: Benchmark = {
         const { stdout } = await promisify(execFile)(pinnedNode(), args, { env });
         return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as [imported: number, answered: number];
       };
-      const lookUp = { table: tableNames(world).notification_log, log_id: 'none' };
-      const services = world.names();
-      const candidates = [
-        { name: 'plain', run: () => coldStart(plain) },
-        { name: 'get-item', run: () => coldStart(get, 'send-webhook', lookUp) },
-        ...services.map((name) => ({
-          name,
-          run: (round: number) => coldStart(world.bundleOf(name), name, firstEvents[name]?.[round]),
-        })),
-      ];
-      const cold = new Map(
-        candidates.map(({ name }) => [name, { ms: [] as number[], ratio: [] as number[], answered: [] as number[] }]),
-      );
       const clientTimes = [(await coldStart(client))[0]];
-      for (let round = 0; round < ROUNDS; round++) {
-        context.step(`imports: round ${round + 1} of ${ROUNDS}`);
-        for (const { name, run } of candidates) {
-          const before = clientTimes.at(-1) ?? Number.NaN;
-          const [ms, answered] = await run(round);
-          const [after] = await coldStart(client);
-          clientTimes.push(after);
-          cold.get(name)?.ms.push(ms);
-          cold.get(name)?.answered.push(answered);
-          // To the client's imports right before and after, because the speed of a machine changes within seconds.
-          cold.get(name)?.ratio.push(ms / ((before + after) / 2));
-        }
+      const besideClient = async (...start: Parameters<typeof coldStart>) => {
+        const before = clientTimes.at(-1) ?? Number.NaN;
+        const [ms, answered] = await coldStart(...start);
+        const [after] = await coldStart(client);
+        clientTimes.push(after);
+        // To the client's imports right before and after, because the speed of a machine changes within seconds.
+        return { ms, answered, ratio: ms / ((before + after) / 2) };
+      };
+      const lookUp = { table: tableNames(world).notification_log, log_id: 'none' };
+      const candidates: Record<string, (round: number) => ReturnType<typeof besideClient>> = {
+        plain: () => besideClient(plain),
+        'get-item': () => besideClient(get, 'send-webhook', lookUp),
+      };
+      const services = world.names();
+      for (const name of services) {
+        candidates[name] = (round) => besideClient(world.bundleOf(name), name, firstEvents[name]?.[round]);
       }
-      const of = (name: string, figure: 'ms' | 'ratio' | 'answered') => median(cold.get(name)?.[figure] ?? []);
+      const cold = await inTurns(candidates, { rounds: ROUNDS, step: (round) => context.step(`imports: ${round}`) });
+      const of = (name: string, figure: 'ms' | 'ratio' | 'answered') =>
+        median((cold[name] ?? []).map((start) => start[figure]));
       return services.map((service) => ({
         id: `import_time.${service.replace(/^send-/, '')}`,
         what: `import of ${service}, against the DynamoDB client alone`,

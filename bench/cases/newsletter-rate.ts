@@ -3,16 +3,24 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { createApiKeyStore, newApiKey } from '../../src/adapters/api-keys/api-key.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createNotificationClient, type NotificationClient } from '../../src/client/index.ts';
 import { type AwsClients, awsClients } from '../../src/local/emulator/aws-clients.ts';
 import type { Received } from '../../src/local/providers/received-log.ts';
-import type { BulkReceipt } from '../../src/local/providers/ses/bulk-mails.ts';
 import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
 import { type LocalRuntime, startLocalRuntime } from '../../src/local/runtime/runtime.ts';
 import { synthesize } from '../../src/local/runtime/synthesize.ts';
 import type { Benchmark } from '../benchmark.ts';
-import type { Measurement } from '../figure.ts';
+import { type Measurement, median } from '../figure.ts';
 import { deployedFunctions } from '../setup/function.ts';
-import { importMembers, newsletterNames, POST_NOTE, publish, TENANT } from '../setup/newsletter.ts';
+import {
+  duplicatesIn,
+  importMembers,
+  newsletterNames,
+  POST_NOTE,
+  publish,
+  receiptsOf,
+  TENANT,
+} from '../setup/newsletter.ts';
 
 const MEMBERS = 50_000;
 const PER_SECOND = 500;
@@ -43,10 +51,12 @@ export const newsletterRate: Benchmark = {
     try {
       const names = newsletterNames(deployedFunctions(context.stack, sqs));
       await storeKeys(clients.dynamodb, names.data_keys);
-      const key = await sendingKey(runtime, clients);
+      const url = runtime.endpoints.endpoints.api;
+      const apiKey = await sendingKey(runtime, clients);
+      const producer = createNotificationClient({ url, apiKey, spoolDirectory: join(dataDir, 'spool') });
       await publish(EMAIL, names, clients);
       const emails = createEmailStore(clients.dynamodb, names.emails, () => new Date());
-      const urgent: Promise<string>[] = [];
+      const urgent: Promise<number>[] = [];
       const started = Date.now();
       for (;;) {
         await setTimeout(URGENT_EVERY_MS);
@@ -57,7 +67,7 @@ export const newsletterRate: Benchmark = {
         }
         if (email?.prepared === undefined) continue;
         context.step(`newsletter-rate: ${MEMBERS} recipients at ${PER_SECOND} a second, ${urgent.length} urgent mails`);
-        urgent.push(handOver(runtime, key, urgent.length));
+        urgent.push(handOver(producer, urgent.length));
       }
       return await figuresOf(runtime, await Promise.all(urgent));
     } finally {
@@ -76,38 +86,31 @@ async function sendingKey({ endpoints }: LocalRuntime, { dynamodb }: AwsClients)
 }
 
 /** Hands an urgent e-mail over to the API. @returns when the answer came */
-async function handOver({ endpoints }: LocalRuntime, key: string, number: number): Promise<string> {
-  const answer = await fetch(`${endpoints.endpoints.api}/v1/notifications`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      'idempotency-key': `urgent-${number}`,
-    },
-    body: JSON.stringify({
-      channel: 'email',
-      priority: 'urgent',
-      recipient: `urgent.${number}@example.com`,
-      subject: 'Urgent',
-      body: 'Now.',
-    }),
+async function handOver(producer: NotificationClient, number: number): Promise<number> {
+  const recipient = `urgent.${number}@example.com`;
+  const result = await producer.send({
+    channel: 'email',
+    priority: 'urgent',
+    recipient,
+    subject: 'Urgent',
+    body: 'Now.',
   });
-  if (answer.status !== 202) throw new Error(`An urgent mail was refused: ${answer.status} ${await answer.text()}`);
-  return new Date().toISOString();
+  if (result.state !== 'accepted') throw new Error(`An urgent mail was not accepted: ${JSON.stringify(result)}`);
+  return Date.now();
 }
 
-async function figuresOf({ endpoints }: LocalRuntime, handedOver: readonly string[]): Promise<Measurement[]> {
+async function figuresOf({ endpoints }: LocalRuntime, handedOver: readonly number[]): Promise<Measurement[]> {
   const read = async <T>(url: string) => (await (await fetch(url)).json()) as T;
   const { ses, simulator } = endpoints.endpoints;
-  const receipts = await read<BulkReceipt[]>(`${ses}/_bulk?email_id=${EMAIL}`);
+  const receipts = await receiptsOf(EMAIL, ses);
   const { refused } = await read<{ refused: Record<string, number> }>(`${ses}/_limits`);
   const received = await read<Received[]>(`${simulator}/_received?channel=email&accepted=true`);
   const sentAt = new Map(received.map(({ target, at }) => [target, Date.parse(at)]));
   const waits = handedOver
-    .map((at, i) => Math.max(0, (sentAt.get(`urgent.${i}@example.com`) ?? Number.NaN) - Date.parse(at)) / 1000)
+    .map((at, i) => Math.max(0, (sentAt.get(`urgent.${i}@example.com`) ?? Number.NaN) - at) / 1000)
     .sort((a, b) => a - b);
-  const times = receipts.map(({ at }) => Date.parse(at)).sort((a, b) => a - b);
-  const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000;
+  const times = receipts.map(({ at }) => Date.parse(at));
+  const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
   return [
     {
       id: 'newsletter.rate_share',
@@ -132,12 +135,12 @@ async function figuresOf({ endpoints }: LocalRuntime, handedOver: readonly strin
       unit: 's',
       budget: { max: 2 },
       note: `from the API's answer to SES's: ${waits.length} mails, one each ${URGENT_EVERY_MS} ms`,
-      details: { 'median, s': waits[Math.floor(waits.length / 2)] ?? Number.NaN },
+      details: { 'median, s': median(waits) },
     },
     {
       id: 'newsletter.rate_duplicates',
       what: 'recipients that got it twice, of 50,000',
-      figure: receipts.length - new Set(receipts.map(({ to }) => to)).size,
+      figure: duplicatesIn(receipts),
       unit: '',
       budget: { max: 0 },
     },

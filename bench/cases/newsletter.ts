@@ -6,7 +6,7 @@ import { inTurns, type Measurement, median, REFERENCE_NOTE, toReference } from '
 import type { MeasuredFunction } from '../setup/function.ts';
 import { eventOf, expectNoFailures, queueAt } from '../setup/lanes.ts';
 import { type Meter, startMeter } from '../setup/meter.ts';
-import { type NewsletterWorld, POST_NOTE, withMembers } from '../setup/newsletter.ts';
+import { duplicatesIn, type NewsletterWorld, POST_NOTE, withMembers } from '../setup/newsletter.ts';
 import { singleCalls } from '../setup/world.ts';
 
 const MEMBERS = 5_000;
@@ -51,7 +51,7 @@ export const newsletterUsage: Benchmark = {
           {
             id: 'newsletter.duplicates',
             what: 'recipients that got a newsletter twice',
-            figure: receipts.length - new Set(receipts.map(({ to }) => to)).size,
+            figure: duplicatesIn(receipts),
             unit: '',
             budget: { max: 0 },
           },
@@ -182,7 +182,7 @@ export const newsletterPreparation: Benchmark = {
         {
           id: 'newsletter.preparation_memory',
           what: 'memory of newsletter-prepare for 100,000 recipients',
-          figure: prepare.memory().peak,
+          figure: prepare.memory(),
           unit: 'MB',
           budget: { max: 256 },
         },

@@ -25,8 +25,8 @@ export interface MeasuredFunction {
    * @throws Error with the function's error, or with the way its process ended
    */
   run(events: readonly unknown[]): Promise<Work>;
-  /** Megabytes of resident memory at its peak, and of what is swapped out now. Linux only. */
-  memory(): { readonly peak: number; readonly swapped: number };
+  /** Megabytes of resident memory at its peak, and of what is swapped out now, together. Linux only. */
+  memory(): number;
   readonly process: Sandbox;
   stop(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export function startFunction(
     memory() {
       const status = readFileSync(`/proc/${started.pid}/status`, 'utf8');
       const megabytes = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
-      return { peak: megabytes('VmHWM'), swapped: megabytes('VmSwap') };
+      return megabytes('VmHWM') + megabytes('VmSwap');
     },
     process: started,
     stop: () => started.end(),

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
+import { between, createRandom } from '../../simulation/engine/random.ts';
 import { createWebhookSigner } from '../../src/adapters/webhook/sender.ts';
 import { fnv1a } from '../../src/core/model/work-index.ts';
 import { sendJson, serve } from '../../src/http/loopback-server.ts';
-import { generator } from './rows.ts';
 
 /**
  * A receiver for Slack, Teams and webhooks. The parts of its paths: `/slow` answers after 20 to 300 ms, as providers do;
@@ -87,6 +87,6 @@ export async function startReceiver(secret?: string): Promise<Receiver> {
 
 /** Draws milliseconds, evenly over the range, the same ones in every run. */
 export function latencies(): () => number {
-  const random = generator(1);
-  return () => SHORTEST_MS + random() * (LONGEST_MS - SHORTEST_MS);
+  const random = createRandom(1, 'latencies');
+  return () => between(random, SHORTEST_MS, LONGEST_MS);
 }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { DynamoDBStreamEvent } from 'aws-lambda';
+import { createRandom } from '../../simulation/engine/random.ts';
 import { getItems, MAX_GETS, putItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import { groupsOf } from '../../src/core/model/groups.ts';
 import type { ForeignRow, MessageFormat } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { streamRecord } from '../../src/local/emulator/sources/stream-batches.ts';
+import { LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { tableNames } from './function.ts';
 import { expectNoFailures } from './lanes.ts';
@@ -23,7 +25,7 @@ const LETTERS = 'etaoinshrdlucmfwypvbgkxqjz0123456789';
  * compresses like real notifications, to less than half; a repeated sentence would compress to almost nothing.
  */
 export function bodyOf(bytes: number): string {
-  const random = generator(bytes);
+  const random = createRandom(bytes, 'body');
   const pick = (from: ArrayLike<string>) => from[Math.floor(random() * from.length)] ?? '';
   const name = () => Array.from({ length: 3 + Math.floor(random() * 7) }, () => pick(LETTERS)).join('');
   const parts: string[] = [];
@@ -33,17 +35,6 @@ export function bodyOf(bytes: number): string {
     length += word.length + 1;
   }
   return parts.join(' ').padEnd(bytes, '.').slice(0, bytes);
-}
-
-/**
- * A linear congruential generator with the constants of Numerical Recipes: numbers in [0, 1), equal for equal seeds.
- */
-export function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 export interface RowShape {
@@ -135,17 +126,11 @@ export async function seedDue(world: World, count: number, shape: RowShape): Pro
 }
 
 /** Lambda's event to the due-indexer for new rows. */
-function streamEvents(images: readonly Item[]): DynamoDBStreamEvent[] {
-  const records = images.map((image, i) => ({
-    eventID: String(i),
-    eventName: 'INSERT' as const,
-    eventSource: 'aws:dynamodb',
-    dynamodb: {
-      SequenceNumber: String(i + 1).padStart(21, '0'),
-      // The two libraries' types for the same wire format differ only for binary values, and there are none.
-      NewImage: image as NonNullable<NonNullable<DynamoDBStreamEvent['Records'][number]['dynamodb']>['NewImage']>,
-    },
-  }));
+function streamEvents(images: readonly Item[]): object[] {
+  const records = images.map((NewImage, i) => {
+    const dynamodb = { SequenceNumber: String(i + 1).padStart(21, '0'), NewImage };
+    return streamRecord({ eventID: String(i), eventName: 'INSERT', dynamodb }, '', LOCAL_REGION);
+  });
   return groupsOf(records, 25).map((Records) => ({ Records }));
 }
 

@@ -7,7 +7,7 @@ import { Teardown } from '../../src/local/processes/teardown.ts';
 import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import { startDynamodb } from '../../src/local/stand-ins/dynamodb.ts';
-import { startSes, startSqs } from '../../src/local/stand-ins/stand-ins.ts';
+import { startSqs } from '../../src/local/stand-ins/stand-ins.ts';
 import { createQueues, createTables } from '../../src/local/stand-ins/tables-and-queues.ts';
 import type { BenchContext } from '../benchmark.ts';
 import { PLAIN_QUEUE, PLAIN_TABLE_INPUTS } from '../plain/plain-tables.ts';
@@ -48,8 +48,6 @@ export interface WorldOptions {
   readonly dataDir?: string;
   /** A secrets file that exists, where the rows are encrypted. */
   readonly secretsFile?: string;
-  /** Whether e-mail is sent. */
-  readonly email?: boolean;
 }
 
 /** An address where nothing listens: calls without a stand-in must fail and not reach AWS. */
@@ -89,7 +87,7 @@ export async function singleCalls(world: World, calls = 500): Promise<() => Prom
 export async function startWorld(
   { stack, home }: BenchContext,
   teardown: Teardown,
-  { dataDir, secretsFile: given, email = false }: WorldOptions = {},
+  { dataDir, secretsFile: given }: WorldOptions = {},
 ): Promise<World> {
   const directory = mkdtempSync(join(home, 'world-'));
   const secretsFile = given ?? join(directory, 'secrets.json');
@@ -98,8 +96,6 @@ export async function startWorld(
   teardown.add('DynamoDB', () => dynamodb.child.stop());
   const sqs = await startSqs(undefined, log('sqs'));
   teardown.add('SQS', () => sqs.child.stop());
-  const ses = email ? await startSes(log('ses')) : undefined;
-  if (ses) teardown.add('SES', () => ses.child.stop());
   const receiver = await startReceiver();
   teardown.add('receiver', () => receiver.close());
 
@@ -114,7 +110,6 @@ export async function startWorld(
     dynamodb: dynamodb.endpoint,
     sqs: sqs.endpoint,
     simulator: receiver.url,
-    ...(ses && { ses: ses.endpoint }),
   };
   const start: World['start'] = (service, { services: changed, environment, ...options } = {}) => {
     const plan = deployed.planOf(service);
