@@ -10,17 +10,7 @@ export interface Failure {
 }
 
 /** The output of `--json`. Keys are added, never removed. */
-export interface BenchReport {
-  readonly node: string;
-  readonly cpu: string;
-  readonly cores: number;
-  readonly started_at: string;
-  readonly seconds: number;
-  /** Whether every benchmark has run and every budget is met. */
-  readonly met: boolean;
-  readonly figures: readonly Figure[];
-  readonly failures: readonly Failure[];
-}
+export type BenchReport = ReturnType<typeof reportOf>;
 
 export function reportOf(started: Date, ended: Date, figures: readonly Figure[], failures: readonly Failure[]) {
   return {
@@ -29,10 +19,11 @@ export function reportOf(started: Date, ended: Date, figures: readonly Figure[],
     cores: cpus().length,
     started_at: started.toISOString(),
     seconds: Math.round((ended.getTime() - started.getTime()) / 1000),
+    /** Whether every benchmark has run and every budget is met. */
     met: failures.length === 0 && figures.every(({ met }) => met),
     figures,
     failures,
-  } satisfies BenchReport;
+  };
 }
 
 /** The report for people: a table, with notes and details below it. */

@@ -94,14 +94,13 @@ export const imports: Benchmark = {
         plain: () => besideClient(plain),
         'get-item': () => besideClient(get, 'send-webhook', lookUp),
       };
-      const services = world.names();
-      for (const name of services) {
+      for (const name of world.names) {
         candidates[name] = (round) => besideClient(world.bundleOf(name), name, firstEvents[name]?.[round]);
       }
       const cold = await inTurns(candidates, { rounds: ROUNDS, step: (round) => context.step(`imports: ${round}`) });
       const of = (name: string, figure: 'ms' | 'ratio' | 'answered') =>
         median((cold[name] ?? []).map((start) => start[figure]));
-      return services.map((service) => ({
+      return world.names.map((service) => ({
         id: `import_time.${service.replace(/^send-/, '')}`,
         what: `import of ${service}, against the DynamoDB client alone`,
         figure: of(service, 'ratio'),

@@ -129,7 +129,7 @@ async function meteredSides(world: World) {
     read();
     await sweep();
     const swept = read();
-    const handled = await handle();
+    const { handled } = await handle();
     const { storage, queue } = read();
     const sent = world.receiver.count() - posts;
     if (handled !== count || sent !== count) {

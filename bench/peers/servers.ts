@@ -8,11 +8,7 @@ import { unusedPort } from '../../src/local/processes/tcp-ports.ts';
 import { OperatorError } from '../../src/terminal/errors.ts';
 
 /** A server of a peer on loopback, with its data in the benchmark's directory. */
-export interface Server {
-  readonly pid: number;
-  readonly port: number;
-  stop(): Promise<void>;
-}
+export type Server = Awaited<ReturnType<typeof start>>;
 
 /** PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534;
@@ -55,7 +51,7 @@ function find(name: string, debian: string): string {
   throw new OperatorError(`${name} is not installed: on Debian and Ubuntu, \`apt-get install ${debian}\``);
 }
 
-async function start(binary: string, args: readonly string[], port: number): Promise<Server> {
+async function start(binary: string, args: readonly string[], port: number) {
   const child = spawn(binary, args, { ...identity, stdio: 'ignore' });
   const ended = once(child, 'exit');
   for (let tries = 0; !(await answers(port)); tries++) {

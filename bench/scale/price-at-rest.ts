@@ -100,32 +100,24 @@ function resourcesOf(given: StageConfigInput): Resources {
   return resources;
 }
 
-interface Run {
-  readonly service: string;
-  /** What its target tells the function; empty for the schedule's own event. */
-  readonly asked: string;
-  /** A month. */
-  readonly times: number;
-  readonly megabytes: number;
-  readonly environment: Properties;
-}
+type Run = ReturnType<typeof scheduledRuns>[number];
 
-function scheduledRuns(resources: Resources): Run[] {
+function scheduledRuns(resources: Resources) {
   return Object.values(resources).flatMap(({ Type, Properties: rule = {} }) => {
     const expression = rule['ScheduleExpression'];
     if (Type !== 'AWS::Events::Rule' || typeof expression !== 'string') return [];
     const [target] = rule['Targets'] as readonly { Arn: { 'Fn::GetAtt': readonly [string] }; Input?: string }[];
     const called = resources[target?.Arn['Fn::GetAtt'][0] ?? '']?.Properties ?? {};
     const environment = environmentOf(called);
-    return [
-      {
-        service: String(environment['POWERTOOLS_SERVICE_NAME']),
-        asked: Object.keys(JSON.parse(target?.Input ?? '{}')).join(),
-        times: SECONDS / averagePause(expression),
-        megabytes: Number(called['MemorySize']),
-        environment,
-      },
-    ];
+    return {
+      service: String(environment['POWERTOOLS_SERVICE_NAME']),
+      /** What its target tells the function; empty for the schedule's own event. */
+      asked: Object.keys(JSON.parse(target?.Input ?? '{}')).join(),
+      /** A month. */
+      times: SECONDS / averagePause(expression),
+      megabytes: Number(called['MemorySize']),
+      environment,
+    };
   });
 }
 

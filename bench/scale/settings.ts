@@ -48,25 +48,13 @@ const PER_NOTIFICATION = {
   log_gigabytes: 0.7e-6,
 } as const;
 
-export interface Settings {
-  readonly concurrency: number;
-  readonly dispatcher_mb: number;
-  readonly work_shards: number;
-  readonly history_shards: number;
-  /** Minutes in which the webhook lane takes the peak. */
-  readonly drained_minutes: number;
-  readonly dollars: number;
-  /** Dollars a month for each month that rows are kept. */
-  readonly storage_dollars: number;
-}
-
 /** Seconds of a batch: the slowest answer, and the CPU at the function's share of a core. */
 function batchSeconds(memory_mb: number): number {
   return ANSWER_SECONDS + GATHER_SECONDS + (BATCH * CPU_SECONDS) / Math.min(1, memory_mb / CORE_MB);
 }
 
 /** The settings by which a lane takes the peak within its hour, and what a month costs. */
-export function settingsFor({ per_month, peak_hour }: Load): Settings {
+export function settingsFor({ per_month, peak_hour }: Load) {
   const rate = peak_hour / 3_600;
   const sender_mb = FUNCTION_MEMORY_MB['send-webhook'];
   const seconds = batchSeconds(sender_mb);
@@ -82,8 +70,10 @@ export function settingsFor({ per_month, peak_hour }: Load): Settings {
     // A row enters the index, and leaves it.
     work_shards: shards(BASE_SHARDS.work, rate * 2),
     history_shards: shards(BASE_SHARDS.history, rate),
+    /** In which the webhook lane takes the peak. */
     drained_minutes: peak_hour / ((concurrency * BATCH) / seconds) / 60,
     dollars: monthly(per_month, seconds, sender_mb),
+    /** A month, for each month that rows are kept. */
     storage_dollars: per_month * PER_NOTIFICATION.gigabytes * UNIT_PRICES.gigabyte_month,
   };
 }
@@ -124,7 +114,12 @@ export function settingsTable(): string {
 }
 
 /** What differs from the defaults, as configuration keys. */
-function changesOf({ concurrency, dispatcher_mb, work_shards, history_shards }: Settings): string[] {
+function changesOf({
+  concurrency,
+  dispatcher_mb,
+  work_shards,
+  history_shards,
+}: ReturnType<typeof settingsFor>): string[] {
   const changed = [
     ['concurrency.webhook.standard', concurrency, DEFAULT_STANDARD_CONCURRENCY],
     ['memoryMb.dispatcher', dispatcher_mb, FUNCTION_MEMORY_MB.dispatcher],

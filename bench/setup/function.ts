@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 import { heapLimit, Sandbox } from '../../src/local/emulator/lambda/sandbox.ts';
 import type { SynthesizedStack } from '../../src/local/emulator/template/assembly.ts';
-import { type FunctionPlan, type LocalPlan, planFrom } from '../../src/local/emulator/template/plan.ts';
+import { type FunctionPlan, planFrom } from '../../src/local/emulator/template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 
 /** What a function needed for a series of events. */
@@ -18,18 +18,7 @@ export interface Work {
   readonly times_ms: readonly number[];
 }
 
-/** A function in its own process, as the local runtime starts it. */
-export interface MeasuredFunction {
-  /**
-   * Handles the events one after the other.
-   * @throws Error with the function's error, or with the way its process ended
-   */
-  run(events: readonly unknown[]): Promise<Work>;
-  /** Megabytes of resident memory at its peak, and of what is swapped out now, together. Linux only. */
-  memory(): number;
-  readonly process: Sandbox;
-  stop(): Promise<void>;
-}
+export type MeasuredFunction = ReturnType<typeof startFunction>;
 
 export interface ProcessOptions {
   /** A bundle in place of the deployed one, with an export `handler`. */
@@ -42,13 +31,16 @@ export interface ProcessOptions {
 /** Benchmarks wait for answers on purpose, longer than a function's own time-out. */
 const LEAST_TIMEOUT_SECONDS = 60;
 
-/** @param logFile file for the function's output */
+/**
+ * A function in its own process, as the local runtime starts it.
+ * @param logFile file for the function's output
+ */
 export function startFunction(
   plan: FunctionPlan,
   environment: Readonly<Record<string, string>>,
   logFile: string,
   { bundle, nodeOptions = [], heapLimited = false }: ProcessOptions,
-): MeasuredFunction {
+) {
   const started = new Sandbox(
     {
       ...plan,
@@ -61,8 +53,15 @@ export function startFunction(
     [...nodeOptions, ...(heapLimited ? [heapLimit(plan)] : [])],
   );
   return {
-    async run(events) {
-      const done: { readonly result: unknown; readonly ms: number; readonly cpu_us: Sandbox['cpu_us'] }[] = [];
+    /**
+     * Handles the events one after the other.
+     * @throws Error with the function's error, or with the way its process ended
+     */
+    async run(events: readonly unknown[]): Promise<Work> {
+      const results: unknown[] = [];
+      const times_ms: number[] = [];
+      // What is done between two events counts, too.
+      let before: number | undefined;
       for (const event of events) {
         const began = performance.now();
         const outcome = await started.invoke(randomUUID(), JSON.stringify(event));
@@ -70,15 +69,15 @@ export function startFunction(
           const { errorType, errorMessage } = outcome.error;
           throw new Error(`${errorType}: ${errorMessage}, in ${bundle ?? plan.name}; its log is ${logFile}`);
         }
-        done.push({ result: JSON.parse(outcome.result), ms: performance.now() - began, cpu_us: started.cpu_us });
+        times_ms.push(performance.now() - began);
+        results.push(JSON.parse(outcome.result));
+        before ??= started.cpu_us[0];
       }
-      return {
-        results: done.map(({ result }) => result),
-        cpu_us: (done.at(-1)?.cpu_us[1] ?? 0) - (done[0]?.cpu_us[0] ?? 0),
-        times_ms: done.map(({ ms }) => ms),
-      };
+      const after = started.cpu_us[1];
+      return { results, cpu_us: after - (before ?? after), times_ms };
     },
-    memory() {
+    /** Megabytes of resident memory at its peak, and of what is swapped out now, together. Linux only. */
+    memory(): number {
       const status = readFileSync(`/proc/${started.pid}/status`, 'utf8');
       const megabytes = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
       return megabytes('VmHWM') + megabytes('VmSwap');
@@ -99,18 +98,13 @@ export async function bundle(entry: string, directory: string): Promise<string> 
   return join(outdir, 'index.mjs');
 }
 
-export interface DeployedFunctions {
-  readonly plan: LocalPlan;
-  /** The folders under functions/ of all functions of the stack, sorted. */
-  names(): string[];
-  /** @param service folder under functions/ */
-  planOf(service: string): FunctionPlan;
-  /** Path of the function's bundle. */
-  bundleOf(service: string): string;
-}
+export type DeployedFunctions = ReturnType<typeof deployedFunctions>;
 
-/** @param sqsEndpoint base of the queue URLs; by default an address where nothing listens */
-export function deployedFunctions(stack: SynthesizedStack, sqsEndpoint = 'http://127.0.0.1:9'): DeployedFunctions {
+/**
+ * The functions of the stack, each by its folder under functions/.
+ * @param sqsEndpoint base of the queue URLs; by default an address where nothing listens
+ */
+export function deployedFunctions(stack: SynthesizedStack, sqsEndpoint = 'http://127.0.0.1:9') {
   const plan = planFrom(stack, { region: LOCAL_REGION, accountId: LOCAL_ACCOUNT, sqsEndpoint });
   const planOf = (service: string): FunctionPlan => {
     const found = plan.functions.find(({ environment }) => environment['POWERTOOLS_SERVICE_NAME'] === service);
@@ -119,9 +113,10 @@ export function deployedFunctions(stack: SynthesizedStack, sqsEndpoint = 'http:/
   };
   return {
     plan,
-    names: () => plan.functions.flatMap(({ environment }) => environment['POWERTOOLS_SERVICE_NAME'] ?? []).sort(),
+    names: plan.functions.flatMap(({ environment }) => environment['POWERTOOLS_SERVICE_NAME'] ?? []).sort(),
     planOf,
-    bundleOf(service) {
+    /** Path of the function's bundle. */
+    bundleOf(service: string): string {
       const { codeDirectory, handler } = planOf(service);
       return join(codeDirectory, `${handler.split('.')[0]}.mjs`);
     },

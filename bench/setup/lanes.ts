@@ -36,21 +36,19 @@ export function standardMapping(world: World, service: string): QueueMappingPlan
 /**
  * Gives a queue's messages to a function until the queue is empty, with the requests that Lambda makes: one receive and
  * one delete per batch. The last receive finds nothing and is counted, too.
- * @returns the number of handled messages
+ * @returns the number of handled messages, and what they took
  * @throws Error when the function reports a failed message
  */
-export async function drain(
-  client: SQSClient,
-  { url: QueueUrl, arn }: Queue,
-  fn: Pick<MeasuredFunction, 'run'>,
-  batchSize = 1,
-): Promise<number> {
-  for (let handled = 0; ; ) {
+export async function drain(client: SQSClient, { url: QueueUrl, arn }: Queue, fn: MeasuredFunction, batchSize = 1) {
+  const times_ms: number[] = [];
+  for (let [handled, cpu_us] = [0, 0]; ; ) {
     const receive = { QueueUrl, MaxNumberOfMessages: batchSize, MessageSystemAttributeNames: ['All' as const] };
     const { Messages = [] } = await client.send(new ReceiveMessageCommand({ ...receive, WaitTimeSeconds: 0 }));
-    if (Messages.length === 0) return handled;
-    const { results } = await fn.run([sqsEvent(Messages, arn, LOCAL_REGION)]);
-    expectNoFailures(results);
+    if (Messages.length === 0) return { handled, cpu_us, times_ms };
+    const work = await fn.run([sqsEvent(Messages, arn, LOCAL_REGION)]);
+    expectNoFailures(work.results);
+    cpu_us += work.cpu_us;
+    times_ms.push(...work.times_ms);
     const Entries = Messages.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
     await client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
     handled += Messages.length;

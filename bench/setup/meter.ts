@@ -12,21 +12,16 @@ export interface Reading {
   readonly written: Record<string, number>;
 }
 
-/** A proxy in front of a stand-in, so that the deployed code itself is measured. */
-export interface Meter {
-  readonly url: string;
-  /** The requests since the last call. */
-  read(): Reading;
-}
+export type Meter = Awaited<ReturnType<typeof startMeter>>;
 
 const WRITES = /^(Put|Update|Delete|BatchWrite|TransactWrite)|ExecuteStatement$/;
 const HEADERS = ['authorization', 'content-type', 'x-amz-date', 'x-amz-target', 'x-amzn-query-mode'] as const;
 
-/** Forwards and counts the requests to DynamoDB or SQS, and asks DynamoDB for the capacity that each consumes. */
-export async function startMeter(
-  { services, until }: Pick<World, 'services' | 'until'>,
-  what: 'dynamodb' | 'sqs',
-): Promise<Meter> {
+/**
+ * A proxy in front of a stand-in, so that the deployed code itself is measured. It forwards and counts the requests, and
+ * asks DynamoDB for the capacity that each consumes.
+ */
+export async function startMeter({ services, until }: Pick<World, 'services' | 'until'>, what: 'dynamodb' | 'sqs') {
   let reading = emptyReading();
   const server = await serve(
     async (request, response, body) => {
@@ -52,7 +47,8 @@ export async function startMeter(
   until('meter', () => server.close());
   return {
     url: server.url,
-    read() {
+    /** The requests since the last call. */
+    read(): Reading {
       const done = reading;
       reading = emptyReading();
       return done;

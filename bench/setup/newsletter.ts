@@ -23,7 +23,7 @@ import type { SesLimits } from '../../src/local/providers/ses/sending-limits.ts'
 import { startSimulatedSes } from '../../src/local/providers/ses/simulated-ses.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import type { BenchContext } from '../benchmark.ts';
-import { type DeployedFunctions, deployedFunctions, type MeasuredFunction, variableOf, type Work } from './function.ts';
+import { type DeployedFunctions, deployedFunctions, type MeasuredFunction, variableOf } from './function.ts';
 import { importTable } from './imported-table.ts';
 import { drain, queueAt } from './lanes.ts';
 import { bodyOf } from './rows.ts';
@@ -71,16 +71,7 @@ export function publish(email_id: string, names: NewsletterNames, { dynamodb, sq
   );
 }
 
-/** A world with members, in which emails are sent to the local SES by the deployed functions. */
-export interface NewsletterWorld {
-  readonly world: World;
-  start(service: string, options?: StartOptions): MeasuredFunction;
-  /** Publishes an email, and gives its messages to the function that prepares: count, and start. */
-  prepared(email_id: string, prepare: MeasuredFunction): Promise<Omit<Work, 'results'>>;
-  /** Gives the messages of batches to the function that sends, until the email has ended. */
-  sent(email_id: string, send: MeasuredFunction): Promise<Omit<Work, 'results'>>;
-  receipts(email_id: string): Promise<readonly BulkReceipt[]>;
-}
+export type NewsletterWorld = Awaited<ReturnType<typeof newsletterWorld>>;
 
 /** Runs a benchmark in a world of its own with many members. */
 export async function withMembers<T>(
@@ -99,36 +90,34 @@ export async function withMembers<T>(
   );
 }
 
-async function newsletterWorld(world: World, limits: Partial<SesLimits> = {}): Promise<NewsletterWorld> {
+/** A world with members, in which emails are sent to the local SES by the deployed functions. */
+async function newsletterWorld(world: World, limits: Partial<SesLimits> = {}) {
   // Events are made by the cases that measure them.
   const ses = await startSimulatedSes(NOWHERE, new ReceivedLog(), async () => {}, { limits });
   world.until('SES', () => ses.close());
   const names = newsletterNames(world);
   const emails = createEmailStore(world.clients.dynamodb, names.emails, () => new Date());
   const handled = async (email_id: string, url: string, fn: MeasuredFunction, done: (email: Email) => boolean) => {
-    const work: Work[] = [];
-    const run: MeasuredFunction['run'] = async (events) => {
-      work.push(await fn.run(events));
-      return work.at(-1) as Work;
-    };
-    await drain(world.clients.sqs, queueAt(world, url.split('/').at(-1) ?? ''), { run });
+    const work = await drain(world.clients.sqs, queueAt(world, url.split('/').at(-1) ?? ''), fn);
     const email = await emails.read(email_id);
     if (email === undefined || !done(email)) {
       throw new Error(`The email ${email_id} is ${email?.status ?? 'missing'}: ${email?.error}`);
     }
-    const cpu_us = work.reduce((sum, one) => sum + one.cpu_us, 0);
-    return { cpu_us, times_ms: work.flatMap(({ times_ms }) => times_ms) };
+    return work;
   };
   return {
     world,
-    start: (service, options = {}) =>
+    start: (service: string, options: StartOptions = {}) =>
       world.start(service, { ...options, services: { ses: ses.url, ...options.services } }),
-    async prepared(email_id, prepare) {
+    /** Publishes an email, and gives its messages to the function that prepares: count, and start. */
+    async prepared(email_id: string, prepare: MeasuredFunction) {
       await publish(email_id, names, world.clients);
       return handled(email_id, names.prepare, prepare, ({ prepared }) => prepared !== undefined);
     },
-    sent: (email_id, send) => handled(email_id, names.send, send, ({ status }) => status === 'submitted'),
-    receipts: (email_id) => receiptsOf(email_id, ses.url),
+    /** Gives the messages of batches to the function that sends, until the email has ended. */
+    sent: (email_id: string, send: MeasuredFunction) =>
+      handled(email_id, names.send, send, ({ status }) => status === 'submitted'),
+    receipts: (email_id: string) => receiptsOf(email_id, ses.url),
   };
 }
 

@@ -4,35 +4,20 @@ import { createWebhookSigner } from '../../src/adapters/webhook/sender.ts';
 import { fnv1a } from '../../src/core/model/work-index.ts';
 import { sendJson, serve } from '../../src/http/loopback-server.ts';
 
-/**
- * A receiver for Slack, Teams and webhooks. The parts of its paths: `/slow` answers after 20 to 300 ms, as providers do;
- * `/flaky` refuses a fifth of the webhooks at their first try; `/status/503` answers that status. Every other path
- * accepts at once.
- */
-export interface Receiver {
-  readonly url: string;
-  /** Requests so far. */
-  count(): number;
-  /** The webhook-ids that `/flaky` has refused since the last call; until the next one it accepts them. */
-  takeRefused(): ReadonlySet<string>;
-  /** Forgets what was received. */
-  reset(): void;
-  /** Webhooks accepted at least once. */
-  delivered(): number;
-  /** Posts that were accepted although the webhook had been accepted before. */
-  doubled(): number;
-  /** When the last one was accepted, in milliseconds since the epoch. */
-  lastAt(): number;
-  close(): Promise<void>;
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 const SHORTEST_MS = 20;
 const LONGEST_MS = 300;
 /** One in this many webhooks is refused. */
 const FAILS_ONE_IN = 5;
 
-/** @param secret of the webhooks: one whose signature is another's is answered 400; undefined: nothing is checked */
-export async function startReceiver(secret?: string): Promise<Receiver> {
+/**
+ * A receiver for Slack, Teams and webhooks. The parts of its paths: `/slow` answers after 20 to 300 ms, as providers do;
+ * `/flaky` refuses a fifth of the webhooks at their first try; `/status/503` answers that status. Every other path
+ * accepts at once.
+ * @param secret of the webhooks: one whose signature is another's is answered 400; undefined: nothing is checked
+ */
+export async function startReceiver(secret?: string) {
   const signer = createWebhookSigner();
   const latency = latencies();
   let [count, last] = [0, 0];
@@ -67,19 +52,25 @@ export async function startReceiver(secret?: string): Promise<Receiver> {
   );
   return {
     url: server.url,
+    /** Requests so far. */
     count: () => count,
+    /** The webhook-ids that `/flaky` has refused since the last call; until the next one it accepts them. */
     takeRefused() {
       forgiven = refused;
       refused = new Set();
       return forgiven;
     },
+    /** Forgets what was received. */
     reset() {
       accepted = new Map();
       refused = new Set();
       forgiven = refused;
     },
+    /** Webhooks accepted at least once. */
     delivered: () => accepted.size,
+    /** Posts that were accepted although the webhook had been accepted before. */
     doubled: () => [...accepted.values()].reduce((sum, times) => sum + times - 1, 0),
+    /** When the last one was accepted, in milliseconds since the epoch. */
     lastAt: () => last,
     close: () => server.close(),
   };

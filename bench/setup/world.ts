@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import { type AwsClients, awsClients } from '../../src/local/emulator/aws-clients.ts';
+import { awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { functionEnvironment, type ServiceEndpoints } from '../../src/local/emulator/lambda/environment.ts';
 import { Teardown } from '../../src/local/processes/teardown.ts';
 import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
@@ -11,39 +11,17 @@ import { startSqs } from '../../src/local/stand-ins/stand-ins.ts';
 import { createQueues, createTables } from '../../src/local/stand-ins/tables-and-queues.ts';
 import type { BenchContext } from '../benchmark.ts';
 import { PLAIN_QUEUE, PLAIN_TABLE_INPUTS } from '../plain/plain-tables.ts';
-import {
-  bundle,
-  type DeployedFunctions,
-  deployedFunctions,
-  type MeasuredFunction,
-  type ProcessOptions,
-  startFunction,
-  tableNames,
-} from './function.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
+import { bundle, deployedFunctions, type ProcessOptions, startFunction, tableNames } from './function.ts';
+import { startReceiver } from './receiver.ts';
 
-/** The tables and queues of the deployed stack and of the plain reading, on stand-ins of their own. */
-export interface World extends DeployedFunctions {
-  readonly directory: string;
-  readonly clients: AwsClients;
-  readonly services: ServiceEndpoints;
-  readonly receiver: Receiver;
-  /** File with the functions' credentials and keys. */
-  readonly secretsFile: string;
-  /** Starts a deployed function, or another bundle in its environment. */
-  start(service: string, options?: StartOptions): MeasuredFunction;
-  /** Starts a function of the plain reading. @param name of its file */
-  startPlain(service: string, name: string, options?: StartOptions): Promise<MeasuredFunction>;
-  /** Adds what must be stopped with the world. */
-  until(name: string, stop: () => Promise<void>): void;
-}
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
 export interface StartOptions extends ProcessOptions {
   readonly services?: Partial<ServiceEndpoints>;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   /** Directory of a `dynamodb.sqlite` with rows. */
   readonly dataDir?: string;
   /** A secrets file that exists, where the rows are encrypted. */
@@ -84,11 +62,12 @@ export async function singleCalls(world: World, calls = 500): Promise<() => Prom
   return async () => (await fn.run(events)).cpu_us / calls;
 }
 
+/** The tables and queues of the deployed stack and of the plain reading, on stand-ins of their own. */
 export async function startWorld(
   { stack, home }: BenchContext,
   teardown: Teardown,
   { dataDir, secretsFile: given }: WorldOptions = {},
-): Promise<World> {
+) {
   const directory = mkdtempSync(join(home, 'world-'));
   const secretsFile = given ?? join(directory, 'secrets.json');
   const log = (name: string) => join(directory, `${name}.log`);
@@ -111,7 +90,7 @@ export async function startWorld(
     sqs: sqs.endpoint,
     simulator: receiver.url,
   };
-  const start: World['start'] = (service, { services: changed, environment, ...options } = {}) => {
+  const start = (service: string, { services: changed, environment, ...options }: StartOptions = {}) => {
     const plan = deployed.planOf(service);
     const deployedWith = functionEnvironment(plan, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER });
     const started = startFunction(plan, { ...deployedWith, ...environment }, log(service), options);
@@ -124,11 +103,15 @@ export async function startWorld(
     clients,
     services,
     receiver,
+    /** File with the functions' credentials and keys. */
     secretsFile,
+    /** Starts a deployed function, or another bundle in its environment. */
     start,
-    startPlain: async (service, name, options = {}) =>
+    /** Starts a function of the plain reading. @param name of its file */
+    startPlain: async (service: string, name: string, options: StartOptions = {}) =>
       start(service, { ...options, bundle: await bundle(`bench/plain/${name}.ts`, directory) }),
-    until: (name, stop) => teardown.add(name, stop),
+    /** Adds what must be stopped with the world. */
+    until: (name: string, stop: () => Promise<void>) => teardown.add(name, stop),
   };
 }
 
