@@ -1,4 +1,9 @@
-import type { SynthesizedStack } from '../src/local/emulator/template/assembly.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readAssembly, type SynthesizedStack } from '../src/local/emulator/template/assembly.ts';
+import { DEFAULT_WORK_DIR } from '../src/local/runtime/directories.ts';
+import { synthesize } from '../src/local/runtime/synthesize.ts';
 import { read, UsageError } from '../src/terminal/command-line.ts';
 import { type Figure, judge, type Measurement } from './figure.ts';
 import type { Failure } from './report.ts';
@@ -10,6 +15,17 @@ export interface BenchContext {
   readonly home: string;
   /** Reports the current step. */
   readonly step: (text: string) => void;
+}
+
+/** Synthesizes what benchmarks run with. */
+export async function createContext(step: BenchContext['step']): Promise<BenchContext> {
+  const home = mkdtempSync(join(tmpdir(), 'notification-retry-bench-'));
+  // Child processes end with this process, but their files would stay.
+  process.once('exit', () => rmSync(home, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+  step('reading the synthesized stack');
+  const synthesizing = () => step('synthesizing and bundling the stack: once per change');
+  return { stack: readAssembly(await synthesize(DEFAULT_WORK_DIR, synthesizing)), home, step };
 }
 
 /** One or more budgets of docs/architecture.md that are measured together. */

@@ -1,13 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { readAssembly } from '../src/local/emulator/template/assembly.ts';
-import { DEFAULT_WORK_DIR } from '../src/local/runtime/directories.ts';
-import { synthesize } from '../src/local/runtime/synthesize.ts';
 import { command } from '../src/terminal/command-line.ts';
-import { showProgress } from '../src/terminal/progress.ts';
+import { withProgress } from '../src/terminal/progress.ts';
 import { processTerminal } from '../src/terminal/terminal.ts';
-import { type Benchmark, parseOptions, runAll, usage } from './benchmark.ts';
+import { type Benchmark, createContext, parseOptions, runAll, usage } from './benchmark.ts';
 import { dispatcherCpu } from './cases/dispatcher-cpu.ts';
 import { bundles, imports } from './cases/imports.ts';
 import { intake } from './cases/intake.ts';
@@ -35,25 +29,12 @@ process.exitCode = await command(
 async function bench({ only, json }: NonNullable<ReturnType<typeof parseOptions>>): Promise<number> {
   const started = new Date();
   const terminal = processTerminal();
+  const chosen = BENCHMARKS.filter(({ name }) => only === undefined || only.includes(name));
   // Steps go to stderr, so they do no harm beside the JSON on stdout.
-  const progress = showProgress({ terminal, json: false });
-  const step = (text: string) => progress.step(text);
-  const home = mkdtempSync(join(tmpdir(), 'notification-retry-bench-'));
-  // Child processes end with this process, but their files would stay.
-  process.once('exit', () => rmSync(home, { recursive: true, force: true }));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-  try {
-    step('reading the synthesized stack');
-    const stack = readAssembly(
-      await synthesize(DEFAULT_WORK_DIR, () => step('synthesizing and bundling the stack: once per change')),
-    );
-    const chosen = BENCHMARKS.filter(({ name }) => only === undefined || only.includes(name));
-    const measured = await runAll(chosen, { stack, home, step });
-    progress.end();
-    const report = reportOf(started, new Date(), measured.figures, measured.failures);
-    terminal.print(json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
-    return measured.failures.length > 0 ? 1 : 0;
-  } finally {
-    progress.end();
-  }
+  const { figures, failures } = await withProgress({ terminal, json: false }, async ({ step }) =>
+    runAll(chosen, await createContext(step)),
+  );
+  const report = reportOf(started, new Date(), figures, failures);
+  terminal.print(json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
+  return failures.length > 0 ? 1 : 0;
 }

@@ -1,12 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { createContext } from '../bench/benchmark.ts';
 import { BATCH, webhookPasses } from '../bench/setup/lanes.ts';
 import { inWorld } from '../bench/setup/world.ts';
-import { readAssembly } from '../src/local/emulator/template/assembly.ts';
-import { DEFAULT_WORK_DIR, PROJECT_ROOT } from '../src/local/runtime/directories.ts';
-import { synthesize } from '../src/local/runtime/synthesize.ts';
+import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 import { type HouseFigure, loadFigures, staticFigures } from './house-figures.ts';
 
 /** Prints how large the house is: `npm run house`; `npm run house -- --delivery` also runs a delivery. */
@@ -22,25 +20,20 @@ process.stdout.write(lines.join(''));
 
 /** Runs the deployed webhook function from its sources, on the stand-ins, under V8's coverage. */
 async function deliveryFigure(): Promise<HouseFigure> {
-  const home = mkdtempSync(join(tmpdir(), 'notification-retry-house-'));
-  const stack = readAssembly(await synthesize(DEFAULT_WORK_DIR));
-  try {
-    return await inWorld({ stack, home, step: () => {} }, async (world) => {
-      const coverage = join(home, 'coverage');
-      const fn = world.start('send-webhook', {
-        bundle: measuredEntry(home),
-        environment: { NODE_V8_COVERAGE: coverage },
-        nodeOptions: ['--import', import.meta.resolve('tsx')],
-      });
-      const pass = await webhookPasses(world, BATCH, { name: 'instant', path: '/ok', tenants: 1 });
-      // The first batch also reads data keys, breakers and budgets.
-      for (const _ of ['first', 'warm']) await pass(fn);
-      await fn.stop();
-      return { name: 'files that a delivery executes', value: executedFiles(coverage, 2).size, aim: 40 };
+  const context = await createContext(() => {});
+  return inWorld(context, async (world) => {
+    const coverage = join(world.directory, 'coverage');
+    const fn = world.start('send-webhook', {
+      bundle: measuredEntry(world.directory),
+      environment: { NODE_V8_COVERAGE: coverage },
+      nodeOptions: ['--import', import.meta.resolve('tsx')],
     });
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
+    const pass = await webhookPasses(world, BATCH, { name: 'instant', path: '/ok', tenants: 1 });
+    // The first batch also reads data keys, breakers and budgets.
+    for (const _ of ['first', 'warm']) await pass(fn);
+    await fn.stop();
+    return { name: 'files that a delivery executes', value: executedFiles(coverage, 2).size, aim: 40 };
+  });
 }
 
 /** A module around a function's handler that starts the counts of coverage anew before each event. */

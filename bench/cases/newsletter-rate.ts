@@ -1,4 +1,3 @@
-import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { createApiKeyStore, newApiKey } from '../../src/adapters/api-keys/api-key.ts';
@@ -6,9 +5,7 @@ import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-s
 import { createNotificationClient, type NotificationClient } from '../../src/client/index.ts';
 import { type AwsClients, awsClients } from '../../src/local/emulator/aws-clients.ts';
 import type { Received } from '../../src/local/providers/received-log.ts';
-import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
 import { type LocalRuntime, startLocalRuntime } from '../../src/local/runtime/runtime.ts';
-import { synthesize } from '../../src/local/runtime/synthesize.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { type Measurement, median } from '../figure.ts';
 import { deployedFunctions } from '../setup/function.ts';
@@ -35,13 +32,11 @@ export const newsletterRate: Benchmark = {
   name: 'newsletter-rate',
   describes: 'rate of 50,000 recipients at 500 a second, refusals, and what urgent mail waits meanwhile',
   async run(context) {
-    const { dataDir, secretsFile, storeKeys } = await importMembers(context, 'newsletter-rate', MEMBERS);
-    // The runtime keeps its keys in its data directory.
-    copyFileSync(secretsFile, join(dataDir, 'secrets.json'));
+    const { dataDir, storeKeys } = await importMembers(context, 'newsletter-rate', MEMBERS);
     const runtime = await startLocalRuntime({
       dataDir,
       workDir: dataDir,
-      assemblyDir: await synthesize(DEFAULT_WORK_DIR),
+      assemblyDir: context.stack.directory,
       sesLimits: { per_second: PER_SECOND, per_day: -1 },
       schedule: 'off',
       onProgress: (step) => context.step(`newsletter-rate: ${step}`),

@@ -61,18 +61,15 @@ async function measure(context: BenchContext, rows: number): Promise<{ sweep: nu
   context.step(`sweep-reads: a table of ${rows.toLocaleString('en')} rows`);
   const name = tableNames(deployedFunctions(context.stack)).notification_log;
   const dataDir = await importTable(context, `rows-${rows}`, name, tableOf(rows));
-  return inWorld(
-    context,
-    async (world) => {
-      const meter = await startMeter(world, 'dynamodb');
-      const dispatcher = world.start('dispatcher', { services: { dynamodb: meter.url } });
-      const { results } = await dispatcher.run([{}]);
-      const { dispatched } = results[0] as SweepResult;
-      if (dispatched !== DUE) throw new Error(`The sweep dispatched ${dispatched} of ${DUE}`);
-      return { sweep: meter.read().read_units, scan: await scanUnits(world, rows) };
-    },
-    { dataDir },
-  );
+  const units = async (world: World) => {
+    const meter = await startMeter(world, 'dynamodb');
+    const dispatcher = world.start('dispatcher', { services: { dynamodb: meter.url } });
+    const { results } = await dispatcher.run([{}]);
+    const { dispatched } = results[0] as SweepResult;
+    if (dispatched !== DUE) throw new Error(`The sweep dispatched ${dispatched} of ${DUE}`);
+    return { sweep: meter.read().read_units, scan: await scanUnits(world, rows) };
+  };
+  return inWorld(context, units, dataDir);
 }
 
 async function scanUnits(world: World, rows: number): Promise<number> {

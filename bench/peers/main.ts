@@ -1,18 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installPackages } from '../../scripts/tools/install-packages.ts';
-import { readAssembly } from '../../src/local/emulator/template/assembly.ts';
 import { startChild } from '../../src/local/processes/start-child.ts';
-import { Teardown } from '../../src/local/processes/teardown.ts';
-import { DEFAULT_WORK_DIR } from '../../src/local/runtime/directories.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
-import { synthesize } from '../../src/local/runtime/synthesize.ts';
 import { command, read, whole } from '../../src/terminal/command-line.ts';
+import { type BenchContext, createContext } from '../benchmark.ts';
+import { inTurns } from '../figure.ts';
 import { standardMapping } from '../setup/lanes.ts';
 import { startReceiver } from '../setup/receiver.ts';
 import { bodyOf } from '../setup/rows.ts';
-import { startWorld } from '../setup/world.ts';
+import { inWorld, type World } from '../setup/world.ts';
 import { ourCandidate } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
 import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
@@ -42,59 +39,54 @@ process.exitCode = await command(
   },
   () => USAGE,
   async (options) => {
-    const home = mkdtempSync(join(tmpdir(), 'notification-retry-peers-'));
-    const teardown = new Teardown();
-    try {
-      await run(options, home, teardown);
-      return 0;
-    } finally {
-      await teardown.run();
-      rmSync(home, { recursive: true, force: true });
-    }
+    const context = await createContext((text) => process.stderr.write(`${text}\n`));
+    await inWorld(context, (world) => run(options, context, world));
+    return 0;
   },
 );
 
 type Options = Readonly<Record<'count' | 'rounds' | 'kills', number>>;
 
-async function run({ count, rounds, kills }: Options, home: string, teardown: Teardown): Promise<void> {
-  const step = (text: string) => process.stderr.write(`${text}\n`);
-  const [redis, postgres] = [await startRedis(home), await startPostgres(home)];
-  teardown.add('Redis', () => redis.stop());
-  teardown.add('PostgreSQL', () => postgres.stop());
+async function run({ count, rounds, kills }: Options, { home, step }: BenchContext, world: World): Promise<void> {
+  const standIns = treeOf([process.pid]).filter((pid) => pid !== process.pid);
+  const redis = await startRedis(home);
+  world.until('Redis', redis.stop);
+  const postgres = await startPostgres(home);
+  world.until('PostgreSQL', postgres.stop);
   const tools = installPackages('peers', join(import.meta.dirname, 'tools.json'));
-  const stack = readAssembly(await synthesize(DEFAULT_WORK_DIR, () => step('synthesizing the stack')));
-  const before = new Set(treeOf([process.pid]));
-  const world = await startWorld({ stack, home, step }, teardown);
-  const servers = treeOf([process.pid]).filter((pid) => !before.has(pid));
   const secret: string = JSON.parse(readFileSync(world.secretsFile, 'utf8')).integrations[SAMPLE_INTEGRATIONS.webhook]
     .secrets[0];
   const receiver = await startReceiver(secret);
-  teardown.add('receiver of the peers', () => receiver.close());
+  world.until('receiver of the peers', receiver.close);
   const [url, body] = [`${receiver.url}/flaky`, bodyOf(BODY_BYTES)];
+  const { batchSize: concurrency } = standardMapping(world, 'send-webhook');
   const peer = (name: string, { port, pid }: Server) => {
-    const given = { peer: name, port, tools, url, secret, body };
-    const { batchSize: concurrency } = standardMapping(world, 'send-webhook');
-    const settings = { ...given, concurrency, patience_seconds: PATIENCE_SECONDS };
+    const settings = { peer: name, port, tools, url, secret, body, concurrency, patience_seconds: PATIENCE_SECONDS };
     return peerCandidate(settings, pid, join(home, `${name}.log`));
   };
   step(`seeding ${count} notifications`);
-  const ours = await ourCandidate(world, { count, url, body, servers });
+  const ours = await ourCandidate(world, { count, url, body, servers: standIns });
   const candidates = [ours, peer('bullmq', redis), peer('pg-boss', postgres), peer('graphile-worker', postgres)];
-  const measured = candidates.map(() => [] as Awaited<ReturnType<typeof measure>>[]);
-  for (let round = 0; round < rounds; round++) {
-    for (const [i, candidate] of candidates.entries()) {
-      const one = await measure(candidate, receiver, count);
-      step(`round ${round + 1} of ${rounds}: ${candidate.name}: ${JSON.stringify(one)}`);
-      measured[i]?.push(one);
-    }
-  }
-  const deaths: Awaited<ReturnType<typeof measureDeaths>>[] = [];
-  for (const candidate of kills > 0 ? candidates : []) {
-    const one = await measureDeaths(candidate, receiver, { count, kills });
-    step(`${kills} deaths: ${candidate.name}: ${JSON.stringify(one)}`);
-    deaths.push(one);
-  }
-  const results = candidates.map(({ name }, i) => ({ name, rounds: measured[i] ?? [], deaths: deaths[i] }));
+  const inSight = <T>(measured: (candidate: Candidate) => Promise<T>) => {
+    const named = candidates.map((candidate) => {
+      const tell = async () => {
+        const result = await measured(candidate);
+        step(`${candidate.name}: ${JSON.stringify(result)}`);
+        return result;
+      };
+      return [candidate.name, tell] as const;
+    });
+    return Object.fromEntries(named);
+  };
+  const measured = await inTurns(
+    inSight((candidate) => measure(candidate, receiver, count)),
+    { rounds, step },
+  );
+  const deaths = await inTurns(
+    inSight((candidate) => measureDeaths(candidate, receiver, { count, kills })),
+    { rounds: kills > 0 ? 1 : 0, step },
+  );
+  const results = candidates.map(({ name }) => ({ name, rounds: measured[name] ?? [], deaths: deaths[name]?.[0] }));
   process.stdout.write(renderPeers(count, results));
 }
 

@@ -28,25 +28,8 @@ export interface RunningWorker {
 /** After a death, a system may find out in its own way, but no later. Its defaults are 30 seconds to four hours. */
 export const PATIENCE_SECONDS = 3;
 
-interface Round {
-  /** Milliseconds of CPU per delivered webhook: of all, of those while the code is compiled, of the others. */
-  readonly worker_ms: number;
-  readonly cold_ms: number;
-  readonly warm_ms: number;
-  readonly server_ms: number;
-  /** Seconds from the start of the worker to the last delivery. */
-  readonly seconds: number;
-  readonly records: number;
-}
-
-/** What deaths of the worker cost. */
-interface Deaths {
-  readonly killed: number;
-  /** Webhooks that were not delivered when nothing moved any more. */
-  readonly missing: number;
-  /** Posts that the receiver took although it had taken that webhook before. */
-  readonly doubled: number;
-}
+type Round = Awaited<ReturnType<typeof measure>>;
+type Deaths = Awaited<ReturnType<typeof measureDeaths>>;
 
 /** Deliveries in which a worker's code is compiled; at most a quarter of a round. */
 const COLD = 1_000;
@@ -55,7 +38,7 @@ const COLD = 1_000;
 const STANDSTILL_MS = 30_000;
 
 /** Delivers all webhooks once. @throws Error when some are not delivered */
-export async function measure(candidate: Candidate, receiver: Receiver, count: number): Promise<Round> {
+export async function measure(candidate: Candidate, receiver: Receiver, count: number) {
   receiver.reset();
   await candidate.enqueue(count);
   const server = cpuOf(candidate.servers);
@@ -74,9 +57,16 @@ export async function measure(candidate: Candidate, receiver: Receiver, count: n
     }
     // The last outcomes are written after the last answer.
     await pause(500);
-    const seconds = (receiver.lastAt() - started) / 1000;
-    const [cold_ms, warm_ms] = [cold_cpu / cold, (cpu - cold_cpu) / (count - cold)];
-    return { worker_ms: cpu / count, cold_ms, warm_ms, server_ms, seconds, records: await candidate.records() };
+    return {
+      /** Milliseconds of CPU per delivered webhook: of all, of those while the code is compiled, of the others. */
+      worker_ms: cpu / count,
+      cold_ms: cold_cpu / cold,
+      warm_ms: (cpu - cold_cpu) / (count - cold),
+      server_ms,
+      /** From the start of the worker to the last delivery. */
+      seconds: (receiver.lastAt() - started) / 1000,
+      records: await candidate.records(),
+    };
   } finally {
     await worker.stop();
   }
@@ -87,7 +77,7 @@ export async function measureDeaths(
   candidate: Candidate,
   receiver: Receiver,
   { count, kills }: { readonly count: number; readonly kills: number },
-): Promise<Deaths> {
+) {
   receiver.reset();
   await candidate.enqueue(count);
   let worker = await candidate.start();
@@ -101,6 +91,7 @@ export async function measureDeaths(
   }
   await until(() => receiver.delivered() === count, receiver);
   await worker.stop();
+  // Missing is what was not delivered when nothing moved any more.
   return { killed, missing: count - receiver.delivered(), doubled: receiver.doubled() };
 }
 

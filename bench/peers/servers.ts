@@ -99,7 +99,7 @@ export function treeOf(roots: readonly number[]): number[] {
   const all = readdirSync('/proc').map(Number).filter(Number.isInteger);
   const childrenOf = Map.groupBy(all, (pid) => Number(statOf(pid)[1]));
   const withChildren = (pid: number): number[] => [pid, ...(childrenOf.get(pid) ?? []).flatMap(withChildren)];
-  return roots.flatMap(withChildren);
+  return [...new Set(roots.flatMap(withChildren))];
 }
 
 /** Milliseconds of user and system time that processes and their children, those that have ended too, have used so far. */

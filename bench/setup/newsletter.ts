@@ -79,15 +79,12 @@ export async function withMembers<T>(
   { name, members, limits }: { readonly name: string; readonly members: number; readonly limits?: Partial<SesLimits> },
   run: (world: NewsletterWorld) => Promise<T>,
 ): Promise<T> {
-  const { dataDir, secretsFile, storeKeys } = await importMembers(context, name, members);
-  return inWorld(
-    context,
-    async (world) => {
-      await storeKeys(world.clients.dynamodb, newsletterNames(world).data_keys);
-      return run(await newsletterWorld(world, limits));
-    },
-    { dataDir, secretsFile },
-  );
+  const { dataDir, storeKeys } = await importMembers(context, name, members);
+  const inside = async (world: World) => {
+    await storeKeys(world.clients.dynamodb, newsletterNames(world).data_keys);
+    return run(await newsletterWorld(world, limits));
+  };
+  return inWorld(context, inside, dataDir);
 }
 
 /** A world with members, in which emails are sent to the local SES by the deployed functions. */
@@ -134,7 +131,7 @@ export const duplicatesIn = (receipts: readonly BulkReceipt[]): number =>
 /** Makes a data directory with many members: putting them one by one would take minutes. */
 export async function importMembers(context: BenchContext, name: string, count: number) {
   context.step(`${name}: ${count.toLocaleString('en')} members are made`);
-  const secretsFile = join(context.home, `${name}-secrets.json`);
+  const secretsFile = join(context.home, name, 'secrets.json');
   prepareSecrets(secretsFile, NOWHERE);
   const { members } = newsletterNames(deployedFunctions(context.stack));
   const { sealing, storeKeys } = memberSealing(secretsFile);
@@ -142,7 +139,7 @@ export async function importMembers(context: BenchContext, name: string, count: 
     const at = new Date().toISOString();
     for (let i = 0; i < count; i++) yield memberItem(await memberOf(i, at, sealing), Date.parse(at));
   }
-  return { dataDir: await importTable(context, name, members, items()), secretsFile, storeKeys };
+  return { dataDir: await importTable(context, name, members, items()), storeKeys };
 }
 
 /**

@@ -21,13 +21,6 @@ export interface StartOptions extends ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-interface WorldOptions {
-  /** Directory of a `dynamodb.sqlite` with rows. */
-  readonly dataDir?: string;
-  /** A secrets file that exists, where the rows are encrypted. */
-  readonly secretsFile?: string;
-}
-
 /** An address where nothing listens: calls without a stand-in must fail and not reach AWS. */
 export const NOWHERE = 'http://127.0.0.1:9';
 export const SERVICES_NOWHERE: ServiceEndpoints = {
@@ -41,15 +34,14 @@ export const SERVICES_NOWHERE: ServiceEndpoints = {
 /** Failures in a benchmark are on purpose, so no breaker may open. */
 const NO_BREAKER = { min_samples: 1_000_000 };
 
-/** Runs a benchmark in a world of its own. */
-export async function inWorld<T>(
-  context: BenchContext,
-  run: (world: World) => Promise<T>,
-  options: WorldOptions = {},
-): Promise<T> {
+/**
+ * Runs a benchmark in a world of its own.
+ * @param dataDir directory of a `dynamodb.sqlite` with rows, and of the secrets file where they are encrypted
+ */
+export async function inWorld<T>(context: BenchContext, run: (world: World) => Promise<T>, dataDir?: string) {
   const teardown = new Teardown();
   try {
-    return await run(await startWorld(context, teardown, options));
+    return await run(await startWorld(context, teardown, dataDir));
   } finally {
     await teardown.run();
   }
@@ -63,13 +55,9 @@ export async function singleCalls(world: World, calls = 500): Promise<() => Prom
 }
 
 /** The tables and queues of the deployed stack and of the plain reading, on stand-ins of their own. */
-export async function startWorld(
-  { stack, home }: BenchContext,
-  teardown: Teardown,
-  { dataDir, secretsFile: given }: WorldOptions = {},
-) {
+async function startWorld({ stack, home }: BenchContext, teardown: Teardown, dataDir?: string) {
   const directory = mkdtempSync(join(home, 'world-'));
-  const secretsFile = given ?? join(directory, 'secrets.json');
+  const secretsFile = join(dataDir ?? directory, 'secrets.json');
   const log = (name: string) => join(directory, `${name}.log`);
   const dynamodb = await startDynamodb(dataDir, log('dynamodb'), join(DEFAULT_WORK_DIR, 'cache'));
   teardown.add('DynamoDB', () => dynamodb.child.stop());

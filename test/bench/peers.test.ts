@@ -46,6 +46,8 @@ it.runIf(process.platform === 'linux')('the CPU of a server counts the work of i
   for (const started = process.cpuUsage(); process.cpuUsage(started).user < 100_000; );
   expect(cpuOf([process.pid]) - before).toBeGreaterThanOrEqual(10);
   expect(treeOf([process.pid])).toContain(process.pid);
+  expect(treeOf([process.ppid])).toContain(process.pid);
+  expect(treeOf([process.ppid, process.pid]).filter((pid) => pid === process.pid)).toHaveLength(1);
 });
 
 it('the table has the medians of the rounds', () => {
