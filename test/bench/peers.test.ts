@@ -31,7 +31,7 @@ describe('the receiver of the peers', () => {
     expect([receiver.delivered(), receiver.doubled()]).toEqual([100 - refused.length, 0]);
     expect(new Set(await Promise.all(refused.map((id) => post(id))))).toEqual(new Set([200]));
     await post('id-0');
-    expect([receiver.delivered(), receiver.doubled(), receiver.takeRefused().size]).toEqual([100, 1, refused.length]);
+    expect([receiver.delivered(), receiver.doubled(), receiver.refused().size]).toEqual([100, 1, refused.length]);
     receiver.reset();
     expect(receiver.delivered()).toBe(0);
   });

@@ -17,9 +17,12 @@ describe("the benchmarks' receiver", () => {
     for (const id of ids) if ((await post('/flaky/ok', id)) === 503) refused.push(id);
     expect(refused.length).toBeGreaterThan(10);
     expect(refused.length).toBeLessThan(30);
-    expect([...receiver.takeRefused()]).toEqual(refused);
+    expect([...receiver.refused()]).toEqual(refused);
     for (const id of refused) expect(await post('/flaky/ok', id)).toBe(200);
-    expect(receiver.takeRefused().size).toBe(0);
+    expect([...receiver.refused()]).toEqual(refused);
+    expect(receiver.delivered()).toBe(ids.length);
+    receiver.reset();
+    expect(receiver.refused().size).toBe(0);
     expect(await post('/flaky/ok', refused[0] ?? '')).toBe(503);
   });
 
