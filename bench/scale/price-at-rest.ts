@@ -8,9 +8,6 @@ import { markdownTable } from '../report.ts';
 import { UNIT_PRICES as PRICE } from './unit-prices.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
-interface Resources {
-  readonly [id: string]: { readonly Type: string; readonly Properties?: Properties };
-}
 
 const PLAIN = { stage: 'dev', senderAddress: 'noreply@mail.your-domain.example' } as const;
 const LEAST = { stage: 'dev', channels: ['webhook'], api: false, newsletters: false, monitoring: 'off' } as const;
@@ -58,63 +55,79 @@ export interface PriceLine {
 
 /** What a stage costs a month while nothing happens, from its synthesized template. */
 export function priceAtRest(given: StageConfigInput): PriceLine[] {
-  const resources = resourcesOf(given);
-  const of = (type: string) =>
-    Object.values(resources).flatMap((one) => (one.Type === type ? [one.Properties ?? {}] : []));
+  const stage = synthesize(given);
+  const { channels, of } = stage;
   const line = (en: string, ja: string, count: number, each: number): PriceLine => {
     return { en, ja, count, dollars: count * each };
   };
-  const runs = scheduledRuns(resources);
-  const polled = of('AWS::Lambda::EventSourceMapping').filter(
-    ({ ScalingConfig }) => ScalingConfig !== undefined,
-  ).length;
-  const alarmMetrics = of('AWS::CloudWatch::Alarm').reduce((sum, alarm) => sum + metricsOf(alarm), 0);
+  const runs = scheduledRuns(stage);
+  const polled = of('AWS::Lambda::EventSourceMapping').filter(({ ScalingConfig }) => ScalingConfig !== undefined);
+  const alarmMetrics = sum(of('AWS::CloudWatch::Alarm').map(metricsOf));
   return [
     line('KMS keys', 'KMS キー', of('AWS::KMS::Key').length, PRICE.kms_key_month),
     line('secrets', 'シークレット', of('AWS::SecretsManager::Secret').length, PRICE.secret_month),
-    line('queues that Lambda polls', 'Lambda がポーリングするキュー', polled, RECEIVES * PRICE.sqs_empty_receive),
+    line(
+      'queues that Lambda polls',
+      'Lambda がポーリングするキュー',
+      polled.length,
+      RECEIVES * PRICE.sqs_empty_receive,
+    ),
     line('metrics of alarms', 'アラームのメトリクス', alarmMetrics, PRICE.alarm_metric_month),
-    line('custom metrics', 'カスタムメトリクス', customMetrics(resources, runs), PRICE.custom_metric_month),
+    line('custom metrics', 'カスタムメトリクス', customMetrics(runs, channels), PRICE.custom_metric_month),
     line('dashboards', 'ダッシュボード', of('AWS::CloudWatch::Dashboard').length, PRICE.dashboard_month),
     {
       en: 'scheduled runs',
       ja: 'スケジュール実行',
-      count: runs.reduce((sum, { times }) => sum + times, 0),
-      dollars: runs.reduce((sum, run) => sum + priceOf(run), 0) + unwrapsOf(runs) * PRICE.kms_request,
+      count: sum(runs.map(({ times }) => times)),
+      dollars: sum(runs.map((run) => priceOf(run, channels.length))) + unwrapsOf(runs) * PRICE.kms_request,
     },
   ];
 }
 
-export const totalOf = (lines: readonly PriceLine[]): number => lines.reduce((sum, { dollars }) => sum + dollars, 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+export const totalOf = (lines: readonly PriceLine[]): number => sum(lines.map(({ dollars }) => dollars));
 
-const synthesized = new Map<string, Resources>();
+type Stage = ReturnType<typeof synthesized>;
 
-function resourcesOf(given: StageConfigInput): Resources {
-  const key = JSON.stringify(given);
-  const known = synthesized.get(key);
-  if (known !== undefined) return known;
+function synthesized(given: StageConfigInput) {
   const app = new App({ treeMetadata: false, stackTraces: false, context: { 'aws:cdk:bundling-stacks': [] } });
-  const stack = new NotificationRetryStack(app, 'Stack', { config: parseStageConfig(given) });
-  const resources: Resources = Template.fromStack(stack).toJSON()['Resources'];
-  synthesized.set(key, resources);
-  return resources;
+  const config = parseStageConfig(given);
+  const template = Template.fromStack(new NotificationRetryStack(app, 'Stack', { config }));
+  const propertiesById = (type: string): Readonly<Record<string, Properties>> => {
+    const found = Object.entries(template.findResources(type));
+    return Object.fromEntries(found.map(([id, resource]) => [id, resource['Properties'] ?? {}]));
+  };
+  return {
+    channels: config.channels,
+    functions: propertiesById('AWS::Lambda::Function'),
+    /** The properties of all resources of a type. */
+    of: (type: string) => Object.values(propertiesById(type)),
+  };
+}
+
+const known = new Map<string, Stage>();
+
+function synthesize(given: StageConfigInput): Stage {
+  const key = JSON.stringify(given);
+  const stage = known.get(key) ?? synthesized(given);
+  known.set(key, stage);
+  return stage;
 }
 
 type Run = ReturnType<typeof scheduledRuns>[number];
 
-function scheduledRuns(resources: Resources) {
-  return Object.values(resources).flatMap(({ Type, Properties: rule = {} }) => {
-    const expression = rule['ScheduleExpression'];
-    if (Type !== 'AWS::Events::Rule' || typeof expression !== 'string') return [];
-    const [target] = rule['Targets'] as readonly { Arn: { 'Fn::GetAtt': readonly [string] }; Input?: string }[];
-    const called = resources[target?.Arn['Fn::GetAtt'][0] ?? '']?.Properties ?? {};
-    const environment = environmentOf(called);
+function scheduledRuns({ functions, of }: Stage) {
+  return of('AWS::Events::Rule').flatMap(({ ScheduleExpression, Targets }) => {
+    if (typeof ScheduleExpression !== 'string') return [];
+    const [target] = Targets as readonly { Arn: { 'Fn::GetAtt': readonly [string] }; Input?: string }[];
+    const called = functions[target?.Arn['Fn::GetAtt'][0] ?? ''] ?? {};
+    const environment: Properties = Object(called['Environment'])['Variables'] ?? {};
     return {
       service: String(environment['POWERTOOLS_SERVICE_NAME']),
       /** What its target tells the function; empty for the schedule's own event. */
       asked: Object.keys(JSON.parse(target?.Input ?? '{}')).join(),
       /** A month. */
-      times: SECONDS / averagePause(expression),
+      times: SECONDS / averagePause(ScheduleExpression),
       megabytes: Number(called['MemorySize']),
       environment,
     };
@@ -127,10 +140,10 @@ function averagePause(expression: string): number {
   return minutes === undefined ? sweepIntervalSeconds(expression) : 3_600 / minutes.split(',').length;
 }
 
-function priceOf({ service, asked, times, megabytes, environment }: Run): number {
+function priceOf({ service, asked, times, megabytes }: Run, channels: number): number {
   const { reads, writes } = UNITS[`${service} ${asked}`.trim()] ?? { reads: 0, writes: 0 };
   const lanes = asked === 'ahead' ? 0 : asked === '' ? 2 : 1;
-  const counted = service === 'dispatcher' ? lanes * Object.keys(lanesOf(environment)).length : 0;
+  const counted = service === 'dispatcher' ? lanes * channels : 0;
   const each =
     PRICE.lambda_request +
     IDLE_RUN.seconds * (megabytes / 1_024) * PRICE.lambda_gigabyte_second +
@@ -143,41 +156,26 @@ function priceOf({ service, asked, times, megabytes, environment }: Run): number
 
 /** Requests to KMS for the keys of tables. */
 function unwrapsOf(runs: readonly Run[]): number {
-  return [...Map.groupBy(runs, ({ service }) => service).values()].reduce((sum, ofRole) => {
-    const times = ofRole.map((run) => run.times).sort((a, b) => b - a);
-    const [most = 0, ...between] = times;
-    const pauses = Math.min(most, SECONDS / KEY_CACHE_SECONDS) - between.reduce((all, one) => all + one, 0);
-    return sum + IDLE_RUN.tables * Math.max(0, pauses);
-  }, 0);
-}
-
-/** The variable LANE_QUEUES is joined from texts and references. */
-function lanesOf({ LANE_QUEUES }: Properties): object {
-  const parts: unknown = Object(LANE_QUEUES)['Fn::Join']?.[1] ?? [];
-  return JSON.parse(
-    (parts as readonly unknown[]).map((part) => (typeof part === 'string' ? part : 'url')).join('') || '{}',
-  );
+  const ofRoles = [...Map.groupBy(runs, ({ service }) => service).values()].map((ofRole) => {
+    const [most = 0, ...between] = ofRole.map(({ times }) => times).sort((a, b) => b - a);
+    return IDLE_RUN.tables * Math.max(0, Math.min(most, SECONDS / KEY_CACHE_SECONDS) - sum(between));
+  });
+  return sum(ofRoles);
 }
 
 /** Those that are written while nothing happens; one that is written once a day is paid for an hour of it. */
-function customMetrics(resources: Resources, runs: readonly Run[]): number {
-  const channels = new Set(
-    Object.values(resources).flatMap(({ Properties = {} }) =>
-      String(environmentOf(Properties)['CHANNELS'] ?? '').split(','),
-    ),
-  );
-  channels.delete('');
-  return (Object.keys(METRICS) as MetricName[]).reduce((sum, name) => {
+function customMetrics(runs: readonly Run[], channels: readonly string[]): number {
+  const series = (Object.keys(METRICS) as MetricName[]).map((name) => {
     const { idle, from, by, only } = METRICS[name];
     const run = runs.find(({ service, asked }) => service === from && asked === '');
-    if (idle === undefined || run === undefined || run.environment['POWERTOOLS_METRICS_DISABLED']) return sum;
-    if (idle === 'full' && run.environment['MONITORING'] === 'critical') return sum;
-    const series = only === undefined ? (by.includes('channel') ? channels.size : 1) : Number(channels.has(only));
-    return sum + series * Math.min(1, run.times / HOURS);
-  }, 0);
+    if (idle === undefined || run === undefined || run.environment['POWERTOOLS_METRICS_DISABLED']) return 0;
+    if (idle === 'full' && run.environment['MONITORING'] === 'critical') return 0;
+    const written =
+      only === undefined ? (by.includes('channel') ? channels.length : 1) : Number(channels.includes(only));
+    return written * Math.min(1, run.times / HOURS);
+  });
+  return sum(series);
 }
-
-const environmentOf = (called: Properties): Properties => Object(called['Environment'])['Variables'] ?? {};
 
 function metricsOf({ Metrics = [] }: { readonly Metrics?: unknown }): number {
   return Math.max(1, (Metrics as readonly Properties[]).filter(({ MetricStat }) => MetricStat !== undefined).length);
