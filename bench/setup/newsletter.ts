@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -166,22 +166,35 @@ export function memberSealing(secretsFile: string) {
   };
 }
 
-/** The same member for the same number. Its address, name and ids compress no better than those of people. */
+/** Domains of mailboxes: a few of them hold most members. */
+const DOMAINS = ['mail', 'mail', 'mail', 'post', 'post', 'inbox', 'office', 'school', 'works', 'home'];
+const LETTERS = 'etaoinshrdlucmfwypvbgk';
+
+/**
+ * The same member for the same number, with an address, a name and ids that compress no better than those of people: the
+ * size of what is stored decides what it costs.
+ */
 async function memberOf(i: number, at: string, sealing: ReturnType<typeof createMemberSealing>) {
-  const hex = createHash('sha256').update(String(i)).digest('hex');
-  const [first, last] = [hex.slice(0, 8), hex.slice(8, 16)];
-  const member_id = `M${hex.slice(16, 25)}-${i}`;
-  const email = `${first}.${last}@mail.example`;
+  const bytes = createHash('sha256').update(String(i)).digest();
+  const hex = bytes.toString('hex');
+  const word = (from: number) => {
+    const some = [...bytes.subarray(from, from + 4 + ((bytes[from] ?? 0) % 5))];
+    return some.map((byte) => LETTERS[byte % LETTERS.length]).join('');
+  };
+  const [first, last] = [word(0), word(10)];
+  const member_id = `M${bytes.readUInt32BE(20)}-${i}`;
+  const email = `${first}.${last}${i % 97}@${DOMAINS[i % DOMAINS.length]}.example`;
+  const name = [first, last].map((one) => one.charAt(0).toUpperCase() + one.slice(1)).join(' ');
   return {
     tenant_id: TENANT,
     member_id,
-    member_uuid: randomUUID(),
+    member_uuid: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`,
     status: MEMBER_STATUSES[i % MEMBER_STATUSES.length] ?? 'free',
     labels: ['imported', i % 2 === 0 ? 'even' : 'odd'],
     newsletters: [NEWSLETTER],
     created_at: at,
     updated_at: at,
     email_hash: await sealing.emailHash(TENANT, email),
-    sealed_identity: await sealing.sealMember(TENANT, member_id, { email, name: `${first} ${last}` }),
+    sealed_identity: await sealing.sealMember(TENANT, member_id, { email, name }),
   };
 }
