@@ -12,6 +12,7 @@ import { bodyOf } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
 import { ourCandidate } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
+import { sharesOf } from './profile.ts';
 import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
 import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
@@ -79,15 +80,18 @@ async function run({ count, rounds, kills }: Options, { home, step }: BenchConte
     return Object.fromEntries(named);
   };
   const measured = await inTurns(
-    inSight((candidate) => measure(candidate, receiver, count)),
+    inSight((candidate) => measure(candidate, receiver, { count })),
     { rounds, step },
   );
   const deaths = await inTurns(
     inSight((candidate) => measureDeaths(candidate, receiver, { count, kills })),
     { rounds: kills > 0 ? 1 : 0, step },
   );
+  step('our worker once more, with a profile');
+  await measure(ours, receiver, { count, profiles: home });
+  const shares = sharesOf(JSON.parse(readFileSync(join(home, 'worker.cpuprofile'), 'utf8')));
   const results = candidates.map(({ name }) => ({ name, rounds: measured[name] ?? [], deaths: deaths[name]?.[0] }));
-  process.stdout.write(renderPeers(count, results));
+  process.stdout.write(renderPeers({ count, results, shares }));
 }
 
 /** A peer: a process queues, another works, a third counts. @param server its server's process */

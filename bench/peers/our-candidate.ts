@@ -4,7 +4,7 @@ import { PurgeQueueCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sq
 import type { SweepResult } from '../../src/core/sweep/sweep-run.ts';
 import { startSqsEventSource } from '../../src/local/emulator/sources/sqs-event-source.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
-import { type MeasuredFunction, tableNames } from '../setup/function.ts';
+import { bundle, type MeasuredFunction, tableNames } from '../setup/function.ts';
 import { standardLane, standardMapping } from '../setup/lanes.ts';
 import { dueAgain, putAll, seedDue } from '../setup/rows.ts';
 import type { World } from '../setup/world.ts';
@@ -47,8 +47,15 @@ export async function ourCandidate(world: World, { count, url, body, servers }: 
       const { dispatched } = await sweep();
       if (dispatched !== count) throw new Error(`The sweep queued ${dispatched} of ${count}`);
     },
-    async start() {
-      const fn = world.start('send-webhook', { environment: ENVIRONMENT });
+    async start(profiles) {
+      const fn = world.start('send-webhook', {
+        environment: ENVIRONMENT,
+        // The names of the sources, by which the profile is divided, stand in a text that is not minified.
+        ...(profiles !== undefined && {
+          bundle: await bundle('functions/send-webhook/handler.ts', profiles, { minify: false }),
+          nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-name=worker.cpuprofile'],
+        }),
+      });
       await fn.process.loaded;
       return runLane(world, fn, sweep);
     },

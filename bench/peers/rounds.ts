@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { median } from '../figure.ts';
 import { markdownTable } from '../report.ts';
 import type { Receiver } from '../setup/receiver.ts';
+import type { sharesOf } from './profile.ts';
 import { cpuOf } from './servers.ts';
 
 /** A system that sends the webhooks. */
@@ -12,8 +13,11 @@ export interface Candidate {
   readonly servers: readonly number[];
   /** Queues webhooks, outside the measurement. */
   enqueue(count: number): Promise<void>;
-  /** Starts a worker, which sends as many side by side as a batch of ours has. It has loaded its modules, and begins at once. */
-  start(): Promise<RunningWorker>;
+  /**
+   * Starts a worker, which sends as many side by side as a batch of ours has. It has loaded its modules, and begins at once.
+   * @param profiles directory for a CPU profile, which the worker writes when it is stopped
+   */
+  start(profiles?: string): Promise<RunningWorker>;
   /** What is kept of attempts after all is delivered. */
   records(): Promise<number>;
 }
@@ -38,12 +42,16 @@ const COLD = 1_000;
 const STANDSTILL_MS = 30_000;
 
 /** Delivers all webhooks once. @throws Error when some are not delivered */
-export async function measure(candidate: Candidate, receiver: Receiver, count: number) {
+export async function measure(
+  candidate: Candidate,
+  receiver: Receiver,
+  { count, profiles }: { readonly count: number; readonly profiles?: string },
+) {
   receiver.reset();
   await candidate.enqueue(count);
   const server = cpuOf(candidate.servers);
   const started = Date.now();
-  const worker = await candidate.start();
+  const worker = await candidate.start(profiles);
   const before = cpuOf([worker.pid]);
   const used = () => cpuOf([worker.pid]) - before;
   try {
@@ -101,10 +109,15 @@ async function until(holds: () => boolean, receiver: Receiver): Promise<void> {
   while (!holds() && Date.now() - Math.max(began, receiver.lastAt()) <= STANDSTILL_MS) await pause(5);
 }
 
-export interface PeerResult {
-  readonly name: string;
-  readonly rounds: readonly Round[];
-  readonly deaths: Deaths | undefined;
+export interface PeersReport {
+  readonly count: number;
+  readonly results: readonly {
+    readonly name: string;
+    readonly rounds: readonly Round[];
+    readonly deaths: Deaths | undefined;
+  }[];
+  /** Of our worker's CPU. */
+  readonly shares: ReturnType<typeof sharesOf>;
 }
 
 /** What the table of docs/benchmarks.md has of a round: its medians, with so many digits. */
@@ -118,7 +131,7 @@ const COLUMNS: readonly (readonly [title: string, of: keyof Round, digits: numbe
 ];
 
 /** The table of docs/benchmarks.md: medians of the rounds, per delivered webhook. */
-export function renderPeers(count: number, results: readonly PeerResult[]): string {
+export function renderPeers({ count, results, shares }: PeersReport): string {
   const titles = ['system', ...COLUMNS.map(([title]) => title), 'killed', 'not delivered', 'doubled'];
   const rows = results.map(({ name, rounds, deaths }) => [
     name,
@@ -127,14 +140,15 @@ export function renderPeers(count: number, results: readonly PeerResult[]): stri
   ]);
   const processors = cpus();
   const machine = `${count} webhooks per round, on ${processors.length} × ${processors[0]?.model ?? 'unknown'}, Node ${process.version}`;
-  return `${machine}\n\n${markdownTable(titles, rows)}${againstBullMq(results)}`;
+  const profile = shares.map(([subject, share]) => `${subject} ${Math.round(100 * share)} %`).join(', ');
+  return `${machine}\n\n${markdownTable(titles, rows)}${againstBullMq(results)}our worker's CPU: ${profile}\n`;
 }
 
 /**
  * Budget (docs/architecture.md). Of the rounds' ratios the median counts, because what else the machine does changes
  * from round to round.
  */
-function againstBullMq(results: readonly PeerResult[]): string {
+function againstBullMq(results: PeersReport['results']): string {
   const of = (name: string) => results.find((result) => result.name === name)?.rounds.map((one) => one.worker_ms);
   const [ours, theirs] = [of('ours'), of('bullmq')];
   if (ours === undefined || theirs === undefined) return '';

@@ -92,9 +92,9 @@ export function startFunction(
  * @param entry relative to the project's root
  * @returns path of the bundle's entry; modules that it loads later are in the same directory
  */
-export async function bundle(entry: string, directory: string): Promise<string> {
+export async function bundle(entry: string, directory: string, { minify = true } = {}): Promise<string> {
   const outdir = join(directory, entry.replaceAll(/[^\w-]+/g, '-'));
-  await build({ ...BUNDLE_OPTIONS, logLevel: 'silent', entryPoints: { index: entry }, outdir });
+  await build({ ...BUNDLE_OPTIONS, minify, logLevel: 'silent', entryPoints: { index: entry }, outdir });
   return join(outdir, 'index.mjs');
 }
 

@@ -1,5 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharesOf } from '../../bench/peers/profile.ts';
 import { renderPeers } from '../../bench/peers/rounds.ts';
 import { cpuOf, treeOf } from '../../bench/peers/servers.ts';
 import { type Receiver, startReceiver } from '../../bench/setup/receiver.ts';
@@ -53,8 +58,13 @@ it.runIf(process.platform === 'linux')('the CPU of a server counts the work of i
 it('the table has the medians of the rounds', () => {
   const round = (worker_ms: number) => ({ worker_ms, cold_ms: 8, warm_ms: 0.5, server_ms: 1, seconds: 2, records: 3 });
   const deaths = { killed: 10, missing: 1, doubled: 2 };
-  const table = renderPeers(5, [{ name: 'one', rounds: [9, 1, 2].map(round), deaths }]);
+  const table = renderPeers({
+    count: 5,
+    results: [{ name: 'one', rounds: [9, 1, 2].map(round), deaths }],
+    shares: [['posts', 0.256]],
+  });
   expect(table).toContain('| one | 2.00 | 8.00 | 0.50 | 1.00 | 2.0 | 3 | 10 | 1 | 2 |');
+  expect(table).toContain("our worker's CPU: posts 26 %");
 });
 
 it('the report has the budget: worker CPU against that of BullMQ, round by round', () => {
@@ -63,6 +73,36 @@ it('the report has the budget: worker CPU against that of BullMQ, round by round
     { name: 'ours', rounds: [3, 1, 2].map(round), deaths: undefined },
     { name: 'bullmq', rounds: [2, 1, 1].map(round), deaths: undefined },
   ];
-  expect(renderPeers(5, results)).toContain('worker CPU, ours ÷ bullmq: 1.50, budget ≤ 1.4 (rounds: 1.50, 1.00, 2.00)');
-  expect(renderPeers(5, results.slice(0, 1))).not.toContain('budget');
+  expect(renderPeers({ count: 5, results, shares: [] })).toContain(
+    'worker CPU, ours ÷ bullmq: 1.50, budget ≤ 1.4 (rounds: 1.50, 1.00, 2.00)',
+  );
+  expect(renderPeers({ count: 5, results: results.slice(0, 1), shares: [] })).not.toContain('budget');
+});
+
+it('the profile says what the CPU was used for: by the source of a frame, and of what it calls in Node', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'profile-')), 'index.mjs');
+  writeFileSync(file, '// src/core/breaker/breaker-gate.ts\nadmit\n// src/adapters/sealing/sealer.ts\nopen\n');
+  const url = pathToFileURL(file).href;
+  const frame = (id: number, functionName: string, at: string, lineNumber: number, ...children: number[]) => ({
+    id,
+    callFrame: { functionName, url: at, lineNumber },
+    children,
+  });
+  const shares = sharesOf({
+    nodes: [
+      frame(1, '(root)', '', -1, 2, 3, 5, 6),
+      frame(2, 'admit', url, 1),
+      frame(3, 'open', url, 3, 4),
+      frame(4, 'emit', 'node:events', 1),
+      frame(5, 'emit', 'node:events', 1),
+      frame(6, '(idle)', '', -1),
+    ],
+    samples: [2, 3, 4, 5, 6],
+    timeDeltas: [10, 20, 30, 40, 1_000],
+  });
+  expect(shares).toEqual([
+    ['decryption', 0.5],
+    ['sockets and HTTP in Node', 0.4],
+    ['gates', 0.1],
+  ]);
 });
