@@ -137,6 +137,7 @@ async function buildCommands(directory: string): Promise<string[]> {
   const { metafile, outputFiles } = await build({
     ...BUNDLE_OPTIONS,
     target: 'node22.12',
+    alias: {},
     external: [],
     entryPoints: { ...COMMANDS },
     outdir: directory,

@@ -9,7 +9,7 @@ import { pinnedNode } from '../../src/local/processes/start-child.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { inTurns, median } from '../figure.ts';
-import { bundle, deployedFunctions, tableNames } from '../setup/function.ts';
+import { bundlePlain, deployedFunctions, tableNames } from '../setup/function.ts';
 import { BATCH, eventsFor, standardLane } from '../setup/lanes.ts';
 import { bodyOf, seedDue } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
@@ -24,7 +24,7 @@ export const bundles: Benchmark = {
   async run(context) {
     context.step('bundles: the plain reading’s');
     const deployed = deployedFunctions(context.stack);
-    const plain = megabytesOf(await bundle('bench/plain/plain-worker.ts', context.home));
+    const plain = megabytesOf(await bundlePlain('plain-worker', context.home));
     return CHANNELS.map((channel) => ({
       id: `bundle_size.${channel}`,
       what: `bundle of send-${channel}, minified`,
@@ -69,7 +69,7 @@ export const imports: Benchmark = {
     inWorld(context, async (world) => {
       context.step('imports: bundling what they are compared with');
       const [client, get, plain] = await Promise.all(
-        ['dynamodb-only', 'get-item', 'plain-worker'].map((name) => bundle(`bench/plain/${name}.ts`, context.home)),
+        ['dynamodb-only', 'get-item', 'plain-worker'].map((name) => bundlePlain(name, context.home)),
       );
       const firstEvents = await firstEventsOf(world);
       const coldStart = async (path = '', service = 'send-webhook', event?: object) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { build } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 import { heapLimit, Sandbox } from '../../src/local/emulator/lambda/sandbox.ts';
 import type { SynthesizedStack } from '../../src/local/emulator/template/assembly.ts';
@@ -92,10 +92,15 @@ export function startFunction(
  * @param entry relative to the project's root
  * @returns path of the bundle's entry; modules that it loads later are in the same directory
  */
-export async function bundle(entry: string, directory: string, { minify = true } = {}): Promise<string> {
+export async function bundle(entry: string, directory: string, options: BuildOptions = {}): Promise<string> {
   const outdir = join(directory, entry.replaceAll(/[^\w-]+/g, '-'));
-  await build({ ...BUNDLE_OPTIONS, minify, logLevel: 'silent', entryPoints: { index: entry }, outdir });
+  await build({ ...BUNDLE_OPTIONS, logLevel: 'silent', ...options, entryPoints: { index: entry }, outdir });
   return join(outdir, 'index.mjs');
+}
+
+/** Bundles a module of the plain reading, for which nothing stands for Node's modules. @param name of its file */
+export function bundlePlain(name: string, directory: string): Promise<string> {
+  return bundle(`bench/plain/${name}.ts`, directory, { alias: {} });
 }
 
 export type DeployedFunctions = ReturnType<typeof deployedFunctions>;

@@ -11,7 +11,7 @@ import { startSqs } from '../../src/local/stand-ins/stand-ins.ts';
 import { createQueues, createTables } from '../../src/local/stand-ins/tables-and-queues.ts';
 import type { BenchContext } from '../benchmark.ts';
 import { PLAIN_QUEUE, PLAIN_TABLE_INPUTS } from '../plain/plain-tables.ts';
-import { bundle, deployedFunctions, type ProcessOptions, startFunction, tableNames } from './function.ts';
+import { bundlePlain, deployedFunctions, type ProcessOptions, startFunction, tableNames } from './function.ts';
 import { startReceiver } from './receiver.ts';
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
@@ -97,7 +97,7 @@ async function startWorld({ stack, home }: BenchContext, teardown: Teardown, dat
     start,
     /** Starts a function of the plain reading. @param name of its file */
     startPlain: async (service: string, name: string, options: StartOptions = {}) =>
-      start(service, { ...options, bundle: await bundle(`bench/plain/${name}.ts`, directory) }),
+      start(service, { ...options, bundle: await bundlePlain(name, directory) }),
     /** Adds what must be stopped with the world. */
     until: (name: string, stop: () => Promise<void>) => teardown.add(name, stop),
   };

@@ -9,6 +9,27 @@ const PROJECT_ROOT = join(import.meta.dirname, '..', '..', '..');
 /** The published package has the bundles in this folder beside its compiled file. The repository has no such folder. */
 const PREBUILT = join(import.meta.dirname, 'functions');
 
+/** A module with this code in place of one of Node's. */
+function standIn(name: string, codeOf: (module: string) => string): [path: string, code: string] {
+  const code = codeOf(`process.getBuiltinModule('node:${name}')`);
+  return [`node:${name}`, `data:text/javascript,${encodeURIComponent(code)}`];
+}
+
+/**
+ * What stands for Node's modules. To list its exports, an ES import reads them all, and with some of them Node loads
+ * what no function uses: streams of files, readline, standard input, reports
+ * (docs/decisions/measured/cold-start-and-bundles.md#0162). What inherits them reads each one when it is used.
+ */
+const NODE_MODULES: Readonly<Record<string, string>> = Object.fromEntries([
+  ...['console', 'crypto', 'fs', 'https', 'os', 'path', 'process', 'stream', 'timers', 'timers/promises', 'url'].map(
+    (name) => standIn(name, (module) => `module.exports = Object.create(${module})`),
+  ),
+  // Loaded with the first file; the build names a function that is missing here.
+  standIn('fs/promises', (module) =>
+    ['open', 'readFile', 'readdir', 'stat'].map((f) => `export const ${f} = (...a) => ${module}.${f}(...a)`).join(';'),
+  ),
+]);
+
 /**
  * The options by which every function is bundled. With `splitting`, chunks hold the modules that are loaded on first
  * use: in a single file, every cold start would compile them, and tree shaking and hoisting of shared modules would not
@@ -24,6 +45,7 @@ export const BUNDLE_OPTIONS = {
   format: 'esm',
   target: 'node24',
   mainFields: ['module', 'main'],
+  alias: NODE_MODULES,
   outExtension: { '.js': '.mjs' },
   logLevel: 'warning',
   // The bundle contains the AWS SDK, so the tested version runs, not the runtime's. It omits the credential providers
