@@ -9,8 +9,9 @@ import { createPacer, readAccountLimits } from '../shared/runtime/pacer.ts';
 export const handler = bindFunction(emailEnv, (env, observability) =>
   bindChannel('email', env, observability, (credentials) => ({
     sender: createEmailSender({
-      // One call per attempt: our own retries decide.
-      client: new SESClient({ maxAttempts: 1 }),
+      // One call per attempt: our own retries decide. Without a handler the client would look for the files of an AWS
+      // profile at once, and no function has them.
+      client: new SESClient({ maxAttempts: 1, requestHandler: {} }),
       credentials,
       from: env.EMAIL_SENDER,
       configurationSet: env.SES_CONFIGURATION_SET,

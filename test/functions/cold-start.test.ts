@@ -1,6 +1,12 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { emailEnv } from '../../functions/shared/runtime/env.ts';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 
 interface Loaded {
@@ -81,6 +87,33 @@ const LATER: readonly (readonly [service: string, later: readonly string[]])[] =
   ['dispatcher', ['@aws-sdk/client-lambda']],
 ];
 
+/** Names, except where the function wants more. */
+const EMAIL_ENV: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.keys(emailEnv.entries).map((name) => [name, 'name'])),
+  ALLOW_PRIVATE_TARGETS: 'false',
+  SLACK_API_URL: 'https://slack.test',
+  BREAKER: JSON.stringify({
+    min_samples: 5,
+    failure_share: 0.8,
+    window_seconds: 120,
+    interval_seconds: 30,
+    max_interval_seconds: 120,
+    drain_per_second: 20,
+  }),
+  PACING: '{"express_only":0.1,"newsletter":0.7,"fallback_per_second":10,"workers":15}',
+  LANE_QUEUES: '{"email":{"express":"https://sqs.test/express","standard":"https://sqs.test/standard"}}',
+  RETRY_POLICY: JSON.stringify({
+    base_interval_seconds: 300,
+    max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
+    retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
+  }),
+  CLAIM_SECONDS: '65',
+  SEND_TIMEOUT_SECONDS: '20',
+};
+
+/** The modules of Node that are loaded after the import of a bundle. */
+const LOADED = 'await import(process.argv[1]); console.log(process.moduleLoadList.join()); process.exit(0)';
+
 let loadedBy: Bundles['loadedBy'];
 let required: Bundles['required'];
 let lazy: Bundles['lazy'];
@@ -101,6 +134,17 @@ describe('at a cold start', () => {
     const { packages } = loadedBy('outcomes');
     expect(packages).toContain('@aws-sdk/client-eventbridge');
     expect(packages).not.toContain('@aws-sdk/client-dynamodb');
+  });
+
+  it('send-email loads nothing of Node that reads files or standard input, and so not the files of an AWS profile', async () => {
+    const outdir = await mkdtemp(join(tmpdir(), 'cold-start-'));
+    onTestFinished(() => rm(outdir, { recursive: true }));
+    await build({ ...BUNDLE_OPTIONS, entryPoints: { index: 'functions/send-email/handler.ts' }, outdir });
+    const program = ['--input-type=module', '--eval', LOADED, join(outdir, 'index.mjs')];
+    const { stdout } = await promisify(execFile)(process.execPath, program, { env: EMAIL_ENV });
+    const loaded = stdout.trim().split(',');
+    expect(loaded).toContain('NativeModule https');
+    expect(loaded.filter((name) => /\/(?:fs\/(?:promises|streams)|readline\/|process\/report)/.test(name))).toEqual([]);
   });
 
   it('no first use loads a whole client: a module of ours takes the few commands that it needs', () => {
