@@ -1,8 +1,8 @@
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
-import type { MemberProfile } from '../../src/core/newsletter/model/member.ts';
-import type { JobEvent } from '../../src/core/newsletter/model/ports.ts';
+import type { AudienceQuery, JobEvent } from '../../src/core/newsletter/model/ports.ts';
 import type { BulkAnswer, BulkCall, BulkEntry } from '../../src/core/newsletter/model/provider.ts';
+import type { PartSegment } from '../../src/core/newsletter/preparation/ports.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { Pacer } from '../../src/core/pacing/pacer.ts';
@@ -22,17 +22,24 @@ const SENT_MS = [500, 10_000] as const;
 const DELIVERED_MS = [1_000, 120_000] as const;
 const COMPLAINED_MS = [60_000, 1_800_000] as const;
 
-const PAID_PART = { segment: 'status:paid', matches: ({ status }: MemberProfile) => status === 'paid' };
+const PAID_PART: PartSegment = {
+  segment: 'status:paid',
+  matches: ({ status }) => status === 'paid',
+  fields: new Set(['status']),
+};
 
 /** What the use cases need, by way of a worker that can die. */
 export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_ms: () => number) {
   const { tables, time, members, scenario } = world;
   const addresses = pagesThrough(world, worker);
   // A query is charged for whole items, whatever columns it asks for.
-  const audience = (tenant: string) => addresses(tenant);
+  const audience = ({ tenant_id }: AudienceQuery, after?: string) => addresses(tenant_id, after);
   // Nobody moves here.
   const moved = async () => undefined;
-  const readers = createCandidateReader({ addresses, audience, read: moved, address: moved }, members.sealing);
+  const readers = createCandidateReader(
+    { addressees: audience, audience, read: moved, address: moved },
+    members.sealing,
+  );
   const exclusions = createLateExclusions({ facts: stored(world, worker, members.store.facts) }, members.sealing);
   const { prepares, sends } = world;
   const called = <T extends object>(port: T) => through(world, worker, port);

@@ -1,6 +1,12 @@
 import { holds, isAny, ofVersion, suppressible } from '../../src/adapters/dynamodb/table/guards.ts';
 import type { Clock } from '../../src/core/model/time.ts';
-import type { AddressFacts, StoredMember } from '../../src/core/newsletter/model/member.ts';
+import type {
+  Addressee,
+  AddressFacts,
+  MemberStatus,
+  SegmentSubject,
+  StoredMember,
+} from '../../src/core/newsletter/model/member.ts';
 import {
   type AddressEntry,
   leftAddresses,
@@ -112,7 +118,12 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
       for (let i = 0; i < ordered.length; i += PAGE) yield ordered.slice(i, i + PAGE);
     },
 
-    audience: (tenant_id) => store.addresses(tenant_id),
+    audience: (query) => store.addressees(query),
+    async *addressees({ tenant_id, fields }, after) {
+      for await (const page of store.addresses(tenant_id, after)) {
+        yield page.map((entry) => ({ ...entry, members: entry.members.map((one) => withFields(one, fields)) }));
+      }
+    },
 
     async address(tenant_id, email_hash) {
       for await (const page of store.addresses(tenant_id)) {
@@ -154,4 +165,15 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
 /** The order of DynamoDB's sort keys: that of UTF-8. */
 function byId(a: StoredMember, b: StoredMember): number {
   return Buffer.compare(Buffer.from(a.member_id), Buffer.from(b.member_id));
+}
+
+/** A matcher that looks at a field that was not asked for finds nothing there. */
+function withFields(member: StoredMember, fields: ReadonlySet<keyof SegmentSubject>): Addressee {
+  const { status, labels, created_at, updated_at: _, ...rest } = member;
+  return {
+    ...rest,
+    status: fields.has('status') ? status : ('' as MemberStatus),
+    labels: fields.has('labels') ? labels : [],
+    created_at: fields.has('created_at') ? created_at : '',
+  };
 }

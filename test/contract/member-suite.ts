@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { StoredMember } from '../../src/core/newsletter/model/member.ts';
+import type { SegmentSubject, StoredMember } from '../../src/core/newsletter/model/member.ts';
 import type { AddressEntry, MemberStore } from '../../src/core/newsletter/model/ports.ts';
 import { storedMember } from '../support/newsletter/members.ts';
 
@@ -15,9 +15,14 @@ export function memberSuite(store: () => MemberStore): void {
     for await (const page of store().addresses(tenant_id, after)) entries.push(...page);
     return entries;
   };
-  const audience = async (tenant_id: string, newsletter_id: string) => {
+  const asked = async (
+    of: 'audience' | 'addressees',
+    tenant_id: string,
+    ...fields: readonly (keyof SegmentSubject)[]
+  ): Promise<readonly object[]> => {
     const entries: object[] = [];
-    for await (const page of store().audience(tenant_id, newsletter_id)) entries.push(...page);
+    const query = { tenant_id, newsletter_id: 'weekly', fields: new Set(fields) };
+    for await (const page of store()[of](query)) entries.push(...page);
     return entries;
   };
   const membersOf = async (tenant_id: string): Promise<readonly StoredMember[]> =>
@@ -29,16 +34,26 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await store().read(member.tenant_id, 'm-1')).toEqual(member);
     expect((await store().find(member.tenant_id, ['m-1', 'm-2', 'm-1'])).members).toEqual([member]);
     expect(await all(member.tenant_id)).toEqual([{ email_hash: member.email_hash, members: [member] }]);
-    const { member_id, status, labels, newsletters, created_at } = member;
-    expect(await audience(member.tenant_id, 'weekly')).toMatchObject([
-      { email_hash: member.email_hash, members: [{ member_id, status, labels, newsletters, created_at }] },
-    ]);
     expect(await store().address(member.tenant_id, member.email_hash)).toEqual({
       email_hash: member.email_hash,
       members: [member],
     });
     expect(await store().address(member.tenant_id, `${member.email_hash.slice(0, -1)}~`)).toBeUndefined();
     expect(await store().read('another', 'm-1')).toBeUndefined();
+  });
+
+  it('reads of a member what its mailing asks for', async () => {
+    const member = storedMember(tenant(), 'm-1', { labels: ['vip', '大阪 店'], newsletters: ['weekly'] });
+    await store().upsert([member]);
+    const { tenant_id, member_id, email_hash, updated_at: _, ...rest } = member;
+    const found = { ...rest, member_id };
+    const all = ['member_id', 'status', 'labels', 'newsletters', 'created_at'] as const;
+    const bare = { ...found, labels: [], created_at: '' };
+    expect(await asked('addressees', tenant_id, ...all)).toMatchObject([{ email_hash, members: [found] }]);
+    expect(await asked('addressees', tenant_id, 'status')).toMatchObject([{ email_hash, members: [bare] }]);
+    const { member_uuid: __, sealed_identity: ___, ...subject } = found;
+    expect(await asked('audience', tenant_id, ...all)).toMatchObject([{ email_hash, members: [subject] }]);
+    expect(await asked('audience', tenant_id)).toMatchObject([{ members: [{ member_id, newsletters: ['weekly'] }] }]);
   });
 
   it('replaces what changed, and keeps uuid and time of creation', async () => {
@@ -216,7 +231,8 @@ export function memberSuite(store: () => MemberStore): void {
     await store().unsubscribe(tenant_id, email_hash, 'weekly', NOW);
     await store().suppress(tenant_id, email_hash, { reason: 'bounced', at: NOW });
     const facts = { tenant_id, email_hash, unsubscribed: { weekly: NOW }, suppressed: { reason: 'bounced', at: NOW } };
-    expect(await audience(tenant_id, 'weekly')).toMatchObject([{ email_hash, facts }]);
+    for (const of of ['audience', 'addressees'] as const)
+      expect(await asked(of, tenant_id)).toMatchObject([{ email_hash, facts }]);
     await store().upsert([{ ...member, newsletters: ['weekly'] }]);
     expect(await all(tenant_id)).toMatchObject([{ email_hash, members: [{ member_id: 'm-1' }], facts }]);
     await store().remove(tenant_id, 'm-1');

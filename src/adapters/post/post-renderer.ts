@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
 import { ExplainedError } from '../../core/model/problem.ts';
-import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
+import { segmentFields, segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import type { EmailContent } from '../../core/newsletter/model/email.ts';
 import { MERGE_USE, mergeUses } from '../../core/newsletter/model/merge-fields.ts';
 import type { Rendering } from '../../core/newsletter/model/provider.ts';
@@ -39,7 +39,11 @@ export function createPartSegments(): PartSegments {
       const { parts, segments } = await postParts(content);
       // A relative time counts from the same moment however often the preparation is interrupted.
       const at = new Date(email.submitting_at ?? email.created_at);
-      return parts.map(({ segment }, i) => ({ segment, matches: segmentMatcher(segments[i], at) }));
+      return parts.map(({ segment }, i) => ({
+        segment,
+        matches: segmentMatcher(segments[i], at),
+        fields: segmentFields(segments[i]),
+      }));
     },
   };
 }

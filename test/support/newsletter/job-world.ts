@@ -20,7 +20,6 @@ export function candidate(n: number, changes: Partial<PreparedCandidate> & { pai
       labels: [],
       newsletters: ['news'],
       created_at: '',
-      updated_at: '',
     },
     identity: { email: `m${n}@example.com`, ...(name !== undefined && { name }) },
     ...rest,

@@ -105,11 +105,15 @@ export async function readAddress(
   const range = ['item', 'between', email_hash, behind(email_hash)] as const;
   const entries: Entry<StoredMember>[] = [];
   const items = await queryAll(client, { table, key, range, consistent: true });
-  for (const item of items) add(entries, item, { toMember, toMoves });
+  for (const item of items) add(entries, item, { tenant_id, toMember, toMoves });
   return entries.find(isInUse);
 }
 
-function add<M>(entries: Entry<M>[], item: Item, read: Pick<AddressQuery<M>, 'toMember' | 'toMoves'>): void {
+function add<M>(
+  entries: Entry<M>[],
+  item: Item,
+  read: Pick<AddressQuery<M>, 'tenant_id' | 'toMember' | 'toMoves'>,
+): void {
   const key = item['item']?.S ?? '';
   const email_hash = hashIn(key);
   let entry = entries.at(-1);
@@ -118,7 +122,7 @@ function add<M>(entries: Entry<M>[], item: Item, read: Pick<AddressQuery<M>, 'to
     entries.push(entry);
   }
   if (isFacts(key)) {
-    const facts = toFacts(item);
+    const facts = toFacts(item, read.tenant_id);
     if (facts !== undefined) entry.facts = facts;
   } else {
     const member = read.toMember(item);
@@ -149,7 +153,9 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
     async facts(tenant_id, email_hashes) {
       if (email_hashes.length === 0) return new Map();
       const keys = [...new Set(email_hashes)].map((email_hash) => toKey(factsKey(tenant_id, email_hash)));
-      const found = (await getItems(client, table, keys, { consistent: true })).flatMap((item) => toFacts(item) ?? []);
+      const found = (await getItems(client, table, keys, { consistent: true })).flatMap(
+        (item) => toFacts(item, tenant_id) ?? [],
+      );
       return new Map(found.map((facts) => [facts.email_hash, facts]));
     },
     async suppress(tenant_id, email_hash, suppressed) {
@@ -170,12 +176,12 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
 
 /** The columns that decide whether mail of a newsletter may go to an address. */
 export function factsColumns(newsletter_id: string): readonly string[] {
-  return ['tenant_id', 'suppressed', `${UNSUBSCRIBED}${newsletter_id}`];
+  return ['suppressed', `${UNSUBSCRIBED}${newsletter_id}`];
 }
 
 /** Undefined when every fact was lifted. */
-function toFacts(item: Item): AddressFacts | undefined {
-  const { item: key, tenant_id, suppressed, ...rest } = unmarshall(item);
+function toFacts(item: Item, tenant_id: string): AddressFacts | undefined {
+  const { item: key, suppressed, ...rest } = unmarshall(item);
   const unsubscribed = Object.entries(rest)
     .filter(([name]) => name.startsWith(UNSUBSCRIBED))
     .map(([name, at]) => [name.slice(UNSUBSCRIBED.length), at]);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AttributeValue, BatchStatementRequest } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { MemberStatus, SegmentSubject, StoredMember } from '../../../core/newsletter/model/member.ts';
+import type { Addressee, MemberStatus, SegmentSubject, StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { MemberPlace, Move } from '../../../core/newsletter/model/ports.ts';
 import { whereOf } from '../table/guarded-update.ts';
 import { ofVersion } from '../table/guards.ts';
@@ -104,39 +104,44 @@ export function movesOn(item: Item, now: Date): readonly Move[] {
   return moves.filter(({ at }) => at > known_from);
 }
 
-/**
- * Undefined for the mark of a member that was deleted or moved. Each attribute is read by itself: a preparation reads
- * every member of a tenant, and `unmarshall` would be a fifth of that work.
- */
+/** Undefined for the mark of a member that was deleted or moved. */
 export function toMember(item: Item): StoredMember | undefined {
+  const addressee = toAddressee(item, item['tenant_id']?.S ?? '');
+  return addressee && { ...addressee, updated_at: item['updated_at']?.S ?? '' };
+}
+
+/** What is read of each member of a tenant for a count, beside the fields of the segment. */
+export const SUBJECT_COLUMNS = ['item', 'gone', 'newsletters'] as const;
+
+/**
+ * What segments can ask for, empty where it was not read; undefined for a mark. Each attribute is read by itself:
+ * `unmarshall` would be a fifth of the work of a preparation.
+ */
+export function toSubject(item: Item): SegmentSubject | undefined {
   if (item['gone']?.BOOL === true) return undefined;
   const text = (name: string) => item[name]?.S ?? '';
   return {
-    tenant_id: text('tenant_id'),
-    member_id: text('member_id'),
-    member_uuid: text('member_uuid'),
+    member_id: memberIn(text('item')),
     status: text('status') as MemberStatus,
     labels: textsIn(item['labels']),
     newsletters: textsIn(item['newsletters']),
     created_at: text('created_at'),
-    updated_at: text('updated_at'),
-    email_hash: hashIn(text('item')),
-    sealed_identity: text('sealed_identity'),
   };
 }
 
-/** The columns that `toSubject` reads. */
-export const SUBJECT_COLUMNS = ['item', 'gone', 'member_id', 'status', 'labels', 'newsletters', 'created_at'] as const;
+/** The same for a mailing. */
+export const ADDRESSEE_COLUMNS = [...SUBJECT_COLUMNS, 'moves', 'member_uuid', 'sealed_identity'] as const;
 
-/** What segments can ask for; undefined for a mark. */
-export function toSubject(item: Item): SegmentSubject | undefined {
-  if (item['gone']?.BOOL === true) return undefined;
+export function toAddressee(item: Item, tenant_id: string): Addressee | undefined {
+  const subject = toSubject(item);
+  if (subject === undefined) return undefined;
+  const text = (name: string) => item[name]?.S ?? '';
   return {
-    member_id: item['member_id']?.S ?? '',
-    status: item['status']?.S as MemberStatus,
-    labels: textsIn(item['labels']),
-    newsletters: textsIn(item['newsletters']),
-    created_at: item['created_at']?.S ?? '',
+    ...subject,
+    tenant_id,
+    member_uuid: text('member_uuid'),
+    email_hash: hashIn(text('item')),
+    sealed_identity: text('sealed_identity'),
   };
 }
 

@@ -8,7 +8,13 @@ import {
 import { groupsOf } from '../../../core/model/groups.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
-import { leftAddresses, type MemberPlace, type MemberStore, movesWith } from '../../../core/newsletter/model/ports.ts';
+import {
+  type AudienceQuery,
+  leftAddresses,
+  type MemberPlace,
+  type MemberStore,
+  movesWith,
+} from '../../../core/newsletter/model/ports.ts';
 import { GatheredError } from '../../batching/gather.ts';
 import {
   executeStatements,
@@ -23,6 +29,7 @@ import { notNewer, ofVersion } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 import { createAddressFacts, factsColumns, readAddress, readAddresses } from './address-pages.ts';
 import {
+  ADDRESSEE_COLUMNS,
   markExpiry,
   markItem,
   memberItem,
@@ -33,6 +40,7 @@ import {
   pointerKey,
   replaceStatement,
   SUBJECT_COLUMNS,
+  toAddressee,
   toKey,
   toMember,
   toPointer,
@@ -154,13 +162,11 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     ...createAddressFacts(client, table),
     address: (tenant_id, email_hash) => readAddress(client, table, tenant_id, email_hash, toMoves),
     addresses: (tenant_id, after) => readAddresses(client, { table, tenant_id, after, toMember, toMoves }),
-    audience: (tenant_id, newsletter_id) =>
-      readAddresses(client, {
-        table,
-        tenant_id,
-        toMember: toSubject,
-        columns: [...SUBJECT_COLUMNS, ...factsColumns(newsletter_id)],
-      }),
+    audience: (asked) => readAddresses(client, { table, ...partOf(asked, SUBJECT_COLUMNS), toMember: toSubject }),
+    addressees: (asked, after) => {
+      const toMember = (item: Item) => toAddressee(item, asked.tenant_id);
+      return readAddresses(client, { table, ...partOf(asked, ADDRESSEE_COLUMNS), after, toMember, toMoves });
+    },
 
     async upsert(members, found) {
       const [first] = members;
@@ -218,6 +224,10 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     },
   };
   return store;
+}
+
+function partOf({ tenant_id, newsletter_id, fields }: AudienceQuery, columns: readonly string[]) {
+  return { tenant_id, columns: [...new Set([...columns, ...fields, ...factsColumns(newsletter_id)])] };
 }
 
 function applied(result: StatementResult | GatheredError | undefined): boolean {

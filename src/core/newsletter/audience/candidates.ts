@@ -1,14 +1,13 @@
 import { groupsOf } from '../../model/groups.ts';
 import { epochMs } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
-import { hasUnsubscribed, ifReadable, type SegmentSubject, type StoredMember } from '../model/member.ts';
-import type { AddressEntry, MemberPlace, MemberStore, Sealing } from '../model/ports.ts';
+import { type Addressee, hasUnsubscribed, ifReadable, type SegmentSubject } from '../model/member.ts';
+import type { AddressEntry, AudienceQuery, MemberPlace, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { PreparedCandidate } from '../preparation/ports.ts';
 
-export interface Audience {
-  readonly tenant_id: string;
-  readonly newsletter_id: string;
+/** Its `fields` are those that its segment, or a part of its post, looks at (segmentFields). */
+export interface Audience extends AudienceQuery {
   /** The segment (segmentMatcher). */
   readonly matches: (member: SegmentSubject) => boolean;
   /** When the preparation began, in milliseconds: who moves afterwards is decided where it was then. */
@@ -19,7 +18,7 @@ export interface Audience {
  * A subscribed member that matches the segment. Each is a recipient or excluded. The pass may be interrupted between
  * two pages; a member who moved since it began comes with its present address where it was.
  */
-export interface Candidate<M = StoredMember> {
+export interface Candidate<M = Addressee> {
   readonly member: M;
   readonly excluded?: Extract<ExclusionReason, 'suppressed' | 'repeated_address'>;
 }
@@ -40,11 +39,11 @@ export interface CandidatesUpTo {
  * @param after only addresses after this hash
  */
 export async function* candidates(
-  members: Pick<MemberStore, 'addresses' | 'address' | 'read'>,
+  members: Pick<MemberStore, 'addressees' | 'address' | 'read'>,
   audience: Audience,
   after?: string,
 ): AsyncGenerator<CandidatesUpTo> {
-  for await (const page of members.addresses(audience.tenant_id, after)) {
+  for await (const page of members.addressees(audience, after)) {
     const last = page.at(-1);
     if (last === undefined) continue;
     yield {
@@ -71,13 +70,13 @@ export function beginOf({ submitting_at, created_at }: Pick<Email, 'submitting_a
   return epochMs(submitting_at ?? created_at) - CLOCK_SKEW_MS;
 }
 
-function originOf({ email_hash, moves }: AddressEntry, member_id: string, { began }: Audience): string {
+function originOf({ email_hash, moves }: AddressEntry<Addressee>, member_id: string, { began }: Audience): string {
   return placeAt(began, { email_hash, moves: moves?.get(member_id) ?? [] });
 }
 
-function stayedFirst(entry: AddressEntry, audience: Audience) {
+function stayedFirst(entry: AddressEntry<Addressee>, audience: Audience) {
   if (entry.moves === undefined) return { stayed: entry.members, all: entry.members };
-  const isHere = ({ member_id }: StoredMember) => originOf(entry, member_id, audience) === entry.email_hash;
+  const isHere = ({ member_id }: Addressee) => originOf(entry, member_id, audience) === entry.email_hash;
   const stayed = entry.members.filter(isHere);
   return { stayed, all: [...stayed, ...entry.members.filter((member) => !isHere(member))] };
 }
@@ -87,7 +86,7 @@ const AT_ONCE = 20;
 
 /** The candidates who were at the addresses when the preparation began, and are elsewhere now. */
 async function candidatesLeaving(
-  page: readonly AddressEntry[],
+  page: readonly AddressEntry<Addressee>[],
   members: Pick<MemberStore, 'address' | 'read'>,
   audience: Audience,
 ): Promise<Candidate[]> {
@@ -143,7 +142,7 @@ function candidatesOf<M extends SegmentSubject>(
 /** The number of candidates who would be sent to, without decrypting any. */
 export async function countAudience(members: Pick<MemberStore, 'audience'>, audience: Audience): Promise<number> {
   let count = 0;
-  for await (const page of members.audience(audience.tenant_id, audience.newsletter_id)) {
+  for await (const page of members.audience(audience)) {
     for (const entry of page) count += candidatesOf(entry, audience).filter((one) => one.excluded === undefined).length;
   }
   return count;

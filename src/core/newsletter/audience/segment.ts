@@ -13,7 +13,7 @@ const SEGMENT_FIELDS = {
   created_at: 'created_at',
 } as const;
 
-type SegmentField = (typeof SEGMENT_FIELDS)[keyof typeof SEGMENT_FIELDS];
+export type SegmentField = (typeof SEGMENT_FIELDS)[keyof typeof SEGMENT_FIELDS];
 type TextField = Exclude<SegmentField, 'created_at'>;
 export const TIME_UNITS = ['seconds', 'minutes', 'hours', 'days', 'weeks', 'months', 'years'] as const;
 type TimeUnit = (typeof TIME_UNITS)[number];
@@ -60,6 +60,13 @@ export function segmentMatcher(segment: Segment | undefined, at: Date): (member:
     const values = typeof member[field] === 'string' ? [member[field]] : member[field];
     return texts.some((text) => values.some((value) => fits(value, text))) !== negated;
   };
+}
+
+/** The fields that decide whether a member matches. @param segment absent: everyone */
+export function segmentFields(segment: Segment | undefined): ReadonlySet<SegmentField> {
+  if (segment === undefined) return new Set();
+  if ('field' in segment) return new Set([segment.field]);
+  return new Set(('all' in segment ? segment.all : segment.any).flatMap((part) => [...segmentFields(part)]));
 }
 
 /** NQL compares parts of texts without regard to case, and whole texts exactly. */

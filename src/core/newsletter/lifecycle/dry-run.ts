@@ -54,7 +54,7 @@ export async function dryRun(
   const uses = neededUses(content);
   const sum = { ...structuredClone(from), shown: { ...from.shown } as Record<string, number> };
   let kinds = Object.keys(sum.shown).length;
-  for await (const { position, members, candidates } of deps.candidates.pages(email, from.after)) {
+  for await (const { position, members, candidates } of deps.candidates.pages(email, from.after, parts)) {
     for (const candidate of candidates) {
       take(candidate, sum, uses);
       if (candidate.excluded !== undefined) continue;

@@ -24,7 +24,7 @@ export function ifReadable<T>(opening: Promise<T>): Promise<T | undefined> {
 }
 
 /** The fields of a member that are stored in the clear: a segment can ask for them. */
-export interface MemberProfile {
+interface MemberProfile {
   readonly tenant_id: string;
   readonly member_id: string;
   /** Random, stable, and safe to show: the source's member_uuid. */
@@ -46,6 +46,10 @@ export interface StoredMember extends MemberProfile {
   /** MemberIdentity, sealed. */
   readonly sealed_identity: string;
 }
+
+/** What a mailing needs of a member. */
+export type Addressee = SegmentSubject &
+  Pick<StoredMember, 'tenant_id' | 'member_uuid' | 'email_hash' | 'sealed_identity'>;
 
 /** Why nothing is sent to an address any more. Only an operator lifts it. */
 export const SUPPRESSION_REASONS = ['bounced', 'complained', 'operator'] as const;

@@ -2,7 +2,7 @@ import type { Batch } from './batch.ts';
 import type { Chunk, ChunkKey, ChunkState } from './chunk.ts';
 import type { Email, EmailContent, Newsletter } from './email.ts';
 import type { PrepareMessage, SendMessage } from './email-message.ts';
-import type { AddressFacts, MemberIdentity, SegmentSubject, StoredMember, Suppression } from './member.ts';
+import type { Addressee, AddressFacts, MemberIdentity, SegmentSubject, StoredMember, Suppression } from './member.ts';
 import type { BatchEvents } from './recipient-state.ts';
 
 /** What the job reports for people (batch-sending-service-job.md, ログ出力). Ids and numbers only, no address. */
@@ -80,6 +80,15 @@ export interface MemberPlace {
   readonly moves?: readonly Move[];
 }
 
+/** All members of a tenant, with what the mailings of one newsletter ask for. */
+export interface AudienceQuery {
+  readonly tenant_id: string;
+  /** Of the facts only those that concern it. */
+  readonly newsletter_id: string;
+  /** Of what segments can ask for only these and the newsletters; the others are empty. */
+  readonly fields: ReadonlySet<keyof SegmentSubject>;
+}
+
 export interface MemberStore {
   /**
    * Creates or replaces up to 100 members with different ids and keeps uuid and created_at of those that exist.
@@ -99,8 +108,10 @@ export interface MemberStore {
    * member has left in the last weeks always comes.
    */
   addresses(tenant_id: string, after?: string): AsyncIterable<readonly AddressEntry[]>;
-  /** The same with what segments can ask for only, and of the facts what concerns one newsletter: for counts. */
-  audience(tenant_id: string, newsletter_id: string): AsyncIterable<readonly AddressEntry<SegmentSubject>[]>;
+  /** The same for counts. */
+  audience(query: AudienceQuery): AsyncIterable<readonly AddressEntry<SegmentSubject>[]>;
+  /** The same for mailings. */
+  addressees(query: AudienceQuery, after?: string): AsyncIterable<readonly AddressEntry<Addressee>[]>;
   /** What is stored of one address; undefined when nothing is. */
   address(tenant_id: string, email_hash: string): Promise<AddressEntry | undefined>;
   /** Facts of up to 100 addresses, strongly consistent; an address without facts is left out. */

@@ -3,7 +3,7 @@ import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Chunk, ChunkState, Recipient } from '../model/chunk.ts';
 import type { Email, Preparation } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import type { MemberProfile } from '../model/member.ts';
+import type { SegmentSubject } from '../model/member.ts';
 import { type ExclusionReason, NO_RECIPIENTS, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { PartSegment } from './ports.ts';
 
@@ -27,7 +27,7 @@ export interface BatchKey {
 /** One bit per part, so that a rendering keeps its number however the pass is interrupted. */
 export function renderingKey(
   parts: readonly PartSegment[],
-  member: MemberProfile,
+  member: SegmentSubject,
 ): Pick<BatchKey, 'rendering' | 'member_segment'> {
   const shown = parts.map(({ matches }) => matches(member));
   return {

@@ -1,14 +1,14 @@
 import type { Clock } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import type { MemberIdentity, MemberProfile } from '../model/member.ts';
+import type { Addressee, MemberIdentity, SegmentSubject } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EmailStore, JobLog } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 
 /** A subscribed member that matches the segment: a recipient, or excluded. */
 export interface PreparedCandidate {
-  readonly member: MemberProfile;
+  readonly member: Omit<Addressee, 'email_hash' | 'sealed_identity'>;
   readonly identity: MemberIdentity;
   readonly excluded?: ExclusionReason;
 }
@@ -24,7 +24,8 @@ export interface CandidatePage {
 
 /** The members of an email, in an order that does not change. */
 export interface CandidateReader {
-  pages(email: Email, after?: string): AsyncIterable<CandidatePage>;
+  /** @param parts of the post, for the fields that they look at */
+  pages(email: Email, after: string | undefined, parts: readonly PartSegment[]): AsyncIterable<CandidatePage>;
   /** Number of candidates, without decrypting any. */
   count(email: Email): Promise<number>;
 }
@@ -37,7 +38,9 @@ export interface PartSegments {
 
 export interface PartSegment {
   readonly segment: string;
-  readonly matches: (member: MemberProfile) => boolean;
+  readonly matches: (member: SegmentSubject) => boolean;
+  /** What `matches` looks at. */
+  readonly fields: ReadonlySet<keyof SegmentSubject>;
 }
 
 export interface PrepareDeps {

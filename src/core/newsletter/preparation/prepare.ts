@@ -48,9 +48,10 @@ export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareR
   deps.log.info(`Creating batches for email ${email.email_id}`, { email_id: email.email_id });
   const content = await lease.read('read the content', () => deps.emails.content(email.email_id));
   if (content === undefined) throw new Error(`The email ${email.email_id} has no content.`);
-  const pass = new PreparationPass(lease, content, await deps.parts.of(email, content), deps);
+  const parts = await deps.parts.of(email, content);
+  const pass = new PreparationPass(lease, content, parts, deps);
   await pass.begin();
-  for await (const page of deps.candidates.pages(email, lease.email.preparation?.after)) {
+  for await (const page of deps.candidates.pages(email, lease.email.preparation?.after, parts)) {
     await pass.take(page);
     await lease.keep();
     if (pass.hasTooMany) break;

@@ -18,6 +18,7 @@ const PAID: Audience = {
   tenant_id: TENANT,
   newsletter_id: 'weekly',
   matches: ({ status }) => status === 'paid',
+  fields: new Set(['status']),
   began: Date.parse(AT),
 };
 

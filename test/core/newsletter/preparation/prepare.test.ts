@@ -79,7 +79,7 @@ describe('the preparation of an email', () => {
   it('keeps the row of a batch small, however long the segments of the post are', async () => {
     const world = await JobWorld.of();
     const segment = `label:${'x'.repeat(1_900)}`;
-    world.parts = Array.from({ length: 30 }, () => ({ segment, matches: () => true }));
+    world.parts = Array.from({ length: 30 }, () => ({ segment, matches: () => true, fields: new Set() }));
     world.give(ten);
     await startEmail('email-1', world.deps());
     const [batch] = await world.batches();
@@ -157,8 +157,8 @@ describe('the preparation of an email', () => {
   it('makes a batch of its own for each combination of parts that members see', async () => {
     const world = await JobWorld.of();
     world.parts = [
-      { segment: 'status:paid', matches: ({ status }) => status === 'paid' },
-      { segment: 'status:-paid', matches: ({ status }) => status !== 'paid' },
+      { segment: 'status:paid', matches: ({ status }) => status === 'paid', fields: new Set(['status']) },
+      { segment: 'status:-paid', matches: ({ status }) => status !== 'paid', fields: new Set(['status']) },
     ];
     world.give([candidate(0), candidate(1, { paid: true }), candidate(2)]);
     await startEmail('email-1', world.deps());
@@ -379,7 +379,8 @@ describe('the preparation of an email', () => {
         fc.uniqueArray(fc.nat({ max: 7 })),
         async (pages, batch_size, ends_at) => {
           const world = await JobWorld.of({}, {}, { batch_size, chunk_size: 2, cut_recipients: 7 });
-          world.parts = [{ segment: 'status:paid', matches: ({ status }) => status === 'paid' }];
+          const fields = new Set(['status'] as const);
+          world.parts = [{ segment: 'status:paid', matches: ({ status }) => status === 'paid', fields }];
           let n = 0;
           const given = pages.map((members) =>
             members.map(({ paid, excluded }) => candidate(n++, { paid, ...(excluded && { excluded: 'suppressed' }) })),

@@ -385,8 +385,9 @@ describe('who works on members', () => {
   const person = (members: MemberStore) => members.read('t', 'm-1');
   // A preparation, and a dry run, follow members who move meanwhile.
   const candidates = async (members: MemberStore) => {
-    for await (const _ of members.addresses('t')) break;
-    for await (const _ of members.audience('t', 'weekly')) break;
+    const query = { tenant_id: 't', newsletter_id: 'weekly', fields: new Set<never>() };
+    for await (const _ of members.addressees(query)) break;
+    for await (const _ of members.audience(query)) break;
     await Promise.all([members.address('t', 'hash'), person(members)]);
   };
 
