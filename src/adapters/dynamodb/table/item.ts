@@ -16,11 +16,16 @@ export function toValue(value: unknown): AttributeValue {
   if (typeof value === 'string') return { S: value };
   if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return { N: String(value) };
   if (typeof value === 'boolean') return { BOOL: value };
+  if (Array.isArray(value)) return { L: value.filter((one) => one !== undefined).map(toValue) };
   if (value instanceof StoredValue) return value.attribute;
+  if (isRecord(value)) return { M: toItem(value) };
   const { value: marshalled } = marshall({ value }, { removeUndefinedValues: true });
   if (marshalled === undefined) throw new TypeError('An attribute that is to be written has no value.');
   return marshalled;
 }
+
+const isRecord = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /**
  * An attribute without an exact equivalent in JavaScript: binary, a set, or a map or list with one of them or with a
