@@ -3,6 +3,8 @@ import { domainToASCII } from 'node:url';
 /** The dot-atom of RFC 5322. Quoted local parts and lists of recipients are refused. Lengths: RFC 5321 §4.5.3.1. */
 const LOCAL_PART = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+/** Domains in the form that they are given here: nearly all. No number at the end, which would make it an IP address. */
+const IN_FORM = /^(?!.*xn--)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 
 /**
  * The address in the form that SES accepts: one mailbox, ASCII before the `@` (SES has no SMTPUTF8), the domain in
@@ -13,10 +15,16 @@ export function mailbox(text: string): string | undefined {
   const address = text.trim();
   const at = address.lastIndexOf('@');
   const local = address.slice(0, Math.max(at, 0));
-  const domain = domainToASCII(address.slice(at + 1));
+  const domain = asciiDomain(address.slice(at + 1));
+  if (domain === undefined || domain.length > 253 || local.length > 64 || !LOCAL_PART.test(local)) return undefined;
+  return `${local}@${domain}`;
+}
+
+function asciiDomain(text: string): string | undefined {
+  if (IN_FORM.test(text)) return text;
+  const domain = domainToASCII(text);
   const labels = domain.split('.');
-  const fits = local.length <= 64 && domain.length <= 253 && LOCAL_PART.test(local);
-  return fits && labels.length > 1 && labels.every((label) => LABEL.test(label)) ? `${local}@${domain}` : undefined;
+  return labels.length > 1 && labels.every((label) => LABEL.test(label)) ? domain : undefined;
 }
 
 const NAMED = /^([^<>"\r\n]*|"[^"\\<>\r\n]*")\s*<([^<>]+)>$/;

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
+import { domainToASCII } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromHeader } from '../../../src/adapters/email/address.ts';
+import { fromHeader, mailbox } from '../../../src/adapters/email/address.ts';
 
 interface Parsed {
   readonly from?: { readonly value: readonly { readonly name: string; readonly address: string }[] };
@@ -53,4 +54,19 @@ describe('the sender in a header', () => {
   it.each(['nobody', 'a@b', 'Weekly <news@example.com> x', 'a@example.com, b@example.com'])('is none: %s', (text) => {
     expect(fromHeader(text)).toBeUndefined();
   });
+});
+
+it('gives each domain as Node writes it in ASCII', () => {
+  const unit = fc.constantFrom('a', 'b', 'X', '1', '0x', '-', '.', '.com', 'xn--', 'é', 'ü');
+  let taken = 0;
+  fc.assert(
+    fc.property(fc.string({ unit, minLength: 1, maxLength: 8 }), (domain) => {
+      const found = mailbox(`a@${domain}`);
+      if (found === undefined) return;
+      taken += 1;
+      expect(found).toBe(`a@${domainToASCII(domain)}`);
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(taken).toBeGreaterThan(100);
 });
