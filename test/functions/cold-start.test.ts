@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { emailEnv } from '../../functions/shared/runtime/env.ts';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
+import { BREAKER_SETTINGS } from '../../src/core/breaker/breaker-policy.ts';
+import { RETRY_SETTINGS } from '../../src/core/model/retry-policy.ts';
+import { standardsOf } from '../../src/core/model/setting.ts';
 
 interface Loaded {
   /** Packages whose code is loaded. */
@@ -92,21 +95,10 @@ const EMAIL_ENV: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.keys(emailEnv.entries).map((name) => [name, 'name'])),
   ALLOW_PRIVATE_TARGETS: 'false',
   SLACK_API_URL: 'https://slack.test',
-  BREAKER: JSON.stringify({
-    min_samples: 5,
-    failure_share: 0.8,
-    window_seconds: 120,
-    interval_seconds: 30,
-    max_interval_seconds: 120,
-    drain_per_second: 20,
-  }),
+  BREAKER: JSON.stringify(standardsOf(BREAKER_SETTINGS)),
   PACING: '{"express_only":0.1,"newsletter":0.7,"fallback_per_second":10,"workers":15}',
   LANE_QUEUES: '{"email":{"express":"https://sqs.test/express","standard":"https://sqs.test/standard"}}',
-  RETRY_POLICY: JSON.stringify({
-    base_interval_seconds: 300,
-    max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
-    retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
-  }),
+  RETRY_POLICY: JSON.stringify(standardsOf(RETRY_SETTINGS)),
   CLAIM_SECONDS: '65',
   SEND_TIMEOUT_SECONDS: '20',
 };
@@ -114,12 +106,7 @@ const EMAIL_ENV: Readonly<Record<string, string>> = {
 /** The modules of Node that are loaded after the import of a bundle. */
 const LOADED = 'await import(process.argv[1]); console.log(process.moduleLoadList.join()); process.exit(0)';
 
-let loadedBy: Bundles['loadedBy'];
-let required: Bundles['required'];
-let lazy: Bundles['lazy'];
-beforeAll(async () => {
-  ({ loadedBy, required, lazy } = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']));
-});
+const { loadedBy, required, lazy } = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']);
 
 describe('at a cold start', () => {
   it.each(LATER)('%s loads only what each event needs', (service, later) => {
