@@ -95,6 +95,9 @@ describe('a row with every column of the table document', () => {
     const { message: _, ...rest } = whole;
     expect((await lived([overload], ENDS, unused)).details).toEqual(rest);
     expect((await lived([overload], ENDS, [...unused, 'scheduled_at'])).details).toEqual(whole);
+    // Two bytes of the unit are left beside the letter of a death: fewer than the column's name takes.
+    const dead = await lived([{ ...overload, error_type: 'AUTH_FAILED' }], ENDS, unused);
+    expect([dead.details, dead.sizes.at(-1)]).toEqual([null, 1022]);
   });
 
   it('needs no second unit for a long message', async () => {

@@ -212,10 +212,9 @@ const MESSAGE_LENGTHS = [100, 50, 25] as const;
  * @param row as it is after the change
  */
 export function errorDetails(row: NotificationRow, failure: LastFailure): Pick<NotificationRow, 'error_details'> {
-  const { error_details: earlier, ...rest } = row;
-  // What each write adds.
-  const written = { ...rest, error_details: '', updated_at: failure.at, updated_by: UPDATED_BY };
-  const room = roomLeft(rowBytes(written));
+  // Each write adds when and by whom.
+  const { error_details: earlier, ...rest } = { ...row, updated_at: failure.at, updated_by: UPDATED_BY };
+  const room = roomLeft(rowBytes(rest)) - rowBytes({ error_details: '' });
   const fits = (described: Partial<LastFailure>) => utf8Bytes(JSON.stringify(described)) <= room;
   let described: Partial<LastFailure> = {};
   for (const name of BY_IMPORTANCE) {
