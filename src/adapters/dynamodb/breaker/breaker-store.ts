@@ -93,10 +93,9 @@ function slotTaker(client: DynamoDBClient, table: string): (line: Line) => Promi
       const taken = new Map<Line, TakenSlot | GatheredError>();
       const take = async (line: readonly Line[]) => {
         const [first] = line;
-        if (first === undefined) return;
         try {
-          const breaker = await addSlots(client, table, first, line.length);
-          if (breaker === undefined) return;
+          const breaker = first && (await addSlots(client, table, first, line.length));
+          if (first === undefined || breaker === undefined) return;
           const from = breaker.lines[first.lane].slots - line.length;
           for (const [i, one] of line.entries()) taken.set(one, { slot: from + i, breaker });
         } catch (error) {
