@@ -134,6 +134,13 @@ describe('at a cold start', () => {
     expect(loaded.filter((name) => /\/(?:fs\/(?:promises|streams)|readline\/|process\/report)/.test(name))).toEqual([]);
   });
 
+  it('a module of Node below one that has a stand-in stays itself', async () => {
+    const names = builtinModules.filter((name) => /^(path|stream)\//.test(name)).map((name) => `node:${name}`);
+    const contents = names.map((name) => `export * from '${name}';`).join('');
+    const { outputFiles } = await build({ ...BUNDLE_OPTIONS, stdin: { contents }, outdir: 'never', write: false });
+    expect(outputFiles[0]?.text.match(/(?<=from")node:[^"]+/g)).toEqual(names);
+  });
+
   it('no first use loads a whole client: a module of ours takes the few commands that it needs', () => {
     expect(lazy).toContain('src/adapters/email/account-limits.ts');
     expect(lazy.filter((path) => path.includes('client-'))).toEqual([]);

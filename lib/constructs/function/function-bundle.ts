@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { builtinModules, createRequire } from 'node:module';
 import { join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { AssetCode } from 'aws-cdk-lib/aws-lambda';
@@ -21,6 +21,8 @@ function standIn(name: string, codeOf: (module: string) => string): [path: strin
  * (docs/decisions/measured/cold-start-and-bundles.md#0162). What inherits them reads each one when it is used.
  */
 const NODE_MODULES: Readonly<Record<string, string>> = Object.fromEntries([
+  // Themselves: an alias holds for all below its path, too, and the rest of the path would be appended to the code.
+  ...builtinModules.filter((name) => /^\w+\//.test(name)).map((name) => [`node:${name}`, `node:${name}`]),
   ...['console', 'crypto', 'fs', 'https', 'os', 'path', 'process', 'stream', 'timers', 'timers/promises', 'url'].map(
     (name) => standIn(name, (module) => `module.exports = Object.create(${module})`),
   ),
