@@ -23,10 +23,10 @@ import { reasonNotToSend } from './verdict.ts';
 export async function deliverBatch(batch: readonly ReceivedMessage[], deps: DeliverDeps): Promise<DeliveryReport[]> {
   const reports = await Promise.all(batch.map((received) => deliver(received, deps, { alone: false })));
   const suspects = reports.flatMap(({ disposition }, index) =>
-    disposition.do === 'isolate' ? [{ index, crashed: epochMs(disposition.claim_until), rank: deps.random() }] : [],
+    disposition.do === 'isolate' ? [{ index, until: epochMs(disposition.claim_until) || 0, rank: deps.random() }] : [],
   );
-  // Those that crashed together follow in random order.
-  for (const { index } of suspects.sort((a, b) => a.crashed - b.crashed || a.rank - b.rank)) {
+  // Those that crashed together follow in random order; first comes what another writer has claimed until no time.
+  for (const { index } of suspects.sort((a, b) => a.until - b.until || a.rank - b.rank)) {
     const received = batch[index];
     if (received !== undefined) reports[index] = await deliver(received, deps, { alone: true });
   }

@@ -64,6 +64,22 @@ describe('a batch', () => {
     expect(sent).toEqual(expected);
   });
 
+  it('takes what crashed its worker last at the end, though another writer claims a row until no time', async () => {
+    const sent: string[] = [];
+    let drawn = 0;
+    const send = ({ log_id }: { readonly log_id: string }) => {
+      sent.push(log_id);
+      return ACCEPTED;
+    };
+    const { deps, put } = setUp(send, { random: () => drawn++ / 10 });
+    const batch = [iso(), 'soon', iso(-60_000)].map((claim_until, i) => {
+      const row = put({ ...dueRow({ log_id: `n-${i}` }), send_status: 'SENDING', claim_until });
+      return received(messageFor(row), { receive_count: 2 });
+    });
+    await deliverBatch(batch, deps);
+    expect(sent).toEqual(['n-1', 'n-2', 'n-0']);
+  });
+
   it('delivers all but the one that crashes each worker by the third receive, whatever is drawn', async () => {
     let now = NOW;
     const crashes = new Promise<never>(() => {});
