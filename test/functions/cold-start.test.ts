@@ -23,6 +23,8 @@ interface Bundles {
   readonly loadedBy: (service: string) => Loaded;
   /** What CommonJS packages ask for outside the bundles, lazily loaded ones too. */
   readonly required: readonly string[];
+  /** What chunks import outside the bundles at their start, lazily loaded ones too. */
+  readonly imported: readonly string[];
   /** Modules that are loaded on first use. */
   readonly lazy: readonly string[];
 }
@@ -40,7 +42,7 @@ async function loadedAtOnce(services: readonly string[]): Promise<Bundles> {
   });
   const { outputs } = metafile;
   const outside = Object.values(outputs).flatMap(({ imports }) => imports.filter(({ external }) => external));
-  const required = outside.filter(({ kind }) => kind === 'require-call').map(({ path }) => path);
+  const pathsOf = (wanted: string) => outside.filter(({ kind }) => kind === wanted).map(({ path }) => path);
   const loadedBy = (service: string) => {
     const loaded = new Set<string>();
     const builtins = new Set<string>();
@@ -58,7 +60,12 @@ async function loadedAtOnce(services: readonly string[]): Promise<Bundles> {
     return { packages, builtins };
   };
   const entries = Object.values(outputs).flatMap(({ entryPoint }) => entryPoint ?? []);
-  return { loadedBy, required, lazy: entries.filter((path) => !path.startsWith('functions/')) };
+  return {
+    loadedBy,
+    required: pathsOf('require-call'),
+    imported: pathsOf('import-statement'),
+    lazy: entries.filter((path) => !path.startsWith('functions/')),
+  };
 }
 
 /** What each function loads on first use only. */
@@ -106,7 +113,7 @@ const EMAIL_ENV: Readonly<Record<string, string>> = {
 /** The modules of Node that are loaded after the import of a bundle. */
 const LOADED = 'await import(process.argv[1]); console.log(process.moduleLoadList.join()); process.exit(0)';
 
-const { loadedBy, required, lazy } = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']);
+const { loadedBy, required, imported, lazy } = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']);
 
 describe('at a cold start', () => {
   it.each(LATER)('%s loads only what each event needs', (service, later) => {
@@ -144,6 +151,10 @@ describe('at a cold start', () => {
   it('no first use loads a whole client: a module of ours takes the few commands that it needs', () => {
     expect(lazy).toContain('src/adapters/email/account-limits.ts');
     expect(lazy.filter((path) => path.includes('client-'))).toEqual([]);
+  });
+
+  it('no chunk begins with an import from outside the bundles: on Lambda there is no such package', () => {
+    expect(imported).toEqual([]);
   });
 
   it('a package asks for nothing outside its bundle but modules of Node, which are all that its require knows', () => {

@@ -47,7 +47,7 @@ export const BUNDLE_OPTIONS = {
   format: 'esm',
   target: 'node24',
   mainFields: ['module', 'main'],
-  alias: NODE_MODULES,
+  alias: { ...NODE_MODULES, '@smithy/core/event-streams': './functions/shared/runtime/clients/no-event-streams.ts' },
   outExtension: { '.js': '.mjs' },
   logLevel: 'warning',
   // The bundle contains the AWS SDK, so the tested version runs, not the runtime's. It omits the credential providers
@@ -60,8 +60,7 @@ export const BUNDLE_OPTIONS = {
     '@aws-sdk/credential-provider-sso',
     '@aws-sdk/credential-provider-web-identity',
     '@smithy/credential-provider-imds',
-    // No call streams events, and no function runs in a browser.
-    '@smithy/core/event-streams',
+    // No function runs in a browser.
     'bowser',
   ],
   // CommonJS dependencies call require, which ES modules do not have. What they ask for outside the bundle is Node's own.
