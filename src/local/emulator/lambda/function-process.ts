@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+import { existsSync, realpathSync } from 'node:fs';
+import { enableCompileCache, isBuiltin, registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { serveParent } from '../../processes/serve-parent.ts';
@@ -29,10 +29,23 @@ async function loadHandler(): Promise<Handler> {
     .map((end) => join(directory, file + end))
     .find((candidate) => existsSync(candidate));
   if (path === undefined) throw new Error(`${directory} has no ${file}.mjs for the handler ${handlerName}`);
+  refusePackages();
   const loaded = await import(pathToFileURL(path).href);
   const handler = loaded[name] ?? loaded.default?.[name];
   if (typeof handler !== 'function') throw new Error(`${path} exports no function ${name}`);
   return handler;
+}
+
+/** On Lambda there are the function's files and Node's modules. Here a package that its bundle lacks would be found nearby. */
+function refusePackages(): void {
+  const code = pathToFileURL(join(realpathSync(directory), '/')).href;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      if (isBuiltin(found.url) || found.url.startsWith(code)) return found;
+      throw new Error(`The code of the function lacks ${specifier}, and Lambda would not find it either.`);
+    },
+  });
 }
 
 async function invoke(handler: Handler, { id, event, deadline }: Invocation): Promise<void> {

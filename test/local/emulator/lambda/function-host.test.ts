@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FunctionHost } from '../../../../src/local/emulator/lambda/function-host.ts';
@@ -56,6 +56,16 @@ describe('a function in processes of its own', () => {
   it('reports an error as a failed invocation, as Lambda does', async () => {
     const f = host('export const handler = async () => { throw new TypeError("no"); };');
     expect(await f.invoke('{}')).toMatchObject({ ok: false, error: { errorType: 'TypeError', errorMessage: 'no' } });
+  });
+
+  it('finds no package that lies nearby: there is none on Lambda', async () => {
+    const near = join(directory.path, 'node_modules', 'near');
+    mkdirSync(near, { recursive: true });
+    writeFileSync(join(near, 'index.js'), '');
+    const f = host('export const handler = async ({ name }) => Object.keys(await import(name)).length > 0;');
+    expect(await f.invoke('{"name":"node:path"}')).toEqual({ ok: true, result: 'true' });
+    const errorMessage = 'The code of the function lacks near, and Lambda would not find it either.';
+    expect(await f.invoke('{"name":"near"}')).toMatchObject({ ok: false, error: { errorMessage } });
   });
 
   it('keeps a process warm: the next invocation finds the state of the last one', async () => {
