@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts
 import { BREAKER_SETTINGS } from '../../src/core/breaker/breaker-policy.ts';
 import { RETRY_SETTINGS } from '../../src/core/model/retry-policy.ts';
 import { standardsOf } from '../../src/core/model/setting.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
 
 interface Loaded {
   /** Packages whose code is loaded. */
@@ -113,7 +115,8 @@ const EMAIL_ENV: Readonly<Record<string, string>> = {
 /** The modules of Node that are loaded after the import of a bundle. */
 const LOADED = 'await import(process.argv[1]); console.log(process.moduleLoadList.join()); process.exit(0)';
 
-const { loadedBy, required, imported, lazy } = await loadedAtOnce([...LATER.map(([service]) => service), 'outcomes']);
+const FUNCTIONS = readdirSync(join(PROJECT_ROOT, 'functions')).filter((name) => name !== 'shared');
+const { loadedBy, required, imported, lazy } = await loadedAtOnce(FUNCTIONS);
 
 describe('at a cold start', () => {
   it.each(LATER)('%s loads only what each event needs', (service, later) => {
