@@ -59,7 +59,7 @@ export class BreakerGate implements ProviderGate {
     return id !== undefined && this.#openBreaker(id) !== undefined;
   }
 
-  /** Also what waited for the probe of its worker: a full batch would meet the provider at once. */
+  /** A batch that has waited for its worker's probe starts slowly, too: it would meet the provider at once. */
   #sendOrStartSlowly(id: string, row: NotificationRow, forced = false): Admission {
     const breaker = this.#breakers.get(id);
     if (forced || breaker === undefined || this.#breakers.phase(id) !== 'draining') return this.#send(id, row);

@@ -163,8 +163,9 @@ function kinship(row: NotificationRow, { message, sent_at }: ReceivedMessage): K
   const { dead_enqueued_at = '', dead_sent_at } = row;
   const { run_id, enqueued_at = '' } = message;
   if (run_id !== row.dead_run_id) return 'none';
-  const [isCopy, hasItsBody] = [enqueued_at !== '', enqueued_at === dead_enqueued_at];
-  // Of the letter itself, also where a clock has dated its death before it was sent.
+  const isCopy = enqueued_at !== '';
+  const hasItsBody = enqueued_at === dead_enqueued_at;
+  // A copy of the letter itself is no redrive, also where a clock has dated the death before the letter was sent.
   if (isCopy && enqueued_at === dead_sent_at) return 'copy';
   const taken = isCopy && !hasItsBody ? epochMs(enqueued_at) : sent_at.getTime();
   // A worker's clock has dated the death, SQS's dates the messages.

@@ -162,10 +162,10 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     ...createAddressFacts(client, table),
     address: (tenant_id, email_hash) => readAddress(client, table, tenant_id, email_hash, toMoves),
     addresses: (tenant_id, after) => readAddresses(client, { table, tenant_id, after, toMember, toMoves }),
-    audience: (asked) => readAddresses(client, { table, ...partOf(asked, SUBJECT_COLUMNS), toMember: toSubject }),
-    addressees: (asked, after) => {
-      const toMember = (item: Item) => toAddressee(item, asked.tenant_id);
-      return readAddresses(client, { table, ...partOf(asked, ADDRESSEE_COLUMNS), after, toMember, toMoves });
+    audience: (query) => readAddresses(client, { table, ...readOf(query, SUBJECT_COLUMNS), toMember: toSubject }),
+    addressees: (query, after) => {
+      const toMember = (item: Item) => toAddressee(item, query.tenant_id);
+      return readAddresses(client, { table, ...readOf(query, ADDRESSEE_COLUMNS), after, toMember, toMoves });
     },
 
     async upsert(members, found) {
@@ -226,7 +226,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
   return store;
 }
 
-function partOf({ tenant_id, newsletter_id, fields }: AudienceQuery, columns: readonly string[]) {
+function readOf({ tenant_id, newsletter_id, fields }: AudienceQuery, columns: readonly string[]) {
   return { tenant_id, columns: [...new Set([...columns, ...fields, ...factsColumns(newsletter_id)])] };
 }
 

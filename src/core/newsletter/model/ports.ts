@@ -85,7 +85,7 @@ export interface AudienceQuery {
   readonly tenant_id: string;
   /** Of the facts only those that concern it. */
   readonly newsletter_id: string;
-  /** Of what segments can ask for only these and the newsletters; the others are empty. */
+  /** What is read of what segments can ask for, beside member_id and newsletters; the others are empty. */
   readonly fields: ReadonlySet<keyof SegmentSubject>;
 }
 
@@ -108,9 +108,9 @@ export interface MemberStore {
    * member has left in the last weeks always comes.
    */
   addresses(tenant_id: string, after?: string): AsyncIterable<readonly AddressEntry[]>;
-  /** The same for counts. */
+  /** What a count needs of the members, in the order and with the bounds of `addresses`. */
   audience(query: AudienceQuery): AsyncIterable<readonly AddressEntry<SegmentSubject>[]>;
-  /** The same for mailings. */
+  /** What a mailing needs of them, in the same way. */
   addressees(query: AudienceQuery, after?: string): AsyncIterable<readonly AddressEntry<Addressee>[]>;
   /** What is stored of one address; undefined when nothing is. */
   address(tenant_id: string, email_hash: string): Promise<AddressEntry | undefined>;
