@@ -30,13 +30,18 @@ export async function runScenario(
       held = heldBy(world, per_second);
     });
   }
-  const lastRedrive = Math.max(0, ...(scenario.redrives ?? []));
-  for (const at of scenario.redrives ?? []) time.at(startOf(at), () => redrive(world));
+  const { redrives = [] } = scenario;
+  let redrivesLeft = redrives.length;
+  for (const at of redrives)
+    time.at(startOf(at), async () => {
+      await redrive(world);
+      redrivesLeft -= 1;
+    });
   for (const arrivals of scenario.arrivals) schedule(arrivals, world, seed);
   const isOver = () =>
     tables.size === scenario.notifications &&
     observer.finished === tables.size &&
-    time.now > startOf(lastRedrive) &&
+    redrivesLeft === 0 &&
     world.queued === 0;
   let over = false;
   const sample = () => {
@@ -55,18 +60,16 @@ export async function runScenario(
 /** SQS moves at most this many messages a second from a dead-letter queue to its source. */
 const REDRIVE_PER_SECOND = 500;
 
-function redrive(world: World): void {
-  for (const queue of world.allQueues()) {
-    let left = queue.deadLetters.length;
-    const move = () => {
+async function redrive(world: World): Promise<void> {
+  const move = async (queue: ReturnType<World['allQueues']>[number]) => {
+    for (let left = queue.deadLetters.length; left > 0; left -= REDRIVE_PER_SECOND) {
       const most = Math.min(left, REDRIVE_PER_SECOND);
       world.redriving(queue.deadLetters.slice(0, most));
       queue.redrive(most);
-      left -= most;
-      if (left > 0) world.time.at(world.time.now + 1_000, move);
-    };
-    if (left > 0) move();
-  }
+      await world.time.pause(1_000);
+    }
+  };
+  await Promise.all(world.allQueues().map(move));
 }
 
 function audit(world: World): void {
