@@ -6,7 +6,7 @@ import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { parseWorkQueue } from '../model/work-index.ts';
 import type { Claim } from './attempt.ts';
-import { CLOCK_ERROR_MS } from './policy/attempt-times.ts';
+import { CLAIM_MS, CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { ClaimStore } from './ports.ts';
 import { type ClaimTerms, claimedByForce, claimedByRedrive, claimedWhenDue } from './transitions/claims.ts';
 import { letterOf } from './transitions/settlements.ts';
@@ -171,7 +171,9 @@ function kinship(row: NotificationRow, { message, sent_at }: ReceivedMessage): K
   // A worker's clock has dated the death, SQS's dates the messages.
   const died = epochMs(row.work_at ?? '');
   const soonest = died - CLOCK_ERROR_MS;
-  // Letters of an earlier version do not say when they were sent.
+  // A letter of an earlier version does not say when it was sent, nor always that it is a copy. What comes later than a
+  // worker lives is none that a worker has made of it while it died.
+  if (!dead_sent_at && sent_at.getTime() > died + CLAIM_MS) return 'redrive';
   const since = dead_sent_at ? epochMs(dead_sent_at) : soonest;
   // What the letter is a copy of may be redriven with it: the one that comes after the death by the other starts no second
   // budget.
