@@ -90,7 +90,7 @@ export const totalOf = (lines: readonly PriceLine[]): number => sum(lines.map(({
 type Stage = ReturnType<typeof synthesized>;
 
 function synthesized(given: StageConfigInput) {
-  const app = new App({ treeMetadata: false, stackTraces: false, context: { 'aws:cdk:bundling-stacks': [] } });
+  const app = new App({ treeMetadata: false, context: { 'aws:cdk:bundling-stacks': [] } });
   const config = parseStageConfig(given);
   const template = Template.fromStack(new NotificationRetryStack(app, 'Stack', { config }));
   const propertiesById = (type: string): Readonly<Record<string, Properties>> => {

@@ -17,13 +17,9 @@ export function cliContext(): Readonly<Record<string, unknown>> {
   return { ...cdkJson.context, 'aws:cdk:enable-asset-metadata': true, 'aws:cdk:enable-path-metadata': true };
 }
 
-/** What costs a third of a synthesis, and is in no template: the construct tree and where each construct was made. */
-const LEAN = { treeMetadata: false, stackTraces: false };
-const LEAN_CONTEXT = { 'aws:cdk:disable-creation-stack-traces': true, 'aws:cdk:disable-logicalId-metadata': true };
-
-/** An app as `npx cdk synth` runs it, but without bundling the functions. */
+/** An app as `npx cdk synth` runs it, but without bundling the functions and without the construct tree. */
 export function appOf(context: Readonly<Record<string, unknown>> = {}): App {
-  return new App({ ...LEAN, context: { ...cliContext(), ...LEAN_CONTEXT, ...context, 'aws:cdk:bundling-stacks': [] } });
+  return new App({ treeMetadata: false, context: { ...cliContext(), ...context, 'aws:cdk:bundling-stacks': [] } });
 }
 
 /** The stack that bin/app.ts builds for a stage. */
