@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Flow } from '../support/flow/harness.ts';
 import { killFunction } from '../support/flow/kill-function.ts';
 import { eventually } from '../support/local/tiny-app.ts';
@@ -11,7 +11,7 @@ interface Told {
   readonly detail: { readonly event_id: string; readonly log_id: string; readonly status: string };
 }
 
-const flow = new Flow();
+let flow: Flow;
 const REFUSED_MS = Number(process.env['BUS_REFUSES_MS'] ?? 60_000);
 
 /** How many notifications end how. */
@@ -41,8 +41,12 @@ async function told(): Promise<readonly Told[]> {
   return ((await answer.json()) as { outcomes: Told[] }).outcomes;
 }
 
-beforeAll(() => flow.start({ baseIntervalSeconds: 1 }), 180_000);
-afterAll(() => flow.end(), 60_000);
+// A second try begins with tables of its own.
+beforeEach(async () => {
+  flow = new Flow();
+  await flow.start({ baseIntervalSeconds: 1 });
+}, 180_000);
+afterEach(() => flow.end(), 60_000);
 
 it(
   'each of 500 notifications has its event, and none that contradicts its row, though the bus refuses and the function is killed',
@@ -63,12 +67,17 @@ it(
     })();
 
     await flow.put(given);
-    await flow.job();
+    let open: readonly unknown[] = given;
     const ended = async () => {
+      // As the schedule does: what the stream had not shown yet, or a breaker held, is due for the next sweep.
+      await flow.job();
       const all = await flow.rows();
-      return all.length === given.length && all.every((row) => endOf(row) !== undefined) ? all : undefined;
+      open = all.filter((row) => endOf(row) === undefined);
+      return all.length === given.length && open.length === 0 ? all : undefined;
     };
-    const all = await eventually(ended, 120_000);
+    const all = await eventually(ended, 120_000).catch((cause) => {
+      throw new Error(`${open.length} have no end: ${JSON.stringify(open.slice(0, 3))}`, { cause });
+    });
     await back;
     // The last kills meet a bus that takes everything.
     await setTimeout(5_000);
