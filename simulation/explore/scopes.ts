@@ -27,7 +27,7 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
   one: { about: 'one message, two workers', workers: 2 },
   retried: { about: 'a time-out, then a retry', workers: 3, given: [refused('NETWORK_TIMEOUT')] },
   copies: { about: 'two messages for one row', workers: 2, messages: 2 },
-  swept: { about: 'a sweep beside the message of an earlier one', workers: 3, sweeps: 1 },
+  swept: { about: 'a sweep beside the message of an earlier one', workers: 3, sweeps: 1, everyday: 0 },
   pair: { about: 'two rows', workers: 2, given: [ONE, ONE] },
   delivered: {
     about: 'two workers, and the event of a delivery',

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { connect } from 'node:net';
 import { serveParent } from '../processes/serve-parent.ts';
 
 /** `… PORT COMMAND ARGUMENTS…`: ends a foreign program, which does not notice its parent's end, with the runtime. */
@@ -29,14 +30,12 @@ await serveParent(
 // This process ends with its server, so that the parent notices.
 gone.then(() => process.exit(1));
 
+/** Resolves when the server takes connections. An HTTP client for this one question would take longer to load. */
 async function answering(): Promise<void> {
-  for (;;) {
-    try {
-      // Any answer will do, also the refusal of this unsigned request.
-      await fetch(`http://127.0.0.1:${port}/`);
-      return;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-  }
+  const takesOne = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () => resolve(true));
+      socket.once('error', () => resolve(false)).once('connect', () => socket.destroy());
+    });
+  while (!(await takesOne())) await new Promise((resolve) => setTimeout(resolve, 25));
 }
