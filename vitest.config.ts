@@ -5,18 +5,27 @@ import { defineConfig } from 'vitest/config';
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compile-cache');
 
 const FLOWS = 'test/flow/**/*.test.ts';
-/** They build and install the packages, which takes minutes: `npm run test:packages`. */
-const PACKAGES = 'test/packages/**/*.test.ts';
-/** They need a Chromium: `npm run test:browser`. */
-const BROWSER = 'test/browser/**/*.test.ts';
-/** They measure rates, so nothing else may run beside them: `npm run test:realtime`. */
-const REALTIME = 'test/realtime/**/*.test.ts';
 
-/** They run an earlier version beside this one: `npm run test:upgrade`. */
-const UPGRADE = 'test/upgrade/**/*.test.ts';
+/**
+ * Suites of their own, each by `npm run test:NAME`: what takes minutes (installs packages, kills, breaks and waits, runs
+ * an earlier version), measures rates, or needs programs of others.
+ */
+const OPT_IN: Readonly<
+  Record<string, { readonly testTimeout?: number; readonly hookTimeout?: number; readonly synthesizes?: true }>
+> = {
+  incidents: { testTimeout: 90_000, synthesizes: true },
+  packages: { testTimeout: 120_000 },
+  browser: { testTimeout: 120_000, hookTimeout: 180_000, synthesizes: true },
+  upgrade: { synthesizes: true },
+  realtime: { testTimeout: 180_000, synthesizes: true },
+  tools: {},
+  clients: {},
+  emulator: {},
+};
+const filesOf = (name: string) => `test/${name}/**/*.test.ts`;
 
-/** They kill, break and wait, so they take minutes: `npm run test:incidents`. */
-const INCIDENTS = 'test/incidents/**/*.test.ts';
+/** Once for all of a suite. */
+const SYNTHESIS = 'test/support/synthesize-once.ts';
 
 /**
  * They leave their process as they found it, so they share one: a process and the same imports per file cost more than
@@ -61,64 +70,19 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [...SHARED, FLOWS, INCIDENTS, PACKAGES, REALTIME, BROWSER, UPGRADE],
+          exclude: [...SHARED, FLOWS, ...Object.keys(OPT_IN).map(filesOf)],
         },
       },
       {
         extends: true,
-        test: { name: 'flow', include: [FLOWS], testTimeout: 90_000, globalSetup: ['test/support/synthesize-once.ts'] },
+        test: { name: 'flow', include: [FLOWS], testTimeout: 90_000, globalSetup: [SYNTHESIS] },
       },
-      ...(process.env['WITH_INCIDENTS']
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: 'incidents',
-                include: [INCIDENTS],
-                testTimeout: 90_000,
-                globalSetup: ['test/support/synthesize-once.ts'],
-              },
-            },
-          ]
-        : []),
-      ...(process.env['WITH_PACKAGES']
-        ? [{ extends: true as const, test: { name: 'packages', include: [PACKAGES], testTimeout: 120_000 } }]
-        : []),
-      ...(process.env['WITH_BROWSER']
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: 'browser',
-                include: [BROWSER],
-                testTimeout: 120_000,
-                hookTimeout: 180_000,
-                globalSetup: ['test/support/synthesize-once.ts'],
-              },
-            },
-          ]
-        : []),
-      ...(process.env['WITH_UPGRADE']
-        ? [
-            {
-              extends: true as const,
-              test: { name: 'upgrade', include: [UPGRADE], globalSetup: ['test/support/synthesize-once.ts'] },
-            },
-          ]
-        : []),
-      ...(process.env['WITH_REALTIME']
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: 'realtime',
-                include: [REALTIME],
-                testTimeout: 180_000,
-                globalSetup: ['test/support/synthesize-once.ts'],
-              },
-            },
-          ]
-        : []),
+      ...Object.entries(OPT_IN)
+        .filter(([name]) => process.env[`WITH_${name.toUpperCase()}`])
+        .map(([name, { synthesizes, ...timeouts }]) => ({
+          extends: true as const,
+          test: { name, include: [filesOf(name)], globalSetup: synthesizes ? [SYNTHESIS] : [], ...timeouts },
+        })),
     ],
   },
 });

@@ -28,120 +28,121 @@ const CHECKS = [
 /** The tenant of the newsletter client. */
 const TENANT = 'T951';
 
-/** Whether the tests run is decided before the tool is asked for, so that a run without it is no failure. */
-const isWanted = Boolean(process.env['WITH_CLIENTS']) && hasTool('Schemathesis', SCHEMATHESIS);
+describe.skipIf(!hasTool('Schemathesis', SCHEMATHESIS))(
+  'requests that Schemathesis makes up',
+  { timeout: 10 * MINUTE },
+  () => {
+    const flow = new Flow();
+    const folder = mkdtempSync(join(tmpdir(), 'notification-retry-fuzz-'));
+    let authorization: string;
+    /** Values that lead somewhere, for parameters that hold an id; others are made up. */
+    let known: Readonly<Record<string, readonly string[]>>;
 
-describe.skipIf(!isWanted)('requests that Schemathesis makes up', { timeout: 10 * MINUTE }, () => {
-  const flow = new Flow();
-  const folder = mkdtempSync(join(tmpdir(), 'notification-retry-fuzz-'));
-  let authorization: string;
-  /** Values that lead somewhere, for parameters that hold an id; others are made up. */
-  let known: Readonly<Record<string, readonly string[]>>;
-
-  beforeAll(async () => {
-    await flow.start({ baseIntervalSeconds: 0.5 });
-    const scopes = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'];
-    const rights = ['--rate-limit', '1000', ...scopes.flatMap((scope) => ['--scope', scope])];
-    const { key, key_id } = await flow.opsJson<{ key: string; key_id: string }>(
-      ...['keys', 'create', '--tenant', TENANT, ...rights],
-    );
-    authorization = `Bearer ${key}`;
-    const log_id = await notifications();
-    const email_id = await newsletters();
-    known = { log_id, email_id, key_id: [key_id, 'K1'], member_id: ['m-0', 'm-1'], newsletter_id: ['weekly'] };
-  }, 4 * MINUTE);
-  afterAll(async () => {
-    await flow.end();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  /** One that is delivered, one that is dead and one that waits. */
-  async function notifications(): Promise<string[]> {
-    const { simulator } = flow.endpoints.endpoints;
-    const row = (log_id: string, path: string, changes: object = {}) => ({
-      log_id,
-      tenant_id: TENANT,
-      notification_type: 'WEBHOOK',
-      notification_id: 'N1',
-      message_body: 'text',
-      recipient_address: `${simulator}${path}`,
-      send_status: 'FAILED',
-      send_attempts: 1,
-      ...changes,
+    beforeAll(async () => {
+      await flow.start({ baseIntervalSeconds: 0.5 });
+      const scopes = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'];
+      const rights = ['--rate-limit', '1000', ...scopes.flatMap((scope) => ['--scope', scope])];
+      const { key, key_id } = await flow.opsJson<{ key: string; key_id: string }>(
+        ...['keys', 'create', '--tenant', TENANT, ...rights],
+      );
+      authorization = `Bearer ${key}`;
+      const log_id = await notifications();
+      const email_id = await newsletters();
+      known = { log_id, email_id, key_id: [key_id, 'K1'], member_id: ['m-0', 'm-1'], newsletter_id: ['weekly'] };
+    }, 4 * MINUTE);
+    afterAll(async () => {
+      await flow.end();
+      rmSync(folder, { recursive: true, force: true });
     });
-    await flow.put([
-      row('f-delivered', '/webhook/ok/1'),
-      row('f-dead', '/webhook/flaky-1/1', { max_retry_count: 0, send_status: 'PENDING', send_attempts: 0 }),
-      row('f-waiting', '/webhook/ok/2', { next_retry_at: new Date(Date.now() + 60 * MINUTE).toISOString() }),
-    ]);
-    await eventually(
-      async () => ((await flow.row('f-waiting'))['work_queue'] === undefined ? undefined : true),
-      MINUTE,
-    );
-    await flow.job('--wait');
-    return ['f-delivered', 'f-dead', 'f-waiting'];
-  }
 
-  /** One that is sent and one that is scheduled. */
-  async function newsletters(): Promise<string[]> {
-    const client = new NewsletterClient(flow);
-    await client.setUp([{ email: 'reader+0@example.com' }, { email: 'reader+1@example.com', name: 'Reader' }]);
-    const sent = await client.publish({ subject: 'Now', body: 'Hello' });
-    const scheduled_at = new Date(Date.now() + 60 * MINUTE).toISOString();
-    return [sent, await client.publish({ subject: 'Later', body: 'Hello', scheduled_at })];
-  }
+    /** One that is delivered, one that is dead and one that waits. */
+    async function notifications(): Promise<string[]> {
+      const { simulator } = flow.endpoints.endpoints;
+      const row = (log_id: string, path: string, changes: object = {}) => ({
+        log_id,
+        tenant_id: TENANT,
+        notification_type: 'WEBHOOK',
+        notification_id: 'N1',
+        message_body: 'text',
+        recipient_address: `${simulator}${path}`,
+        send_status: 'FAILED',
+        send_attempts: 1,
+        ...changes,
+      });
+      await flow.put([
+        row('f-delivered', '/webhook/ok/1'),
+        row('f-dead', '/webhook/flaky-1/1', { max_retry_count: 0, send_status: 'PENDING', send_attempts: 0 }),
+        row('f-waiting', '/webhook/ok/2', { next_retry_at: new Date(Date.now() + 60 * MINUTE).toISOString() }),
+      ]);
+      await eventually(
+        async () => ((await flow.row('f-waiting'))['work_queue'] === undefined ? undefined : true),
+        MINUTE,
+      );
+      await flow.job('--wait');
+      return ['f-delivered', 'f-dead', 'f-waiting'];
+    }
 
-  async function fuzz(document: object, url: string, headers: readonly string[], options: readonly string[] = []) {
-    const file = join(folder, 'openapi.json');
-    writeFileSync(file, JSON.stringify(document));
-    const names = Object.keys(known);
-    const dictionaries = names.map((name) => `[dictionaries.${name}]\nvalues = ${JSON.stringify(known[name])}\n`);
-    const bound = names.map((name) => `"path.${name}" = { dictionary = "${name}", probability = 0.7 }\n`);
-    const config = join(folder, 'schemathesis.toml');
-    writeFileSync(config, `${dictionaries.join('')}[parameters]\n${bound.join('')}`);
-    const args = ['--no-color', '--config-file', config, 'run', file, '--url', url, '--seed', SEED];
-    const phases = ['--phases', 'coverage,fuzzing', '--max-examples', EXAMPLES, '--checks', CHECKS.join()];
-    const given = headers.flatMap((header) => ['-H', header]);
-    const run = promisify(execFile)(
-      SCHEMATHESIS,
-      [...args, ...phases, '--continue-on-failure', '--warnings', 'off', ...given, ...options],
-      { cwd: folder, maxBuffer: 2 ** 26 },
-    );
-    // It ends with 1 when an answer failed a check.
-    return run.then(
-      ({ stdout }) => ({ said: stdout, failures: '' }),
-      ({ stdout, stderr }) => ({
-        said: stdout,
-        failures: `${String(stdout).slice(stdout.indexOf('= FAILURES ='))}${stderr}`,
-      }),
-    );
-  }
+    /** One that is sent and one that is scheduled. */
+    async function newsletters(): Promise<string[]> {
+      const client = new NewsletterClient(flow);
+      await client.setUp([{ email: 'reader+0@example.com' }, { email: 'reader+1@example.com', name: 'Reader' }]);
+      const sent = await client.publish({ subject: 'Now', body: 'Hello' });
+      const scheduled_at = new Date(Date.now() + 60 * MINUTE).toISOString();
+      return [sent, await client.publish({ subject: 'Later', body: 'Hello', scheduled_at })];
+    }
 
-  it('are answered by the API as its document says, and never by a fault of ours', async () => {
-    const { said, failures } = await fuzz(apiDocument, flow.endpoints.endpoints.api, [
-      `Authorization: ${authorization}`,
-    ]);
-    expect(failures).toBe('');
-    expect(said).toContain(`Tested: ${operationsIn(apiDocument)}`);
-  });
+    async function fuzz(document: object, url: string, headers: readonly string[], options: readonly string[] = []) {
+      const file = join(folder, 'openapi.json');
+      writeFileSync(file, JSON.stringify(document));
+      const names = Object.keys(known);
+      const dictionaries = names.map((name) => `[dictionaries.${name}]\nvalues = ${JSON.stringify(known[name])}\n`);
+      const bound = names.map((name) => `"path.${name}" = { dictionary = "${name}", probability = 0.7 }\n`);
+      const config = join(folder, 'schemathesis.toml');
+      writeFileSync(config, `${dictionaries.join('')}[parameters]\n${bound.join('')}`);
+      const args = ['--no-color', '--config-file', config, 'run', file, '--url', url, '--seed', SEED];
+      const phases = ['--phases', 'coverage,fuzzing', '--max-examples', EXAMPLES, '--checks', CHECKS.join()];
+      const given = headers.flatMap((header) => ['-H', header]);
+      const run = promisify(execFile)(
+        SCHEMATHESIS,
+        [...args, ...phases, '--continue-on-failure', '--warnings', 'off', ...given, ...options],
+        { cwd: folder, maxBuffer: 2 ** 26 },
+      );
+      // It ends with 1 when an answer failed a check.
+      return run.then(
+        ({ stdout }) => ({ said: stdout, failures: '' }),
+        ({ stdout, stderr }) => ({
+          said: stdout,
+          failures: `${String(stdout).slice(stdout.indexOf('= FAILURES ='))}${stderr}`,
+        }),
+      );
+    }
 
-  it('are answered by the console as its document says, and never by a fault of ours', async () => {
-    const { console: page } = flow.endpoints.endpoints;
-    const { said, failures } = await fuzz(consoleDocument, page, [`Origin: ${page}`]);
-    expect(failures).toBe('');
-    expect(said).toContain(`Tested: ${operationsIn(consoleDocument)}`);
-  });
+    it('are answered by the API as its document says, and never by a fault of ours', async () => {
+      const { said, failures } = await fuzz(apiDocument, flow.endpoints.endpoints.api, [
+        `Authorization: ${authorization}`,
+      ]);
+      expect(failures).toBe('');
+      expect(said).toContain(`Tested: ${operationsIn(apiDocument)}`);
+    });
 
-  it('show an answer that a document does not know', async () => {
-    const { responses, ...operation } = apiDocument.paths['/v1/newsletters/{newsletter_id}'].get;
-    const { '200': _, ...others } = responses;
-    const paths = { '/v1/newsletters/{newsletter_id}': { get: { ...operation, responses: others } } };
-    const { failures } = await fuzz({ ...apiDocument, paths }, flow.endpoints.endpoints.api, [
-      `Authorization: ${authorization}`,
-    ]);
-    expect(failures).toContain('Undocumented status code');
-  });
-});
+    it('are answered by the console as its document says, and never by a fault of ours', async () => {
+      const { console: page } = flow.endpoints.endpoints;
+      const { said, failures } = await fuzz(consoleDocument, page, [`Origin: ${page}`]);
+      expect(failures).toBe('');
+      expect(said).toContain(`Tested: ${operationsIn(consoleDocument)}`);
+    });
+
+    it('show an answer that a document does not know', async () => {
+      const { responses, ...operation } = apiDocument.paths['/v1/newsletters/{newsletter_id}'].get;
+      const { '200': _, ...others } = responses;
+      const paths = { '/v1/newsletters/{newsletter_id}': { get: { ...operation, responses: others } } };
+      const { failures } = await fuzz({ ...apiDocument, paths }, flow.endpoints.endpoints.api, [
+        `Authorization: ${authorization}`,
+      ]);
+      expect(failures).toContain('Undocumented status code');
+    });
+  },
+);
 
 function operationsIn({ paths }: { readonly paths: object }): number {
   return Object.values(paths).reduce((sum: number, path: object) => sum + methodsOf(path).length, 0);

@@ -104,7 +104,7 @@ const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
   },
 };
 
-describe.skipIf(!process.env['WITH_EMULATOR'])('the rights that the documents list', { timeout: 6 * MINUTES }, () => {
+describe('the rights that the documents list', { timeout: 6 * MINUTES }, () => {
   let emulator: Ministack;
   let stack: DeployedStack;
   let outputs: Outputs;

@@ -10,7 +10,7 @@ const LIKE_PROD = {
 };
 
 /** Opt-in by `npm run test:emulator`. */
-describe.skipIf(!process.env['WITH_EMULATOR']).each([
+describe.each([
   { name: 'dev', context: {}, retains: false },
   { name: 'prod', context: LIKE_PROD, retains: true },
 ])('a stage like $name on another AWS emulator', { timeout: 6 * MINUTES }, ({ context, retains }) => {

@@ -15,7 +15,7 @@ import { type Loopback, replying, startLoopback } from '../support/loopback.ts';
 const CONSOLE = JSON.stringify({ issuer: 'https://issuer.your-domain.example', clientId: CLIENT_ID });
 
 /** Opt-in by `npm run test:emulator`. One stack for both, because a deployment takes minutes. */
-describe.skipIf(!process.env['WITH_EMULATOR']).each([
+describe.each([
   ['', false],
   [' that enforces IAM', true],
 ])('newsletters and the console on another AWS emulator%s', { timeout: 6 * MINUTES }, (_, enforceIam) => {

@@ -39,7 +39,6 @@ const TERRAFORM_ENV = Object.fromEntries(
 
 /** The directory of the recipe with its provider, or why there is none. */
 function terraformDirectory(): string | undefined {
-  if (!process.env['WITH_EMULATOR']) return undefined;
   const directory = mkdtempSync(join(tmpdir(), 'notification-retry-terraform-'));
   writeFileSync(join(directory, 'main.tf'), block('hcl').replace('notification-retry-prod', STACK));
   const { status, stderr } = spawnSync('terraform', ['init', '-input=false'], { cwd: directory, encoding: 'utf8' });
@@ -71,115 +70,111 @@ function rulesTemplate(): object {
 }
 
 /** Opt-in by `npm run test:emulator`. */
-describe.skipIf(!process.env['WITH_EMULATOR'])(
-  'the recipes on another AWS emulator that enforces IAM',
-  { timeout: 6 * MINUTES },
-  () => {
-    let emulator: Ministack;
-    let stack: DeployedStack;
-    let assembly: string;
-    let outputs: Outputs;
-    let receiver: Loopback;
-    let writer: Credentials;
-    let stranger: Credentials;
-    const terraform = (...args: readonly string[]) =>
-      outputOf('terraform', [`-chdir=${TERRAFORM}`, ...args], { ...emulator.environment(), ...TERRAFORM_ENV });
+describe('the recipes on another AWS emulator that enforces IAM', { timeout: 6 * MINUTES }, () => {
+  let emulator: Ministack;
+  let stack: DeployedStack;
+  let assembly: string;
+  let outputs: Outputs;
+  let receiver: Loopback;
+  let writer: Credentials;
+  let stranger: Credentials;
+  const terraform = (...args: readonly string[]) =>
+    outputOf('terraform', [`-chdir=${TERRAFORM}`, ...args], { ...emulator.environment(), ...TERRAFORM_ENV });
 
-    beforeAll(async () => {
-      emulator = await startMinistack({ enforceIam: true });
-      stack = stackOn(emulator);
-      assembly = await synthesizeForEmulator(PARTS);
-      await stack.prepare(assembly);
-      const publish = /^npx cdk (publish-assets .*) cdk\.out$/m.exec(README)?.[1] ?? '';
-      await outputOf('cdk', [...publish.split(' '), assembly], emulator.environment());
-      if (TERRAFORM === undefined) await stack.deploy(assembly);
-      else {
-        symlinkSync(assembly, join(TERRAFORM, 'cdk.out'));
-        await terraform('apply', '-auto-approve', '-input=false', '-no-color');
-      }
-      outputs = await stack.outputs();
-      receiver = await startLoopback();
-      await stack.aws(['dynamodb', 'create-table', '--table-name', 'orders', ...ORDERS.split(' ')]);
-      // The emulator knows no attributes of a write, so their condition is left out (test/docs/writer-policy.test.ts).
-      const log = { actions: writerPolicy().Action, resources: [arn(outputs['NotificationLogTable'] ?? '')] };
-      const keys = { actions: ['kms:GenerateDataKey', 'kms:Decrypt'], resources: [outputs['DataKey'] ?? ''] };
-      const orders = { actions: ['dynamodb:PutItem'], resources: [arn('orders')] };
-      writer = await createUser(stack, 'writer', [log, keys, orders]);
-      stranger = await createUser(stack, 'stranger', [orders]);
-    }, 10 * MINUTES);
-    afterAll(async () => {
-      await emulator?.stop();
-      await receiver?.close();
-    }, MINUTES);
+  beforeAll(async () => {
+    emulator = await startMinistack({ enforceIam: true });
+    stack = stackOn(emulator);
+    assembly = await synthesizeForEmulator(PARTS);
+    await stack.prepare(assembly);
+    const publish = /^npx cdk (publish-assets .*) cdk\.out$/m.exec(README)?.[1] ?? '';
+    await outputOf('cdk', [...publish.split(' '), assembly], emulator.environment());
+    if (TERRAFORM === undefined) await stack.deploy(assembly);
+    else {
+      symlinkSync(assembly, join(TERRAFORM, 'cdk.out'));
+      await terraform('apply', '-auto-approve', '-input=false', '-no-color');
+    }
+    outputs = await stack.outputs();
+    receiver = await startLoopback();
+    await stack.aws(['dynamodb', 'create-table', '--table-name', 'orders', ...ORDERS.split(' ')]);
+    // The emulator knows no attributes of a write, so their condition is left out (test/docs/writer-policy.test.ts).
+    const log = { actions: writerPolicy().Action, resources: [arn(outputs['NotificationLogTable'] ?? '')] };
+    const keys = { actions: ['kms:GenerateDataKey', 'kms:Decrypt'], resources: [outputs['DataKey'] ?? ''] };
+    const orders = { actions: ['dynamodb:PutItem'], resources: [arn('orders')] };
+    writer = await createUser(stack, 'writer', [log, keys, orders]);
+    stranger = await createUser(stack, 'stranger', [orders]);
+  }, 10 * MINUTES);
+  afterAll(async () => {
+    await emulator?.stop();
+    await receiver?.close();
+  }, MINUTES);
 
-    it.skipIf(TERRAFORM === undefined)('make a stage by Terraform, and leave it nothing to change', async () => {
-      const { api } = JSON.parse(await terraform('output', '-json'));
-      expect(api.value).toBe((await stack.outputs())['ApiUrl']);
-      await terraform('plan', '-detailed-exitcode', '-input=false');
-      await outputOf('cdk', ['diff', '--fail', '--app', assembly], emulator.environment());
-    });
+  it.skipIf(TERRAFORM === undefined)('make a stage by Terraform, and leave it nothing to change', async () => {
+    const { api } = JSON.parse(await terraform('output', '-json'));
+    expect(api.value).toBe((await stack.outputs())['ApiUrl']);
+    await terraform('plan', '-detailed-exitcode', '-input=false');
+    await outputOf('cdk', ['diff', '--fail', '--app', assembly], emulator.environment());
+  });
 
-    /** An order and its notification in one transaction. */
-    const write = (state: string, as: Credentials) => {
-      const row = {
-        ...JSON.parse(foreignRow({ notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/7` })),
-        log_id: { S: 'order-7-ready' },
-        send_status: { S: 'PENDING' },
-      };
-      const items = [
-        { Put: { TableName: 'orders', Item: { order_id: { S: '7' }, state: { S: state } } } },
-        {
-          Put: {
-            TableName: outputs['NotificationLogTable'],
-            Item: row,
-            ConditionExpression: 'attribute_not_exists(log_id)',
-          },
+  /** An order and its notification in one transaction. */
+  const write = (state: string, as: Credentials) => {
+    const row = {
+      ...JSON.parse(foreignRow({ notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/7` })),
+      log_id: { S: 'order-7-ready' },
+      send_status: { S: 'PENDING' },
+    };
+    const items = [
+      { Put: { TableName: 'orders', Item: { order_id: { S: '7' }, state: { S: state } } } },
+      {
+        Put: {
+          TableName: outputs['NotificationLogTable'],
+          Item: row,
+          ConditionExpression: 'attribute_not_exists(log_id)',
         },
-      ];
-      return stack.aws(['dynamodb', 'transact-write-items', '--transact-items', JSON.stringify(items)], as);
-    };
-    const order = async () => {
-      const get = ['dynamodb', 'get-item', '--table-name', 'orders', '--key', '{"order_id":{"S":"7"}}'];
-      return JSON.parse((await stack.aws(get)) || '{}').Item?.state.S;
-    };
+      },
+    ];
+    return stack.aws(['dynamodb', 'transact-write-items', '--transact-items', JSON.stringify(items)], as);
+  };
+  const order = async () => {
+    const get = ['dynamodb', 'get-item', '--table-name', 'orders', '--key', '{"order_id":{"S":"7"}}'];
+    return JSON.parse((await stack.aws(get)) || '{}').Item?.state.S;
+  };
 
-    it('write an order with its notification, which is sent, with the rights of writers', async () => {
-      await expect(write('ready', stranger)).rejects.toThrow('AccessDenied');
-      expect(await order()).toBeUndefined();
-      await write('ready', writer);
-      await until('it is indexed', async () => (await stack.row('order-7-ready'))?.['work_queue'] !== undefined);
-      await stack.npm('batch:notification-retry', ['--json', '--wait']);
-      expect(receiver.received.map(({ path }) => path)).toEqual(['/7']);
-      await expect(write('again', writer)).rejects.toThrow('TransactionCanceledException');
-      expect(await order()).toBe('ready');
-    });
+  it('write an order with its notification, which is sent, with the rights of writers', async () => {
+    await expect(write('ready', stranger)).rejects.toThrow('AccessDenied');
+    expect(await order()).toBeUndefined();
+    await write('ready', writer);
+    await until('it is indexed', async () => (await stack.row('order-7-ready'))?.['work_queue'] !== undefined);
+    await stack.npm('batch:notification-retry', ['--json', '--wait']);
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/7']);
+    await expect(write('again', writer)).rejects.toThrow('TransactionCanceledException');
+    expect(await order()).toBe('ready');
+  });
 
-    it('tell a queue and a function by rules, with the rights that their stack gives', async () => {
-      const template = join(assembly, 'rules.json');
-      writeFileSync(template, JSON.stringify(rulesTemplate()));
-      const deploy = ['--stack-name', 'rules', '--template-file', template, '--capabilities', 'CAPABILITY_IAM'];
-      await stack.aws(['cloudformation', 'deploy', ...deploy]);
-      const detail = { version: 1, event_id: 'e', provider: 'slack#INT1', status: 'open' };
-      const [Source, DetailType] = ['notification-retry', 'Provider Down'];
-      const entry = { EventBusName: 'told', Source, DetailType, Detail: JSON.stringify(detail) };
-      await stack.aws(['events', 'put-events', '--entries', JSON.stringify([entry])]);
-      const { QueueUrl } = JSON.parse(await stack.aws(['sqs', 'get-queue-url', '--queue-name', 'inbox']));
-      const receive = ['sqs', 'receive-message', '--queue-url', QueueUrl];
-      const message = await until(
-        'the queue is told',
-        async () => JSON.parse((await stack.aws(receive)) || '{}').Messages,
-      );
-      expect(JSON.parse(message[0].Body)).toMatchObject({ source: Source, 'detail-type': DetailType, detail });
-      const logs = ['logs', 'filter-log-events', '--log-group-name', '/aws/lambda/called'];
-      const logged = () => stack.aws(logs).catch(() => '');
-      await until('the function is told', async () => (await logged()).includes('told of slack#INT1'));
-    });
+  it('tell a queue and a function by rules, with the rights that their stack gives', async () => {
+    const template = join(assembly, 'rules.json');
+    writeFileSync(template, JSON.stringify(rulesTemplate()));
+    const deploy = ['--stack-name', 'rules', '--template-file', template, '--capabilities', 'CAPABILITY_IAM'];
+    await stack.aws(['cloudformation', 'deploy', ...deploy]);
+    const detail = { version: 1, event_id: 'e', provider: 'slack#INT1', status: 'open' };
+    const [Source, DetailType] = ['notification-retry', 'Provider Down'];
+    const entry = { EventBusName: 'told', Source, DetailType, Detail: JSON.stringify(detail) };
+    await stack.aws(['events', 'put-events', '--entries', JSON.stringify([entry])]);
+    const { QueueUrl } = JSON.parse(await stack.aws(['sqs', 'get-queue-url', '--queue-name', 'inbox']));
+    const receive = ['sqs', 'receive-message', '--queue-url', QueueUrl];
+    const message = await until(
+      'the queue is told',
+      async () => JSON.parse((await stack.aws(receive)) || '{}').Messages,
+    );
+    expect(JSON.parse(message[0].Body)).toMatchObject({ source: Source, 'detail-type': DetailType, detail });
+    const logs = ['logs', 'filter-log-events', '--log-group-name', '/aws/lambda/called'];
+    const logged = () => stack.aws(logs).catch(() => '');
+    await until('the function is told', async () => (await logged()).includes('told of slack#INT1'));
+  });
 
-    it('export the log by a command that the AWS CLI and DynamoDB take', async () => {
-      const line = /^aws (dynamodb export-table-to-point-in-time .*)$/m.exec(README)?.[1] ?? '';
-      const table = arn(outputs['NotificationLogTable'] ?? '');
-      const { ExportDescription } = JSON.parse(await stack.aws(line.replace('"$TABLE_ARN"', table).split(' ')));
-      expect(ExportDescription).toMatchObject({ TableArn: table, ExportFormat: 'DYNAMODB_JSON' });
-    });
-  },
-);
+  it('export the log by a command that the AWS CLI and DynamoDB take', async () => {
+    const line = /^aws (dynamodb export-table-to-point-in-time .*)$/m.exec(README)?.[1] ?? '';
+    const table = arn(outputs['NotificationLogTable'] ?? '');
+    const { ExportDescription } = JSON.parse(await stack.aws(line.replace('"$TABLE_ARN"', table).split(' ')));
+    expect(ExportDescription).toMatchObject({ TableArn: table, ExportFormat: 'DYNAMODB_JSON' });
+  });
+});

@@ -10,35 +10,31 @@ import { outputOf } from '../support/emulator/run-command.ts';
 const SENDER = 'noreply@example.com';
 
 /** Opt-in by `npm run test:emulator`: the smoke test must not rot between two runs on AWS. */
-describe.skipIf(!process.env['WITH_EMULATOR'])(
-  'the smoke test on another AWS emulator',
-  { timeout: 20 * MINUTES },
-  () => {
-    let emulator: Ministack;
-    beforeAll(async () => {
-      emulator = await startMinistack({ enforceIam: false });
-    }, 2 * MINUTES);
-    afterAll(() => emulator?.stop(), MINUTES);
+describe('the smoke test on another AWS emulator', { timeout: 20 * MINUTES }, () => {
+  let emulator: Ministack;
+  beforeAll(async () => {
+    emulator = await startMinistack({ enforceIam: false });
+  }, 2 * MINUTES);
+  afterAll(() => emulator?.stop(), MINUTES);
 
-    it('takes a stage through its first hour, but for what the emulator lacks', async () => {
-      const app = [
-        '--app',
-        'node --import tsx scripts/smoke-app.ts',
-        '-c',
-        `sender=${SENDER}`,
-        '-c',
-        `account=${ACCOUNT}`,
-      ];
-      const assembly = await synthesizeForEmulator({}, 'https://issuer.your-domain.example', app);
-      const stack = stackOn(emulator);
-      await stack.prepare(assembly);
-      await stack.aws(['sesv2', 'create-email-identity', '--email-identity', 'example.com']);
-      const args = ['--account', ACCOUNT, '--sender', SENDER, '--yes', '--emulator', assembly];
-      const said = await outputOf('npm', ['run', '--silent', 'smoke:aws', '--', ...args], emulator.environment());
-      const here = [...ROW_CHECKS, ...INTERFACE_CHECKS].filter(({ only_aws }) => only_aws === undefined);
-      const steps = [...here.map(({ name }) => name), 'second deployment', 'destruction', 'redeployment'];
-      expect(said.match(/^✓ .*$/gm)).toEqual(steps.map((name) => `✓ ${name}`));
-      expect(said).toMatch(/cost at most \$0\.\d\d\./);
-    });
-  },
-);
+  it('takes a stage through its first hour, but for what the emulator lacks', async () => {
+    const app = [
+      '--app',
+      'node --import tsx scripts/smoke-app.ts',
+      '-c',
+      `sender=${SENDER}`,
+      '-c',
+      `account=${ACCOUNT}`,
+    ];
+    const assembly = await synthesizeForEmulator({}, 'https://issuer.your-domain.example', app);
+    const stack = stackOn(emulator);
+    await stack.prepare(assembly);
+    await stack.aws(['sesv2', 'create-email-identity', '--email-identity', 'example.com']);
+    const args = ['--account', ACCOUNT, '--sender', SENDER, '--yes', '--emulator', assembly];
+    const said = await outputOf('npm', ['run', '--silent', 'smoke:aws', '--', ...args], emulator.environment());
+    const here = [...ROW_CHECKS, ...INTERFACE_CHECKS].filter(({ only_aws }) => only_aws === undefined);
+    const steps = [...here.map(({ name }) => name), 'second deployment', 'destruction', 'redeployment'];
+    expect(said.match(/^✓ .*$/gm)).toEqual(steps.map((name) => `✓ ${name}`));
+    expect(said).toMatch(/cost at most \$0\.\d\d\./);
+  });
+});

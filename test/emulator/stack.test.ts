@@ -14,7 +14,7 @@ const UNAUTHORIZED = replying(401, '{"error":"unauthorized"}');
 const ACCEPTED = replying(200, 'ok');
 
 /** Opt-in by `npm run test:emulator`: it needs the tools of `npm run tools:install`. */
-describe.skipIf(!process.env['WITH_EMULATOR']).each([
+describe.each([
   ['', false],
   [' that enforces IAM', true],
 ])('the stack on another AWS emulator%s', { timeout: 6 * MINUTES }, (_, enforceIam) => {

@@ -13,12 +13,10 @@ export const GO_COMMANDS = join(TOOLS, 'bin');
 /** The library's jars, and our program that asks it. */
 export const EVENT_RULER = join(TOOLS, 'event-ruler');
 
-/** Set by `npm run test:tools` and `test:clients`: a tool that is missing then fails the run instead of skipping its tests. */
-const REQUIRED = Boolean(process.env['WITH_TOOLS'] ?? process.env['WITH_CLIENTS']);
-
 /**
  * Whether the tests of an installed tool run. One line says why they are skipped.
- * @param runtime a command without which the tool cannot be installed: its tests are then skipped in any case
+ * @param runtime a command without which the tool cannot be installed: its tests are then skipped
+ * @throws Error if only the tool is missing
  */
 export function hasTool(name: string, path: string, runtime?: string): boolean {
   if (existsSync(path)) return true;
@@ -26,9 +24,7 @@ export function hasTool(name: string, path: string, runtime?: string): boolean {
     process.stdout.write(`Tests with ${name} are skipped: there is no \`${runtime}\` in the PATH\n`);
     return false;
   }
-  if (REQUIRED) throw new Error(`${name} is not installed: run npm run tools:install`);
-  process.stdout.write(`Tests with ${name} are skipped: npm run tools:install installs it into .local/tools\n`);
-  return false;
+  throw new Error(`${name} is not installed: run npm run tools:install`);
 }
 
 function isInPath(command: string): boolean {
