@@ -35,9 +35,10 @@ const SHARED = [
   'test/{core,terminal,bench,docs}/**/*.test.ts',
   'test/adapters/**/*.test.ts',
   'test/{lib,faults,console-server,operator-service,client,contract,examples,simulation}/**/*.test.ts',
-  'test/{batch,console,local,processes,scripts}/**/*.test.ts',
+  'test/{batch,console,http,local,processes,scripts}/**/*.test.ts',
+  'test/cli/*.test.ts',
   'test/cli/commands/!(members)/**/*.test.ts',
-  'test/functions/shared/{api,channel,newsletter}/**/*.test.ts',
+  'test/functions/shared/**/*.test.ts',
   'test/hostile/hostile-readers.test.ts',
 ];
 
