@@ -204,6 +204,7 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
     const add = (to: Record<string, number>, name: string, by: number) => {
       to[name] = (to[name] ?? 0) + by;
     };
+    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 500);
     await fc.assert(
       fc.asyncProperty(
         members,
@@ -228,11 +229,10 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
           add(seen, 'late unsubscriptions', left.length);
         },
       ),
-      { numRuns: Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 500), examples: [TOLD_WHILE_CLAIMED] },
+      { numRuns: runs, examples: [TOLD_WHILE_CLAIMED] },
     );
     if (process.env['SHOW_HISTORIES'] !== undefined) console.log(ends, seen);
     // The property says something only if the histories reach the interesting states.
-    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 500);
     for (const state of ['submitted', 'excluded', 'failed', 'uncertain']) {
       expect(ends[state], state).toBeGreaterThan(runs / 20);
     }
