@@ -14,6 +14,9 @@ interface Told {
 let flow: Flow;
 const REFUSED_MS = Number(process.env['BUS_REFUSES_MS'] ?? 60_000);
 
+/** What a failure shows of a row: neither its address nor its body. */
+const SHOWN = ['log_id', 'send_status', 'send_attempts', 'work_queue', 'next_retry_at'];
+
 /** How many notifications end how. */
 const ENDS = [
   ['ok', 320],
@@ -76,7 +79,7 @@ it(
       return all.length === given.length && open.length === 0 ? all : undefined;
     };
     const all = await eventually(ended, 120_000).catch((cause) => {
-      throw new Error(`${open.length} have no end: ${JSON.stringify(open.slice(0, 3))}`, { cause });
+      throw new Error(`${open.length} have no end: ${JSON.stringify(open.slice(0, 3), SHOWN)}`, { cause });
     });
     await back;
     // The last kills meet a bus that takes everything.
