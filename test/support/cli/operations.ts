@@ -84,7 +84,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     sealer: (given) => sealerOn(given, tables, masterKey),
     metricHistory: async () => createLogHistory(directory),
     clients: {
-      dynamodb: { endpoint: dynamodb.endpoint, region, credentials },
+      dynamodb: dynamodb.access,
       sqs: { endpoint: sqs.endpoint, region, credentials },
     },
   };

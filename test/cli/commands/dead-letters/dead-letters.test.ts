@@ -262,8 +262,8 @@ describe('a dead-letter queue that holds more than a walk sees before the first 
       return JSON.stringify(messageFor(row, { run_id: row.dead_run_id ?? '', due: '2026-01-01T00:00:00.000Z' }));
     });
     const queue = samplingQueue(bodies, { requestMs: 600_000 / COUNT });
-    const clients = structuredClone(ops.deployment.clients);
-    Object.assign(clients.sqs, { requestHandler: queue.handler });
+    const { clients: given } = ops.deployment;
+    const clients = { ...given, sqs: { ...given.sqs, requestHandler: queue.handler } };
     const findDeployment = async () => ({ ...ops.deployment, clients });
     const run = async (...args: string[]) => JSON.parse((await ops.run([...args, '--json'], { findDeployment })).out);
     return { queue, run, findDeployment };

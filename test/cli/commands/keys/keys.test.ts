@@ -155,8 +155,8 @@ describe('keys rotate', () => {
       }
       return requestHandler.handle(request, options);
     };
-    const clients = structuredClone(ops.deployment.clients);
-    Object.assign(clients.dynamodb, { requestHandler: { handle } });
+    const { clients: given } = ops.deployment;
+    const clients = { ...given, dynamodb: { ...given.dynamodb, requestHandler: { handle } } };
     const ended = await ops.run(['keys', 'rotate', key_id, '--local'], {
       findDeployment: async () => ({ ...ops.deployment, clients }),
     });
