@@ -1,13 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { isRunning, ownIdentity, parseIdentity } from '../../processes/process-identity.ts';
 import { type FileSystem, isFull, makeDirectory } from './durable-files.ts';
-
-export interface LockOptions {
-  readonly fs: FileSystem;
-  /** Milliseconds between two heartbeats. */
-  readonly heartbeatMs?: number;
-}
 
 interface Seen {
   readonly text: string;
@@ -25,30 +19,33 @@ const MOST_ROUNDS = 100;
  * or in another container is recognised by missing heartbeats: this function waits for them, and no common clock is
  * needed. The lock keeps two flushes from sending the same requests. That nothing is lost or doubled does not depend on
  * it.
+ * @param heartbeatMs milliseconds between two heartbeats
  * @returns a function that releases the lock
  * @throws SpoolLockedError when another process holds the lock; the error of the file system
  */
 export async function lockSpool(
   directory: string,
-  { fs, heartbeatMs = HEARTBEAT_MS }: LockOptions,
+  { fs, heartbeatMs = HEARTBEAT_MS }: { readonly fs: FileSystem; readonly heartbeatMs?: number },
 ): Promise<() => Promise<void>> {
   const path = join(directory, '.lock');
   await makeDirectory(fs, directory);
   const identity = JSON.stringify({ ...ownIdentity(), token: randomUUID() });
-  let mine = await create(fs, path, identity);
-  for (let round = 1; mine === undefined; round++, mine = await create(fs, path, identity)) {
+  let mine: string | undefined;
+  // The file to create: the lock, or the claim of the abandoned one.
+  let file = path;
+  let abandoned = '';
+  for (let round = 1; mine === undefined; round++) {
     // A link that leads nowhere exists for one call and not for the other.
     if (round > MOST_ROUNDS) throw new Error(`The lock ${path} can be neither taken nor read: remove it.`);
-    const seen = await look(fs, path);
-    if (seen === undefined) continue;
-    const holder = parseIdentity(seen.text);
-    if (!(await isDead(fs, path, seen, heartbeatMs))) {
-      throw new SpoolLockedError(directory, holder?.pid, holder?.scope.split(' ')[0]);
-    }
-    await takeAway(fs, path, seen);
+    const created = await create(fs, file, identity);
+    if (created === NO_ROOM) return async () => {};
+    const seen = created === undefined ? await look(fs, file) : undefined;
+    if (seen !== undefined && !(await isDead(fs, file, seen, heartbeatMs))) throw new SpoolLockedError(directory, seen);
+    if (created !== undefined && (file === path || (await takeOver(fs, file, path, abandoned, created))))
+      mine = created;
+    if (file === path) abandoned = seen?.text ?? '';
+    file = seen === undefined ? path : claimOf(path, seen);
   }
-  if (mine === NO_ROOM) return async () => {};
-  await removeLeftovers(fs, directory).catch(() => {});
   const heartbeat = setInterval(() => {
     const now = new Date();
     fs.utimes(path, now, now).catch(() => {});
@@ -100,28 +97,28 @@ async function isDead(fs: FileSystem, path: string, seen: Seen, heartbeatMs: num
   return true;
 }
 
-/** Moves an abandoned lock away. Of several processes one succeeds; a process that moved a newer lock puts it back. */
-async function takeAway(fs: FileSystem, path: string, seen: Seen): Promise<void> {
-  const aside = `${path}-${randomUUID()}`;
-  try {
-    await fs.rename(path, aside);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
-  const moved = await look(fs, aside);
-  if (moved !== undefined && moved.text !== seen.text) await create(fs, path, moved.text);
-  await fs.unlink(aside).catch(() => {});
+/**
+ * The right to replace an abandoned lock is a file named after that lock's text, which one process can create. Its
+ * rename takes the lock and frees the name in one step, so whoever is late finds another text in the lock. The claim of
+ * a process that died with it is abandoned in turn, and is claimed in the same way.
+ */
+function claimOf(path: string, { text }: Seen): string {
+  return `${path}-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 }
 
-/** Removes what a process left that crashed while it moved an abandoned lock; a live holder's is about to return. */
-async function removeLeftovers(fs: FileSystem, directory: string): Promise<void> {
-  for (const name of await fs.readdir(directory)) {
-    if (!name.startsWith('.lock-')) continue;
-    const path = join(directory, name);
-    const holder = parseIdentity((await look(fs, path))?.text ?? '');
-    if (holder !== undefined && isRunning(holder) === false) await fs.unlink(path);
+/** @returns whether this process has the lock: not if another was faster */
+async function takeOver(fs: FileSystem, claim: string, path: string, old: string, mine: string): Promise<boolean> {
+  let failure: unknown;
+  try {
+    if ((await look(fs, path))?.text === old) await fs.rename(claim, path);
+  } catch (error) {
+    failure = error;
   }
+  await fs.unlink(claim).catch(() => {});
+  // A rename of which the answer was lost has taken the lock, which would be this process's until its end.
+  if ((await look(fs, path))?.text === mine) return true;
+  if (failure !== undefined) throw failure;
+  return false;
 }
 
 async function look(fs: FileSystem, path: string): Promise<Seen | undefined> {
@@ -139,8 +136,9 @@ export class SpoolLockedError extends Error {
   override readonly name = 'SpoolLockedError';
   readonly pid: number | undefined;
 
-  constructor(directory: string, pid: number | undefined, host: string | undefined) {
-    const holder = pid === undefined ? 'another process' : `pid ${pid}${host ? ` on ${host}` : ''}`;
+  constructor(directory: string, { text }: Pick<Seen, 'text'>) {
+    const { pid, scope } = parseIdentity(text) ?? {};
+    const holder = pid === undefined ? 'another process' : `pid ${pid} on ${scope?.split(' ')[0]}`;
     super(`The spool ${directory} is locked by ${holder}, which is using it: wait for its end, then try again.`);
     this.pid = pid;
   }

@@ -1,8 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
 import { lockSpool, SpoolLockedError } from '../../../src/client/spool/spool-lock.ts';
@@ -83,35 +96,22 @@ describe('the lock of a spool', () => {
     clearInterval(heart);
   });
 
-  it('takes away what a process left that died while it moved an abandoned one, and nothing of a living holder', async () => {
-    const leave = (name: string, text: string) => writeFileSync(join(directory, name), text);
-    leave('.lock-of-a-dead-holder', JSON.stringify({ ...ownIdentity(), started: '1', token: 'dead' }));
-    leave('.lock-moved-by-mistake', JSON.stringify({ ...ownIdentity(), token: 'alive' }));
-    leave('.lock-unreadable', '{');
-    await (await lock())();
-    expect(readdirSync(directory).sort()).toEqual(['.lock-moved-by-mistake', '.lock-unreadable']);
-  });
-
-  it('is taken though the folder cannot be looked through', async () => {
-    const blind = faultyFs((_, name) => (name === 'readdir' ? errno('EIO') : undefined));
-    const release = await lockSpool(directory, { fs: blind, heartbeatMs: 20 });
+  it('is taken from processes that died one after the other while they took it over', async () => {
+    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
+    for (const token of ['second', 'third']) {
+      const dying = faultyFs((_, name) => (['rename', 'unlink'].includes(name) ? errno('EIO') : undefined));
+      await expect(lockSpool(directory, { fs: dying })).rejects.toThrow('EIO');
+      for (const claim of readdirSync(directory).filter((name) => name !== '.lock')) {
+        const text = { ...ownIdentity(), started: '1', token };
+        if (statSync(join(directory, claim)).size > JSON.stringify(text).length) {
+          writeFileSync(join(directory, claim), JSON.stringify(text));
+        }
+      }
+    }
+    expect(readdirSync(directory)).toHaveLength(3);
+    const release = await lock();
     await expect(lock()).rejects.toThrow(SpoolLockedError);
     await release();
-  });
-
-  it('is put back when another process took it after it was found abandoned', async () => {
-    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 'dead' }));
-    const faster = JSON.stringify({ ...ownIdentity(), token: 'faster' });
-    const slow: FileSystem = {
-      ...fs,
-      rename: async (from, to) => {
-        held(faster);
-        await fs.rename(from, to);
-      },
-    };
-    await expect(lockSpool(directory, { fs: slow, heartbeatMs: 20 })).rejects.toThrow(SpoolLockedError);
-    expect(readFileSync(join(directory, '.lock'), 'utf8')).toBe(faster);
-    expect(readdirSync(directory)).toEqual(['.lock']);
   });
 
   it.each(['ENOSPC', 'EDQUOT'])('%s: it is held without a text, and released', async (code) => {
@@ -178,16 +178,19 @@ describe('the lock of a spool', () => {
     expect(readdirSync(directory)).toEqual(['.lock']);
   });
 
-  it('is taken if another process moved the abandoned one away', async () => {
+  it('is taken by a rename that fails although it takes effect', async () => {
     held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
-    const slow: FileSystem = {
+    const unanswered: FileSystem = {
       ...fs,
       rename: async (from, to) => {
-        rmSync(join(directory, '.lock'), { force: true });
         await fs.rename(from, to);
+        throw errno('EIO');
       },
     };
-    await (await lockSpool(directory, { fs: slow }))();
+    const release = await lockSpool(directory, { fs: unanswered });
+    await expect(lock()).rejects.toThrow(SpoolLockedError);
+    await release();
+    expect(readdirSync(directory)).toEqual([]);
   });
 
   it('that leads nowhere is named, and nothing loops', async () => {
@@ -207,12 +210,45 @@ describe('the lock of a spool', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('goes to one process when many find it abandoned at the same moment', async () => {
-    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
-    const taken = await Promise.allSettled(Array.from({ length: 20 }, lock));
-    const refused = taken.filter((one) => one.status === 'rejected');
-    expect(refused).toHaveLength(19);
-    for (const { reason } of refused) expect(reason).toBeInstanceOf(SpoolLockedError);
+  it('goes to one process when several find it abandoned, in whatever order their calls take effect', async () => {
+    const inOrder = async (choices: Iterator<number>): Promise<void> => {
+      held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
+      const waiting: (() => void)[] = [];
+      const inTurn = <A extends unknown[], R>(call: (...args: A) => R) => {
+        return async (...args: A): Promise<R> => {
+          await new Promise<void>((resolve) => waiting.push(resolve));
+          return call(...args);
+        };
+      };
+      const turns = {
+        open: inTurn((path: string, flags: string) => {
+          const file = openSync(path, flags);
+          return { writeFile: inTurn((text: string) => writeFileSync(file, text)), close: async () => closeSync(file) };
+        }),
+        mkdir: async () => undefined,
+        utimes: async () => {},
+        readFile: inTurn(readFileSync),
+        stat: inTurn(statSync),
+        rename: inTurn(renameSync),
+        unlink: inTurn(unlinkSync),
+        readdir: inTurn(readdirSync),
+      } as unknown as FileSystem;
+      let ended = false;
+      const all = Promise.allSettled(
+        Array.from({ length: 3 }, () => lockSpool(directory, { fs: turns, heartbeatMs: 1 })),
+      ).finally(() => {
+        ended = true;
+      });
+      while (!ended) {
+        waiting.splice(choices.next().value % waiting.length || 0, 1)[0]?.();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const refused = (await all).filter((one) => one.status === 'rejected');
+      expect(refused).toHaveLength(2);
+      for (const { reason } of refused) expect(reason).toBeInstanceOf(SpoolLockedError);
+      for (const name of readdirSync(directory)) rmSync(join(directory, name));
+    };
+    await fc.assert(fc.asyncProperty(fc.infiniteStream(fc.nat(11)), inOrder), { numRuns: 300 });
   });
 });
 
