@@ -74,10 +74,13 @@ export interface StandIn {
   readonly child: Child;
 }
 
-/** @param dataDir keeps queues and messages, those in flight too; undefined: in memory */
+/** On another port if somebody takes this one meanwhile. @param dataDir keeps queues and all messages; undefined: in memory */
 export function startSqs(dataDir: string | undefined, logFile: string, port = 0): Promise<StandIn> {
   const args = [String(port), ...(dataDir === undefined ? [] : [join(dataDir, 'sqs')])];
-  return startServer('the SQS stand-in (fauxqs)', 'sqs-process.ts', args, logFile);
+  return startServer('the SQS stand-in (fauxqs)', 'sqs-process.ts', args, logFile).catch((error) => {
+    if (port === 0 || !String(error).includes('EADDRINUSE')) throw error;
+    return startSqs(dataDir, logFile);
+  });
 }
 
 /**

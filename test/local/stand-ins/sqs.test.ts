@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import {
   ChangeMessageVisibilityBatchCommand,
@@ -125,3 +126,15 @@ describe('the SQS stand-in with a data directory', () => {
 function redrive(maxReceiveCount: number): string {
   return JSON.stringify({ deadLetterTargetArn: 'arn:aws:sqs:us-east-1:000000000000:dead', maxReceiveCount });
 }
+
+it('starts at another port if somebody took its own meanwhile', async () => {
+  const directory = scratch();
+  const other = createServer();
+  await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening));
+  const { port } = other.address() as AddressInfo;
+  const sqs = await startSqs(undefined, join(directory.path, 'sqs.log'), port);
+  expect(sqs.endpoint).not.toContain(String(port));
+  await sqs.child.stop();
+  other.close();
+  directory.remove();
+});
