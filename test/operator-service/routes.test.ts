@@ -33,22 +33,19 @@ const MADE_UP = decision('POST /api/things/{thing_id}/polish', decisionBody, {
 });
 const ROUTES = [MADE_UP];
 
+function consoleOf(routes: Parameters<typeof createConsole>[2], onFault: (error: unknown) => void = () => {}) {
+  const { deployment, dynamodb, sqs } = ops;
+  const place = { stage: 'test', region: 'us-east-1', local: true };
+  return createConsole(
+    { deployment, dynamodb, sqs, clock: () => new Date(), newId: randomUUID, ...place, onRecord: () => {}, onFault },
+    { startRun: async () => {}, startVerification: async () => {} },
+    routes,
+  );
+}
+
 describe('a route of the console that is added as one object', () => {
   const serve = () => {
-    const { deployment, dynamodb, sqs } = ops;
-    const binding = {
-      deployment,
-      dynamodb,
-      sqs,
-      clock: () => new Date(),
-      newId: randomUUID,
-      stage: 'test',
-      region: 'us-east-1',
-      local: true,
-      onRecord: () => {},
-      onFault: () => {},
-    };
-    const dispatch = createConsole(binding, { startRun: async () => {}, startVerification: async () => {} }, ROUTES);
+    const dispatch = consoleOf(ROUTES);
     return async (body: object, role: 'operator' | 'viewer' = 'operator') => {
       const answer = await dispatch({
         method: 'POST',
@@ -155,24 +152,8 @@ describe('what the routes take', () => {
   });
 
   const ask = async (method: string, path: string, query = {}) => {
-    const { deployment, dynamodb, sqs } = ops;
     const faults: unknown[] = [];
-    const dispatch = createConsole(
-      {
-        deployment,
-        dynamodb,
-        sqs,
-        clock: () => new Date(),
-        newId: randomUUID,
-        stage: 'test',
-        region: 'us-east-1',
-        local: true,
-        onRecord: () => {},
-        onFault: (error) => faults.push(error),
-      },
-      { startRun: async () => {}, startVerification: async () => {} },
-      CONSOLE_ROUTES,
-    );
+    const dispatch = consoleOf(CONSOLE_ROUTES, (error) => faults.push(error));
     const body = Buffer.from(JSON.stringify({ request_id: randomUUID() }));
     const request = { method, path, query, headers: {}, body, caller: { who: 'mori', role: 'operator' as const } };
     const { status } = await dispatch(request);
