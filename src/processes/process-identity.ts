@@ -40,13 +40,11 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
 /** Whether a process still runs; undefined when this machine cannot tell. */
 export function isRunning(other: ProcessIdentity, self: ProcessIdentity = ownIdentity()): boolean | undefined {
   if (other.scope !== self.scope) return undefined;
-  if (self.started !== '') {
-    const status = statusOf(other.pid);
-    // A zombie was killed and waits for its parent to read its exit code: it does not work any more.
-    return status !== undefined && status.started === other.started && !'ZX'.includes(status.state);
-  }
-  // Without start times a later process may have the same pid: only its absence is certain.
-  return pidExists(other.pid) ? undefined : false;
+  const status = self.started === '' ? undefined : statusOf(other.pid);
+  // Without start times, or where one cannot be read, a later process may have the same pid: only its absence is certain.
+  if (status === undefined || other.started === '') return pidExists(other.pid) ? undefined : false;
+  // A zombie was killed and waits for its parent to read its exit code: it does not work any more.
+  return status.started === other.started && !'ZX'.includes(status.state);
 }
 
 /** Whether some process has this pid, be it another user's. */
@@ -68,7 +66,7 @@ let ownStartTime: string | undefined;
 
 /** Kept, because it costs a run of `ps` where there is no /proc. */
 function ownStart(): string {
-  ownStartTime ??= statusOf(process.pid)?.started ?? '';
+  ownStartTime ||= statusOf(process.pid)?.started ?? '';
   return ownStartTime;
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isRunning, ownIdentity, parseIdentity } from '../../processes/process-identity.ts';
 import { type FileSystem, isFull, makeDirectory } from './durable-files.ts';
 
@@ -8,7 +8,6 @@ interface Seen {
   readonly beat: number;
 }
 
-const HEARTBEAT_MS = 3_000;
 /** After this many missed heartbeats a holder counts as crashed, where its process cannot be looked up. */
 const MISSED_BEATS = 4;
 /** Of processes that find an abandoned lock at the same moment, each needs a few rounds. */
@@ -25,7 +24,7 @@ const MOST_ROUNDS = 100;
  */
 export async function lockSpool(
   directory: string,
-  { fs, heartbeatMs = HEARTBEAT_MS }: { readonly fs: FileSystem; readonly heartbeatMs?: number },
+  { fs, heartbeatMs = 3_000 }: { readonly fs: FileSystem; readonly heartbeatMs?: number },
 ): Promise<() => Promise<void>> {
   const path = join(directory, '.lock');
   await makeDirectory(fs, directory);
@@ -33,18 +32,17 @@ export async function lockSpool(
   let mine: string | undefined;
   // The file to create: the lock, or the claim of the abandoned one.
   let file = path;
-  let abandoned = '';
+  let abandoned: Seen | undefined;
   for (let round = 1; mine === undefined; round++) {
     // A link that leads nowhere exists for one call and not for the other.
     if (round > MOST_ROUNDS) throw new Error(`The lock ${path} can be neither taken nor read: remove it.`);
     const created = await create(fs, file, identity);
     if (created === NO_ROOM) return async () => {};
-    const seen = created === undefined ? await look(fs, file) : undefined;
-    if (seen !== undefined && !(await isDead(fs, file, seen, heartbeatMs))) throw new SpoolLockedError(directory, seen);
-    if (created !== undefined && (file === path || (await takeOver(fs, file, path, abandoned, created))))
-      mine = created;
-    if (file === path) abandoned = seen?.text ?? '';
-    file = seen === undefined ? path : claimOf(path, seen);
+    const [isLock, seen] = [file === path, created === undefined ? await look(fs, file) : undefined];
+    if (seen && !(await isDead(fs, file, seen, isLock, heartbeatMs))) throw new SpoolLockedError(directory, seen);
+    if (created !== undefined && (isLock || (await takeOver(fs, file, path, abandoned, created)))) mine = created;
+    if (isLock) abandoned = seen;
+    file = seen === undefined ? path : claimOf(path, file, seen);
   }
   const heartbeat = setInterval(() => {
     const now = new Date();
@@ -85,12 +83,13 @@ async function create(fs: FileSystem, path: string, text: string): Promise<strin
 
 const NO_ROOM = Symbol('no room for a lock file');
 
-async function isDead(fs: FileSystem, path: string, seen: Seen, heartbeatMs: number): Promise<boolean> {
+async function isDead(fs: FileSystem, path: string, seen: Seen, isLock: boolean, beatMs: number): Promise<boolean> {
   const holder = parseIdentity(seen.text);
   const running = holder && isRunning(holder);
-  if (running !== undefined) return !running;
+  // A claim may stay although its process lives: when its removal failed.
+  if (running === false || (running && isLock)) return !running;
   for (let beat = 0; beat < MISSED_BEATS; beat++) {
-    await new Promise((resolve) => setTimeout(resolve, heartbeatMs));
+    await new Promise((resolve) => setTimeout(resolve, beatMs));
     const now = await look(fs, path);
     if (now?.text !== seen.text || now.beat !== seen.beat) return false;
   }
@@ -98,26 +97,29 @@ async function isDead(fs: FileSystem, path: string, seen: Seen, heartbeatMs: num
 }
 
 /**
- * The right to replace an abandoned lock is a file named after that lock's text, which one process can create. Its
- * rename takes the lock and frees the name in one step, so whoever is late finds another text in the lock. The claim of
+ * The right to replace an abandoned file is one named after its name and text, which one process can create. The rename
+ * takes the lock and frees the name in one step, so whoever is late finds another file in the lock's place. The claim of
  * a process that died with it is abandoned in turn, and is claimed in the same way.
  */
-function claimOf(path: string, { text }: Seen): string {
-  return `${path}-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+function claimOf(path: string, file: string, { text }: Seen): string {
+  return `${path}-${createHash('sha256').update(basename(file)).update(text).digest('hex').slice(0, 32)}`;
 }
 
 /** @returns whether this process has the lock: not if another was faster */
-async function takeOver(fs: FileSystem, claim: string, path: string, old: string, mine: string): Promise<boolean> {
-  let failure: unknown;
+async function takeOver(fs: FileSystem, claim: string, path: string, old?: Seen, mine?: string): Promise<boolean> {
   try {
-    if ((await look(fs, path))?.text === old) await fs.rename(claim, path);
+    const now = await look(fs, path);
+    if (now?.text === old?.text && now?.beat === old?.beat) {
+      await fs.rename(claim, path);
+      return true;
+    }
   } catch (error) {
-    failure = error;
+    await fs.unlink(claim).catch(() => {});
+    // A rename of which the answer was lost has taken the lock, which would be this process's until its end.
+    if (mine === old?.text || (await look(fs, path))?.text !== mine) throw error;
+    return true;
   }
   await fs.unlink(claim).catch(() => {});
-  // A rename of which the answer was lost has taken the lock, which would be this process's until its end.
-  if ((await look(fs, path))?.text === mine) return true;
-  if (failure !== undefined) throw failure;
   return false;
 }
 

@@ -178,6 +178,19 @@ describe('the lock of a spool', () => {
     expect(readdirSync(directory)).toEqual(['.lock']);
   });
 
+  it('is taken though a claim of a living process stayed, or one without a text', async () => {
+    held('');
+    const before = new Set(['.lock']);
+    for (const text of [JSON.stringify({ ...ownIdentity(), token: 'stuck' }), '']) {
+      const dying = faultyFs((_, name) => (['rename', 'unlink'].includes(name) ? errno('EIO') : undefined));
+      await expect(lockSpool(directory, { fs: dying, heartbeatMs: 5 })).rejects.toThrow('EIO');
+      const [newest = ''] = readdirSync(directory).filter((name) => !before.has(name));
+      before.add(newest);
+      writeFileSync(join(directory, newest), text);
+    }
+    await (await lock())();
+  });
+
   it('is taken by a rename that fails although it takes effect', async () => {
     held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
     const unanswered: FileSystem = {
