@@ -92,3 +92,9 @@ describe('the user of this process', () => {
     expect(userOfMachine(named, env)).toBe(expected);
   });
 });
+
+it('cannot tell whether a process runs whose start time could not be read, unless there is no such process', () => {
+  const unread = { ...ownIdentity(), started: '' };
+  expect(isRunning(unread)).toBeUndefined();
+  expect(isRunning({ ...unread, pid: 2 ** 30 })).toBe(false);
+});
