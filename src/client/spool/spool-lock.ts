@@ -8,6 +8,16 @@ interface Seen {
   readonly beat: number;
 }
 
+/**
+ * The right to replace an abandoned lock: a file named after its name and text, which one process can create. Its rename
+ * takes the lock and frees the name at once, so whoever is late finds another file in the lock's place. The claim of a
+ * process that died with it is abandoned in turn, and is claimed in the same way.
+ */
+interface Claim {
+  readonly file: string;
+  readonly lock: Seen;
+}
+
 /** After this many missed heartbeats a holder counts as crashed, where its process cannot be looked up. */
 const MISSED_BEATS = 4;
 /** Of processes that find an abandoned lock at the same moment, each needs a few rounds. */
@@ -16,8 +26,7 @@ const MOST_ROUNDS = 100;
 /**
  * Locks the spool for this process alone. A dead holder is recognised by pid and start time. A holder on another host
  * or in another container is recognised by missing heartbeats: this function waits for them, and no common clock is
- * needed. The lock keeps two flushes from sending the same requests. That nothing is lost or doubled does not depend on
- * it.
+ * needed. The lock keeps two flushes from sending the same requests. Even without it nothing is lost or doubled.
  * @param heartbeatMs milliseconds between two heartbeats
  * @returns a function that releases the lock
  * @throws SpoolLockedError when another process holds the lock; the error of the file system
@@ -30,23 +39,20 @@ export async function lockSpool(
   await makeDirectory(fs, directory);
   const identity = JSON.stringify({ ...ownIdentity(), token: randomUUID() });
   let mine: string | undefined;
-  // The file to create: the lock, or the claim of the abandoned one.
-  let file = path;
-  let abandoned: Seen | undefined;
+  let claim: Claim | undefined;
   for (let round = 1; mine === undefined; round++) {
     // A link that leads nowhere exists for one call and not for the other.
     if (round > MOST_ROUNDS) throw new Error(`The lock ${path} can be neither taken nor read: remove it.`);
+    const file = claim?.file ?? path;
     const created = await create(fs, file, identity);
     if (created === NO_ROOM) return async () => {};
-    const [isLock, seen] = [file === path, created === undefined ? await look(fs, file) : undefined];
-    if (seen && !(await isDead(fs, file, seen, isLock, heartbeatMs))) throw new SpoolLockedError(directory, seen);
-    if (created !== undefined && (isLock || (await takeOver(fs, file, path, abandoned, created)))) mine = created;
-    if (isLock) abandoned = seen;
-    file = seen === undefined ? path : claimOf(path, file, seen);
+    if (created !== undefined && (claim === undefined || (await takeOver(fs, path, claim, created)))) mine = created;
+    const seen = created === undefined ? await look(fs, file) : undefined;
+    if (seen && !(await isDead(fs, file, seen, !claim, heartbeatMs))) throw new SpoolLockedError(directory, seen);
+    claim = seen && { file: claimOf(path, file, seen), lock: claim?.lock ?? seen };
   }
   const heartbeat = setInterval(() => {
-    const now = new Date();
-    fs.utimes(path, now, now).catch(() => {});
+    fs.utimes(path, new Date(), new Date()).catch(() => {});
   }, heartbeatMs).unref();
   return async () => {
     clearInterval(heartbeat);
@@ -96,30 +102,25 @@ async function isDead(fs: FileSystem, path: string, seen: Seen, isLock: boolean,
   return true;
 }
 
-/**
- * The right to replace an abandoned file is one named after its name and text, which one process can create. The rename
- * takes the lock and frees the name in one step, so whoever is late finds another file in the lock's place. The claim of
- * a process that died with it is abandoned in turn, and is claimed in the same way.
- */
 function claimOf(path: string, file: string, { text }: Seen): string {
   return `${path}-${createHash('sha256').update(basename(file)).update(text).digest('hex').slice(0, 32)}`;
 }
 
 /** @returns whether this process has the lock: not if another was faster */
-async function takeOver(fs: FileSystem, claim: string, path: string, old?: Seen, mine?: string): Promise<boolean> {
+async function takeOver(fs: FileSystem, path: string, { file, lock }: Claim, mine: string): Promise<boolean> {
   try {
     const now = await look(fs, path);
-    if (now?.text === old?.text && now?.beat === old?.beat) {
-      await fs.rename(claim, path);
+    if (now?.text === lock.text && now.beat === lock.beat) {
+      await fs.rename(file, path);
       return true;
     }
   } catch (error) {
-    await fs.unlink(claim).catch(() => {});
+    await fs.unlink(file).catch(() => {});
     // A rename of which the answer was lost has taken the lock, which would be this process's until its end.
-    if (mine === old?.text || (await look(fs, path))?.text !== mine) throw error;
+    if (mine === lock.text || (await look(fs, path))?.text !== mine) throw error;
     return true;
   }
-  await fs.unlink(claim).catch(() => {});
+  await fs.unlink(file).catch(() => {});
   return false;
 }
 

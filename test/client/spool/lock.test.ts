@@ -52,6 +52,15 @@ async function holder(): Promise<ChildProcess> {
   return child;
 }
 
+/** Ends by a fault within a takeover. @param left the text of the claim that stays */
+async function failToTakeOver(left: string): Promise<void> {
+  const before = readdirSync(directory);
+  const failing = faultyFs((_, name) => (['rename', 'unlink'].includes(name) ? errno('EIO') : undefined));
+  await expect(lockSpool(directory, { fs: failing, heartbeatMs: 5 })).rejects.toThrow('EIO');
+  const [claim = ''] = readdirSync(directory).filter((name) => !before.includes(name));
+  writeFileSync(join(directory, claim), left);
+}
+
 describe('the lock of a spool', () => {
   it('belongs to one process until it is released', async () => {
     const release = await lock();
@@ -99,14 +108,7 @@ describe('the lock of a spool', () => {
   it('is taken from processes that died one after the other while they took it over', async () => {
     held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
     for (const token of ['second', 'third']) {
-      const dying = faultyFs((_, name) => (['rename', 'unlink'].includes(name) ? errno('EIO') : undefined));
-      await expect(lockSpool(directory, { fs: dying })).rejects.toThrow('EIO');
-      for (const claim of readdirSync(directory).filter((name) => name !== '.lock')) {
-        const text = { ...ownIdentity(), started: '1', token };
-        if (statSync(join(directory, claim)).size > JSON.stringify(text).length) {
-          writeFileSync(join(directory, claim), JSON.stringify(text));
-        }
-      }
+      await failToTakeOver(JSON.stringify({ ...ownIdentity(), started: '1', token }));
     }
     expect(readdirSync(directory)).toHaveLength(3);
     const release = await lock();
@@ -180,15 +182,24 @@ describe('the lock of a spool', () => {
 
   it('is taken though a claim of a living process stayed, or one without a text', async () => {
     held('');
-    const before = new Set(['.lock']);
-    for (const text of [JSON.stringify({ ...ownIdentity(), token: 'stuck' }), '']) {
-      const dying = faultyFs((_, name) => (['rename', 'unlink'].includes(name) ? errno('EIO') : undefined));
-      await expect(lockSpool(directory, { fs: dying, heartbeatMs: 5 })).rejects.toThrow('EIO');
-      const [newest = ''] = readdirSync(directory).filter((name) => !before.has(name));
-      before.add(newest);
-      writeFileSync(join(directory, newest), text);
-    }
+    await failToTakeOver(JSON.stringify({ ...ownIdentity(), token: 'stuck' }));
+    await failToTakeOver('');
     await (await lock())();
+  });
+
+  it('stays with a process that has created it anew, and has not written its text yet', async () => {
+    held('');
+    const late: FileSystem = {
+      ...fs,
+      open: async (path, ...rest) => {
+        if (path !== join(directory, '.lock')) utimesSync(join(directory, '.lock'), 1, 1);
+        else if (statSync(path).mtimeMs === 1_000) held(JSON.stringify({ ...ownIdentity(), token: 'faster' }));
+        return fs.open(path, ...rest);
+      },
+    };
+    await expect(lockSpool(directory, { fs: late, heartbeatMs: 5 })).rejects.toThrow(
+      `is locked by pid ${process.pid} on`,
+    );
   });
 
   it('is taken by a rename that fails although it takes effect', async () => {
@@ -244,22 +255,25 @@ describe('the lock of a spool', () => {
         stat: inTurn(statSync),
         rename: inTurn(renameSync),
         unlink: inTurn(unlinkSync),
-        readdir: inTurn(readdirSync),
       } as unknown as FileSystem;
-      let ended = false;
-      const all = Promise.allSettled(
-        Array.from({ length: 3 }, () => lockSpool(directory, { fs: turns, heartbeatMs: 1 })),
-      ).finally(() => {
-        ended = true;
-      });
-      while (!ended) {
-        waiting.splice(choices.next().value % waiting.length || 0, 1)[0]?.();
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      const refused = (await all).filter((one) => one.status === 'rejected');
+      const inOneOrder = async <T>(calls: Promise<T>): Promise<T> => {
+        let ended = false;
+        void calls.finally(() => {
+          ended = true;
+        });
+        while (!ended) {
+          waiting.splice(choices.next().value % waiting.length || 0, 1)[0]?.();
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        return calls;
+      };
+      const lockInTurn = () => lockSpool(directory, { fs: turns, heartbeatMs: 1 });
+      const all = await inOneOrder(Promise.allSettled([lockInTurn(), lockInTurn(), lockInTurn()]));
+      const refused = all.filter((one) => one.status === 'rejected');
       expect(refused).toHaveLength(2);
       for (const { reason } of refused) expect(reason).toBeInstanceOf(SpoolLockedError);
-      for (const name of readdirSync(directory)) rmSync(join(directory, name));
+      for (const one of all) if (one.status === 'fulfilled') await inOneOrder(one.value());
+      expect(readdirSync(directory)).toEqual([]);
     };
     await fc.assert(fc.asyncProperty(fc.infiniteStream(fc.nat(11)), inOrder), { numRuns: 300 });
   });
