@@ -66,7 +66,7 @@ let ownStartTime: string | undefined;
 
 /** Kept, because it costs a run of `ps` where there is no /proc. */
 function ownStart(): string {
-  ownStartTime ||= statusOf(process.pid)?.started ?? '';
+  ownStartTime ??= statusOf(process.pid)?.started ?? '';
   return ownStartTime;
 }
 
