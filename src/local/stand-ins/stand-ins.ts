@@ -74,10 +74,11 @@ export interface StandIn {
   readonly child: Child;
 }
 
-/** On another port if somebody takes this one meanwhile. @param dataDir keeps queues and all messages; undefined: in memory */
+/** @param dataDir keeps queues and messages, those in flight too; undefined: in memory */
 export function startSqs(dataDir: string | undefined, logFile: string, port = 0): Promise<StandIn> {
   const args = [String(port), ...(dataDir === undefined ? [] : [join(dataDir, 'sqs')])];
   return startServer('the SQS stand-in (fauxqs)', 'sqs-process.ts', args, logFile).catch((error) => {
+    // Somebody may have taken the port while the process started.
     if (port === 0 || !String(error).includes('EADDRINUSE')) throw error;
     return startSqs(dataDir, logFile);
   });
