@@ -68,9 +68,7 @@ export function createSecretsManagerSource({ client, now = Date.now }: SecretsMa
       if (!fresh && now() < (missingUntil.get(name) ?? 0)) return Promise.resolve(undefined);
       if (!fresh && now() < (staleUntil.get(name) ?? 0)) return Promise.resolve(last.get(name));
       const key = `${fresh}:${name}`;
-      const running = underWay.get(key);
-      if (running !== undefined) return running;
-      const reading = read(name, fresh).finally(() => underWay.delete(key));
+      const reading = underWay.get(key) ?? read(name, fresh).finally(() => underWay.delete(key));
       underWay.set(key, reading);
       return reading;
     },
