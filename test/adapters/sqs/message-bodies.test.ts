@@ -4,6 +4,7 @@ import { parseQueueMessage } from '../../../src/adapters/sqs/message-bodies.ts';
 import { type QueueMessage, withToken } from '../../../src/core/model/queue-message.ts';
 import { epochMs } from '../../../src/core/model/time.ts';
 import { entryFaults, workFaults } from '../../../src/core/model/work-rules.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
 
 const isRead = (message: QueueMessage) => {
@@ -39,7 +40,7 @@ describe('a message of a lane', () => {
       ([year, month, day, t, hour, minute, rest, zone]) => `${year}-${month}-${day}${t}${hour}:${minute}${rest}${zone}`,
     );
   const anyId = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 110 }),
+    fc.string({ unit: anyCharacter, maxLength: 110 }),
     fc.integer({ min: 45, max: 102 }).map((count) => '🐝'.repeat(count)),
   );
 
