@@ -92,9 +92,7 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   if (batch?.status === 'submitting' && (batch.claim_until ?? '') > now) return 'duplicate';
   const isCancelled = email.cancelled_at !== undefined;
   const waits = !isCancelled && batch?.status === 'pending' && (batch.not_before ?? '') > now;
-  const open = isCancelled
-    ? batch?.status !== 'submitted'
-    : batch?.status === 'pending' || batch?.status === 'submitting';
+  const open = isCancelled ? batch?.status !== 'submitted' : ['pending', 'submitting'].includes(batch?.status ?? '');
   const holds = !isCancelled && (email.silence?.until ?? '') > now;
   if (batch === undefined || !open || waits || holds || !isWanted(email, slot, batch_id)) {
     await passOn({ slot, batch_id }, email_id, deps);
@@ -110,7 +108,8 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
     }),
   );
   const held = claimed ?? (await storage('read a batch', () => batches.read(email_id, batch_id)));
-  if (held?.claim_id !== set.claim_id) return 'duplicate';
+  // An answer may come after the claim has run out, and another sender has had the slot since.
+  if (held?.claim_id !== set.claim_id || (held.claim_until ?? '') <= clock().toISOString()) return 'duplicate';
   return new BatchWork({ email, content, batch: held, slot }, deps);
 }
 
