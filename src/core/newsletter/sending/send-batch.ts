@@ -108,8 +108,7 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
     }),
   );
   const held = claimed ?? (await storage('read a batch', () => batches.read(email_id, batch_id)));
-  // An answer may come after the claim has run out, and another sender has had the slot since.
-  if (held?.claim_id !== set.claim_id || (held.claim_until ?? '') <= clock().toISOString()) return 'duplicate';
+  if (held?.claim_id !== set.claim_id) return 'duplicate';
   return new BatchWork({ email, content, batch: held, slot }, deps);
 }
 

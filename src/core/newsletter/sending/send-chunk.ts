@@ -123,6 +123,8 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
   if (remaining_ms() < limits.call_timeout_ms + limits.record_reserve_ms + SLACK_MS) {
     return { kind: 'stopped', stop: { kind: 'continue' } };
   }
+  // A claim or a sign of life was answered late: another sender may have the batch and the slot.
+  if ((work.batch.claim_until ?? '') <= clock().toISOString()) await work.save();
   // What can fail without a call fails before the claim: nobody becomes uncertain by it.
   const content = await callContent(planned, work);
   const claimed = await claim(planned, work);
