@@ -112,33 +112,17 @@ const TOLD_WHILE_CLAIMED: [Given[], Faults, Around, Mood[], Step[], Publishing] 
 
 /** The answer to a batch's claim comes a minute late: another sender has had the batch and given its slot away. */
 const CLAIMED_TOO_LATE: [Given[], Faults, Around, Mood[], Step[], Publishing] = [
-  (
-    [
-      'ok',
-      'ok',
-      'ok',
-      'ok',
-      'ok',
-      'ok',
-      'ok',
-      'suppressed',
-      'ok',
-      'ok',
-      'suppressed',
-      'malformed',
-      'suppressed',
-      'ok',
-      'ok',
-      'repeated',
-      'ok',
-      'ok',
-      'ok',
-      'ok',
-      'ok',
-      'repeated',
-      'ok',
-    ] as const
-  ).map((kind, i) => ({ kind, paid: [4, 5, 16, 22].includes(i) })),
+  Array.from({ length: 23 }, (_, i) => {
+    const others = {
+      7: 'suppressed',
+      10: 'suppressed',
+      11: 'malformed',
+      12: 'suppressed',
+      15: 'repeated',
+      21: 'repeated',
+    } as const;
+    return { kind: others[i as keyof typeof others] ?? 'ok', paid: [4, 5, 16, 22].includes(i) };
+  }),
   { deaths: 1 / 7, calls: 30, failing: 0, stalling: 0.01, lost_messages: 0, duplicated_messages: 0.5, outages: [] },
   { seed: 1958762612, limit_ms: 180_000, lost: 0, per_second: 1 },
   [{ from_s: 36, mood: 'transient' }],

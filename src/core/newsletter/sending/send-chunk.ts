@@ -123,10 +123,10 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
   if (remaining_ms() < limits.call_timeout_ms + limits.record_reserve_ms + SLACK_MS) {
     return { kind: 'stopped', stop: { kind: 'continue' } };
   }
-  // A claim or a sign of life was answered late: another sender may have the batch and the slot.
-  if ((work.batch.claim_until ?? '') <= clock().toISOString()) await work.save();
   // What can fail without a call fails before the claim: nobody becomes uncertain by it.
   const content = await callContent(planned, work);
+  // Once the claim has run out, as when storage answers late, another sender may have the batch and the slot.
+  while ((work.batch.claim_until ?? '') <= clock().toISOString()) await work.save();
   const claimed = await claim(planned, work);
   if (claimed === undefined) return { kind: 'not-made' };
   const { call } = claimed;

@@ -477,6 +477,47 @@ describe('a batch in its slot', () => {
     expect(world.calls).toHaveLength(1);
     expect(await world.states()).toBe('ssss');
   });
+
+  describe.each([1, 2])('whose claim runs out before %i answers of storage come', (late) => {
+    /** A sender whose first `late` writes of the batch are answered after a minute; `meanwhile` comes before the last answer. */
+    async function answeredLate(meanwhile: (world: JobWorld) => Promise<unknown>) {
+      const world = await sending(['....']);
+      const deps = world.deps();
+      let answers = 0;
+      const change: typeof deps.batches.change = async (...args) => {
+        const changed = await deps.batches.change(...args);
+        if (++answers <= late) world.advance(60_000);
+        if (answers === late) await meanwhile(world);
+        return changed;
+      };
+      return { world, deps: { ...deps, batches: { ...deps.batches, change } } };
+    }
+
+    it('makes no call while another sender has it', async () => {
+      const { world, deps } = await answeredLate(async (world) => {
+        const [batch] = await world.batches();
+        const claim = { claim_id: 'other', claim_until: isoAfter(world.now, 20_000) };
+        if (batch !== undefined) await world.tables.batches.change(batch, { set: claim });
+      });
+      expect(await sendBatch(MESSAGE, deps)).toEqual({ result: 'duplicate' });
+      expect(world.calls).toEqual([]);
+      expect(await world.states()).toBe('....');
+    });
+
+    it('is claimed anew before the call, if nobody has it', async () => {
+      const { world, deps } = await answeredLate(async () => {});
+      const claims: unknown[] = [];
+      const provider = {
+        send: async (call: BulkCall) => {
+          const [batch] = await world.batches();
+          claims.push((batch?.claim_until ?? '') > world.now.toISOString());
+          return accept(call);
+        },
+      };
+      expect(await sendBatch(MESSAGE, { ...deps, provider })).toMatchObject({ result: 'submitted' });
+      expect(claims).toEqual([true]);
+    });
+  });
 });
 
 it('gives an email two slots', () => expect(EMAIL_CONCURRENCY).toBe(2));
