@@ -4,10 +4,11 @@ import type { Email, Slot } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { withNextAt } from './lock.ts';
 
-/** A slot whose sender has ended. */
+/** A slot whose sender has ended, or hangs in a call with its claim `claim_id`. */
 export interface DoneSlot {
   readonly slot: string;
   readonly batch_id: string;
+  readonly claim_id?: string | undefined;
   /** The provider gives no allowance before. */
   readonly hold_until?: string;
 }
@@ -45,9 +46,11 @@ export function planBatchSlots(
   let stalled = false;
   for (const [slot, taken] of Object.entries(email.slots)) {
     const batch = held.get(slot);
-    if (done?.slot === slot && done.batch_id === taken.batch_id) continue;
     if (batch === undefined || !isInWork(batch, at, email)) continue;
     const alive = batch.claim_until !== undefined && batch.claim_until > at;
+    // What a sender says again after a lost answer frees no slot of the batch's next sender.
+    if (done?.slot === slot && done.batch_id === taken.batch_id && (!alive || done.claim_id === batch.claim_id))
+      continue;
     const repeat_at = repeatAt(taken, batch, limits);
     const lost = !alive && repeat_at <= at;
     const given_at = taken.given_at ?? taken.since;
@@ -60,16 +63,15 @@ export function planBatchSlots(
   }
   const isCancelled = email.cancelled_at !== undefined;
   const waiting = batches.filter((batch) => isWaiting(batch, next, isCancelled));
-  const { silence } = email;
   // What is only to be closed waits for nothing.
-  const hold = isCancelled ? undefined : latest(latest(email.next_batch_at, done?.hold_until), silence?.until);
+  const hold = isCancelled ? undefined : latest(latest(email.next_batch_at, done?.hold_until), email.silence?.until);
   let next_batch_at = hold;
   let next_batch = email.next_batch ?? 0;
   if (!email.paused) {
     const due = waiting.filter((batch) => dueAt(batch, isCancelled) <= at);
     // While the provider answers nobody, one batch at a time probes it.
     const most =
-      isCancelled || silence?.until === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
+      isCancelled || email.silence?.until === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
     for (let i = 0; i < most; i++) {
       const slot = String(i);
       const batch = next[slot] === undefined && (next_batch_at ?? '') <= at ? due.shift() : undefined;
@@ -87,10 +89,9 @@ export function planBatchSlots(
     const free = Object.keys(next).length < most;
     if (free && earliest !== undefined) times.push(latest(earliest, next_batch_at) ?? earliest);
   }
-  const next_at = times.sort()[0];
   const set = { slots: next, next_batch, ...(next_batch_at !== undefined && { next_batch_at }) };
   return {
-    change: withNextAt(set, next_at),
+    change: withNextAt(set, times.sort()[0]),
     given,
     idle: Object.keys(next).length === 0 && waiting.length === 0,
     full: Object.keys(next).length >= limits.concurrency,

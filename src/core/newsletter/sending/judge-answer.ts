@@ -180,7 +180,7 @@ export async function noteAnswer({ kind }: BulkAnswer, work: BatchWork): Promise
  */
 export async function giveSlotAway(work: BatchWork): Promise<void> {
   if (work.gave_slot_away || work.email.silence !== undefined) return;
-  const { email_id, batch_id } = work.batch;
+  const { email_id, batch_id, claim_id } = work.batch;
   if (!(await otherWaits(work))) return;
   const { clock, limits } = work.deps;
   const over = isoAfter(clock(), -limits.call_timeout_ms);
@@ -192,8 +192,7 @@ export async function giveSlotAway(work: BatchWork): Promise<void> {
   });
   if (!given) return;
   work.gave_slot_away = true;
-  const done = { slot: work.slot, batch_id };
-  await work.storage('give a slot away', () => advance(email_id, work.deps, done));
+  await work.storage('give a slot away', () => advance(email_id, work.deps, { slot: work.slot, batch_id, claim_id }));
 }
 
 /** Whether another batch can use the slot (docs/decisions/newsletters/job.md). */

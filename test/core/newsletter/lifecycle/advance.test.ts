@@ -79,6 +79,17 @@ describe('the slots of an email', () => {
     expect(world.sends).toHaveLength(2);
   });
 
+  it('are not freed by a report that is repeated while the next sender of the same batch is at work', async () => {
+    const world = await sending([{}, {}, {}]);
+    await advance('email-1', world.deps());
+    const batch = await world.tables.batches.read('email-1', id(0));
+    const claim = { claim_id: 'next', claim_until: isoAfter(world.now, 20_000) };
+    if (batch !== undefined) await world.tables.batches.change(batch, { set: { status: 'submitting', ...claim } });
+    await advance('email-1', world.deps(), { slot: '0', batch_id: '00000' });
+    expect((await world.email()).slots).toMatchObject({ 0: { batch_id: '00000' }, 1: { batch_id: '00001' } });
+    expect(world.sends).toHaveLength(2);
+  });
+
   it('get their message again when nobody takes it, after a minute and then ever later', async () => {
     const world = await sending([{}]);
     await advance('email-1', world.deps());
