@@ -4,7 +4,7 @@ import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 import { findChromium, NO_CHROMIUM } from './tools/browser/find-chromium.ts';
 
 /** What `test:upgrade` upgrades from: each release moves it to the one before. */
-process.env['UPGRADE_FROM'] ??= '1b5d3eb6';
+process.env['UPGRADE_FROM'] ??= '4b8f225f';
 
 interface Suite {
   /** `test/` and the name of the suite, unless given. */
