@@ -92,7 +92,7 @@ export class MemoryTables implements IndexStore {
   readonly operatorRows: RowStore = this.#guarded(guards.STATE_COLUMNS);
   readonly forgetRows: RowStore = this.#guarded(guards.ERASED_COLUMNS);
 
-  /** The twin of dynamodb/table/guarded-rows.ts. */
+  /** The twin of createOperatorRows and its like in dynamodb/table/guarded-update.ts. */
   #guarded(columns: readonly string[]): RowStore {
     return {
       read: async (log_id) => this.row(log_id),

@@ -199,7 +199,7 @@ export const scheduleBy =
 
 type Gathered = 'one by one' | 'at once';
 
-/** As claim-store.ts and record-store.ts gather: outcomes wait for those of sends that are under way, and share a call. */
+/** As delivery-stores.ts gathers: outcomes wait for those of sends that are under way, and share a call. */
 function gathered({ rows, records, sender }: Outcomes, pause: (ms: number) => Promise<void>, how: Gathered): Outcomes {
   const sends = new SendsUnderWay();
   const options = { max: 25, wait_ms: SETTLE_WAIT_MS, schedule: scheduleBy(pause) };

@@ -30,7 +30,7 @@ describe('the house rules of CONTRIBUTING.md', () => {
     expect(filesWith(files, /\.\.\.\{/)).toEqual([]);
   });
 
-  // TypeScript takes x.js for x.ts, and Node does not. Biome's rule for it takes as long as half of its others together.
+  // TypeScript takes the ending .js for .ts, and Node does not. Biome's rule for it takes as long as half of its others together.
   it('import their own files by the names that they have', () => {
     const all = [...files, ...globSync('test/**/*.{ts,tsx}', { cwd: PROJECT_ROOT })];
     expect(filesWith(all, /^(?:import|export|\})[^']*'\.{1,2}\/[^']*\.js'/m)).toEqual([]);

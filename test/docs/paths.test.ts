@@ -37,6 +37,30 @@ it('finds a missing path, file, section and script', () => {
   expect(matches(text, NPM_SCRIPT)).toEqual(['nothing']);
 });
 
+// A comment that sends its reader to a file that was moved or folded away is worse than none.
+it('holds in comments of the code, too, whose file names exist', () => {
+  const code = globSync('{bin,lib,functions,src,console,simulation,examples,scripts,bench,test}/**/*.{ts,tsx}', {
+    cwd: PROJECT_ROOT,
+    exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path),
+  }).map((path) => path.replaceAll('\\', '/'));
+  const ends = new Set(code.flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(at).join('/'))));
+  const missing = code.flatMap((path) =>
+    namesInComments(readFileSync(join(PROJECT_ROOT, path), 'utf8'))
+      .filter((name) => !ends.has(name))
+      .map((name) => `${path}: ${name}`),
+  );
+
+  expect(missing).toEqual([]);
+  const names = ['away.ts', 'lib/a-b.ts'];
+  expect(namesInComments(`x(); /${'/'} see ${names[0]}\n/*${'*'} (${names[1]}) */ import('c.ts');`)).toEqual(names);
+});
+
+/** Names of source files in the comments of a source file; patterns with `*` are none. */
+function namesInComments(text: string): string[] {
+  const comments = matches(text, /(?:^|\s)(\/\*[\s\S]*?\*\/|\/\/.*)/g).join('\n');
+  return matches(comments, /(?<![\w*/.}-])((?:[\w.-]+\/)*[\w-]+(?:\.(?:test|d))?\.tsx?)\b/g);
+}
+
 function matches(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? '');
 }

@@ -13,7 +13,7 @@ const PROVIDER_ERROR_TYPES = (Object.keys(ERROR_POLICY) as (keyof typeof ERROR_P
   (type): type is ProviderErrorType => type !== 'MAX_RETRIES' && type !== 'EXPIRED' && type !== 'CANCELLED',
 );
 
-/** Message for the object itself. Unknown keys have their own messages (unknown-keys.ts). */
+/** Message for the object itself. Unknown keys have their own messages (src/http/check.ts). */
 export const objectMessage = ({ received, expected }: v.StrictObjectIssue) =>
   received === 'undefined' || expected?.startsWith('"') ? 'is required' : 'must be an object';
 

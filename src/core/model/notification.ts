@@ -68,7 +68,7 @@ export interface NotificationRow {
   readonly response_code?: string;
   readonly response_message?: string;
   readonly sent_at?: string;
-  /** The earliest proof that it arrived; absent again when events have withdrawn all proof (delivery-by-attempt.ts). */
+  /** The earliest proof that it arrived; absent again when events have withdrawn all proof (delivery-event-plan.ts). */
   readonly delivered_at?: string;
   readonly opened_at?: string;
   /** The latest bounce that counted when its event came. */

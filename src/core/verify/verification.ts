@@ -231,7 +231,7 @@ export async function readRows(log_ids: readonly string[], { state, deps, pace }
   return rows;
 }
 
-export /** A row may say in any form when it was created. */
-function createdOf(row: Stored): string | undefined {
+/** A row may say in any form when it was created. */
+export function createdOf(row: Stored): string | undefined {
   return createdAt(row) || parseTime(textOf(row['created_at']))?.toISOString();
 }

@@ -29,7 +29,7 @@ export interface SesOptions {
  * The local SES: a proxy in front of the SES stand-in, which accepts every mail. The local part of the recipient's
  * address decides SES's answer (scripted-answer.ts) and the events of an accepted mail (mail-outcome.ts). Events go to
  * `publish` when the mail names a configuration set. Mails beyond the account's limits are refused as SES refuses them
- * (account-answers.ts). All other requests pass unchanged, also those for the stand-in's web page and `GET /store`.
+ * (sending-limits.ts). All other requests pass unchanged, also those for the stand-in's web page and `GET /store`.
  */
 export function startSimulatedSes(
   upstream: string,
