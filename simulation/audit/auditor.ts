@@ -21,6 +21,8 @@ interface Worker {
 interface Known {
   memory: promises.Memory;
   not_before: number;
+  /** The same for the last attempt before the deadline. */
+  not_before_last: number;
   first_claim: number;
   /** The worker that has a request for it under way, and the one that has not recorded its request yet. */
   sending?: Worker | undefined;
@@ -84,7 +86,12 @@ export class Auditor {
   /** An operator sends a dead letter again: its window starts anew. */
   redriven(row: number, log_id: string): void {
     const known = this.#known(row);
-    Object.assign(known, { first_claim: 0, not_before: 0, memory: promises.redriven(known.memory, [log_id]) });
+    Object.assign(known, {
+      first_claim: 0,
+      not_before: 0,
+      not_before_last: 0,
+      memory: promises.redriven(known.memory, [log_id]),
+    });
   }
 
   /** A message reaches the provider. @param stored its row, and the record before it */
@@ -95,9 +102,12 @@ export class Auditor {
     const records = before === undefined ? [] : [before];
     this.#judge(row, promises.sent(known.memory, { ...send, apart: this.#apart }, stored, records));
     if (sending?.dead === false) this.#violated('2: two requests overlap', row);
-    if (now + this.#apart < not_before) this.#violated('7: sent before its backoff was over', row);
-    const window = (WINDOW_HOURS[this.#priority(row)] ?? 0) * 3_600_000 + CLAIM_TO_REQUEST_MS;
-    if (now > first_claim + window + this.#apart) this.#violated('7: sent after its deadline', row);
+    const deadline = first_claim + (WINDOW_HOURS[this.#priority(row)] ?? 0) * 3_600_000;
+    // The last attempt comes right before the deadline, although its backoff would end after it.
+    const last = now + this.#apart >= deadline - promises.BASE_INTERVAL_MS;
+    if (now + this.#apart < (last ? known.not_before_last : not_before))
+      this.#violated('7: sent before its backoff was over', row);
+    if (now > deadline + CLAIM_TO_REQUEST_MS + this.#apart) this.#violated('7: sent after its deadline', row);
     known.sending = worker;
     known.holder = worker;
     this.#openOf.set(worker, (this.#openOf.get(worker) ?? new Set()).add(row));
@@ -118,8 +128,10 @@ export class Auditor {
     const known = this.#known(row);
     if (lost && known.sending) known.memory = promises.died(known.memory, known.sending.name, 'an answer got lost');
     known.sending = undefined;
-    const shortest = limited ? 0 : promises.BASE_INTERVAL_MS * (overloaded ? 2 : 1);
-    if (!ok) known.not_before = now + Math.max(shortest, retry_after_ms);
+    const shortest = limited ? 0 : promises.BASE_INTERVAL_MS;
+    if (ok) return;
+    known.not_before = now + Math.max(overloaded ? 2 * shortest : shortest, retry_after_ms);
+    known.not_before_last = now + Math.max(shortest, retry_after_ms);
   }
 
   recorded(row: number, record: Stored): void {
@@ -137,7 +149,7 @@ export class Auditor {
   /** Nobody else knows what it was answered, and so how long to wait. */
   #excuse(known: Known, { name }: Worker): void {
     const memory = promises.died(known.memory, name, 'a worker died');
-    Object.assign(known, { memory, not_before: 0, holder: undefined });
+    Object.assign(known, { memory, not_before: 0, not_before_last: 0, holder: undefined });
   }
 
   /** All storage refuses a worker's calls. */
@@ -176,7 +188,7 @@ export class Auditor {
   }
 
   #known(row: number): Known {
-    this.#rows[row] ??= { memory: promises.NOTHING_YET, not_before: 0, first_claim: 0 };
+    this.#rows[row] ??= { memory: promises.NOTHING_YET, not_before: 0, not_before_last: 0, first_claim: 0 };
     return this.#rows[row];
   }
 

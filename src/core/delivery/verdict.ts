@@ -76,11 +76,30 @@ function judgeTransient(result: Refused, attempt: Judging, rules: RetryRules): V
   const retries_made = row.send_attempts - (counted ? 1 : 2);
   const ofRow = { ...rules, policy: { ...rules.policy, base_interval_ms } };
   const delay = limited || backoffDelay({ ...result, retries_made }, ofRow);
-  const next_retry_at = isoAfter(attempt.now, delay);
-  const late = epochMs(next_retry_at) > deadlineOf(attempt.first_attempt_at, row, rules.policy);
-  if (late) return failedBecause('EXPIRED', result.error_type);
+  const remaining = deadlineOf(attempt.first_attempt_at, row, rules.policy) - attempt.now.getTime();
+  const due_in = delay <= remaining ? delay : lastAttemptIn(remaining, result, ofRow);
+  if (due_in === undefined) return failedBecause('EXPIRED', result.error_type);
+  const next_retry_at = isoAfter(attempt.now, due_in);
   const limit = max_retries === undefined ? {} : { max_retries };
   return { status: 'RETRY', error_type: result.error_type, next_retry_at, counted, ...limit };
+}
+
+/**
+ * Milliseconds until the last attempt, where the backoff ends after the deadline: right before the deadline, drawn so that
+ * what failed together does not come back together. It is no sooner than the provider asked for, and none fits after it.
+ * @param remaining milliseconds until the deadline
+ * @returns undefined if the time that remains is too short for one more base interval
+ */
+export function lastAttemptIn(
+  remaining: number,
+  { retry_after_ms = 0 }: Pick<Refused, 'retry_after_ms'>,
+  { policy: { base_interval_ms }, random }: RetryRules,
+): number | undefined {
+  const margin = Math.min(LAST_CHANCE_MS, base_interval_ms / 5);
+  const soonest = Math.max(base_interval_ms, Math.ceil(retry_after_ms));
+  if (remaining < soonest + margin) return undefined;
+  const earliest = Math.min(base_interval_ms, remaining - soonest);
+  return Math.floor(remaining - (margin + random() * (earliest - margin)));
 }
 
 /** How long a receiver's limit lasts that does not say so. */
@@ -97,7 +116,7 @@ export function attemptsLeft(max_retries: number, send_attempts: number): number
   return Math.max(0, max_retries + 1 - send_attempts);
 }
 
-/** How long before its deadline a notification is due that cannot be held any longer: its lane takes a moment. */
+/** How long before its deadline the last attempt is due: its lane takes a moment. With short intervals it is less. */
 const LAST_CHANCE_MS = 60_000;
 
 /**
