@@ -117,8 +117,9 @@ export function createApi(
     noSuchPath: 'The API has no such path, or the path has no such method: see GET /v1/openapi.json.',
     async admit(route, { caller }, { log_id }) {
       if (route.scope === 'none') return ANYBODY;
+      // Before the rights: refusals fill what all keys of the stage share, as answers do.
+      if (caller !== undefined) await limit(caller);
       checkRights(caller, route, { log_id, now: clock() });
-      await limit(caller);
       return caller;
     },
     onFault: (error, request) =>

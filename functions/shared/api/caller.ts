@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
-import { hashInToken, type PageToken, scopesFor } from '../../../src/adapters/api-keys/page-token.ts';
+import { isRecipientOf, type PageToken, scopesFor } from '../../../src/adapters/api-keys/page-token.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
@@ -55,7 +55,12 @@ const token = v.object({
   token_id: text,
   expires_at: v.pipe(v.string(), v.isoTimestamp()),
   rights: v.union([
-    v.strictObject({ send: v.literal(true), channel: v.optional(v.picklist(CHANNELS)), recipient: v.optional(text) }),
+    v.strictObject({
+      send: v.literal(true),
+      channel: v.optional(v.picklist(CHANNELS)),
+      recipient: v.optional(v.strictObject({ hash: text, key: text })),
+      integration_config_id: v.optional(text),
+    }),
     v.strictObject({ log_ids: v.array(text) }),
   ]),
 });
@@ -112,13 +117,40 @@ function covers({ rights }: Required<Caller>['token'], { tokens }: RouteRights, 
   return tokens === 'log_id' && log_id !== undefined && rights.log_ids.includes(log_id);
 }
 
-/** Checks what a page hands over. A fallback goes elsewhere than the token says. @throws Problem forbidden */
-export function checkSend({ token_id, rights }: Required<Caller>['token'], asked: NotificationRequest): void {
+/** Whether a field says where a notification goes. A field that is new has to be put here. */
+const SAYS_WHERE = {
+  channel: true,
+  recipient: true,
+  integration_config_id: true,
+  fallback: true,
+  priority: false,
+  scheduled_at: false,
+  max_retry_count: false,
+  failed_attempt: false,
+  recipient_type: false,
+  subject: false,
+  body: false,
+  format: false,
+  notification_id: false,
+  setting_id: false,
+  template_id: false,
+  traceparent: false,
+} as const satisfies Readonly<Record<keyof NotificationRequest, boolean>>;
+type SaysWhere = {
+  [F in keyof typeof SAYS_WHERE]: (typeof SAYS_WHERE)[F] extends true ? F : never;
+}[keyof typeof SAYS_WHERE];
+
+/** Checks what a page hands over: a token that is narrowed takes nothing that leads elsewhere. @throws Problem forbidden */
+export function checkSend({ rights }: Required<Caller>['token'], asked: NotificationRequest): void {
   if (!('send' in rights)) return;
-  const { channel, recipient } = rights;
-  const fits =
-    (channel === undefined || channel === asked.channel) &&
-    (recipient === undefined || recipient === hashInToken(token_id, asked.recipient)) &&
-    (asked.fallback === undefined || (channel === undefined && recipient === undefined));
-  if (!fits) throw new Problem('forbidden', 'This token is for another channel or recipient, and for no fallback.');
+  const { send: _, channel, recipient, integration_config_id } = rights;
+  if (channel === undefined && recipient === undefined && integration_config_id === undefined) return;
+  const fits: Readonly<Record<SaysWhere, boolean>> = {
+    channel: channel === undefined || channel === asked.channel,
+    recipient: recipient === undefined || isRecipientOf(recipient, asked.recipient),
+    integration_config_id: integration_config_id === asked.integration_config_id,
+    fallback: asked.fallback === undefined,
+  };
+  if (Object.values(fits).every(Boolean)) return;
+  throw new Problem('forbidden', 'This token is for another channel, recipient or integration, and for no fallback.');
 }

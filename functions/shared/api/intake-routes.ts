@@ -3,8 +3,7 @@ import { readBatchItem, readFailure, readNotification } from '../../../src/adapt
 import { batchSchema, failureSchema, notificationSchema } from '../../../src/adapters/api/request-schemas.ts';
 import { accepted as acceptedSchema, batchResults } from '../../../src/adapters/api/response-schemas.ts';
 import { type Acceptance, accept, acceptBatch, type BatchItem } from '../../../src/core/intake/accept.ts';
-import { findKey } from '../../../src/core/intake/idempotency-key.ts';
-import type { IntakeRequest, NotificationRequest } from '../../../src/core/intake/notification-request.ts';
+import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
@@ -31,14 +30,6 @@ const MAX_REPORT_BYTES = 32 * 1024;
 export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observability): ApiRoute[] {
   const { sendAll, sendSoon } = createLaneSender(deps.send, logger);
 
-  /** A page's first try may lie in the scope of the servers, from before pages had one of their own. */
-  async function ofPage(ofServers: IntakeRequest, own: Pick<IntakeRequest, 'request_hash' | 'logId'>) {
-    const before = await findKey(ofServers, deps, deps.clock());
-    if (before?.record.request_hash !== own.request_hash) return own;
-    const known = await findKey({ ...ofServers, ...own }, deps, deps.clock());
-    return known === undefined ? ofServers : own;
-  }
-
   async function single({ caller, idempotency_key: key, headers, json }: ApiRequest): Promise<Reply> {
     const raw = json();
     const notification = traced(readNotification(raw, deps.clock(), deps.policy), headers);
@@ -46,11 +37,7 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     const { tenant_id, token } = caller;
     const { channel } = notification;
     if (token !== undefined) checkSend(token, notification);
-    const ofServers = identify(tenant_id, key, raw as object);
-    const identity =
-      token === undefined
-        ? ofServers
-        : await ofPage({ tenant_id, notification, ...ofServers }, identify(tenant_id, key, raw as object, 'pages'));
+    const identity = identify(tenant_id, key, raw as object, token === undefined ? 'servers' : 'pages');
     const acceptance = await accept({ tenant_id, notification, ...identity }, deps).catch((error: unknown) => {
       if (error instanceof Problem) countOutcomes(metrics, [{ channel, outcome: error }]);
       throw error;

@@ -1,10 +1,8 @@
 import type * as v from 'valibot';
 import { tokenAnswer, tokenSchema } from '../../../src/adapters/api/token-schemas.ts';
 import {
-  hashInToken,
+  type AskedRights,
   MAX_TOKEN_CHARACTERS,
-  newTokenId,
-  type PageRights,
   scopesFor,
   signPageToken,
 } from '../../../src/adapters/api-keys/page-token.ts';
@@ -37,8 +35,7 @@ export function tokenRoutes({ secret, clock }: TokenRouteDeps): ApiRoute[] {
       async handle({ caller, body }) {
         const asked = body();
         const { log_ids, ttl_seconds } = asked;
-        const token_id = newTokenId();
-        const rights = rightsOf(asked, token_id);
+        const rights = rightsOf(asked);
         const missing = scopesFor(rights).filter((scope) => !caller.scopes.includes(scope));
         if (missing.length > 0) {
           throw new Problem(
@@ -47,7 +44,7 @@ export function tokenRoutes({ secret, clock }: TokenRouteDeps): ApiRoute[] {
           );
         }
         const expires_at = new Date(clock().getTime() + ttl_seconds * 1000).toISOString();
-        const token = signPageToken(await secret(), { key_id: caller.key_id, expires_at, rights }, token_id);
+        const token = signPageToken(await secret(), { key_id: caller.key_id, expires_at, rights });
         if (token.length > MAX_TOKEN_CHARACTERS) {
           const message = 'are too long together for one token: ask for several tokens';
           throw invalid([{ path: 'log_ids', rule: 'token_length', message }]);
@@ -59,14 +56,9 @@ export function tokenRoutes({ secret, clock }: TokenRouteDeps): ApiRoute[] {
 }
 
 /** @throws Problem unless exactly one of the two is given, and what narrows it with `send` alone */
-function rightsOf(
-  { log_ids, send, channel, recipient }: v.InferOutput<typeof tokenSchema>,
-  token_id: string,
-): PageRights {
-  const narrowed = channel !== undefined || recipient !== undefined;
+function rightsOf({ log_ids, send, ttl_seconds: _, ...only }: v.InferOutput<typeof tokenSchema>): AskedRights {
+  const narrowed = Object.values(only).some((one) => one !== undefined);
   if (log_ids !== undefined && send === undefined && !narrowed) return { log_ids: [...new Set(log_ids)] };
-  if (send === true && log_ids === undefined) {
-    return { send, channel, ...(recipient !== undefined && { recipient: hashInToken(token_id, recipient) }) };
-  }
+  if (send === true && log_ids === undefined) return { send, ...only };
   throw invalid([{ path: '', rule: 'one_right', message: 'must have either log_ids, or send: true' }]);
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { MAX_TOKEN_LOG_IDS } from '../api-keys/page-token.ts';
-import { channel, objectMessage, recipient, text } from './request-schemas.ts';
+import { channel, id, objectMessage, recipient, text } from './request-schemas.ts';
 import { described } from './response-schemas.ts';
 
 /** What `POST /v1/tokens` accepts and answers. */
@@ -20,9 +20,17 @@ const tokenEntries = {
     // No constant: generators of clients stumble over a boolean constant.
     described(v.boolean('must be true'), 'true: the token may hand over notifications. Needs the scope send'),
   ),
-  channel: v.optional(described(channel, 'With send: the only channel to which the token may send')),
+  channel: v.optional(
+    described(
+      channel,
+      'With send: the only channel to which the token may send. A token with a channel, recipient or integration takes no fallback, and no integration but its own',
+    ),
+  ),
   recipient: v.optional(
     described(recipient, 'With send: the only recipient to whom the token may send, as the page names it'),
+  ),
+  integration_config_id: v.optional(
+    described(id, 'With send: the integration that each request names, and the only one'),
   ),
   ttl_seconds: v.optional(
     described(

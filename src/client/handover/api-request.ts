@@ -47,7 +47,12 @@ function codeOf(error: unknown): string {
 
 /** What a token may do, and for how long: 1 to 3,600 seconds, 900 unless given. */
 export type TokenRequest = { readonly ttl_seconds?: number } & (
-  | { readonly send: true; readonly channel?: Channel; readonly recipient?: string }
+  | {
+      readonly send: true;
+      readonly channel?: Channel;
+      readonly recipient?: string;
+      readonly integration_config_id?: string;
+    }
   | { readonly log_ids: readonly string[] }
 );
 

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newApiKey, parseAuthorization } from '../../../src/adapters/api-keys/api-key.ts';
-import { parseTokenHeader, readPageToken, signPageToken } from '../../../src/adapters/api-keys/page-token.ts';
+import {
+  isRecipientOf,
+  parseTokenHeader,
+  readPageToken,
+  signPageToken,
+} from '../../../src/adapters/api-keys/page-token.ts';
 import { unsubscribeToken } from '../../../src/adapters/unsubscribe/unsubscribe-link.ts';
 
 const SECRET = 'a'.repeat(40);
@@ -17,6 +22,32 @@ describe('a page token', () => {
       expect(readPageToken(SECRET, text)).toEqual({ ...TOKEN, token_id: 'id', rights });
     },
   );
+
+  it('has of its recipient what only the functions of the stage can compare', () => {
+    const rights = { send: true as const, recipient: 'a@b.example', integration_config_id: 'INT-1' };
+    const tokens = [SECRET, 'b'.repeat(40)].map((secret) => ({
+      secret,
+      text: signPageToken(secret, { ...TOKEN, rights }, 'id'),
+    }));
+    const shown = tokens.map(({ text }) =>
+      JSON.parse(Buffer.from(text.split('.')[0]?.slice(4) ?? '', 'base64url').toString()),
+    );
+    expect(shown[0]).toEqual({
+      i: 'id',
+      k: TOKEN.key_id,
+      e: Date.parse(TOKEN.expires_at),
+      r: expect.any(String),
+      g: 'INT-1',
+    });
+    expect(shown[0].r).not.toBe(shown[1].r);
+    for (const { secret, text } of tokens) {
+      const read = readPageToken(secret, text)?.rights;
+      const recipient = read !== undefined && 'send' in read ? read.recipient : undefined;
+      expect(recipient && isRecipientOf(recipient, 'a@b.example')).toBe(true);
+      expect(recipient && isRecipientOf(recipient, 'c@b.example')).toBe(false);
+      expect(text).not.toContain(recipient?.key);
+    }
+  });
 
   it.each(['Bearer', 'bearer', 'BEARER'])('comes with the scheme in any case, as a key does: %s', (scheme) => {
     const { key, key_id } = newApiKey();

@@ -10,13 +10,24 @@ const token = (rights: NonNullable<Caller['token']>['rights']): Caller => ({
 const now = new Date('2026-11-22T09:59:59.999Z');
 
 describe('the context of the authorizer', () => {
-  it.each([KEY, token({ send: true }), token({ log_ids: ['NL1', 'a b'] })])('reaches the functions: %o', (caller) => {
+  it.each([
+    KEY,
+    token({ send: true }),
+    token({ send: true, channel: 'slack', recipient: { hash: 'h', key: 'k' }, integration_config_id: 'I' }),
+    token({ log_ids: ['NL1', 'a b'] }),
+  ])('reaches the functions: %o', (caller) => {
     expect(fromContext(toContext(caller))).toEqual(caller);
   });
 
-  it.each(['', '{', '{}', '{"token_id":"t","expires_at":"2026-11-22T10:00:00.000Z","rights":{}}'])(
-    'is nobody if it has a token that is malformed: %j',
-    (text) => expect(fromContext({ ...toContext(KEY), token: text })).toBeUndefined(),
+  it.each([
+    '',
+    '{',
+    '{}',
+    '{"token_id":"t","expires_at":"2026-11-22T10:00:00.000Z","rights":{}}',
+    // Of the version before, whose hash had no key: no function takes it for a token to any recipient.
+    '{"token_id":"t","expires_at":"2026-11-22T10:00:00.000Z","rights":{"send":true,"recipient":"hash"}}',
+  ])('is nobody if it has a token that is malformed: %j', (text) =>
+    expect(fromContext({ ...toContext(KEY), token: text })).toBeUndefined(),
   );
 
   it('has no scopes beside a token, so that nothing that does not know tokens takes one for its key', () => {

@@ -72,6 +72,7 @@ describe('POST /v1/tokens', () => {
     [{ send: true, scope: 'all' }, 'scope'],
     [{ log_ids: ['NL1'], channel: 'email' }, ''],
     [{ log_ids: ['NL1'], recipient: 'a@b.example' }, ''],
+    [{ log_ids: ['NL1'], integration_config_id: 'INT-1' }, ''],
     [{ send: true, channel: 'fax' }, 'channel'],
   ])('refuses %j', async (body, path) => {
     const { key } = await producer();
@@ -157,20 +158,6 @@ describe('a token to send', () => {
     expect((await world.post(token, 'k1', { ...EMAIL, body: 'Another text' })).status).toBe(409);
   });
 
-  it('repeats what a page stored under its key before pages had keys of their own, for 72 hours', async () => {
-    const { tokenFor, key } = await producer();
-    // As it was: a page's request lay where those of servers lie.
-    const first = await world.post(key, 'k1', EMAIL);
-    const again = await world.post(await tokenFor({ send: true }), 'k1', EMAIL);
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
-    expect(again.body).toEqual(first.body);
-
-    world.pass(72 * 3_600_000);
-    const later = await world.post(await tokenFor({ send: true }), 'k1', EMAIL);
-    expect(later.headers.get('idempotent-replayed')).toBeNull();
-    expect((await world.post(key, 'k1', { ...EMAIL, body: 'Another text' })).status).toBe(202);
-  });
-
   it.each([
     [{ channel: 'email' }, EMAIL, 202],
     [{ channel: 'slack' }, EMAIL, 403],
@@ -178,6 +165,13 @@ describe('a token to send', () => {
     [{ recipient: 'c@d.example' }, EMAIL, 403],
     [{ channel: 'email', recipient: 'c@d.example' }, EMAIL, 403],
     [{ channel: 'email' }, { ...EMAIL, fallback: { channel: 'slack', recipient: '#ops' } }, 403],
+    [{ channel: 'email' }, { ...EMAIL, integration_config_id: 'INT-OTHER' }, 403],
+    [{ recipient: EMAIL.recipient }, { ...EMAIL, integration_config_id: 'INT-OTHER' }, 403],
+    [{ integration_config_id: 'INT-1' }, { ...EMAIL, integration_config_id: 'INT-1' }, 202],
+    [{ integration_config_id: 'INT-1' }, { ...EMAIL, integration_config_id: 'INT-2' }, 403],
+    [{ integration_config_id: 'INT-1' }, EMAIL, 403],
+    [{ integration_config_id: 'INT-1' }, { ...EMAIL, fallback: { channel: 'slack', recipient: '#ops' } }, 403],
+    [{}, { ...EMAIL, integration_config_id: 'INT-1', fallback: { channel: 'slack', recipient: '#ops' } }, 202],
   ])('for %j sends %j with %i', async (narrowed, notification, status) => {
     const { tokenFor } = await producer();
     const token = await tokenFor({ send: true, ...narrowed });
@@ -210,6 +204,16 @@ describe('a token ends', () => {
 });
 
 describe('the rate', () => {
+  it('counts what the key may not do, too: refusals fill the stage as answers do', async () => {
+    const { key } = await producer(['read'], 5);
+    await world.atOnce(async () => {
+      const answers = await Promise.all(Array.from({ length: 40 }, () => world.post(key, 'k', EMAIL)));
+      const statuses = new Set(answers.map(({ status }) => status));
+      expect([...statuses].sort()).toEqual([403, 429]);
+      expect(answers.filter(({ status }) => status === 403).length).toBeLessThanOrEqual(10);
+    });
+  });
+
   it('of pages uses up nothing of what the key itself may send', async () => {
     const { tokenFor, key, first } = await producer(undefined, 1);
     await world.atOnce(async () => {
