@@ -1,4 +1,4 @@
-import { createWebhookSender, webhookReceiver } from '../../src/adapters/webhook/sender.ts';
+import { createWebhookSender, webhookTargets } from '../../src/adapters/webhook/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { postingEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
@@ -10,6 +10,6 @@ export const handler = bindFunction(postingEnv, (env, observability) =>
       ports: env.WEBHOOK_PORTS,
       allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS,
     }),
-    receiver: webhookReceiver(credentials),
+    ...webhookTargets(credentials),
   })),
 );

@@ -23,6 +23,7 @@ beforeAll(async () => {
     'of-b-email': { tenant_id: 'B' },
     'of-b-slack': { token: 'xoxb-local', tenant_id: 'B' },
     'of-b-teams': { webhook_url: `${endpoints.simulator}/teams/ok`, tenant_id: 'B' },
+    'of-all-signing': { secrets: [`whsec_${Buffer.alloc(24, 'c').toString('base64')}`], tenant_id: '*' },
     'of-b-webhook': { secrets: [`whsec_${Buffer.alloc(24, 'b').toString('base64')}`], tenant_id: 'B' },
   };
   writeFileSync(
@@ -108,3 +109,25 @@ it.each(CHANNELS)(
   },
   240_000,
 );
+
+it('holds nothing of a tenant whose endpoint is well while the one of another, through the same integration of all, is down', async () => {
+  const down = rows('down', 'B', 'webhook', 60, 'of-all-signing').map((row, i) => ({
+    ...row,
+    recipient_address: `${flow.endpoints.endpoints.simulator}/webhook/status-503/${i % 2}`,
+  }));
+  await flow.put(down);
+  await all(down, ({ work_queue }) => work_queue !== undefined);
+  await flow.job();
+  await all(down, ({ error_type }) => error_type === 'SERVER_OVERLOAD');
+  const [held] = await all(down.slice(-1), ({ error_type }) => error_type === 'SERVER_OVERLOAD');
+  expect(held).toMatchObject({ send_status: 'RETRY' });
+  const well = rows('well', 'A', 'webhook', 5, 'of-all-signing');
+  await flow.put(well);
+  await all(well, ({ work_queue }) => work_queue !== undefined);
+  const swept = Date.now();
+  await flow.job();
+  const delivered = await all(well, ({ send_status }) => send_status === 'SUCCESS');
+  const last = Math.max(...delivered.map(({ sent_at }) => Date.parse(String(sent_at)) - swept));
+  console.log(JSON.stringify({ beside_an_endpoint_that_is_down: last }));
+  expect(last).toBeLessThan(5_000);
+}, 180_000);

@@ -13,6 +13,7 @@ import {
 } from '../../../src/adapters/secrets/integration-credentials.ts';
 import { heldSince } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
+import type { BreakerDeps } from '../../../src/core/breaker/shared-breakers.ts';
 import { planOf } from '../../../src/core/delivery/claim-plan.ts';
 import { integrationOf } from '../../../src/core/delivery/conduct-attempt.ts';
 import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
@@ -36,6 +37,7 @@ type SenderEnv = v.InferOutput<typeof senderEnv>;
 interface Provider {
   readonly sender: Sender;
   readonly receiver: PacedGateDeps['receiver'];
+  readonly addressedBy?: BreakerDeps['addressedBy'];
   /** The budget that everything shares; for e-mail only. */
   readonly account?: (
     channel: Channel,
@@ -70,12 +72,12 @@ export function bindChannel(
       onRefused: (reason, count) => logger.warn('retries not queued; the next sweep finds them', { reason, count }),
     }),
   );
-  const { sender, receiver, account } = providerOf(credentials);
+  const { sender, account, ...targets } = providerOf(credentials);
   const sends = new SendsUnderWay();
   const rows = createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, sends);
   const mayUse = (row: NotificationRow) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) });
   const pacer = account?.(channel, env, dynamodb, observability);
-  const gate = bindGate(channel, env, { dynamodb, rows, receiver, pacer, mayUse }, observability);
+  const gate = bindGate(channel, env, { dynamodb, rows, pacer, mayUse, ...targets }, observability);
   return createHandler(
     {
       pacing: gate,
@@ -122,9 +124,11 @@ export function bindGate(
     dynamodb,
     rows,
     receiver,
+    addressedBy,
     pacer,
     mayUse,
   }: Pick<PacedGateDeps, 'receiver' | 'mayUse'> & {
+    readonly addressedBy?: BreakerDeps['addressedBy'];
     readonly dynamodb: DynamoDBClient;
     readonly rows: ClaimStore;
     readonly pacer?: Pacer | undefined;
@@ -138,6 +142,7 @@ export function bindGate(
     store: createBreakerStore(state, env.PIPELINE_STATE_TABLE, clock),
     policy: env.BREAKER,
     clock,
+    ...(addressedBy && { addressedBy }),
     budgetOf: async (row) => (receiver === ACCOUNT ? pacer?.lastingPerSecond() : (await receiver(row))?.per_second),
     // Unreferenced: a pause that nothing awaits any more must not keep the process alive.
     pause: (ms) => setTimeout(ms, undefined, { ref: false }),

@@ -11,7 +11,7 @@ export function withRecentHashes<S extends Pick<Sealing, 'emailHash'>>(sealing: 
   return {
     ...sealing,
     emailHash(tenant_id, email) {
-      const key = `${tenant_id} ${email}`;
+      const key = JSON.stringify([tenant_id, email]);
       const known = recent.get(key);
       if (known !== undefined) return known;
       const hash = sealing.emailHash(tenant_id, email);

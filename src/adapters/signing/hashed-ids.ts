@@ -31,17 +31,33 @@ export function recipientKey({ tenant_id, recipient_hash }: NotificationRow): st
   return recipient_hash ? shortName(`recipient ${JSON.stringify([tenant_id, recipient_hash])}`) : undefined;
 }
 
-const shortName = (id: string): string => createHash('sha256').update(id).digest('base64url').slice(0, 11);
+/** 132 bits: nobody finds a second name for a budget. */
+const shortName = (id: string): string => sha256(id).slice(0, 22);
 
-const MAX_LENGTH = 256;
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+/** The characters and the length that a service takes for a name. */
+interface NameForm {
+  readonly forbidden: RegExp;
+  readonly longest: number;
+}
+
+/** What a name ends with that distinctName has made: the whole SHA-256. */
+const MADE = /_[\w-]{43}$/;
 
 /**
- * An id in the characters that SES message tags and `webhook-id` accept: `[A-Za-z0-9_-]`, at most 256. Most ids pass
- * unchanged. In others the forbidden characters become `_`, and eight hex digits of the SHA-256 are appended, so that
- * the result is the same for every retry and two ids stay different.
+ * An id in the form that a service takes. Most ids pass unchanged. In others the forbidden characters become `_`, and
+ * their SHA-256 follows; so it does where an id looks like such a name. Hence no two ids have the same name, and an id has
+ * the same at every retry.
  */
-export function providerSafeId(id: string): string {
-  if (/^[\w-]{1,256}$/.test(id)) return id;
-  const digest = createHash('sha256').update(id).digest('hex').slice(0, 8);
-  return `${id.replace(/[^\w-]/g, '_').slice(0, MAX_LENGTH - 9)}_${digest}`;
+function distinctName(id: string, { forbidden, longest }: NameForm): string {
+  const passes = id !== '' && id.length <= longest && !forbidden.test(id) && !MADE.test(id);
+  return passes ? id : `${id.slice(0, longest - 44).replace(new RegExp(forbidden, 'g'), '_')}_${sha256(id)}`;
 }
+
+/** An id in the characters that SES message tags and `webhook-id` accept: `[A-Za-z0-9_-]`, at most 256. */
+export const providerSafeId = (id: string): string => distinctName(id, { forbidden: /[^\w-]/, longest: 256 });
+
+/** A tenant's fair group in SQS, which takes 128 ASCII letters, digits and punctuation marks. */
+export const fairGroup = (tenant_id: string): string =>
+  distinctName(tenant_id, { forbidden: /[^\x21-\x7e]/, longest: 128 });

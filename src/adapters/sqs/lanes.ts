@@ -18,6 +18,7 @@ import {
 } from '../../core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
+import { fairGroup } from '../signing/hashed-ids.ts';
 import { queueCounts } from './queue-counts.ts';
 
 /** Most messages per request. */
@@ -179,13 +180,10 @@ function entry({ message, queued: { delay_seconds } }: RefusedMessage, index: nu
     Id: String(index),
     MessageBody: JSON.stringify(message),
     // Fair queues: the flood of one tenant delays its own messages, not those of others.
-    MessageGroupId: groupOf(message.tenant_id),
+    MessageGroupId: fairGroup(message.tenant_id),
     ...(delay_seconds > 0 && { DelaySeconds: delay_seconds }),
   };
 }
-
-/** SQS accepts 128 ASCII letters, digits and punctuation marks. Other characters are replaced. */
-const groupOf = (tenant_id: string): string => tenant_id.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
 
 /** A received message that goes back to its queue. */
 export interface Returned {

@@ -7,7 +7,7 @@ import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { createTargetPoster, postTo, type TargetPosterOptions } from '../http/post.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { integrationKey, providerSafeId } from '../signing/hashed-ids.ts';
+import { integrationKey, providerSafeId, recipientKey } from '../signing/hashed-ids.ts';
 import { WEBHOOK_RULES } from './classification.ts';
 
 interface WebhookSenderOptions extends TargetPosterOptions {
@@ -117,14 +117,24 @@ function isWebhookSecret(text: string): boolean {
   return bytes >= 24 && bytes <= 64;
 }
 
-/** The integration, if its credential sets a rate. Other receivers are not limited. */
-export function webhookReceiver(credentials: IntegrationCredentials) {
-  return async (row: NotificationRow): Promise<PacedReceiver | undefined> => {
+/** What limits and breakers of webhooks know of a row's target, by the credential of its integration. Neither call rejects. */
+export function webhookTargets(credentials: IntegrationCredentials) {
+  async function credentialOf(row: NotificationRow) {
     if (!row.integration_config_id) return undefined;
     const loaded = await credentials.load(webhookCredential, { tenant_id: row.tenant_id, ...integrationOf(row) });
-    const per_second = loaded.ok ? loaded.credential?.rate_per_second : undefined;
-    const key = per_second === undefined ? undefined : integrationKey(row);
-    return key !== undefined && per_second !== undefined ? { key, per_second } : undefined;
+    return loaded.ok ? loaded.credential : undefined;
+  }
+  const addressedBy = (credential: { readonly url?: string | undefined } | undefined) =>
+    credential?.url === undefined ? 'recipient' : 'integration';
+  return {
+    addressedBy: async (row: NotificationRow) => addressedBy(await credentialOf(row)),
+    /** Limited by `rate_per_second` of the credential: its `url`, or each recipient. Others are not limited. */
+    async receiver(row: NotificationRow): Promise<PacedReceiver | undefined> {
+      const credential = await credentialOf(row);
+      const per_second = credential?.rate_per_second;
+      const key = addressedBy(credential) === 'integration' ? integrationKey(row) : recipientKey(row);
+      return key !== undefined && per_second !== undefined ? { key, per_second } : undefined;
+    },
   };
 }
 

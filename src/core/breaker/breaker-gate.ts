@@ -39,7 +39,7 @@ export class BreakerGate implements ProviderGate {
   }
 
   async admit(row: NotificationRow, forced: boolean): Promise<Admission> {
-    const id = providerKey(row);
+    const id = providerKey(row, await this.#deps.addressedBy?.(row));
     if (id === undefined) return PASS_THROUGH.admit(row, forced);
     await this.#breakers.refresh(id, FRESH_MS);
     const breaker = this.#openBreaker(id);
@@ -193,20 +193,26 @@ export async function hold(
   }
 }
 
-/** Longest tenant in a key; the table allows an id of 50 characters. */
-const TENANT_LENGTH = 50;
+/** Who says where a notification is posted to: its integration's credential, or its recipient. */
+export type AddressedBy = 'integration' | 'recipient';
 
 /**
- * Names what fails together: `<channel>#<integration>`, or `<channel>#<tenant>@<host>` without integration, 99
- * characters at most. The tenant is part of it because tenants with unrelated receivers may share a host, and one
- * broken receiver must not hold the others'; an integration belongs to one tenant. All e-mail goes through one SES
- * account, whatever the integration. Undefined when the provider is unknown; such a notification is never held.
+ * Names the target that fails: `<channel>#<integration>` where the integration says where to post, and
+ * `<channel>#<tenant>@<host>` for a recipient without one. Through an integration that only signs, the recipients of every
+ * tenant may go, so the key names tenant and recipient, too. A host is shared by tenants with unrelated receivers; one
+ * broken receiver must not hold the others'. All e-mail goes through one SES account, whatever the integration. Undefined
+ * when the provider is unknown; such a notification is never held.
  */
-export function providerKey(row: Routed): string | undefined {
-  const provider = row.channel === 'email' ? 'ses' : row.integration_config_id || receiverOf(row);
-  return provider ? `${row.channel}#${provider}` : undefined;
+export function providerKey(row: Routed, by: AddressedBy = 'integration'): string | undefined {
+  const { channel, tenant_id, integration_config_id, provider_host, recipient_hash = '' } = row;
+  if (channel === 'email') return 'email#ses';
+  const tenant = escaped(tenant_id);
+  if (!integration_config_id) return provider_host ? `${channel}#${tenant}@${escaped(provider_host)}` : undefined;
+  const integration = escaped(integration_config_id);
+  return by === 'integration'
+    ? `${channel}#${integration}`
+    : `${channel}#${tenant}@#${integration}@${escaped(recipient_hash)}`;
 }
 
-function receiverOf({ tenant_id, provider_host }: Routed) {
-  return provider_host && `${tenant_id.replace(/[^\w.-]/g, '_').slice(0, TENANT_LENGTH)}@${provider_host}`;
-}
+/** No part of a key holds what separates its parts. */
+const escaped = (part: string): string => part.toWellFormed().replace(/[%#@"\\\s\p{C}]/gu, encodeURIComponent);

@@ -30,6 +30,8 @@ export interface BreakerDeps {
   readonly probe_ms: number;
   /** Notifications that the row's provider takes per second, where that is known. Never rejects. */
   readonly budgetOf?: (row: NotificationRow) => Promise<number | undefined>;
+  /** Who says where the row is posted to; absent: its integration, where it has one. Never rejects. */
+  readonly addressedBy?: ((row: NotificationRow) => Promise<'integration' | 'recipient'>) | undefined;
   /** Draws for slow start; absent: Math.random. */
   readonly random?: () => number;
   /** Storage failed; deliveries go on with what is known. */

@@ -43,4 +43,5 @@ export interface Routed {
   readonly tenant_id: string;
   readonly integration_config_id?: string;
   readonly provider_host?: string;
+  readonly recipient_hash?: string;
 }

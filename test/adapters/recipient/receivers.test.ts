@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { slackReceiver } from '../../../src/adapters/slack/sender.ts';
 import { teamsReceiver } from '../../../src/adapters/teams/sender.ts';
-import { webhookReceiver } from '../../../src/adapters/webhook/sender.ts';
+import { webhookTargets } from '../../../src/adapters/webhook/sender.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { credentialsOf } from '../../support/memory-secrets.ts';
 import { dueRow } from '../../support/rows.ts';
 
-/** What limits the posts of a row: Slack's channel, Teams' workflow, the integration of a webhook. */
+/** What limits the posts of a row: Slack's channel, Teams' workflow, a webhook's endpoint. */
 const credentials = credentialsOf({
   token: { tenant_id: 'tenant-1', token: 'xoxb-1' },
   hook: { tenant_id: 'tenant-1', webhook_url: 'https://hooks.slack.com/services/T/B/x' },
   slow: { tenant_id: 'tenant-1', rate_per_second: 2.5 },
   free: { tenant_id: 'tenant-1' },
+  fixed: { tenant_id: '*', url: 'https://example.com/hook', rate_per_second: 2.5 },
+  signing: { tenant_id: '*', rate_per_second: 2.5 },
 });
 const slack = slackReceiver(credentials);
-const webhook = webhookReceiver(credentials);
+const webhook = webhookTargets(credentials).receiver;
 const row = (recipient_hash: string, integration_config_id?: string): NotificationRow =>
   dueRow({ recipient_hash, ...(integration_config_id !== undefined && { integration_config_id }) });
 
@@ -51,5 +53,15 @@ describe('the rate of a receiver', () => {
     expect(await webhook(row('r', 'slow'))).toMatchObject({ per_second: 2.5, key: expect.any(String) });
     expect(await webhook(row('r', 'free'))).toBeUndefined();
     expect(await webhook(row('r'))).toBeUndefined();
+  });
+
+  it('of an integration of all tenants is one for its own URL, and one for each recipient without', async () => {
+    const keys = async (integration: string) => {
+      const own = row('r1', integration);
+      const [first, of_other] = await Promise.all([webhook(own), webhook({ ...own, tenant_id: 'tenant-2' })]);
+      const [, elsewhere] = await Promise.all([webhook(own), webhook(row('r2', integration))]);
+      return new Set([first?.key, of_other?.key, elsewhere?.key]).size;
+    };
+    expect([await keys('fixed'), await keys('signing')]).toEqual([1, 3]);
   });
 });

@@ -178,6 +178,19 @@ describe('a breaker', () => {
     expect(await batch(gate, rows(1, { ...hook, tenant_id: 'tenant-2' }), OK)).toEqual(['counted']);
   });
 
+  it.each([
+    ['recipient', { tenant_id: 'tenant-2', recipient_hash: 'theirs' }, false],
+    ['recipient', { recipient_hash: 'another' }, false],
+    ['recipient', {}, true],
+    ['integration', { tenant_id: 'tenant-2', recipient_hash: 'theirs' }, true],
+  ] as const)('for an integration that is addressed by the %s holds %j: %s', async (by, other, holds) => {
+    const { worker, batch } = setUp({ addressedBy: async () => by });
+    const gate = worker();
+    await batch(gate, rows(3, { recipient_hash: 'ours' }), DOWN);
+    const [answer] = await batch(gate, rows(1, { recipient_hash: 'ours', ...other }), OK);
+    expect(isHold(answer)).toBe(holds);
+  });
+
   it('counts a failure of the sender, even in a probe, and the next notification makes the probe', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();

@@ -19,11 +19,17 @@ describe('the provider of a notification', () => {
     [{ channel: 'webhook', provider_host: 'h' } as const, 'webhook#tenant-1@h'],
     [{ channel: 'teams', integration_config_id: '', provider_host: 'h' } as const, 'teams#tenant-1@h'],
     [{ channel: 'email', integration_config_id: 'IC1' } as const, 'email#ses'],
-    [{ channel: 'webhook', tenant_id: 'T#1 東', provider_host: 'h:8443' } as const, 'webhook#T_1__@h:8443'],
-    [
-      { channel: 'webhook', tenant_id: 't'.repeat(80), provider_host: 'h'.repeat(40) } as const,
-      `webhook#${'t'.repeat(50)}@${'h'.repeat(40)}`,
-    ],
+    [{ channel: 'webhook', tenant_id: 'T#1 東', provider_host: 'h:8443' } as const, 'webhook#T%231%20東@h:8443'],
+    [{ channel: 'webhook', integration_config_id: 'a@h' } as const, 'webhook#a%40h'],
     [{ channel: 'webhook' } as const, undefined],
   ])('of %j is %s', (changes, key) => expect(providerKey(dueRow(changes))).toBe(key));
+
+  it.each([
+    ['each recipient of each tenant, where the integration only signs', 'recipient', 'webhook#tenant-1@#IC1@hash'],
+    ['the integration, where that says where to post', 'integration', 'webhook#IC1'],
+  ] as const)('is %s', (_, by, key) =>
+    expect(providerKey(dueRow({ channel: 'webhook', integration_config_id: 'IC1', recipient_hash: 'hash' }), by)).toBe(
+      key,
+    ),
+  );
 });

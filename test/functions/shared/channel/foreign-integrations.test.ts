@@ -4,7 +4,7 @@ import { MemoryPacing } from '../../../../simulation/twins/pipeline-state.ts';
 import { createIntegrationCredentials } from '../../../../src/adapters/secrets/integration-credentials.ts';
 import { slackReceiver } from '../../../../src/adapters/slack/sender.ts';
 import { teamsReceiver } from '../../../../src/adapters/teams/sender.ts';
-import { webhookReceiver } from '../../../../src/adapters/webhook/sender.ts';
+import { webhookTargets } from '../../../../src/adapters/webhook/sender.ts';
 import { integrationOf } from '../../../../src/core/delivery/conduct-attempt.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
@@ -34,7 +34,7 @@ it.each(CHANNELS)(
       email: ACCOUNT,
       slack: slackReceiver(credentials),
       teams: teamsReceiver,
-      webhook: webhookReceiver(credentials),
+      webhook: webhookTargets(credentials).receiver,
     }[channel] as typeof ACCOUNT;
     const limits = { per_second: 14, sent_24h: 0, sending: true, enforcement: 'HEALTHY', production: true };
     const instance = (): PacedGate => {
