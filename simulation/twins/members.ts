@@ -32,9 +32,8 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
   const change = (tenant_id: string, email_hash: string, next: (before: AddressFacts) => AddressFacts) => {
     const before = facts.get(key(tenant_id, email_hash)) ?? { tenant_id, email_hash, unsubscribed: {} };
     const after = next(before);
-    if (after.suppressed === undefined && Object.keys(after.unsubscribed).length === 0) {
-      facts.delete(key(tenant_id, email_hash));
-    } else facts.set(key(tenant_id, email_hash), after);
+    if (isKnown(after) || Object.keys(after.gone ?? {}).length > 0) facts.set(key(tenant_id, email_hash), after);
+    else facts.delete(key(tenant_id, email_hash));
   };
 
   const store: MemberStore = {
@@ -95,8 +94,8 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
 
     async *addresses(tenant_id, after = '') {
       const entries = new Map<string, AddressEntry>();
-      for (const one of facts.values()) {
-        if (one.tenant_id === tenant_id)
+      for (const { gone: _, ...one } of facts.values()) {
+        if (one.tenant_id === tenant_id && isKnown(one))
           entries.set(one.email_hash, { email_hash: one.email_hash, members: [], facts: one });
       }
       const entryAt = (email_hash: string) => entries.get(email_hash) ?? { email_hash, members: [] };
@@ -158,8 +157,22 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
         unsubscribed,
       }));
     },
+    async markGone(tenant_id, email_hash, newsletter_ids, gone) {
+      const marks = Object.fromEntries(newsletter_ids.map((newsletter_id) => [newsletter_id, gone]));
+      change(tenant_id, email_hash, (before) => ({ ...before, gone: { ...before.gone, ...marks } }));
+    },
+    async liftGone(tenant_id, email_hash, newsletter_id, at) {
+      change(tenant_id, email_hash, ({ gone = {}, ...rest }) => {
+        const kept = Object.entries(gone).filter(([id, mark]) => id !== newsletter_id || mark.at !== at);
+        return { ...rest, ...(kept.length > 0 && { gone: Object.fromEntries(kept) }) };
+      });
+    },
   };
   return store;
+}
+
+function isKnown({ suppressed, unsubscribed }: AddressFacts): boolean {
+  return suppressed !== undefined || Object.keys(unsubscribed).length > 0;
 }
 
 /** The order of DynamoDB's sort keys: that of UTF-8. */

@@ -281,6 +281,32 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await all(tenant_id)).toEqual([]);
   });
 
+  it('marks who is gone by newsletter, the last mark replacing the one before, and lifts the one that was read', async () => {
+    const tenant_id = tenant();
+    const hash = storedMember(tenant_id, 'm').email_hash;
+    const factsOf = async () => (await store().facts(tenant_id, [hash])).get(hash);
+    const deleted = { reason: 'deleted', at: NOW } as const;
+    const moved = { reason: 'moved', at: '2026-11-23T00:00:00.000Z' } as const;
+    await store().markGone(tenant_id, hash, ['weekly', 'constructor'], deleted);
+    await store().markGone(tenant_id, hash, ['weekly'], moved);
+    const marks = { constructor: deleted, weekly: moved };
+    expect(await factsOf()).toEqual({ tenant_id, email_hash: hash, unsubscribed: {}, gone: marks });
+    expect(await store().address(tenant_id, hash), 'only the facts tell it').toBeUndefined();
+    expect(await all(tenant_id)).toEqual([]);
+    await store().unsubscribe(tenant_id, hash, 'weekly', NOW);
+    const [entry] = await all(tenant_id);
+    expect(entry?.facts).toEqual({ tenant_id, email_hash: hash, unsubscribed: { weekly: NOW } });
+    await store().liftGone(tenant_id, hash, 'weekly', NOW);
+    expect((await factsOf())?.gone, 'a newer mark stays').toEqual(marks);
+    await store().liftGone(tenant_id, hash, 'weekly', moved.at);
+    await store().liftGone(tenant_id, hash, 'never', NOW);
+    await store().liftGone(tenant_id, hash, 'constructor', NOW);
+    await store().resubscribe(tenant_id, hash, 'weekly');
+    await store().liftGone(tenant_id, 'x'.repeat(22), 'weekly', NOW);
+    expect(await factsOf()).toBeUndefined();
+    expect(await all(tenant_id)).toEqual([]);
+  });
+
   it('goes through all addresses in the order of their hashes, and on from any place', async () => {
     const tenant_id = tenant();
     const members = Array.from({ length: 150 }, (_, i) =>

@@ -44,6 +44,10 @@ const REASONS: Readonly<Record<string, string>> = {
   unreadable_address: 'Its key is gone, or it was altered: give the member’s address again.',
   cancelled: 'The e-mail was cancelled before their turn: nothing to do.',
   unsubscribed: 'The member left while it was sent: nothing to do.',
+  removed: 'The subscription was taken away before their turn: nothing to do.',
+  moved: 'The member has another address since, and gets the next e-mail there: nothing to do.',
+  deleted: 'The member was deleted before their turn: nothing to do.',
+  erased: 'The person was erased before their turn: nothing to do.',
   message_rejected: 'SES refused this one: look at the member’s address and values.',
 };
 

@@ -10,6 +10,7 @@ import {
 } from '../../../src/adapters/api/newsletter-schemas.ts';
 import type { Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
+import { deleteMember } from '../../../src/core/newsletter/members/left-addresses.ts';
 import {
   type GivenMember,
   resubscribe,
@@ -167,7 +168,7 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       answer: { status: 200, description: 'The member is deleted', schema: deletedMember },
       problems: ['not-found'],
       async handle({ caller, path: { member_id = '' } }) {
-        if (!isId(member_id) || !(await members.remove(caller.tenant_id, member_id))) throw noMember();
+        if (!isId(member_id) || !(await deleteMember(caller.tenant_id, member_id, 'deleted', deps))) throw noMember();
         return { body: { member_id }, log: { member_id } };
       },
     }),

@@ -104,6 +104,10 @@ const REASONS: Readonly<Record<string, string>> = {
   repeated_address: 'the address of another member, who got the mail',
   malformed_address: 'no address that mail can be sent to',
   unsubscribed: 'left while the newsletter was sent',
+  removed: 'subscription taken away before their turn',
+  moved: 'has another address since',
+  deleted: 'deleted before their turn',
+  erased: 'erased before their turn',
   message_rejected: 'SES refused this one; its neighbours were sent',
 };
 

@@ -4,6 +4,7 @@ import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
 import type { ForgetState } from '../../core/forget/forget-state.ts';
 import { type ForgetRun, forget } from '../../core/forget/run-forget.ts';
 import { newRunId } from '../../core/model/queue-message.ts';
+import { deleteMember } from '../../core/newsletter/members/left-addresses.ts';
 import type { Decide } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { memberAccess } from '../members/members.ts';
@@ -32,7 +33,7 @@ export async function recipientOf(
 export const REMAINS = [
   'Backups (point-in-time recovery) and the tables’ streams keep what was erased for up to 35 days.',
   'Addresses in the sealed chunks of newsletters expire after newsletter.recipientDays (90 unless configured).',
-  'Hashes of suppressions and unsubscriptions stay: they keep the promise not to write again.',
+  'Hashes of suppressions and unsubscriptions stay, and that the address is gone: they keep the promise not to write again.',
 ] as const;
 
 /**
@@ -77,7 +78,7 @@ function membersOf(tenant: string, hashes: readonly string[], deps: OperatorDeps
         return found.flatMap((one) => (one?.members ?? []).map(({ member_id }) => member_id));
       },
       async remove(member_id: string) {
-        await members.remove(tenant, member_id);
+        await deleteMember(tenant, member_id, 'erased', { members, clock: deps.clock });
       },
     },
   };

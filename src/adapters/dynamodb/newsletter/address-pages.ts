@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { AddressFacts, StoredMember } from '../../../core/newsletter/model/member.ts';
+import type { AddressFacts, Gone, StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { AddressEntry, MemberStore, Move } from '../../../core/newsletter/model/ports.ts';
 import { getItems } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
@@ -139,8 +139,12 @@ const isTold = (entry: Entry<unknown>) => isInUse(entry) || entry.moves !== unde
 
 /** One attribute per newsletter, so that one update adds or removes one without reading the others. */
 const UNSUBSCRIBED = 'unsubscribed#';
+const GONE = 'gone#';
 
-type FactsStore = Pick<MemberStore, 'facts' | 'suppress' | 'unsubscribe' | 'resubscribe' | 'unsuppress'>;
+type FactsStore = Pick<
+  MemberStore,
+  'facts' | 'suppress' | 'unsubscribe' | 'resubscribe' | 'unsuppress' | 'markGone' | 'liftGone'
+>;
 
 /** The facts of addresses in the table members. They never expire. */
 export function createAddressFacts(client: DynamoDBClient, table: string): FactsStore {
@@ -154,7 +158,7 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
       if (email_hashes.length === 0) return new Map();
       const keys = [...new Set(email_hashes)].map((email_hash) => toKey(factsKey(tenant_id, email_hash)));
       const found = (await getItems(client, table, keys, { consistent: true })).flatMap(
-        (item) => toFacts(item, tenant_id) ?? [],
+        (item) => toFacts(item, tenant_id, { withGone: true }) ?? [],
       );
       return new Map(found.map((facts) => [facts.email_hash, facts]));
     },
@@ -171,6 +175,15 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
     },
     resubscribe: (tenant_id, email_hash, newsletter_id) =>
       remove(tenant_id, email_hash, [`${UNSUBSCRIBED}${newsletter_id}`]),
+    async markGone(tenant_id, email_hash, newsletter_ids, gone) {
+      const marks = Object.fromEntries(newsletter_ids.map((newsletter_id) => [`${GONE}${newsletter_id}`, gone]));
+      await updateItem(client, table, toKey(factsKey(tenant_id, email_hash)), { set: { tenant_id, ...marks } });
+    },
+    async liftGone(tenant_id, email_hash, newsletter_id, at) {
+      const column = `${GONE}${newsletter_id}`;
+      const Key = toKey(factsKey(tenant_id, email_hash));
+      await updateItem(client, table, Key, { remove: [column] }, [[[`${column}.at`, '=', at]]]);
+    },
   };
 }
 
@@ -179,17 +192,23 @@ export function factsColumns(newsletter_id: string): readonly string[] {
   return ['suppressed', `${UNSUBSCRIBED}${newsletter_id}`];
 }
 
-/** Undefined when every fact was lifted. */
-function toFacts(item: Item, tenant_id: string): AddressFacts | undefined {
+/** Undefined when every fact was lifted. An address of which only a mark is left is not known to anybody but `facts`. */
+function toFacts(item: Item, tenant_id: string, { withGone = false } = {}): AddressFacts | undefined {
   const { item: key, suppressed, ...rest } = unmarshall(item);
-  const unsubscribed = Object.entries(rest)
-    .filter(([name]) => name.startsWith(UNSUBSCRIBED))
-    .map(([name, at]) => [name.slice(UNSUBSCRIBED.length), at]);
-  if (suppressed === undefined && unsubscribed.length === 0) return undefined;
+  const unsubscribed = byNewsletter<string>(rest, UNSUBSCRIBED);
+  const gone = withGone ? byNewsletter<Gone>(rest, GONE) : {};
+  const hasGone = Object.keys(gone).length > 0;
+  if (suppressed === undefined && Object.keys(unsubscribed).length === 0 && !hasGone) return undefined;
   return {
     tenant_id,
     email_hash: hashIn(key),
     ...(suppressed !== undefined && { suppressed }),
-    unsubscribed: Object.fromEntries(unsubscribed),
+    unsubscribed,
+    ...(hasGone && { gone }),
   };
+}
+
+function byNewsletter<T>(columns: Readonly<Record<string, unknown>>, prefix: string): Readonly<Record<string, T>> {
+  const found = Object.entries(columns).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length), value as T]));
 }

@@ -73,7 +73,7 @@ export async function readRecipients(
 /**
  * Writes what a person decided to the address that got the mail and, if the member has another one since, to the present
  * address, too. The old one is written before the member is read, and a member that moves carries the facts once more
- * after it has moved (upsert-members.ts): one of both sees the other.
+ * after it has moved (left-addresses.ts): one of both sees the other.
  */
 export async function writeForPerson(
   { tenant_id, recipient }: { readonly tenant_id: string; readonly recipient: Recipient },

@@ -2,6 +2,7 @@ import { groupsOf } from '../../model/groups.ts';
 import type { Clock } from '../../model/time.ts';
 import { ifReadable, type MemberStatus, type StoredMember, type Suppression } from '../model/member.ts';
 import { leftAddresses, type MemberStore, type Sealing } from '../model/ports.ts';
+import { type Carrying, carryFacts, completeMoves, type Leaving, liftGone, markGone } from './left-addresses.ts';
 
 /** A member as someone hands it over. What is absent stays as it is, or has its default for a new member. */
 export interface GivenMember {
@@ -19,11 +20,8 @@ export interface GivenMember {
   readonly suppressed?: Suppression;
 }
 
-/** What carries the facts of an address to the next one of a member. */
-type Carrying = 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove';
-
 export interface UpsertDeps {
-  readonly members: Pick<MemberStore, Carrying | 'upsert'>;
+  readonly members: Pick<MemberStore, Carrying | 'upsert' | 'address' | 'markGone' | 'liftGone'>;
   readonly sealing: Pick<Sealing, 'sealMember' | 'openMember' | 'emailHash'>;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -59,12 +57,24 @@ export async function upsertMembers(
     const left = place === undefined || place.gone ? [] : leftAddresses(place, to);
     return left.map((from) => ({ member_id, tenant_id, from, to }));
   });
+  const leaving = next.flatMap((member) => leavingOf(before.get(member.member_id), member));
   // Before the members: a death in between leaves an address too many without mail, not one too few.
+  await markGone(tenant_id, leaving, deps, { before: true });
   await carryFacts(moves, deps.members);
   await deps.members.upsert(next, found);
   // And after the members.
   await completeMoves(tenant_id, [...new Set(moves.map(({ member_id }) => member_id))], deps.members);
+  await markGone(tenant_id, leaving, deps, { before: false });
+  await liftGone(tenant_id, next, deps.members);
   return new Set(next.map(({ member_id }) => member_id).filter((member_id) => !before.has(member_id)));
+}
+
+function leavingOf(before: StoredMember | undefined, next: StoredMember): readonly Leaving[] {
+  if (before === undefined) return [];
+  const { member_id, email_hash } = before;
+  const stays = email_hash === next.email_hash;
+  const newsletters = before.newsletters.filter((id) => !stays || !next.newsletters.includes(id));
+  return newsletters.length === 0 ? [] : [{ member_id, email_hash, newsletters, reason: stays ? 'removed' : 'moved' }];
 }
 
 /** What addresses have decided elsewhere: an earlier time stays, and nothing is lifted. */
@@ -118,56 +128,8 @@ async function storedOf(
   };
 }
 
-interface Move {
-  readonly tenant_id: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-/**
- * A member who gets another address keeps what the person decided: unsubscriptions, and that mail of ours is not wanted
- * at all. That an address bounced says nothing of the next one.
- */
-async function carryFacts(
-  moves: readonly Move[],
-  members: Pick<MemberStore, 'facts' | 'suppress' | 'unsubscribe'>,
-): Promise<void> {
-  for (const { tenant_id, from, to } of moves) {
-    const facts = (await members.facts(tenant_id, [from])).get(from);
-    if (facts === undefined) continue;
-    for (const [newsletter_id, at] of Object.entries(facts.unsubscribed)) {
-      await members.unsubscribe(tenant_id, to, newsletter_id, at);
-    }
-    const { suppressed } = facts;
-    if (suppressed !== undefined && suppressed.reason !== 'bounced') await members.suppress(tenant_id, to, suppressed);
-  }
-}
-
-/**
- * Carries the facts of members who have moved once more: who unsubscribes during a move writes to the old address, and may
- * have read the member before. The place remembers the move until this is done, so a repeated upsert does it where the
- * first one died, or could not know that its move had been applied.
- */
-async function completeMoves(
-  tenant_id: string,
-  member_ids: readonly string[],
-  members: Pick<MemberStore, Carrying>,
-): Promise<void> {
-  if (member_ids.length === 0) return;
-  const { places } = await members.find(tenant_id, member_ids);
-  for (const [member_id, place] of places) {
-    const { moved_from, email_hash: to } = place;
-    if (moved_from === undefined) continue;
-    await carryFacts(
-      moved_from.map((from) => ({ tenant_id, from, to })),
-      members,
-    );
-    await members.settleMove(tenant_id, member_id, place);
-  }
-}
-
 export interface ResubscribeDeps {
-  readonly members: Pick<MemberStore, Carrying | 'upsert' | 'resubscribe'>;
+  readonly members: Pick<MemberStore, Carrying | 'upsert' | 'resubscribe' | 'address' | 'liftGone'>;
   readonly clock: Clock;
 }
 
@@ -186,6 +148,7 @@ export async function resubscribe(
   };
   if (!member.newsletters.includes(newsletter_id)) await members.upsert([subscribed]);
   await members.resubscribe(member.tenant_id, member.email_hash, newsletter_id);
+  await liftGone(member.tenant_id, [subscribed], members);
   return subscribed;
 }
 

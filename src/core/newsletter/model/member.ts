@@ -60,6 +60,14 @@ export interface Suppression {
   readonly at: string;
 }
 
+/** Why nobody of an address gets a newsletter any more: erased, deleted, taken away from the newsletter, or moved. */
+export type GoneReason = 'erased' | 'deleted' | 'removed' | 'moved';
+
+export interface Gone {
+  readonly reason: GoneReason;
+  readonly at: string;
+}
+
 /** Kept by the address's hash, so that it outlives upserts, imports and the deletion of its members. */
 export interface AddressFacts {
   readonly tenant_id: string;
@@ -67,15 +75,31 @@ export interface AddressFacts {
   readonly suppressed?: Suppression;
   /** Times of unsubscription by newsletter_id. Only an explicit resubscription removes one. */
   readonly unsubscribed: Readonly<Record<string, string>>;
+  /** By newsletter_id: the last member of the address who got it is gone (left-addresses.ts). Only `facts` tells it. */
+  readonly gone?: Readonly<Record<string, Gone>>;
 }
 
-/** Whether mail of the newsletter may go to the address; the reason when it may not. */
+/** The longest from the mark of a member who leaves to its leaving: no request to the API lives as long. */
+const LEAVING_MS = 15 * 60_000;
+
+/**
+ * Whether mail of the newsletter may go to the address; the reason when it may not.
+ * @param began when the preparation of the mailing began, in milliseconds: who was gone before is none of its recipients
+ */
 export function whyExcluded(
-  facts: Pick<AddressFacts, 'suppressed' | 'unsubscribed'> | undefined,
+  facts: Omit<AddressFacts, 'tenant_id' | 'email_hash'> | undefined,
   newsletter_id: string,
-): 'suppressed' | 'unsubscribed' | undefined {
-  if (facts?.suppressed !== undefined) return 'suppressed';
-  return hasUnsubscribed(facts, newsletter_id) ? 'unsubscribed' : undefined;
+  began: number,
+): 'suppressed' | 'unsubscribed' | GoneReason | undefined {
+  if (facts === undefined) return undefined;
+  if (facts.suppressed !== undefined) return 'suppressed';
+  if (hasUnsubscribed(facts, newsletter_id)) return 'unsubscribed';
+  const gone = goneFrom(facts, newsletter_id);
+  return gone !== undefined && Date.parse(gone.at) + LEAVING_MS >= began ? gone.reason : undefined;
+}
+
+export function goneFrom({ gone = {} }: Pick<AddressFacts, 'gone'>, newsletter_id: string): Gone | undefined {
+  return Object.hasOwn(gone, newsletter_id) ? gone[newsletter_id] : undefined;
 }
 
 export function hasUnsubscribed(facts: Pick<AddressFacts, 'unsubscribed'> | undefined, newsletter_id: string): boolean {

@@ -2,7 +2,15 @@ import type { Batch } from './batch.ts';
 import type { Chunk, ChunkKey, ChunkState } from './chunk.ts';
 import type { Email, EmailContent, Newsletter } from './email.ts';
 import type { PrepareMessage, SendMessage } from './email-message.ts';
-import type { Addressee, AddressFacts, MemberIdentity, SegmentSubject, StoredMember, Suppression } from './member.ts';
+import type {
+  Addressee,
+  AddressFacts,
+  Gone,
+  MemberIdentity,
+  SegmentSubject,
+  StoredMember,
+  Suppression,
+} from './member.ts';
 import type { BatchEvents } from './recipient-state.ts';
 
 /** What the job reports for people (batch-sending-service-job.md, ログ出力). Ids and numbers only, no address. */
@@ -122,6 +130,10 @@ export interface MemberStore {
   unsubscribe(tenant_id: string, email_hash: string, newsletter_id: string, at: string): Promise<void>;
   resubscribe(tenant_id: string, email_hash: string, newsletter_id: string): Promise<void>;
   unsuppress(tenant_id: string, email_hash: string): Promise<void>;
+  /** Nobody of the address gets these newsletters any more; a later mark replaces an earlier one. */
+  markGone(tenant_id: string, email_hash: string, newsletter_ids: readonly string[], gone: Gone): Promise<void>;
+  /** Lifts the mark of this time; another one stays. */
+  liftGone(tenant_id: string, email_hash: string, newsletter_id: string, at: string): Promise<void>;
 }
 
 /** Encrypts what identifies people, and hashes addresses. */

@@ -1,3 +1,5 @@
+import type { GoneReason } from './member.ts';
+
 /**
  * The state of each recipient of a chunk, one character per recipient in the order of the chunk. Recipients move only
  * forward: pending → claimed → submitted, failed or uncertain; a claim that the provider refused moves back to pending.
@@ -25,6 +27,7 @@ export type StateCounts = Readonly<Record<ShownState, number>>;
 
 /** Why a recipient gets no mail, frozen by the preparation or found when the chunk goes out. */
 export type ExclusionReason =
+  | GoneReason
   | 'suppressed'
   | 'unsubscribed'
   | 'malformed_address'

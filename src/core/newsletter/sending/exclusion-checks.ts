@@ -1,4 +1,5 @@
 import { placesOf } from '../accounting/chunk-changes.ts';
+import { beginOf } from '../audience/candidates.ts';
 import type { Batch } from '../model/batch.ts';
 import { CHUNK_SIZE, type Chunk, type ChunkState, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
@@ -85,18 +86,20 @@ function excludedIn(reasons: Reasons, places: readonly number[]): ReadonlyMap<nu
   return excluded;
 }
 
-/** Reads the facts of the addresses again when their chunk goes out: who unsubscribed meanwhile gets no mail. */
+/** Reads the facts of the addresses again when their chunk goes out: who unsubscribed or left meanwhile gets no mail. */
 export function createLateExclusions(
   members: Pick<MemberStore, 'facts'>,
   sealing: Pick<Sealing, 'emailHash'>,
 ): LateExclusions {
   return {
-    async check({ tenant_id, newsletter_id }, recipients) {
+    async check(email, recipients) {
+      const { tenant_id, newsletter_id } = email;
       const hashes = await Promise.all(
         recipients.map(({ member_email }) => sealing.emailHash(tenant_id, member_email)),
       );
       const facts = await members.facts(tenant_id, [...new Set(hashes)]);
-      return hashes.map((hash) => whyExcluded(facts.get(hash), newsletter_id));
+      const began = beginOf(email);
+      return hashes.map((hash) => whyExcluded(facts.get(hash), newsletter_id, began));
     },
   };
 }

@@ -41,7 +41,7 @@ export interface SendPacing {
 export interface LateExclusions {
   /** For each recipient, in order, why it must not get the mail any more. */
   check(
-    email: Pick<Email, 'tenant_id' | 'newsletter_id'>,
+    email: Pick<Email, 'tenant_id' | 'newsletter_id' | 'submitting_at' | 'created_at'>,
     recipients: readonly Pick<Recipient, 'member_email'>[],
   ): Promise<readonly (ExclusionReason | undefined)[]>;
 }

@@ -4,8 +4,8 @@ import { createLateExclusions } from '../../../../src/core/newsletter/sending/ex
 import { recipient } from '../../../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../../../support/newsletter/members.ts';
 
-const EMAIL = { tenant_id: 'tenant-1', newsletter_id: 'news' };
 const AT = '2026-03-01T10:00:00.000Z';
+const EMAIL = { tenant_id: 'tenant-1', newsletter_id: 'news', created_at: AT };
 
 it('excludes whom the facts of the address exclude now, in the order of the recipients', async () => {
   const members = createMemoryMembers();
