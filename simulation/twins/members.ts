@@ -9,6 +9,7 @@ import type {
 } from '../../src/core/newsletter/model/member.ts';
 import {
   type AddressEntry,
+  type AudienceQuery,
   leftAddresses,
   type MemberPlace,
   type MemberStore,
@@ -118,10 +119,8 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
     },
 
     audience: (query) => store.addressees(query),
-    async *addressees({ tenant_id, fields }, after) {
-      for await (const page of store.addresses(tenant_id, after)) {
-        yield page.map((entry) => ({ ...entry, members: entry.members.map((one) => withFields(one, fields)) }));
-      }
+    async *addressees(query, after) {
+      for await (const page of store.addresses(query.tenant_id, after)) yield page.flatMap((one) => asked(one, query));
     },
 
     async address(tenant_id, email_hash) {
@@ -178,6 +177,17 @@ function isKnown({ suppressed, unsubscribed }: AddressFacts): boolean {
 /** The order of DynamoDB's sort keys: that of UTF-8. */
 function byId(a: StoredMember, b: StoredMember): number {
   return Buffer.compare(Buffer.from(a.member_id), Buffer.from(b.member_id));
+}
+
+/** An address as a mailing asks for it; none where nothing is left that it asks for. */
+function asked({ facts, ...entry }: AddressEntry, { newsletter_id, fields }: AudienceQuery): AddressEntry<Addressee>[] {
+  const members = entry.members.map((one) => withFields(one, fields));
+  const kept = Object.entries(facts?.unsubscribed ?? {}).filter(
+    ([id]) => id === newsletter_id || fields.has('newsletters'),
+  );
+  const known = facts && { ...facts, unsubscribed: Object.fromEntries(kept) };
+  if (known !== undefined && isKnown(known)) return [{ ...entry, members, facts: known }];
+  return members.length > 0 || entry.moves ? [{ ...entry, members }] : [];
 }
 
 /** A matcher that looks at a field that was not asked for finds nothing there. */

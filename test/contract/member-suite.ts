@@ -19,8 +19,8 @@ export function memberSuite(store: () => MemberStore): void {
     of: 'audience' | 'addressees',
     tenant_id: string,
     ...fields: readonly (keyof SegmentSubject)[]
-  ): Promise<readonly object[]> => {
-    const entries: object[] = [];
+  ): Promise<readonly AddressEntry<SegmentSubject>[]> => {
+    const entries: AddressEntry<SegmentSubject>[] = [];
     const query = { tenant_id, newsletter_id: 'weekly', fields: new Set(fields) };
     for await (const page of store()[of](query)) entries.push(...page);
     return entries;
@@ -54,6 +54,20 @@ export function memberSuite(store: () => MemberStore): void {
     const { member_uuid: __, sealed_identity: ___, ...subject } = found;
     expect(await asked('audience', tenant_id, ...all)).toMatchObject([{ email_hash, members: [subject] }]);
     expect(await asked('audience', tenant_id)).toMatchObject([{ members: [{ member_id, newsletters: ['weekly'] }] }]);
+  });
+
+  it('tells a mailing of its own unsubscriptions, and of all where segments can ask for newsletters', async () => {
+    const member = storedMember(tenant(), 'm-1', { newsletters: ['weekly', 'daily'] });
+    const { tenant_id, email_hash } = member;
+    await store().upsert([member]);
+    for (const id of ['weekly', 'daily']) await store().unsubscribe(tenant_id, email_hash, id, NOW);
+    const unsubscribed = { weekly: NOW, daily: NOW };
+    for (const kind of ['addressees', 'audience'] as const) {
+      const [mine] = await asked(kind, tenant_id, 'status');
+      expect(mine?.facts).toEqual({ tenant_id, email_hash, unsubscribed: { weekly: NOW } });
+      const [every] = await asked(kind, tenant_id, 'newsletters');
+      expect(every?.facts).toEqual({ tenant_id, email_hash, unsubscribed });
+    }
   });
 
   it('replaces what changed, and keeps uuid and time of creation', async () => {

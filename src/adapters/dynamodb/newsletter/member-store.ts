@@ -227,6 +227,8 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
 }
 
 function readOf({ tenant_id, newsletter_id, fields }: AudienceQuery, columns: readonly string[]) {
+  // Which newsletters an address has unsubscribed from is in the names of columns.
+  if (fields.has('newsletters')) return { tenant_id };
   return { tenant_id, columns: [...new Set([...columns, ...fields, ...factsColumns(newsletter_id)])] };
 }
 

@@ -132,11 +132,18 @@ function candidatesOf<M extends SegmentSubject>(
 ): Candidate<M>[] {
   if (hasUnsubscribed(facts, newsletter_id)) return [];
   return members
+    .map((member) => withoutUnsubscribed(member, facts))
     .filter((member) => member.newsletters.includes(newsletter_id) && matches(member))
     .map((member, i) => {
       if (facts?.suppressed !== undefined) return { member, excluded: 'suppressed' };
       return i === 0 ? { member } : { member, excluded: 'repeated_address' };
     });
+}
+
+/** As a segment sees it, and a part of the post: whoever unsubscribed from a newsletter does not get it. */
+function withoutUnsubscribed<M extends SegmentSubject>(member: M, facts: AddressEntry<M>['facts']): M {
+  if (facts === undefined || !member.newsletters.some((id) => hasUnsubscribed(facts, id))) return member;
+  return { ...member, newsletters: member.newsletters.filter((id) => !hasUnsubscribed(facts, id)) };
 }
 
 /** The number of candidates who would be sent to, without decrypting any. */

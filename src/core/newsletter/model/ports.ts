@@ -91,7 +91,7 @@ export interface MemberPlace {
 /** All members of a tenant, with what the mailings of one newsletter ask for. */
 export interface AudienceQuery {
   readonly tenant_id: string;
-  /** Of the facts only those that concern it. */
+  /** Of the facts only those that concern it; all where segments can ask for newsletters. */
   readonly newsletter_id: string;
   /** What is read of what segments can ask for, beside member_id and newsletters; the others are empty. */
   readonly fields: ReadonlySet<keyof SegmentSubject>;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
+import { parseSegment } from '../../../../src/adapters/nql/parse-segment.ts';
 import {
   type Audience,
   type Candidate,
@@ -8,6 +9,7 @@ import {
   countAudience,
   openCandidate,
 } from '../../../../src/core/newsletter/audience/candidates.ts';
+import { segmentFields, segmentMatcher } from '../../../../src/core/newsletter/audience/segment.ts';
 import { type StoredMember, UnreadableMemberError } from '../../../../src/core/newsletter/model/member.ts';
 import type { MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
 import { legibleSealing, storedMember } from '../../../support/newsletter/members.ts';
@@ -39,6 +41,35 @@ const fact = fc.record({
 });
 type Person = typeof person extends fc.Arbitrary<infer P> ? P : never;
 type Fact = typeof fact extends fc.Arbitrary<infer F> ? F : never;
+
+describe('a segment of another newsletter', () => {
+  const audienceOf = async (segment: string): Promise<Audience> => {
+    const parsed = await parseSegment(segment);
+    return { ...PAID, matches: segmentMatcher(parsed, new Date(AT)), fields: segmentFields(parsed) };
+  };
+
+  it('has who gets that newsletter, and not who unsubscribed from it', async () => {
+    const store = createMemoryMembers();
+    const both = { newsletters: ['weekly', 'daily'] };
+    const gets = storedMember(TENANT, 'gets', both);
+    const left = storedMember(TENANT, 'left', both);
+    await store.upsert([gets, left, storedMember(TENANT, 'never', { newsletters: ['weekly'] })]);
+    await store.unsubscribe(TENANT, left.email_hash, 'daily', AT);
+    const ids = async (segment: string) => {
+      const audience = await audienceOf(segment);
+      const found = (await all(store, audience)).map(({ member }) => member);
+      expect(await countAudience(store, audience)).toBe(found.length);
+      // The parts of a post are shown by the same.
+      expect(found.every(audience.matches)).toBe(true);
+      return found.map(({ member_id }) => member_id).sort();
+    };
+    expect(await ids('newsletter:daily')).toEqual(['gets']);
+    expect(await ids("newsletter:~'dai'")).toEqual(['gets']);
+    expect(await ids('newsletter:-daily')).toEqual(['left', 'never']);
+    expect(await ids('newsletter:weekly')).toEqual(['gets', 'left', 'never']);
+    expect(await ids('newsletter:daily,newsletter:-daily')).toEqual(['gets', 'left', 'never']);
+  });
+});
 
 async function storeOf(people: readonly Person[], facts: readonly Fact[]): Promise<MemberStore> {
   const store = createMemoryMembers();
