@@ -11,7 +11,7 @@ import type { FieldFault } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import { parseTime } from '../../core/model/time.ts';
 import { check } from '../../http/check.ts';
-import { answerExcerpt } from '../http/answer-excerpt.ts';
+import { answerExcerpt } from '../http/answers.ts';
 import { batchItemSchema, failureSchema, notificationSchema, scheduleSchema } from './request-schemas.ts';
 
 /** @throws Problem, but not for the scheduled time alone: a repeat must still get its answer */

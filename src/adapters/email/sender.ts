@@ -6,7 +6,7 @@ import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
 import type { NotificationContent } from '../../core/model/notification.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
-import { answerExcerpt } from '../http/answer-excerpt.ts';
+import { answerExcerpt } from '../http/answers.ts';
 import { parseRetryAfter, sdkFacts } from '../http/network-classification.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { providerSafeId } from '../signing/hashed-ids.ts';

@@ -1,5 +1,41 @@
+import type { ClientRequest, IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 import { RETRY_SETTINGS } from '../../core/model/retry-policy.ts';
+
+/** Most bytes of the head of an answer. */
+export const MAX_HEAD_BYTES = 64 * 1024;
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** UTF-8, cut off at the limit. */
+  readonly text: string;
+  /** False if the text was cut off, by the limit, by the time or by the other side. */
+  readonly complete: boolean;
+}
+
+/** No answer came. The message never names the target, because it may go into logs and records. */
+export class NetworkFault extends ExplainedError {
+  override readonly name = 'NetworkFault';
+  /** `TIMEOUT`, `TARGET_REFUSED`, `NO_HTTP`, or Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, …). */
+  readonly code: string;
+  /** With `NO_HTTP`: the start of what came, which may repeat our own values. */
+  readonly came: string | undefined;
+
+  constructor(code: string, message: string, came?: string) {
+    super(message);
+    this.code = code;
+    this.came = came;
+  }
+}
+
+/** Says what is wrong with a target without naming it, because the URL of a webhook is a credential. */
+export class TargetRefusedError extends ExplainedError {
+  override readonly name = 'TargetRefusedError';
+  readonly code = 'TARGET_REFUSED';
+}
 
 /** What the lack of an answer means, and a status of the server's alone, for all channels that use the poster. */
 export const NETWORK_RULES: readonly ClassificationRule[] = [
@@ -34,9 +70,9 @@ export const NETWORK_RULES: readonly ClassificationRule[] = [
     because: 'The owner of an endpoint repairs a bad certificate, mostly within hours: a retry is worth it.',
   },
   {
-    code: /* @__PURE__ */ codes('HPE_INVALID_CONSTANT HPE_HEADER_OVERFLOW HPE_INVALID_HEADER_TOKEN HPE_INVALID_STATUS'),
-    means: 'UNKNOWN',
-    because: 'The answer is not HTTP: typically a proxy answers while the endpoint behind it is being replaced.',
+    code: ['NO_HTTP'],
+    means: 'NETWORK_TIMEOUT',
+    because: 'What came is no answer: typically a proxy speaks while the endpoint behind it is being replaced.',
   },
   { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
   { status: 425, means: 'UNKNOWN', because: 'RFC 8470 §5.2: too early; a retry is expected.' },
@@ -96,4 +132,99 @@ export function parseRetryAfter(header: string | undefined, now: Date): number |
 function dateOf(text: string): number {
   if (HTTP_DATE.some((form) => form.test(text))) return Date.parse(text);
   return ASCTIME.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
+}
+
+/** Only the code is kept of Node's errors, because their messages name the address. */
+export function networkFault(
+  error: Partial<Pick<NodeJS.ErrnoException, 'code' | 'message'>>,
+  came: Buffer,
+): NetworkFault {
+  const { code = 'UNKNOWN', message } = error;
+  if (code === 'TARGET_REFUSED') return new NetworkFault(code, `the target URL is refused: ${message}`);
+  if (code.startsWith('HPE_')) {
+    return new NetworkFault('NO_HTTP', `the endpoint sent ${kindOf(came)} (${code})`, came.toString('utf8', 0, 2_000));
+  }
+  return came.length > 0
+    ? new NetworkFault(code, `the connection ended within the head of an answer (${code})`)
+    : new NetworkFault(code, `the endpoint could not be reached (${code})`);
+}
+
+/** A sign-in page, a proxy's error: never an answer of Slack's or Teams'. */
+export const PAGE = /^\s*<(!doctype|html|head|body|\?xml)\b/i;
+
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/^HTTP\/\d\.\d[ \t]+\d{3}(?!\d)/, 'a head of more than 64 KB'],
+  [/^(HTTP|ICY)\b/i, 'a status line that is not in HTTP/1'],
+  [PAGE, 'a page without a head'],
+  [/^SSH-/, 'the greeting of an SSH server'],
+  [/^(220|554)[ -]/, 'the greeting of a mail or FTP server'],
+];
+
+function kindOf(came: Buffer): string {
+  const start = came.toString('latin1', 0, 1_000).trimStart();
+  if (came[0] === 0x15 || came[0] === 0x16) return 'TLS';
+  if (came[0] === 0 && came[3] === 4) return 'HTTP/2';
+  return KINDS.find(([form]) => form.test(start))?.[1] ?? `${came.length} bytes that are not in HTTP`;
+}
+
+/** What a connection has brought for its present request. */
+interface Came {
+  chunks: Buffer[];
+  size: number;
+  isOpen: boolean;
+}
+
+/** By connection: a listener per request would cost a tenth of the post. */
+const heard = new WeakMap<Socket, Came>();
+
+/** Collects what comes before a head is read, which Node's parser does not show of an answer that it refuses. */
+export function keepHead(request: ClientRequest) {
+  let came: Came | undefined;
+  request.on('socket', (socket) => {
+    came = heard.get(socket) ?? listen(socket);
+    came.isOpen = true;
+    came.size = 0;
+  });
+  return {
+    bytes: () => Buffer.concat(came?.chunks ?? []),
+    forget() {
+      if (came === undefined) return;
+      came.isOpen = false;
+      came.chunks = [];
+    },
+  };
+}
+
+function listen(socket: Socket): Came {
+  const came: Came = { chunks: [], size: 0, isOpen: true };
+  heard.set(socket, came);
+  socket.prependListener('data', (chunk: Buffer) => {
+    // Interim answers may come without end.
+    if (!came.isOpen || came.size > 2 * MAX_HEAD_BYTES) return;
+    came.chunks.push(chunk);
+    came.size += chunk.length;
+  });
+  return came;
+}
+
+/**
+ * The final head among bytes that Node's parser refuses: RFC 9112 §6.3 lets equal lengths count as one, and a head that
+ * contradicts itself still has a status. The receiver has decided by then, and it is this side that hangs up.
+ */
+export function readHead(bytes: Buffer, limit: number): HttpAnswer | undefined {
+  let rest = bytes.toString('latin1').trimStart();
+  for (;;) {
+    const { index, 0: end } = /\r?\n\r?\n|$/.exec(rest) ?? { index: rest.length, 0: '' };
+    const [statusLine = '', ...fields] = rest.slice(0, index).split(/\r?\n/);
+    const status = /^HTTP\/\d\.\d[ \t]+(\d{3})(?![^ \t])/.exec(statusLine)?.[1];
+    const isWhole = end !== '' || fields.length > 0;
+    if (status === undefined || status === '101' || !isWhole) return undefined;
+    rest = rest.slice(index + end.length);
+    if (status.startsWith('1')) continue;
+    const headers = Object.fromEntries(
+      fields.map((field) => field.split(/:\s*(.*)/).map((part) => part.toLowerCase())),
+    );
+    const text = Buffer.from(rest, 'latin1').toString('utf8', 0, limit);
+    return { status: Number(status), headers, text, complete: false };
+  }
 }

@@ -1,12 +1,15 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { type ClassificationRule, classify } from '../../core/delivery/policy/classification.ts';
-import type { Delivery, Refused, SendResult } from '../../core/delivery/sender.ts';
-import { ExplainedError } from '../../core/model/problem.ts';
-import { answerExcerpt } from './answer-excerpt.ts';
-import { parseRetryAfter } from './network-classification.ts';
-import { bareHost, createTargetGuard, type TargetGuardOptions, TargetRefusedError } from './target-guard.ts';
+import {
+  type HttpAnswer,
+  keepHead,
+  MAX_HEAD_BYTES,
+  NetworkFault,
+  networkFault,
+  readHead,
+} from './network-classification.ts';
+import { bareHost, createTargetGuard, type TargetGuardOptions } from './target-guard.ts';
 
 /** Not imported: as an ES module node:http loads all of Node's `fetch` at a cold start, only to list its exports. */
 const http = process.getBuiltinModule('node:http');
@@ -27,25 +30,6 @@ interface PostRequest {
   readonly signal: AbortSignal;
 }
 
-export interface HttpAnswer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  /** UTF-8, cut off at the limit. */
-  readonly text: string;
-}
-
-/** No answer came. The message never names the target, because it may go into logs and records. */
-class NetworkFault extends ExplainedError {
-  override readonly name = 'NetworkFault';
-  /** `TIMEOUT`, `TARGET_REFUSED`, or Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, …). */
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
 export interface PosterOptions {
   /** Milliseconds for the whole exchange. The signal of the request may end it sooner. */
   readonly timeoutMs?: number;
@@ -57,8 +41,8 @@ export interface PosterOptions {
 
 export interface Poster {
   /**
-   * Makes one POST over a kept-alive connection. Redirects are not followed. Once the status line has arrived the
-   * answer counts, even if its body is cut off: a second post of an accepted message would be worse.
+   * Makes one POST over a kept-alive connection. Redirects are not followed. From the end of the final head on the answer
+   * counts, whatever follows, is missing or is malformed: a second post of an accepted message would be worse.
    * @throws NetworkFault when no answer came
    */
   post(request: PostRequest): Promise<HttpAnswer>;
@@ -83,6 +67,10 @@ export function createPoster(options: PosterOptions = {}): Poster {
         path: `${url.pathname}${url.search}`,
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         agent: tls ? secure : plain,
+        maxHeaderSize: MAX_HEAD_BYTES,
+        // Reads what RFC 9112 lets a client read: bare LF (§2.2), two framings (§6.3), line folding (§5.2). The name
+        // warns of servers behind a proxy, which may read a request in two ways.
+        insecureHTTPParser: true,
         ...(lookup && { lookup }),
       });
       let settled = false;
@@ -92,18 +80,44 @@ export function createPoster(options: PosterOptions = {}): Poster {
         clearTimeout(timer);
         signal.removeEventListener('abort', cut);
         how();
+        // An answer may come before the body is written; without this, the socket would wait for the rest for ever.
+        if (!request.writableFinished) request.destroy();
       };
+      const accept = (answer: HttpAnswer) => settle(() => resolve(answer));
+      const refuse = (fault: NetworkFault) => settle(() => reject(fault));
       let answer: PartialAnswer | undefined;
       const cut = () => {
-        settle(() => (answer ? resolve(answer.soFar()) : reject(timedOut())));
+        if (answer) accept(answer.soFar());
+        else refuse(timedOut());
         request.destroy();
       };
       const timer = setTimeout(cut, timeoutMs);
       signal.addEventListener('abort', cut, { once: true });
-      request.on('error', (error: NodeJS.ErrnoException) => settle(() => reject(faultOf(error))));
+      const came = keepHead(request);
       request.on('response', (response) => {
-        answer = readAnswer(response, maxAnswerBytes, (whole) => settle(() => resolve(whole)));
+        came.forget();
+        if (response.statusCode === 101) {
+          refuse(switched());
+          request.destroy();
+          return;
+        }
+        answer = readAnswer(response, maxAnswerBytes, accept);
       });
+      request.on('upgrade', (_response, socket) => {
+        socket.destroy();
+        refuse(switched());
+      });
+      // Node emits resets and malformed bodies here also after the head: then the answer's own events end it.
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        if (answer) return;
+        const isReadable = error.code?.startsWith('HPE_') && error.code !== 'HPE_HEADER_OVERFLOW';
+        const head = isReadable ? readHead(came.bytes(), maxAnswerBytes) : undefined;
+        if (head) accept(head);
+        else refuse(networkFault(error, came.bytes()));
+      });
+      request.on('close', () =>
+        answer ? accept(answer.soFar()) : refuse(networkFault({ code: 'ECONNRESET' }, came.bytes())),
+      );
       request.end(body);
     });
   }
@@ -117,6 +131,11 @@ export function createPoster(options: PosterOptions = {}): Poster {
   };
 }
 
+const timedOut = (): NetworkFault => new NetworkFault('TIMEOUT', 'the endpoint did not answer in time');
+
+const switched = (): NetworkFault =>
+  new NetworkFault('NO_HTTP', 'the endpoint answered 101: it left HTTP without having been asked to');
+
 interface PartialAnswer {
   soFar(): HttpAnswer;
 }
@@ -128,6 +147,7 @@ function readAnswer(response: IncomingMessage, limit: number, done: (answer: Htt
     status: response.statusCode ?? 0,
     headers: response.headers,
     text: size === 0 ? '' : Buffer.concat(chunks, Math.min(size, limit)).toString('utf8'),
+    complete: response.complete && response.readableLength === 0 && size <= limit,
   });
   response.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
@@ -142,16 +162,6 @@ function readAnswer(response: IncomingMessage, limit: number, done: (answer: Htt
   return { soFar };
 }
 
-const timedOut = (): NetworkFault => new NetworkFault('TIMEOUT', 'the endpoint did not answer in time');
-
-/** Only the code is kept of Node's errors, because their messages name the address. */
-function faultOf(error: NodeJS.ErrnoException): NetworkFault {
-  const code = error.code ?? 'UNKNOWN';
-  return code === 'TARGET_REFUSED'
-    ? new NetworkFault(code, `the target URL is refused: ${error.message}`)
-    : new NetworkFault(code, `the endpoint could not be reached (${code})`);
-}
-
 export type TargetPosterOptions = TargetGuardOptions & Omit<PosterOptions, 'lookup'>;
 
 /** Posts to URLs that tenants choose. Every post passes the guard. */
@@ -164,7 +174,7 @@ export interface TargetPoster {
   close(): void;
 }
 
-interface TargetMessage {
+export interface TargetMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly ports?: readonly number[] | undefined;
@@ -178,63 +188,4 @@ export function createTargetPoster(options: TargetPosterOptions = {}): TargetPos
       poster.post({ url: guard.check(target, ports), ...message, signal }),
     close: poster.close,
   };
-}
-
-interface AnswerContext {
-  /** Who answered, as the subject of the message: "the endpoint". */
-  readonly who: string;
-  readonly delivery: Delivery;
-  readonly rules: readonly ClassificationRule[];
-  /** The error code of the provider, if the answer has one. */
-  readonly code?: string | undefined;
-  /** The credentials and the URL that were used; an echo of them is not recorded. */
-  readonly secrets?: readonly (string | undefined)[];
-}
-
-/** Classifies an answer that is not an acceptance. `Retry-After` counts from the time of the attempt. */
-export function refusalOf(answer: HttpAnswer, { who, delivery, rules, code, secrets = [] }: AnswerContext): Refused {
-  const { subject, body, recipient } = delivery.content;
-  const text = answerExcerpt(answer.text, [...secrets, recipient, subject, body]);
-  const retryAfter = parseRetryAfter(answer.headers['retry-after'], delivery.at);
-  return {
-    ok: false,
-    error_type: classify({ status: answer.status, ...(code && { code }), text: answer.text.slice(0, 2000) }, rules),
-    response_code: String(answer.status),
-    message: `${who} answered ${answer.status}${code ? ` ${code}` : ''}`,
-    ...(retryAfter !== undefined && { retry_after_ms: retryAfter }),
-    details: { status: answer.status, ...(code && { code }), ...(text && { text }) },
-  };
-}
-
-/** Classifies the lack of an answer. @throws what is neither NetworkFault nor TargetRefusedError: our defect */
-export function faultRefusal(error: unknown, rules: readonly ClassificationRule[]): Refused {
-  if (!(error instanceof NetworkFault) && !(error instanceof TargetRefusedError)) throw error;
-  const message = error instanceof NetworkFault ? error.message : `the target URL is refused: ${error.message}`;
-  return { ok: false, error_type: classify({ code: error.code }, rules), message, details: { code: error.code } };
-}
-
-interface Posting extends Omit<AnswerContext, 'code'> {
-  readonly poster: TargetPoster;
-  /** The URL, which is a credential itself. */
-  readonly target: string;
-  readonly message: TargetMessage;
-  readonly signal: AbortSignal;
-  /** The error code of the provider in the text of its answer. */
-  readonly codeIn?: (text: string) => string | undefined;
-  /** Of an answer with a status of success: whether its text says otherwise. */
-  readonly isFailure?: RegExp;
-}
-
-/** Posts once to a URL that a tenant chose; every answer, and the lack of one, is a result. */
-export async function postTo({ poster, target, message, signal, codeIn, isFailure, ...context }: Posting) {
-  try {
-    const answer = await poster.post(target, message, signal);
-    const { status, text } = answer;
-    const isAccepted = status >= 200 && status < 300 && !isFailure?.test(text);
-    if (isAccepted) return { ok: true, response_code: String(status) } satisfies SendResult;
-    const { secrets = [] } = context;
-    return refusalOf(answer, { ...context, code: codeIn?.(text), secrets: [target, ...secrets] });
-  } catch (error) {
-    return faultRefusal(error, context.rules);
-  }
 }

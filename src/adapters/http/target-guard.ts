@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import * as v from 'valibot';
-import { ExplainedError } from '../../core/model/problem.ts';
+import { TargetRefusedError } from './network-classification.ts';
 
 /** Ports to which an integration may post beside 443 and those of the stage. */
 export const targetPorts = v.optional(
@@ -33,12 +33,6 @@ export interface TargetGuardOptions {
   readonly allowPrivateTargets?: boolean;
   /** Returns all addresses of a name; the system's resolver unless given. */
   readonly resolve?: (hostname: string) => Promise<readonly LookupAddress[]>;
-}
-
-/** Says what is wrong with a target without naming it, because the URL of a webhook is a credential. */
-export class TargetRefusedError extends ExplainedError {
-  override readonly name = 'TargetRefusedError';
-  readonly code = 'TARGET_REFUSED';
 }
 
 export function createTargetGuard(options: TargetGuardOptions = {}): TargetGuard {

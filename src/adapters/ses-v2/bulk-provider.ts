@@ -13,7 +13,7 @@ import {
 } from '../../core/newsletter/model/provider.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { fromHeader, mailbox } from '../email/address.ts';
-import { answerExcerpt } from '../http/answer-excerpt.ts';
+import { answerExcerpt } from '../http/answers.ts';
 import { sdkFacts } from '../http/network-classification.ts';
 import { CALL_RULES, classOf, ENTRY_RULES } from './refusal-rules.ts';
 

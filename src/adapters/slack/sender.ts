@@ -2,19 +2,13 @@ import * as v from 'valibot';
 import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
+import { jsonObject } from '../../core/model/text.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { SLACK_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
 import { convertContent } from '../content/convert-content.ts';
-import {
-  createPoster,
-  createTargetPoster,
-  faultRefusal,
-  type HttpAnswer,
-  type Poster,
-  postTo,
-  refusalOf,
-  type TargetPosterOptions,
-} from '../http/post.ts';
+import { acceptanceOf, faultRefusal, postTo, refusalOf, type TextVerdict } from '../http/answers.ts';
+import { type HttpAnswer, PAGE } from '../http/network-classification.ts';
+import { createPoster, createTargetPoster, type Poster, type TargetPosterOptions } from '../http/post.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
@@ -70,7 +64,7 @@ export function createSlackSender({ credentials, slackApiUrl = SLACK_API_URL, ..
       if (token !== undefined) return byToken({ api, url, delivery, message, token, signal });
       const headers = { 'content-type': 'application/json; charset=utf-8' };
       const posted = { headers, body: JSON.stringify(message), ports };
-      const judged = { who: 'the Slack webhook', rules: SLACK_RULES, codeIn: webhookCode };
+      const judged = { who: 'the Slack webhook', rules: SLACK_RULES, codeIn, verdictOf };
       return postTo({ poster, delivery, target: webhook_url ?? '', message: posted, signal, ...judged });
     },
     refreshCredential: credentials.refresh,
@@ -107,20 +101,21 @@ async function byToken({ api, url, delivery, message, token, signal }: TokenPost
   };
   const channel = delivery.content.recipient.trim();
   const body = new URLSearchParams({ channel, text: message.text, mrkdwn: String(message.mrkdwn) }).toString();
+  const judged = { who: 'Slack', delivery, rules: SLACK_RULES, secrets: [token] };
   try {
     const answer = await api.post({ url, headers, body, signal });
-    const { ok, ts, error, needed } = readAnswer(answer);
-    if (ok) return { ok, response_code: String(answer.status), ...(ts !== undefined && { provider_message_id: ts }) };
-    const refused = refusalOf(answer, { who: 'Slack', delivery, rules: SLACK_RULES, code: error, secrets: [token] });
+    const { verdict, ts, error, needed } = readAnswer(answer);
+    if (answer.status >= 200 && answer.status < 300 && verdict !== 'failed') {
+      return { ...acceptanceOf(answer, verdict), ...(ts !== undefined && { provider_message_id: ts }) };
+    }
+    const refused = refusalOf(answer, { ...judged, code: error });
     const code = (error ?? String(answer.status)).slice(0, 20);
     const scope = needed === undefined ? '' : `; the app needs the scope ${needed}`;
     return { ...refused, response_code: code, message: `${refused.message}${scope}` };
   } catch (error) {
-    return faultRefusal(error, SLACK_RULES);
+    return faultRefusal(error, judged);
   }
 }
-
-const webhookCode = (text: string): string | undefined => word(text.trim(), /^[a-z_]{1,80}$/);
 
 function tooLong(why: string, length: number): Refused {
   return {
@@ -148,26 +143,49 @@ const SLACK_API_URL = 'https://slack.com/api/';
 const MAX_SLACK_ANSWER_BYTES = 2 * 1024 * 1024;
 
 /** `{"ok":true,"ts":"1503435956.000247"}`, or `{"ok":false,"error":"missing_scope","needed":"chat:write"}`. */
-function readAnswer({ status, text }: HttpAnswer) {
-  const { ok, ts, error, needed } = parsed(text);
+function readAnswer({ text, complete }: HttpAnswer) {
+  const { ts, needed } = jsonObject(text) ?? {};
+  // The Web API answers with JSON: an empty or incomplete text was cut off, any other is not Slack's.
+  const isCut = !PAGE.test(text) && (!complete || text.trim() === '' || text.trimStart().startsWith('{'));
   return {
-    ok: status === 200 && ok === true,
+    verdict: isCut ? jsonVerdict(text) : 'failed',
     /** The id of the accepted message in its channel. */
     ts: typeof ts === 'string' ? ts : undefined,
-    error: word(error, /^\w{1,80}$/),
+    error: codeIn(text),
     /** The scope that the app lacks, if that is the error. */
     needed: word(needed, /^[\w:.,]{1,80}$/),
   };
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    // An acceptance whose end was cut off is still an acceptance: a second post would make a duplicate.
-    return { ok: /^\s*\{\s*"ok"\s*:\s*true\b/.test(text) };
+function jsonVerdict(text: string): TextVerdict {
+  const json = jsonObject(text);
+  if (json === undefined) {
+    const said = /(?<!\\)"ok"\s*:\s*(true|false)/.exec(text)?.[1];
+    return said === undefined ? undefined : said === 'true' ? 'accepted' : 'failed';
   }
+  const { ok, error } = json;
+  if (ok === true) return 'accepted';
+  return ok !== undefined || typeof error === 'string' ? 'failed' : undefined;
 }
+
+/** What an incoming webhook says with status 200: documented is `ok`, but errors have come with it as well. */
+function verdictOf(text: string): TextVerdict {
+  const said = text.trim();
+  if (said === '' || /^"?ok"?$/i.test(said)) return 'accepted';
+  if (said.startsWith('{')) return jsonVerdict(said);
+  return PAGE.test(said) || codeIn(said) !== undefined ? 'failed' : undefined;
+}
+
+/** In JSON, or as the whole text: `no_service`. Words with blanks, or a word alone, are a code only if it is known. */
+function codeIn(text: string): string | undefined {
+  const said = text.trim();
+  const json = jsonObject(said);
+  if (json !== undefined) return word(json['error'], /^\w{1,80}$/);
+  const known = said.toLowerCase().replaceAll(' ', '_');
+  return KNOWN_CODES.has(known) ? known : word(said, /^(?=.{1,80}$)[a-z]+(_[a-z]+)+$/);
+}
+
+const KNOWN_CODES = new Set(SLACK_RULES.flatMap(({ code = [] }) => code));
 
 /** Returns a value only if it has the form of Slack's codes, because other text may quote the message. */
 function word(value: unknown, form: RegExp): string | undefined {

@@ -6,7 +6,10 @@ import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { TEAMS_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
-import { createTargetPoster, postTo, type TargetPosterOptions } from '../http/post.ts';
+
+import { postTo, type TextVerdict } from '../http/answers.ts';
+import { PAGE } from '../http/network-classification.ts';
+import { createTargetPoster, type TargetPosterOptions } from '../http/post.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
@@ -43,7 +46,7 @@ export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions):
         who: 'the Teams webhook',
         rules: TEAMS_RULES,
         codeIn: workflowError,
-        isFailure: CONNECTOR_FAILURE,
+        verdictOf,
       };
       return postTo({ poster, delivery, target, message, signal, ...judged });
     },
@@ -71,6 +74,11 @@ function tooLarge(size: number): Refused {
 function workflowError(text: string): string | undefined {
   const { error } = (jsonObject(text) ?? {}) as { readonly error?: { readonly code?: unknown } | null };
   return typeof error?.code === 'string' && /^\w{1,80}$/.test(error.code) ? error.code : undefined;
+}
+
+/** Teams has no text for an acceptance: workflows answer 202 without one, connectors `1`. */
+function verdictOf(text: string): TextVerdict {
+  return CONNECTOR_FAILURE.test(text) || PAGE.test(text) || workflowError(text) !== undefined ? 'failed' : 'accepted';
 }
 
 /** Teams counts posts by workflow: that of the integration, or the recipient. */

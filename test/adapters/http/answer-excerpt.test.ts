@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerExcerpt } from '../../../src/adapters/http/answer-excerpt.ts';
+import { answerExcerpt } from '../../../src/adapters/http/answers.ts';
 import { providerSafeId } from '../../../src/adapters/signing/hashed-ids.ts';
 
 describe('the excerpt of an answer', () => {

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPoster, MAX_ANSWER_BYTES, type Poster, type PosterOptions } from '../../../src/adapters/http/post.ts';
 import { NEVER } from '../../support/delivery.ts';
+import { startRawReceiver } from '../../support/http/raw-receiver.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 
 let server: Loopback;
@@ -68,6 +69,34 @@ describe('posting', () => {
       response.writeHead(200).write('half');
     };
     expect(await post({ timeoutMs: 150 })).toMatchObject({ status: 200 });
+  });
+
+  it.each(['hold', 'close', 'reset'] as const)(
+    'takes an answer that comes before its request is written, then: %s',
+    async (ends) => {
+      const receiver = await startRawReceiver();
+      receiver.answer = { sends: ['HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'], ends, early: true };
+      poster = createPoster();
+      const body = 'x'.repeat(16 * 1024 * 1024);
+      const answer = await poster.post({ url: new URL(receiver.url), headers: {}, body, signal: NEVER });
+      expect(answer).toMatchObject({ status: 413 });
+      await receiver.close();
+    },
+  );
+
+  it('never reads what comes between two posts as the answer to the second', async () => {
+    const receiver = await startRawReceiver();
+    poster = createPoster();
+    const url = new URL(receiver.url);
+    const next = async (...sends: string[]) => {
+      receiver.answer = { sends, ends: 'hold' };
+      return (await poster.post({ url, headers: {}, body: '', signal: NEVER })).status;
+    };
+    const stale = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+    expect(await next(stale, stale)).toBe(200);
+    await new Promise(setImmediate);
+    expect(await next('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n')).toBe(500);
+    await receiver.close();
   });
 
   it('fails with TIMEOUT when no answer comes within the time for the whole exchange', async () => {

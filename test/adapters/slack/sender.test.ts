@@ -211,6 +211,38 @@ describe('Slack by incoming webhook', () => {
       message: `the Slack webhook answered ${status} ${text}`,
     });
   });
+
+  it.each([
+    ['no_service', 'INVALID_RECIPIENT', 'no_service'],
+    ['No service\n', 'INVALID_RECIPIENT', 'no_service'],
+    ['never_heard_of', 'UNKNOWN', 'never_heard_of'],
+    ['{"ok":false,"error":"invalid_auth"}', 'AUTH_FAILED', 'invalid_auth'],
+    ['\ufeff{"error":"channel_not_found"}', 'INVALID_RECIPIENT', 'channel_not_found'],
+    ['{"ok":false}', 'UNKNOWN', undefined],
+    ['{"ok":false,"error":"inval', 'UNKNOWN', undefined],
+    ['<!DOCTYPE html><html><title>Sign in</title></html>', 'UNKNOWN', undefined],
+  ])('takes a 200 that says %j for %s', async (text, error_type, code) => {
+    server.answer = replying(200, text);
+    const refused = await sender.send(by('hook'), NEVER);
+    expect(refused).toMatchObject({ ok: false, error_type, details: { status: 200, ...(code && { code }) } });
+  });
+
+  it.each(['ok', 'OK\n', '', '{"ok":true}', '{"ok":true,"ts":"1.2"'])('accepts a 200 that says %j', async (text) => {
+    server.answer = replying(200, text);
+    expect(await sender.send(by('hook'), NEVER)).toEqual({ ok: true, response_code: '200' });
+  });
+
+  it.each(['Message sent', 'sent', '{"id":1}', '{"o', '1'])(
+    'accepts what imitates Slack and says %j, and marks it',
+    async (text) => {
+      server.answer = replying(200, text);
+      expect(await sender.send(by('hook'), NEVER)).toEqual({
+        ok: true,
+        response_code: '200',
+        response_message: 'unclear: the answer was of unknown form; it counts as accepted',
+      });
+    },
+  );
 });
 
 describe('a Slack notification', () => {

@@ -89,6 +89,14 @@ describe('the answer of Teams', () => {
     expect(await sender.send(toTeam(), NEVER)).toMatchObject({ ok: false, error_type });
   });
 
+  it.each([
+    ['<html><title>Sign in to your account</title></html>', 'UNKNOWN'],
+    ['{"error":{"code":"WorkflowNotFound"}}', 'INVALID_RECIPIENT'],
+  ])('is a failure when a 200 says %j', async (text, error_type) => {
+    server.answer = replying(200, text);
+    expect(await sender.send(toTeam(), NEVER)).toMatchObject({ ok: false, error_type, response_code: '200' });
+  });
+
   it('is an acceptance when it is 200 with "1", as of old connectors', async () => {
     server.answer = replying(200, '1');
     expect(await sender.send(toTeam(), NEVER)).toMatchObject({ ok: true, response_code: '200' });

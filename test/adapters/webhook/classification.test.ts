@@ -9,7 +9,7 @@ const expected: [AnswerFacts, string][] = [
   [{ code: 'ECONNRESET' }, 'NETWORK_TIMEOUT'],
   [{ code: 'ENOTFOUND' }, 'NETWORK_TIMEOUT'],
   [{ code: 'CERT_HAS_EXPIRED' }, 'UNKNOWN'],
-  [{ code: 'HPE_INVALID_CONSTANT' }, 'UNKNOWN'],
+  [{ code: 'NO_HTTP' }, 'NETWORK_TIMEOUT'],
   [{ code: 'SOMETHING_NEW' }, 'UNKNOWN'],
   [{ status: 301 }, 'INVALID_RECIPIENT'],
   [{ status: 308 }, 'INVALID_RECIPIENT'],

@@ -1,4 +1,103 @@
+import { type ClassificationRule, classify } from '../../core/delivery/policy/classification.ts';
+import type { Delivery, Refused, SendResult } from '../../core/delivery/sender.ts';
 import { ADDRESS_LIKE } from '../../core/model/text.ts';
+import { type HttpAnswer, NetworkFault, parseRetryAfter, TargetRefusedError } from './network-classification.ts';
+import type { TargetMessage, TargetPoster } from './post.ts';
+
+interface AnswerContext {
+  /** Who answered, as the subject of the message: "the endpoint". */
+  readonly who: string;
+  readonly delivery: Delivery;
+  readonly rules: readonly ClassificationRule[];
+  /** The error code of the provider, if the answer has one. */
+  readonly code?: string | undefined;
+  /** The credentials and the URL that were used; an echo of them is not recorded. */
+  readonly secrets?: readonly (string | undefined)[];
+}
+
+/** Classifies an answer that is not an acceptance. `Retry-After` counts from the time of the attempt. */
+export function refusalOf(answer: HttpAnswer, { code, ...context }: AnswerContext): Refused {
+  const { who, delivery, rules } = context;
+  const text = excerptOf(answer.text, context);
+  const retryAfter = parseRetryAfter(answer.headers['retry-after'], delivery.at);
+  // RFC 9110 §15: a status outside 100 to 599 counts as a server's fault.
+  const status = answer.status >= 100 && answer.status <= 599 ? answer.status : 500;
+  return {
+    ok: false,
+    error_type: classify({ status, ...(code && { code }), text: answer.text.slice(0, 2000) }, rules),
+    response_code: String(answer.status),
+    message: `${who} answered ${answer.status}${code ? ` ${code}` : ''}`,
+    ...(retryAfter !== undefined && { retry_after_ms: retryAfter }),
+    details: { status: answer.status, ...(code && { code }), ...(text && { text }) },
+  };
+}
+
+function excerptOf(text: string, { delivery, secrets = [] }: Pick<AnswerContext, 'delivery' | 'secrets'>): string {
+  const { subject, body, recipient } = delivery.content;
+  return answerExcerpt(text, [...secrets, recipient, subject, body]);
+}
+
+/** Classifies the lack of an answer. @throws what is neither NetworkFault nor TargetRefusedError: our defect */
+export function faultRefusal(error: unknown, context: Omit<AnswerContext, 'who' | 'code'>): Refused {
+  if (error instanceof TargetRefusedError) {
+    return { ...refusedBy(error, context), message: `the target URL is refused: ${error.message}` };
+  }
+  if (!(error instanceof NetworkFault)) throw error;
+  return refusedBy(error, context);
+}
+
+function refusedBy(error: NetworkFault | TargetRefusedError, context: Omit<AnswerContext, 'who' | 'code'>): Refused {
+  const { code, message } = error;
+  const text = 'came' in error && error.came !== undefined ? excerptOf(error.came, context) : '';
+  return {
+    ok: false,
+    error_type: classify({ code }, context.rules),
+    message,
+    details: { code, ...(text && { text }) },
+  };
+}
+
+/** What the text of an answer with a status of success says; undefined: it was cut off, or is of an unknown form. */
+export type TextVerdict = 'accepted' | 'failed' | undefined;
+
+/** What the text leaves open counts as accepted and is marked: a second post of an accepted message would be worse. */
+export function acceptanceOf({ status, complete }: HttpAnswer, verdict: TextVerdict) {
+  const why = complete ? 'of unknown form' : 'cut off';
+  const isClear = verdict === 'accepted' && complete;
+  return {
+    ok: true,
+    response_code: String(status),
+    ...(!isClear && { response_message: `unclear: the answer was ${why}; it counts as accepted` }),
+  } satisfies SendResult;
+}
+
+interface Posting extends Omit<AnswerContext, 'code'> {
+  readonly poster: TargetPoster;
+  /** The URL, which is a credential itself. */
+  readonly target: string;
+  readonly message: TargetMessage;
+  readonly signal: AbortSignal;
+  /** The error code of the provider in the text of its answer. */
+  readonly codeIn?: (text: string) => string | undefined;
+  /** Where the text of an answer with a status of success decides; the status alone unless given. */
+  readonly verdictOf?: (text: string) => TextVerdict;
+}
+
+/** Posts once to a URL that a tenant chose; every answer, and the lack of one, is a result. */
+export async function postTo({ poster, target, message, signal, codeIn, verdictOf, ...context }: Posting) {
+  const judged = { ...context, secrets: [target, ...(context.secrets ?? [])] };
+  try {
+    const answer = await poster.post(target, message, signal);
+    const { status, text } = answer;
+    if (status < 200 || status >= 300) return refusalOf(answer, { ...judged, code: codeIn?.(text) });
+    if (verdictOf === undefined) return { ok: true, response_code: String(status) } satisfies SendResult;
+    const verdict = verdictOf(text);
+    if (verdict === 'failed') return refusalOf(answer, { ...judged, code: codeIn?.(text) });
+    return acceptanceOf(answer, verdict);
+  } catch (error) {
+    return faultRefusal(error, judged);
+  }
+}
 
 /** About what a retry record has room for beside its other columns (retry-record.ts). */
 const MAX_EXCERPT = 450;
