@@ -42,6 +42,7 @@ export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
   const postRenderer = () => import('../../src/adapters/post/post-renderer.ts');
   const deps: EmailRouteDeps & ApiDeps = {
     ...shared,
+    hashKey,
     candidates: createCandidateReader(members, sealing),
     exclusions: createLateExclusions(members, sealing),
     pacing: createSendPacing(createPacer('email', env, client, observability), { clock, pause }),

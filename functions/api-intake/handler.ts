@@ -19,6 +19,7 @@ export const handler = bindFunction(apiIntakeEnv, (env, observability) => {
   const storage = { client, tables, ...createSecretsAndKeys(env, client) };
   const deps = {
     ...shared,
+    hashKey: storage.hashKey,
     store: createIntakeStore(storage),
     reports: createReportStore(storage, shared.clock),
     records: createRecordStore(client, env.NOTIFICATION_RETRY_LOG_TABLE),

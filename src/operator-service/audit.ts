@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { keyedHash } from '../adapters/signing/hashed-ids.ts';
 import {
   AUDIT_PERIOD_MS,
   type AuditDeps,
@@ -35,17 +35,22 @@ interface RepeatableRequest {
   readonly input: { readonly request_id: string };
 }
 
+interface KeyedDeps {
+  readonly hashKey: () => Promise<string>;
+}
+
 /** For a page, which repeats a request that was not answered: each request_id decides once. */
-export function decideOnce(route: string, request: RepeatableRequest, deps: AuditDeps): Decide {
+export function decideOnce(route: string, request: RepeatableRequest, deps: AuditDeps & KeyedDeps): Decide {
   const { path, input } = request;
   const { who, role } = request.caller;
   const { request_id } = input;
   const asked = JSON.stringify([who, route, path, input]);
-  const fingerprint = createHash('sha256').update(asked).digest('base64url');
   return async (decision, run) => {
     const action = { who, role, ...stored(decision), request_id };
-    const decided = decision.shows ? recorded(action, deps, run) : audited({ ...action, fingerprint }, deps, run);
-    return (await decided).answer;
+    if (decision.shows) return (await recorded(action, deps, run)).answer;
+    // What is asked has an address in it where a recipient is corrected or suppressed.
+    const fingerprint = keyedHash(await deps.hashKey(), 'decisions', asked).toString('base64url');
+    return (await audited({ ...action, fingerprint }, deps, run)).answer;
   };
 }
 

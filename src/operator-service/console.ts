@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { PROBLEMS, Problem, type ProblemName, problemDocument } from '../core/model/problem.ts';
-import type { AuditDeps } from '../core/operator/audit.ts';
 import { check } from '../http/check.ts';
 import { createKernel, type Given, type HttpAnswer, type Route } from '../http/kernel.ts';
 import { decideOnce } from './audit.ts';
@@ -23,10 +22,11 @@ export function createConsole(
 ) {
   const { clock, local } = binding;
   const deps = operatorDeps(binding);
+  const { recipientHashKey: hashKey } = binding.deployment;
   const shared = { ...deps, ...processes, overview: createOverview(deps), health: createHealth(deps) };
   return createKernel<Caller, Caller, ReturnType<typeof served>>(
     routes.map((route) =>
-      served(route, shared, { ...shared, onUnwritten: (error) => onFault(error, `audit of ${route.key}`) }),
+      served(route, shared, { ...shared, hashKey, onUnwritten: (error) => onFault(error, `audit of ${route.key}`) }),
     ),
     {
       clock,
@@ -57,7 +57,7 @@ const PATH = v.record(v.string(), id);
 function served(
   { key, role, takes, max_bytes, handle }: AnyRoute,
   deps: RouteDeps,
-  audit: AuditDeps,
+  audit: Parameters<typeof decideOnce>[2],
 ): Route<Caller> & Pick<AnyRoute, 'role'> {
   const isRead = key.startsWith('GET ');
   return {

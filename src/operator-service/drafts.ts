@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { type EmailRequest, toPublication } from '../adapters/api/email-request.ts';
 import { replaceSchema, testSchema } from '../adapters/api/email-schemas.ts';
-import { emailIdOf, requestHash } from '../adapters/api/idempotency.ts';
+import { createIdentities, type Identities } from '../adapters/api/idempotency.ts';
 import { createTestCounts } from '../adapters/dynamodb/intake/request-counts.ts';
 import { createDryRunStore } from '../adapters/dynamodb/newsletter/email-store.ts';
 import { createCandidateReader } from '../adapters/nql/candidate-reader.ts';
@@ -28,7 +28,7 @@ import { memberAccess } from './members/members.ts';
 export function draftAccess(deps: OperatorDeps) {
   const { deployment, dynamodb, local, clock } = deps;
   const { clients, tables, newsletter_configuration_set: configurationSet } = deployment;
-  const { members, sealing } = memberAccess(deps);
+  const { members, sealing, hashKey } = memberAccess(deps);
   const access = emailAccess(deps);
   // A local runtime without an SES takes any sender, and sends nothing.
   const ses = local && clients.ses === undefined ? undefined : new SESv2Client({ ...clients.ses, maxAttempts: 1 });
@@ -48,6 +48,7 @@ export function draftAccess(deps: OperatorDeps) {
   };
   return {
     ...access,
+    hashKey,
     candidates: createCandidateReader(members, sealing),
     parts: createPartSegments(),
     renderings: createRenderings(),
@@ -75,20 +76,22 @@ export type DraftAccess = ReturnType<typeof draftAccess>;
 interface Draft {
   readonly tenant_id: string;
   readonly request: EmailRequest;
-  /** The id that the email would have, or what makes it of the request's hash. */
-  readonly email_id: string | ((request_hash: string) => string);
+  /** The id that the email would have, or what makes it. */
+  readonly email_id: string | ((ids: Identities, request_hash: string) => string);
 }
 
 /** A draft as it would be published. @throws Problem that names all that is wrong */
-export function publicationOf({ tenant_id, request, email_id }: Draft, access: DraftAccess) {
-  const request_hash = requestHash(request);
-  const id = typeof email_id === 'string' ? email_id : email_id(request_hash);
+export async function publicationOf({ tenant_id, request, email_id }: Draft, access: DraftAccess) {
+  const ids = createIdentities(await access.hashKey());
+  const request_hash = ids.requestHash(request);
+  const id = typeof email_id === 'string' ? email_id : email_id(ids, request_hash);
   return toPublication(request, { tenant_id, email_id: id, request_hash }, access);
 }
 
 /** A draft of the page. A request that is repeated means the same email. @throws Problem */
 export function draftOfPage(tenant_id: string, request_id: string, request: object): Draft {
-  return { tenant_id, request: check(replaceSchema, request), email_id: emailIdOf(tenant_id, `console ${request_id}`) };
+  const email_id = ({ emailIdOf }: Identities) => emailIdOf(tenant_id, `console ${request_id}`);
+  return { tenant_id, request: check(replaceSchema, request), email_id };
 }
 
 export async function dryRunOf(draft: Draft, access: DraftAccess) {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batchItemKey, emailIdOf, identify } from '../../src/adapters/api/idempotency.ts';
+import { batchItemKey, createIdentities } from '../../src/adapters/api/idempotency.ts';
 import { addressShard, factsKey, memberKey, pointerKey } from '../../src/adapters/dynamodb/newsletter/member-items.ts';
 import { toTag } from '../../src/adapters/email/message-tag.ts';
 import {
@@ -42,6 +42,7 @@ const HASHES = 'src/adapters/signing/hashed-ids.ts';
 const MEMBERS = 'src/adapters/dynamodb/newsletter/member-items.ts';
 const IDEMPOTENCY = 'src/adapters/api/idempotency.ts';
 const AT = new Date('2026-03-01T10:30:00.000Z');
+const { identify, emailIdOf } = createIdentities('key');
 
 const hook = ({ tenant, name, more }: Owner, integration?: string) =>
   dueRow({

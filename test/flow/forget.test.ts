@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import canonicalize from 'canonicalize';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { findLocalDeployment } from '../../src/adapters/deployment/local-deployment.ts';
 import { successorId } from '../../src/core/delivery/failover.ts';
@@ -86,7 +88,11 @@ it('a forgotten recipient is in no table, queue, log or answer, and the sums are
     },
   ]);
   const handed = { channel: 'email', recipient: ANN, subject: `For ${ANN}`, body: `Dear ${ANN}` };
-  expect((await call('POST', '/v1/notifications', { ...handed, scheduled_at: inAnHour })).status).toBe(202);
+  const later = { ...handed, scheduled_at: inAnHour };
+  expect((await call('POST', '/v1/notifications', later)).status).toBe(202);
+  // What a thief of the tables computes of each address that he tries.
+  const tried = createHash('sha256').update(canonicalize(later) ?? '');
+  const guess = tried.digest('base64url');
   expect((await call('PUT', '/v1/newsletters/weekly', { name: 'N', from: 'n@example.com' })).status).toBe(200);
   const members = [{ member_id: 'm-1', email: ANN, name: 'Ann Smith', newsletters: ['weekly'] }];
   expect((await call('POST', '/v1/members', { members })).status).toBe(200);
@@ -132,5 +138,5 @@ it('a forgotten recipient is in no table, queue, log or answer, and the sums are
     ...files,
     ...said.map((one) => one.stdout + one.stderr),
   ];
-  expect(all.filter((one) => NAMED.test(one)).map((one) => one.slice(0, 300))).toEqual([]);
+  expect(all.filter((one) => NAMED.test(one) || one.includes(guess)).map((one) => one.slice(0, 300))).toEqual([]);
 });

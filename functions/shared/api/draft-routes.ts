@@ -1,6 +1,6 @@
 import { type EmailRequest, type PublicationDeps, toPublication } from '../../../src/adapters/api/email-request.ts';
 import { draftTestSchema, emailSchema, replaceSchema, testSchema } from '../../../src/adapters/api/email-schemas.ts';
-import { emailIdOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
+import { createIdentities, type Identities } from '../../../src/adapters/api/idempotency.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import { type RequestDryRunDeps, requestDryRun, shownDryRun } from '../../../src/core/newsletter/lifecycle/dry-run.ts';
 import {
@@ -31,6 +31,8 @@ export interface DraftRouteDeps
   readonly queues: NewsletterQueues;
   readonly newsletters: Pick<NewsletterStore, 'read' | 'senders'>;
   readonly newId: () => string;
+  /** The key of what identifies requests. */
+  readonly hashKey: () => Promise<string>;
 }
 
 /** Above the longest body of 256 KB, because JSON escapes make a text up to six times as long. */
@@ -43,8 +45,15 @@ type Find = (request: Pick<Given<Caller>, 'caller' | 'path'>) => Promise<Email>;
 
 /** The routes by which a tenant writes an email: to see what it would do, to test it, to publish and to replace it. */
 export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
-  const read = (tenant_id: string, request: EmailRequest, email_id: string, request_hash: string) =>
-    toPublication(request, { tenant_id, email_id, request_hash }, deps);
+  async function read(
+    { caller: { tenant_id }, json }: Pick<Given<Caller>, 'caller' | 'json'>,
+    request: EmailRequest,
+    emailId: string | ((ids: Identities) => string),
+  ) {
+    const ids = createIdentities(await deps.hashKey());
+    const email_id = typeof emailId === 'string' ? emailId : emailId(ids);
+    return toPublication(request, { tenant_id, email_id, request_hash: ids.requestHash(json()) }, deps);
+  }
 
   async function test(email: Email, content: Parameters<typeof sendTestMail>[0]['content'], to: readonly string[]) {
     const results = await sendTestMail({ email, content, to }, deps);
@@ -68,10 +77,13 @@ export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
       },
       at_once: { description: 'The result of a dry run', schema: dryRunAnswer },
       problems: ['idempotency-key-reused'],
-      async handle({ caller: { tenant_id }, idempotency_key, body, json }) {
-        const { dry_run, ...request } = body();
-        const email_id = emailIdOf(tenant_id, idempotency_key);
-        const { publication, repeat } = await read(tenant_id, request, email_id, requestHash(json()));
+      async handle(given) {
+        const { caller, idempotency_key } = given;
+        const { dry_run, ...request } = given.body();
+        const { publication, repeat } = await read(given, request, (ids) =>
+          ids.emailIdOf(caller.tenant_id, idempotency_key),
+        );
+        const { email_id } = publication;
         if (dry_run === true) {
           const run = await requestDryRun(publication, deps);
           return { status: run.result ? 200 : 202, body: shownDryRun(run), log: { email_id, dry_run: true } };
@@ -107,9 +119,8 @@ export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
       async handle(request) {
         const given = request.body();
         const email = await find(request);
-        const { tenant_id } = email;
         // An id that no email has: the time must be to come, whatever the email had before.
-        const { publication } = await read(tenant_id, given, `${email.email_id}-next`, requestHash(request.json()));
+        const { publication } = await read(request, given, `${email.email_id}-next`);
         const { status } = await replaceEmail(email, publication, deps);
         return { status: 202, body: { email_id: email.email_id, status }, log: { email_id: email.email_id } };
       },
@@ -122,9 +133,9 @@ export function draftRoutes(deps: DraftRouteDeps, find: Find): ApiRoute[] {
       idempotency: OPTIONAL_KEY,
       body: draftTestSchema,
       answer: { status: 200, description: 'One result per address', schema: testResults },
-      async handle({ caller: { tenant_id }, body, json }) {
-        const { to, ...request } = body();
-        const { publication } = await read(tenant_id, request, deps.newId(), requestHash(json()));
+      async handle(given) {
+        const { to, ...request } = given.body();
+        const { publication } = await read(given, request, deps.newId());
         return test(newEmail(publication, deps), publication.content, to);
       },
     }),

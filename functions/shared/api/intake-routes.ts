@@ -1,8 +1,8 @@
-import { batchItemKey, identify } from '../../../src/adapters/api/idempotency.ts';
+import { batchItemKey, createIdentities } from '../../../src/adapters/api/idempotency.ts';
 import { readBatchItem, readFailure, readNotification } from '../../../src/adapters/api/read-request.ts';
 import { batchSchema, failureSchema, notificationSchema } from '../../../src/adapters/api/request-schemas.ts';
 import { accepted as acceptedSchema, batchResults } from '../../../src/adapters/api/response-schemas.ts';
-import { type Acceptance, accept, acceptBatch, type BatchItem } from '../../../src/core/intake/accept.ts';
+import { type Acceptance, accept, acceptBatch } from '../../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
@@ -18,6 +18,8 @@ import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface IntakeRouteDeps extends Omit<IntakeDeps, 'records'>, ReportDeps {
   readonly send: SendMessages;
+  /** The key of what identifies requests. */
+  readonly hashKey: () => Promise<string>;
 }
 
 /** Above the longest body of 256 KB, because JSON escapes make a text up to six times as long. */
@@ -37,6 +39,7 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     const { tenant_id, token } = caller;
     const { channel } = notification;
     if (token !== undefined) checkSend(token, notification);
+    const { identify } = createIdentities(await deps.hashKey());
     const identity = identify(tenant_id, key, raw as object, token === undefined ? 'servers' : 'pages');
     const acceptance = await accept({ tenant_id, notification, ...identity }, deps).catch((error: unknown) => {
       if (error instanceof Problem) countOutcomes(metrics, [{ channel, outcome: error }]);
@@ -51,9 +54,14 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     { caller, idempotency_key: key, headers }: ApiRequest,
     notifications: readonly unknown[],
   ): Promise<Reply> {
+    const { identify } = createIdentities(await deps.hashKey());
     const items = notifications.map((raw, index) => {
-      const item = readItem(raw, caller.tenant_id, batchItemKey(key, index), deps);
-      return item instanceof Error ? item : { ...item, notification: traced(item.notification, headers) };
+      const item = readItem(raw, batchItemKey(key, index), deps);
+      if (item instanceof Error) return item;
+      const { request, ...read } = item;
+      const { tenant_id } = caller;
+      const identity = identify(tenant_id, read.idempotency_key, request);
+      return { tenant_id, ...read, ...identity, notification: traced(item.notification, headers) };
     });
     countRequests(metrics, items.filter((item) => !(item instanceof Error)).length);
     const outcomes = await acceptBatch(items, {
@@ -168,16 +176,11 @@ function resultOf(outcome: Acceptance | Problem) {
 }
 
 /** An item that breaks rules becomes its Problem, which takes the item's place in the batch. */
-function readItem(
-  raw: unknown,
-  tenant_id: string,
-  defaultKey: string,
-  { clock, policy }: IntakeRouteDeps,
-): BatchItem | Error {
+function readItem(raw: unknown, defaultKey: string, { clock, policy }: IntakeRouteDeps) {
   try {
     const { notification, idempotency_key = defaultKey } = readBatchItem(raw, clock(), policy);
     const { idempotency_key: _, ...request } = raw as Readonly<Record<string, unknown>>;
-    return { tenant_id, notification, idempotency_key, ...identify(tenant_id, idempotency_key, request) };
+    return { notification, idempotency_key, request };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

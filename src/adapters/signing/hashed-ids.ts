@@ -16,6 +16,17 @@ export function recipientHash(key: string, tenant_id: string, recipient: string)
 
 let last: { readonly key: string; readonly object: KeyObject } | undefined;
 
+/**
+ * HMAC-SHA256 of a text that may contain an address: without the key, nobody can find it by trying. Kept where a repeat
+ * is to be recognised.
+ * @param key that of recipientHash
+ * @param use what is hashed; part of the derivation, so that no hash of one use is one of another
+ */
+export function keyedHash(key: string, use: string, text: string): Buffer {
+  const derived = createHmac('sha256', key).update(use).digest();
+  return createHmac('sha256', derived).update(text).digest();
+}
+
 function normalise(recipient: string): string {
   const trimmed = recipient.trim();
   return /^[^\s@/]+@[^\s@/]+$/.test(trimmed) ? trimmed.toLowerCase() : trimmed;

@@ -49,7 +49,7 @@ export interface FailedAttempt {
 export interface IntakeRequest {
   readonly tenant_id: string;
   readonly notification: NotificationRequest;
-  /** SHA-256 of the canonical request. */
+  /** A keyed hash of the canonical request. */
   readonly request_hash: string;
   /** The log_id that the tenant, the endpoint and the key stand for. @param generation from 0 */
   readonly logId: (generation: number) => string;

@@ -21,6 +21,7 @@ export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDep
     members: createMemberStore(dynamodb, deployment.tables.members, clock),
     newsletters: newsletterStore({ dynamodb, deployment }),
     sealing: createMemberSealing(deployment.sealer(dynamodb), hashKey),
+    hashKey,
     clock,
     newId,
   };

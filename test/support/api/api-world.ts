@@ -80,6 +80,7 @@ export async function startApiWorld() {
   const intake = createApi(
     intakeRoutes(
       {
+        hashKey: storage.hashKey,
         store: new Proxy(store, {
           get: (real, name) => Reflect.get(faults.store ?? {}, name) ?? Reflect.get(real, name),
         }),
@@ -290,6 +291,7 @@ function emailRouteDeps({
   const allowed = { mails: Number.POSITIVE_INFINITY };
   const limited: string[] = [];
   const deps: EmailRouteDeps = {
+    hashKey,
     emails: createEmailStore(client, tables.emails, clock),
     batches: createBatchStore(client, tables.email_batches, clock),
     chunks: createChunkStore(client, { table: tables.email_recipients, sealer, clock }),

@@ -1,6 +1,6 @@
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { createMemoryIntake } from '../../../simulation/twins/row-stores.ts';
-import { identify } from '../../../src/adapters/api/idempotency.ts';
+import { createIdentities } from '../../../src/adapters/api/idempotency.ts';
 
 import type { IntakeRequest, NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
@@ -42,5 +42,5 @@ export function intakeRequest(
   tenant_id = 'tenant-1',
 ): IntakeRequest {
   const notification = { ...REQUEST, ...changes };
-  return { tenant_id, notification, ...identify(tenant_id, key, notification) };
+  return { tenant_id, notification, ...createIdentities('key').identify(tenant_id, key, notification) };
 }

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import { emailIdOf } from '../../../adapters/api/idempotency.ts';
+import type { Identities } from '../../../adapters/api/idempotency.ts';
 import { mailbox } from '../../../adapters/email/address.ts';
 import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
@@ -47,7 +47,7 @@ Example:
     const access = draftAccess(session);
     const { tenant: tenant_id, idempotencyKey, dryRun = false } = options;
     const request = await requestOf(session, file, options, access);
-    const email_id = (request_hash: string) => {
+    const email_id = ({ emailIdOf }: Identities, request_hash: string) => {
       const id = emailIdOf(tenant_id, idempotencyKey ?? `ops emails send ${request_hash}`);
       // Before anything can fail: whoever repeats the command, or looks, knows what to look for.
       if (!dryRun) session.terminal.say(`The email is ${id}.\n`);
