@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { type Part, readPage } from '../adapters/dynamodb/operator/index-queries.ts';
 import { type ListPlace, TooManyTenantsError } from '../adapters/dynamodb/operator/merge-runs.ts';
 import { createOrderedSearch, END_OF_DAY, type OrderedQuery } from '../adapters/dynamodb/operator/newest-first.ts';
-import { CrowdedKeyError, readCopies } from '../adapters/dynamodb/operator/notification-copies.ts';
+import { readCopies } from '../adapters/dynamodb/operator/notification-copies.ts';
 import {
   createOperatorSearch,
   ForeignPositionError,
@@ -14,7 +14,6 @@ import type { IndexShards } from '../core/model/index-shards.ts';
 import type { ForeignRow } from '../core/model/notification.ts';
 import type { Clock } from '../core/model/time.ts';
 import { ALWAYS, matches, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
-import { invalid } from '../http/check.ts';
 import { moment, placePart } from './contract/fields.ts';
 import {
   badCursor,
@@ -57,8 +56,6 @@ export interface ListRequest extends PageRequest {
 export interface CopiesRequest extends PageRequest {
   readonly tenant_id: string;
   readonly notification_id: string;
-  /** The parameter that holds the notification_id. */
-  readonly named: string;
 }
 
 export interface NotificationPage {
@@ -71,7 +68,11 @@ export interface NotificationPage {
 
 const span = v.strictObject({ from: moment, to: moment });
 /** The period is part of the cursor, because a default period moves with the clock. */
-const copiesPlace = v.strictObject({ notification_id: placePart, period: v.optional(span), after: placePart });
+const copiesPlace = v.strictObject({
+  notification_id: placePart,
+  period: v.optional(span),
+  after: v.pipe(placePart, v.regex(/^#\d/)),
+});
 
 const DAY_MS = 86_400_000;
 const KINDS = { created: 'created', due: 'unfinished', dead: 'dead' } as const satisfies Record<string, ListKind>;
@@ -147,7 +148,7 @@ function placeIn({ source, filter, most_days = Number.POSITIVE_INFINITY }: ListR
 /**
  * The copies of one notification, in no order; of all time unless the filter has a period. The index key is made from
  * the tenant of the request, so a cursor never leads to another tenant's rows.
- * @throws Problem for a cursor of another list, or when too many rows of others have the same key
+ * @throws Problem for a cursor of another list
  */
 export async function listCopies(request: CopiesRequest, deps: ListDeps): Promise<NotificationPage> {
   const { tenant_id, notification_id, limit, fits = () => true } = request;
@@ -163,17 +164,7 @@ export async function listCopies(request: CopiesRequest, deps: ListDeps): Promis
     shards: (await shards()).work,
   });
   const isListed = (row: ForeignRow) => matches(row, filter) && !isGone(row, clock()) && fits(row);
-  try {
-    const { rows, next } = await readPage(copies, limit, isListed);
-    const cursor = next !== undefined && { notification_id, ...(created && { period: created }), after: next };
-    return { rows, next_cursor: toCursor(cursor || undefined) };
-  } catch (error) {
-    throw error instanceof CrowdedKeyError ? crowded(request.named) : error;
-  }
-}
-
-/** Rows of others share the index key: neither their ids nor their number is told. */
-function crowded(parameter: string) {
-  const message = 'cannot be looked up as a notification_id at the moment: omit it, and find its copies by from and to';
-  return invalid([{ path: parameter, rule: 'crowded', message }]);
+  const { rows, next } = await readPage(copies, limit, isListed);
+  const cursor = next !== undefined && { notification_id, ...(created && { period: created }), after: next };
+  return { rows, next_cursor: toCursor(cursor || undefined) };
 }

@@ -124,7 +124,7 @@ async function findExactly(q: string, query: NotificationQuery, deps: OperatorDe
   const byId =
     row !== undefined && matches({ ...row }, filter) && !isGone({ ...row }, deps.clock()) ? [{ ...row }] : [];
   if (tenant === undefined) return byId;
-  const request = { tenant_id: tenant, notification_id: q, named: 'q', filter, limit };
+  const request = { tenant_id: tenant, notification_id: q, filter, limit };
   return [...byId, ...(await listCopies(request, deps)).rows];
 }
 

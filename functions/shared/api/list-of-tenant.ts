@@ -35,7 +35,7 @@ export async function listOfTenant(query: TenantQuery, tenant_id: string, deps: 
   }
   const isDated = cursor === undefined && (from !== undefined || to !== undefined);
   const filter = { ...page.filter, ...(isDated && { created: periodOf(from, to, now) }) };
-  return listCopies({ ...page, filter, tenant_id, notification_id, named: 'notification_id' }, deps);
+  return listCopies({ ...page, filter, tenant_id, notification_id }, deps);
 }
 
 function periodOf(from: string | undefined, to: string | undefined, now: Date): Period {

@@ -1,12 +1,13 @@
+import sha256 from 'fast-sha256';
 import { BASE_SHARDS, type IndexShards } from './index-shards.ts';
 import type { ForeignRow } from './notification.ts';
 import { expiresAt, parseTime } from './time.ts';
-import { fnv1a, shardOf } from './work-index.ts';
+import { shardOf } from './work-index.ts';
 
 /** Attributes by which a row is found after its work is done, and deleted when it expires; written once. */
 export interface HistoryKeys {
   /**
-   * Eight hex digits that stand for tenant and notification_id, where the row has one, and the shard. The column itself
+   * Eight characters that stand for tenant and notification_id, where the row has one, and the shard. The column itself
    * may be NULL, which an index key must not be, and a copy would take bytes of the kilobyte that a write unit covers.
    */
   readonly notification_key?: string;
@@ -56,12 +57,13 @@ export function tenantOfKey(tenant_created_at: string): string {
 
 /**
  * The partition of a notification's copies. A broadcast is one notification with a copy per recipient, so its copies are
- * spread like the work index; rows from before have no shard. Not unique, and a collision with another tenant's key is easy to make on purpose: every lookup by this key must
- * compare tenant and id, and must not reveal other matches.
+ * spread like the work index. 48 bits of SHA-256: whoever wants a row among another tenant's tries 2^47 ids for each.
+ * Some may still meet by chance, so every lookup compares tenant and id, and reveals no other matches.
  */
-export function notificationKey(tenant_id: string, notification_id: string, shard?: number): string {
-  const hash = fnv1a(JSON.stringify([tenant_id, notification_id]));
-  return `${hash.toString(16).padStart(8, '0')}${shard === undefined ? '' : `#${shard}`}`;
+export function notificationKey(tenant_id: string, notification_id: string, shard: number): string {
+  const hash = sha256.hash(new TextEncoder().encode(JSON.stringify([tenant_id, notification_id])));
+  const text = btoa(String.fromCharCode(...hash.subarray(0, 6)));
+  return `${text.replaceAll('+', '-').replaceAll('/', '_')}#${shard}`;
 }
 
 /** @param day `YYYY-MM-DD`, UTC */

@@ -401,7 +401,7 @@ describe('a row of another writer', () => {
   it('that is delivered only becomes findable', () => {
     expect(index({ ...sample, send_status: 'SUCCESS' })).toMatchObject({
       do: 'history',
-      set: { history_bucket: expect.any(String), notification_key: expect.stringMatching(/^[0-9a-f]{8}#[0-7]$/) },
+      set: { history_bucket: expect.any(String), notification_key: expect.stringMatching(/^[\w-]{8}#[0-7]$/) },
       remove: expect.arrayContaining(['recipient_address']),
     });
   });

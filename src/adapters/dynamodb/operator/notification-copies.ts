@@ -1,7 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { notificationKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
-import { ExplainedError } from '../../../core/model/problem.ts';
 import { NOTIFICATION_INDEX } from '../schema.ts';
 import { MAX_GETS, rowsById } from '../table/calls.ts';
 import { toItem } from '../table/item.ts';
@@ -11,14 +10,6 @@ export interface Copy {
   readonly row: ForeignRow;
   /** Partition and log_id of the copy. The next page starts after it. */
   readonly position: string;
-}
-
-/** Most consecutive index pages, of a hundred entries each, without a copy of the notification. */
-const MAX_FOREIGN_PAGES = 50;
-
-/** Too many rows of other notifications share the index key: no copy was found among them. */
-export class CrowdedKeyError extends ExplainedError {
-  override readonly name = 'CrowdedKeyError';
 }
 
 export interface CopiesOf {
@@ -31,9 +22,7 @@ export interface CopiesOf {
 
 /**
  * Reads the copies of a notification, up to a hundred at a time, in the order of the index, which has no meaning. Rows
- * of other tenants can share the index key, by chance or on purpose. They are skipped, and neither their ids nor their
- * number is revealed.
- * @throws CrowdedKeyError
+ * of another tenant that share the index key by chance are skipped, and neither their ids nor their number is revealed.
  */
 export async function* readCopies(
   client: DynamoDBClient,
@@ -41,9 +30,8 @@ export async function* readCopies(
   { tenant_id, notification_id, after, shards }: CopiesOf,
 ): AsyncGenerator<{ readonly found: readonly Copy[] }> {
   const from = after === undefined ? undefined : parsePosition(after);
-  let foreignPages = 0;
-  for (let partition = from?.partition ?? UNSPREAD; partition < shards; partition++) {
-    const key = notificationKey(tenant_id, notification_id, partition === UNSPREAD ? undefined : partition);
+  for (let partition = from?.partition ?? 0; partition < shards; partition++) {
+    const key = notificationKey(tenant_id, notification_id, partition);
     const pages = queryPages(client, {
       table,
       index: NOTIFICATION_INDEX,
@@ -52,7 +40,7 @@ export async function* readCopies(
       limit: MAX_GETS,
       after: partition === from?.partition ? toItem({ log_id: from.log_id, notification_key: key }) : undefined,
     });
-    for await (const { items, next } of pages) {
+    for await (const { items } of pages) {
       const log_ids = items.flatMap(({ log_id }) => log_id?.S ?? []);
       const rows = await rowsById(client, table, log_ids);
       const found = log_ids.flatMap((log_id) => {
@@ -62,23 +50,14 @@ export async function* readCopies(
           : [];
       });
       if (found.length > 0) yield { found };
-      foreignPages = found.length > 0 ? 0 : foreignPages + (log_ids.length > 0 ? 1 : 0);
-      if (next !== undefined && foreignPages === MAX_FOREIGN_PAGES) throw new CrowdedKeyError();
     }
   }
 }
 
-/** The partition of the rows that were written before copies were spread. */
-const UNSPREAD = -1;
+const positionOf = (partition: number, log_id: string): string => `#${partition}#${log_id}`;
 
-/** `#<partition>#<log_id>`; a log_id alone is a position in the partition that is not spread. */
-function positionOf(partition: number, log_id: string): string {
-  return partition === UNSPREAD ? log_id : `#${partition}#${log_id}`;
-}
-
-function parsePosition(position: string): { readonly partition: number; readonly log_id: string } {
+/** Undefined for what is no position. */
+function parsePosition(position: string): { readonly partition: number; readonly log_id: string } | undefined {
   const [, partition, log_id] = /^#(\d+)#(.*)$/s.exec(position) ?? [];
-  return partition === undefined || log_id === undefined
-    ? { partition: UNSPREAD, log_id: position }
-    : { partition: Number(partition), log_id };
+  return partition === undefined || log_id === undefined ? undefined : { partition: Number(partition), log_id };
 }
