@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSegment } from '../../../src/adapters/nql/parse-segment.ts';
 import { segmentMatcher } from '../../../src/core/newsletter/audience/segment.ts';
@@ -86,9 +87,46 @@ describe('a segment', () => {
     ["created_at:>'2026-02-30'", /created_at needs a time/],
     ["created_at:~'2026'", /created_at is compared with >/],
     [`label:'${'x'.repeat(2_000)}'`, /at most 2000 characters/],
+    ['created_at:>now-99999999999y', /created_at reaches at most 1000 years from now/],
+    ['created_at:<now+999999999999999999999s', /at most 1000 years/],
   ])('%s is refused', async (segment, message) => {
     await expect(parseSegment(segment)).rejects.toThrow(message);
     await expect(parseSegment(segment)).rejects.toMatchObject({ name: 'SegmentError' });
+  });
+
+  it('can be evaluated whenever it is due, if it was accepted', async () => {
+    const amount = fc.oneof(
+      fc.nat(40),
+      fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+      fc.bigInt(0n, 10n ** 30n),
+    );
+    const relative = fc.tuple(fc.constantFrom('-', '+'), amount, fc.constantFrom(...'smhdwMy'));
+    const comparison = fc.oneof(
+      { weight: 4, arbitrary: relative.map(([sign, count, unit]) => `created_at:>now${sign}${count}${unit}`) },
+      fc.integer({ min: -1, max: 10_000 }).map((year) => `created_at:<'${String(year).padStart(4, '0')}-12-31'`),
+      fc
+        .tuple(fc.constantFrom('', '-', '~', '~^', '-~$'), fc.string())
+        .map(([operator, text]) => `label:${operator}'${text}'`),
+      fc.constantFrom('status:paid', 'status:-[free,comped]', "newsletters:'w'"),
+    );
+    const segments = fc.array(comparison, { minLength: 1, maxLength: 4 }).map((all) => all.join('+'));
+    const times = fc.date({ min: new Date('2026-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
+    let accepted = 0;
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(segments, times, async (segment, at) => {
+        const parsed = await parseSegment(segment).catch((error: unknown) => error);
+        if (parsed instanceof Error) {
+          expect(parsed.name).toBe('SegmentError');
+          refused += 1;
+          return;
+        }
+        expect(segmentMatcher(await parseSegment(segment), at)(MEMBER)).toBeTypeOf('boolean');
+        accepted += 1;
+      }),
+      { numRuns: 500 },
+    );
+    expect(Math.min(accepted, refused)).toBeGreaterThan(50);
   });
 
   it('counts relative times from the given time, not from now', async () => {

@@ -93,6 +93,18 @@ const UNIT_MS: Readonly<Partial<Record<TimeUnit, number>>> = {
   weeks: 604_800_000,
 };
 
+/** A time beyond would have no year of four digits, and no preparation could compare it. */
+const MOST_YEARS = 1_000;
+const PER_YEAR: Readonly<Record<TimeUnit, number>> = {
+  seconds: 31_622_400,
+  minutes: 527_040,
+  hours: 8_784,
+  days: 366,
+  weeks: 53,
+  months: 12,
+  years: 1,
+};
+
 function isoOf(time: SegmentTime, at: Date): string {
   if ('iso' in time) return time.iso;
   const { amount, unit } = time;
@@ -155,7 +167,12 @@ function timeComparison({ operator, negated, values: [value] }: Omit<Comparison,
       "created_at is compared with >, >=, < or <=: created_at:>'2026-01-31' or created_at:>now-30d.",
     );
   }
-  if (typeof value === 'object' && value !== null) return { field: 'created_at', test: operator, time: value };
+  if (typeof value === 'object' && value !== null) {
+    if ('unit' in value && Math.abs(value.amount) > MOST_YEARS * PER_YEAR[value.unit]) {
+      throw new SegmentError(`created_at reaches at most ${MOST_YEARS} years from now: write now-${MOST_YEARS}y.`);
+    }
+    return { field: 'created_at', test: operator, time: value };
+  }
   const day = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? `${value}T00:00:00Z` : value;
   const time = typeof day === 'string' ? parseTime(day) : undefined;
   if (time === undefined) {

@@ -121,6 +121,7 @@ describe('an email is published', () => {
   it.each<[string, object, string, string]>([
     ['newsletter', { newsletter_id: 'nobody' }, 'newsletter_id', 'existing_newsletter'],
     ['segment', { segment: 'colour:red' }, 'segment', 'segment'],
+    ['time in a segment', { segment: 'created_at:>now-99999999999y' }, 'segment', 'segment'],
     ['format', { format: 'pdf' }, 'format', 'one_of'],
     ['merge field', { body: 'Dear {nmae}' }, 'body', 'merge-field'],
     ['merge field’s form', { subject: 'Dear {name, “reader”}' }, 'subject', 'merge-field'],
