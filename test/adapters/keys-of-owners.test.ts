@@ -14,7 +14,7 @@ import {
 } from '../../src/adapters/signing/hashed-ids.ts';
 import { providerKey } from '../../src/core/breaker/breaker-gate.ts';
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
-import { historyKeys } from '../../src/core/model/history-index.ts';
+import { historyKeys, notificationKey } from '../../src/core/model/history-index.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 import { dueRow } from '../support/rows.ts';
@@ -153,6 +153,12 @@ const KEYS: readonly NamedKey[] = [
     store: 'history index',
     key: ({ tenant }) => historyKeys({ log_id: 'n', tenant_id: tenant }, AT).tenant_created_at,
     owner: ({ tenant }) => [tenant],
+  },
+  {
+    at: 'src/core/model/history-index.ts',
+    store: 'notification index',
+    key: ({ tenant, name }) => notificationKey(tenant, name, 0),
+    owner: ({ tenant, name }) => [tenant, name],
   },
   {
     at: 'src/core/delivery/retry-record.ts',
