@@ -85,6 +85,22 @@ function suite(store: () => NewsletterStore): void {
     expect(await store().changeSenders(tenant_id, 'revoke', 'news@example.com')).toEqual([]);
     expect(await store().senders(tenant_id)).toEqual([]);
   });
+
+  it('knows whose senders a domain has, however many tenants share one', async () => {
+    const [one, two] = [fresh().tenant_id, `${fresh().tenant_id} with spaces`];
+    const domain = `${one.toLowerCase()}.example`;
+    expect(await store().sendersAt(domain)).toEqual([]);
+    for (const tenant of [one, two]) await store().changeSenders(tenant, 'allow', `*@${domain}`);
+    await store().changeSenders(one, 'allow', `news@${domain}`);
+    expect([...(await store().sendersAt(domain))].sort()).toEqual([`*@${domain}`, `news@${domain}`]);
+    await store().changeSenders(one, 'revoke', `*@${domain}`);
+    expect([...(await store().sendersAt(domain))].sort()).toEqual([`*@${domain}`, `news@${domain}`]);
+    await store().changeSenders(two, 'revoke', `*@${domain}`);
+    expect(await store().sendersAt(domain)).toEqual([`news@${domain}`]);
+    // A tenant that is called as the domain has no senders by that, and lists no newsletter.
+    expect(await store().senders(domain)).toEqual([]);
+    expect(await store().list(`senders#${domain}`)).toEqual([]);
+  });
 }
 
 describeOnDynamoDb('newsletters', ({ client, tables }) => createNewsletterStore(client, tables.newsletters), suite);

@@ -29,7 +29,7 @@ export interface DraftRouteDeps
     Pick<PublishDeps, 'schedules'> {
   readonly emails: Pick<EmailStore, 'create' | 'read' | 'replace' | 'content'>;
   readonly queues: NewsletterQueues;
-  readonly newsletters: Pick<NewsletterStore, 'read' | 'senders'>;
+  readonly newsletters: Pick<NewsletterStore, 'read' | 'senders' | 'sendersAt'>;
   readonly newId: () => string;
   /** The key of what identifies requests. */
   readonly hashKey: () => Promise<string>;

@@ -17,7 +17,7 @@ import { MAX_BODY, type replaceSchema } from './email-schemas.ts';
 export type EmailRequest = v.InferOutput<typeof replaceSchema>;
 
 export interface PublicationDeps {
-  readonly newsletters: Pick<NewsletterStore, 'read' | 'senders'>;
+  readonly newsletters: Pick<NewsletterStore, 'read' | 'senders' | 'sendersAt'>;
   readonly emails: Pick<EmailStore, 'read'>;
   /** Why the provider would refuse the sender, and what to do; undefined: it would not. */
   readonly senderFault: (from: string) => Promise<string | undefined>;
@@ -114,7 +114,7 @@ function timeFault(scheduled_at: string, now: Date): FieldFault | undefined {
 }
 
 async function senderFault(newsletter: Newsletter, deps: PublicationDeps): Promise<FieldFault | undefined> {
-  if (foreignSenders(newsletter, await deps.newsletters.senders(newsletter.tenant_id)).length > 0) {
+  if ((await foreignSenders(newsletter, deps.newsletters)).length > 0) {
     const message = `This tenant may not write as ${newsletter.from} (any more): an operator allows it by \`ops senders allow\`.`;
     return { path: 'newsletter_id', rule: 'allowed_sender', message };
   }

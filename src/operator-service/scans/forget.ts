@@ -35,7 +35,6 @@ export const REMAINS = [
   'Addresses in the sealed chunks of newsletters expire after newsletter.recipientDays (90 unless configured).',
   'Hashes of suppressions and unsubscriptions stay, and that the address is gone: they keep the promise not to write again.',
   'Records of the audit log about who was shown the address, or suppressed it, keep its keyed hash for 400 days.',
-  'Records of the audit log about who was shown the address, or suppressed it, keep its keyed hash for 400 days.',
 ] as const;
 
 /**

@@ -2,7 +2,7 @@ import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { shows } from '../../../core/model/row-change.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
-import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
+import type { NewsletterStore, SenderAction } from '../../../core/newsletter/model/ports.ts';
 import { SENDERS_PREFIX } from '../schema.ts';
 import { updateItem } from '../table/guarded-update.ts';
 import { ofTime } from '../table/guards.ts';
@@ -16,8 +16,9 @@ const OPTIONAL = [
   'track',
 ] as const satisfies readonly (keyof Newsletter)[];
 
-/** No newsletter is called so. */
+/** No newsletter is called so: ids have no `@`. */
 const SENDERS = '@';
+const SENDERS_AT = '@domain';
 
 /** The item with the senders of a tenant, under a key that no newsletter has. */
 const sendersKey = (tenant_id: string) => ({
@@ -25,21 +26,41 @@ const sendersKey = (tenant_id: string) => ({
   newsletter_id: { S: SENDERS },
 });
 
+/** The item with the senders at a domain, each behind its tenant. */
+const sendersAtKey = (domain: string) => ({
+  tenant_id: { S: `${SENDERS_PREFIX}${domain}` },
+  newsletter_id: { S: SENDERS_AT },
+});
+
 export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {
+  async function changeSet(key: Item, action: SenderAction, sender: string): Promise<Item | undefined> {
+    const command = new UpdateItemCommand({
+      TableName: table,
+      Key: key,
+      UpdateExpression: `${action === 'allow' ? 'ADD' : 'DELETE'} senders :senders`,
+      ExpressionAttributeValues: { ':senders': { SS: [sender] } },
+      ReturnValues: 'ALL_NEW',
+    });
+    return (await client.send(command)).Attributes;
+  }
+
   return {
     async senders(tenant_id) {
       return toSenders(await getItem(client, table, sendersKey(tenant_id)));
     },
 
+    async sendersAt(domain) {
+      const entries = toSenders(await getItem(client, table, sendersAtKey(domain)));
+      return [...new Set(entries.map((entry) => entry.slice(entry.lastIndexOf(' ') + 1)))];
+    },
+
     async changeSenders(tenant_id, action, sender) {
-      const command = new UpdateItemCommand({
-        TableName: table,
-        Key: sendersKey(tenant_id),
-        UpdateExpression: `${action === 'allow' ? 'ADD' : 'DELETE'} senders :senders`,
-        ExpressionAttributeValues: { ':senders': { SS: [sender] } },
-        ReturnValues: 'ALL_NEW',
-      });
-      return toSenders((await client.send(command)).Attributes);
+      const ofDomain = () => changeSet(sendersAtKey(sender.replace(/^.*@/, '')), action, `${tenant_id} ${sender}`);
+      // In this order, so that one that is cut off in between leaves the sender to nobody.
+      if (action === 'allow') await ofDomain();
+      const left = toSenders(await changeSet(sendersKey(tenant_id), action, sender));
+      if (action === 'revoke') await ofDomain();
+      return left;
     },
 
     async put(newsletter, known_at) {
@@ -64,7 +85,7 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
       const found: Newsletter[] = [];
       const asked = { table, key: { tenant_id }, range, consistent: true, ...(limit !== undefined && { limit }) };
       for await (const { items } of queryPages(client, asked)) {
-        found.push(...items.map(toNewsletter).filter(({ newsletter_id }) => newsletter_id !== SENDERS));
+        found.push(...items.map(toNewsletter).filter(({ newsletter_id }) => !newsletter_id.startsWith(SENDERS)));
         if (limit !== undefined && found.length >= limit) break;
       }
       return found.slice(0, limit);

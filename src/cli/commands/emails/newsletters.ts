@@ -93,7 +93,7 @@ export const addNewslettersShow = onDeployment({
 
 export const addSendersAllow = decision(
   'allow',
-  'let a tenant write as an address, or as all of a domain; from the first one on as no other',
+  'let a tenant write as an address, or as all of a domain; from the first one on as no other, and no other tenant as it',
 );
 export const addSendersRevoke = decision(
   'revoke',
@@ -127,7 +127,7 @@ export const addSendersList = onDeployment({
 function printSenders(tenant_id: string, senders: readonly string[], session: Session): undefined {
   printResult(session, { tenant_id, senders }, () =>
     senders.length === 0
-      ? `${tenant_id} has no senders of its own: it writes as those of the stage (newsletter.senders).\n`
+      ? `${tenant_id} has no senders of its own: it writes as those of the stage (newsletter.senders) that no tenant has.\n`
       : `${senders.join('\n')}\n`,
   );
 }

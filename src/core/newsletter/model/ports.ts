@@ -46,9 +46,11 @@ export interface NewsletterStore {
     tenant_id: string,
     page?: { readonly after?: string | undefined; readonly limit?: number },
   ): Promise<readonly Newsletter[]>;
-  /** As whom the tenant may write: addresses, and `*@domain`. Empty: as whomever the stage lets it. */
+  /** As whom the tenant may write: addresses, and `*@domain`. Empty: as whomever the stage lets it, but for others' senders. */
   senders(tenant_id: string): Promise<readonly string[]>;
-  /** @returns what is left */
+  /** The senders at a domain, in ASCII, that any tenants have. */
+  sendersAt(domain: string): Promise<readonly string[]>;
+  /** One that was cut off is repeated: until then neither the tenant nor another one writes as the sender. @returns what is left */
   changeSenders(tenant_id: string, action: SenderAction, sender: string): Promise<readonly string[]>;
 }
 

@@ -22,12 +22,11 @@ export function hostOf(domain: string): string | undefined {
   }
 }
 
-/** Whether a tenant may write as the address. One without entries writes as whomever the stage lets it. */
-function maySendAs(from: string, entries: readonly string[]): boolean {
-  if (entries.length === 0) return true;
-  const own = senderEntry(/<([^<>]*)>\s*$/.exec(from)?.[1] ?? from);
-  return own !== undefined && entries.some((entry) => entry === own || entry === own.replace(/^.*@/, '*@'));
-}
+/** Whether one of the entries names the address. */
+const names = (address: string, entries: readonly string[]): boolean =>
+  entries.some((entry) => entry === address || entry === address.replace(/^.*@/, '*@'));
+
+type SenderStore = Pick<NewsletterStore, 'senders' | 'sendersAt'>;
 
 type Addresses = Pick<Newsletter, 'from' | 'sending_domain' | 'fallback_domain'>;
 
@@ -40,11 +39,32 @@ function addressesOf({ from, sending_domain, fallback_domain }: Addresses) {
   ] as const;
 }
 
-/** The fields of a newsletter that make an address as which its tenant may not write. */
-export function foreignSenders(newsletter: Addresses, entries: readonly string[]): (keyof Addresses)[] {
-  return addressesOf(newsletter).flatMap(([field, address]) =>
-    address === undefined || maySendAs(address, entries) ? [] : [field],
+/**
+ * The fields of a newsletter that make an address as which its tenant may not write. One with entries writes as these;
+ * one without, as whomever the stage lets it, but not as who is another's: that has its reputation and its warming.
+ */
+export async function foreignSenders(
+  newsletter: Addresses & Pick<Newsletter, 'tenant_id'>,
+  store: SenderStore,
+): Promise<(keyof Addresses)[]> {
+  const own = await store.senders(newsletter.tenant_id);
+  const read = new Map<string, Promise<readonly string[]>>();
+  const ofOthers = (domain: string) => {
+    const entries = read.get(domain) ?? store.sendersAt(domain);
+    read.set(domain, entries);
+    return entries;
+  };
+  const mayWriteAs = async (from: string) => {
+    const address = senderEntry(/<([^<>]*)>\s*$/.exec(from)?.[1] ?? from);
+    if (own.length > 0) return address !== undefined && names(address, own);
+    return address === undefined || !names(address, await ofOthers(address.replace(/^.*@/, '')));
+  };
+  const fields = await Promise.all(
+    addressesOf(newsletter).map(async ([field, address]) =>
+      address === undefined || (await mayWriteAs(address)) ? [] : [field],
+    ),
   );
+  return fields.flat();
 }
 
 /** What says as whom a newsletter is sent. */
@@ -91,12 +111,12 @@ export type GivenNewsletter = Pick<Newsletter, Ids> &
  */
 export async function putNewsletter(
   given: GivenNewsletter,
-  { newsletters, clock }: { readonly newsletters: Pick<NewsletterStore, 'senders' | 'put'>; readonly clock: Clock },
+  { newsletters, clock }: { readonly newsletters: SenderStore & Pick<NewsletterStore, 'put'>; readonly clock: Clock },
   known_at?: string | null,
 ): Promise<Newsletter> {
   const { tenant_id, newsletter_id } = given;
   const present = defined(given);
-  const foreign = foreignSenders(present, await newsletters.senders(tenant_id));
+  const foreign = await foreignSenders(present, newsletters);
   if (foreign.length > 0) {
     const errors = foreign.map((path) => ({ path, rule: 'allowed_sender', message: FOREIGN_SENDER }));
     throw new Problem('invalid-request', `${foreign.join(' and ')} ${FOREIGN_SENDER}`, { errors });

@@ -16,7 +16,7 @@ export interface TestMailDeps {
   readonly provider: BulkProvider;
   readonly renderings: Renderings;
   readonly exclusions: LateExclusions;
-  readonly newsletters: Pick<NewsletterStore, 'senders'>;
+  readonly newsletters: Pick<NewsletterStore, 'senders' | 'sendersAt'>;
   readonly pacing: SendPacing;
   /** Adds to the test mails of a tenant in an hour, in hours since the epoch, or takes back; says how many there are. */
   readonly countTests: (tenant_id: string, hour: number, mails: number) => Promise<number>;
@@ -60,7 +60,7 @@ export async function sendTestMail(
   const { provider, renderings, exclusions, newsletters, pacing, clock } = deps;
   const begun = clock().getTime();
   const { tenant_id } = email;
-  if (foreignSenders(content.newsletter, await newsletters.senders(tenant_id)).length > 0) {
+  if ((await foreignSenders(content.newsletter, newsletters)).length > 0) {
     throw new Problem('conflict', `The sender of the newsletter ${FOREIGN_SENDER}.`);
   }
   const found = await exclusions.check(

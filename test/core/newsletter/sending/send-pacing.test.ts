@@ -141,7 +141,7 @@ describe('a test mail on a slow account', () => {
     const deps = {
       ...world.deps(),
       pacing: createSendPacing(pacerAt(clock, { policy, workers: 1 }), { clock, pause }),
-      newsletters: { senders: async () => [] },
+      newsletters: { senders: async () => [], sendersAt: async () => [] },
       countTests: async (_: string, __: number, mails: number) => (counted += mails),
     };
     const begun = clock().getTime();

@@ -297,11 +297,8 @@ describe('test mails', () => {
 
   it('go out as no sender that was taken from the tenant since the email was published', async () => {
     const { newsletters } = world.emails.deps;
-    await createNewsletterStore(world.client, world.tables.newsletters).changeSenders(
-      tenant_id,
-      'allow',
-      'n@example.com',
-    );
+    const store = createNewsletterStore(world.client, world.tables.newsletters);
+    await store.changeSenders(tenant_id, 'allow', 'n@example.com');
     const { email_id } = (await publish({ ...POST, scheduled_at: inHours(1) })).body;
     const stored = () => test(mails(1), `/v1/emails/${email_id}/test`, {});
     expect((await stored()).status).toBe(200);
@@ -310,6 +307,46 @@ describe('test mails', () => {
     const answer = await stored().finally(() => Object.assign(newsletters, { senders }));
     expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('ops senders allow') } });
     expect(world.emails.calls).toHaveLength(1);
+    // Nobody else could write as it.
+    await store.changeSenders(tenant_id, 'revoke', 'n@example.com');
+  });
+});
+
+describe('a sender that a tenant has', () => {
+  const store = () => createNewsletterStore(world.client, world.tables.newsletters);
+  const put = (tenant: { readonly key: string }, body: object) =>
+    world.call('PUT', '/v1/newsletters/weekly', { key: tenant.key, body: { name: 'Weekly', ...body } });
+  const errors = (...paths: string[]) => paths.map((path) => ({ path, rule: 'allowed_sender' }));
+
+  it.each(['*@owned.example', 'news@owned.example'])('is no other’s, by any field or spelling: %s', async (sender) => {
+    const [owner, other] = [await world.publisher(), await world.publisher()];
+    await store().changeSenders(owner.tenant_id, 'allow', sender);
+    const from = 'Weekly <News@Owned.Example>';
+    expect((await put(owner, { from })).status).toBe(200);
+    expect(await put(other, { from })).toMatchObject({ status: 400, body: { errors: errors('from') } });
+    const domains = { sending_domain: 'owned.example', fallback_domain: 'OWNED.example' };
+    expect(await put(other, { from: 'news@example.com', ...domains })).toMatchObject({
+      status: 400,
+      body: { errors: errors('sending_domain', 'fallback_domain') },
+    });
+    await store().changeSenders(other.tenant_id, 'allow', '*@owned.example');
+    expect((await put(other, { from })).status).toBe(200);
+    for (const { tenant_id } of [owner, other]) {
+      for (const one of [sender, '*@owned.example']) await store().changeSenders(tenant_id, 'revoke', one);
+    }
+  });
+
+  it('is no other’s any more, from when it is allowed: what was set up before is not published or tested', async () => {
+    const [owner, other] = [await world.publisher(), await world.publisher()];
+    expect((await put(other, { from: 'news@late.example' })).status).toBe(200);
+    await store().changeSenders(owner.tenant_id, 'allow', '*@late.example');
+    const send = (path: string, body: object) =>
+      world.call('POST', path, { key: other.key, headers: { 'idempotency-key': 'k' }, body: { ...POST, ...body } });
+    expect(await send('/v1/emails', {})).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'newsletter_id', rule: 'allowed_sender' }] },
+    });
+    expect((await send('/v1/emails/test', { to: ['me@example.com'] })).status).toBe(400);
   });
 });
 
