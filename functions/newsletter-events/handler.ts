@@ -29,13 +29,25 @@ interface Received {
 export function createHandler(deps: ApplyDeps, { logger, metrics }: Observability) {
   return async ({ Records }: SQSEvent): Promise<SQSBatchResponse> => {
     const back: string[] = [];
-    const read = Records.flatMap((record) => readRecord(record, back, logger) ?? []);
+    const read = Records.flatMap((record) => readRecord(record, back) ?? []);
     const groups = [...Map.groupBy(read, ({ event }) => `${event.email_id}#${event.batch_id}`).values()];
     for (const some of groupsOf(groups, WRITE_CONCURRENCY)) {
       await Promise.all(some.map((group) => applyGroup(group, back)));
     }
     return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
   };
+
+  function readRecord({ messageId, body }: SQSRecord, back: string[]): Received | undefined {
+    try {
+      const event = parseNewsletterEvent(body);
+      if (event === undefined) count(metrics, 'IgnoredNewsletterEvents');
+      return event && { messageId, event };
+    } catch (error) {
+      back.push(messageId);
+      logger.error('unreadable event: it goes to the DLQ', { message_id: messageId, error: error as Error });
+      return undefined;
+    }
+  }
 
   async function applyGroup(group: readonly Received[], back: string[]): Promise<void> {
     const [first] = group;
@@ -64,21 +76,6 @@ export function createHandler(deps: ApplyDeps, { logger, metrics }: Observabilit
         error: error as Error,
       });
     }
-  }
-}
-
-function readRecord(
-  { messageId, body }: SQSRecord,
-  back: string[],
-  logger: Observability['logger'],
-): Received | undefined {
-  try {
-    const event = parseNewsletterEvent(body);
-    return event && { messageId, event };
-  } catch (error) {
-    back.push(messageId);
-    logger.error('unreadable event: it goes to the DLQ', { message_id: messageId, error: error as Error });
-    return undefined;
   }
 }
 

@@ -9,7 +9,9 @@ import { CHANNELS } from '../../src/core/model/channels.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { SES_EVENTS } from '../corpus/ses-events/cases.ts';
 import { acceptedRow, recordOf, uncertainRow } from '../support/delivery-events.ts';
+import { deployedRules, eventOf } from '../support/lib/ses-rules.ts';
 import { at, iso } from '../support/rows.ts';
 
 const body = (changes: object = {}) =>
@@ -131,5 +133,35 @@ describe('the function of delivery events', () => {
 
   it('keeps an event that storage refused', async () => {
     expect((await handle([body()], acceptedRow(), true)).back).toHaveLength(1);
+  });
+
+  describe('through the deployed rules', () => {
+    const tags = { 'ses:configuration-set': 'notification-retry-dev', log_id: 'log-1', attempt: '2' };
+    let rules: ReturnType<typeof deployedRules>;
+    beforeAll(() => {
+      rules = deployedRules();
+    });
+
+    it.each(SES_EVENTS.map((one) => [one.name, one] as const))(
+      'applies %s once, and lets nobody be named',
+      async (_, one) => {
+        const bodies = await rules(eventOf(one, tags));
+        expect(bodies).toHaveLength(one.retry === null ? 0 : 1);
+        expect(bodies.join()).not.toMatch(/private|secret|@/);
+        if (one.retry === null) return;
+        const { nothing, shows, opened, complained, suppressed, gives_up, retries } = one.retry;
+        const before = acceptedRow();
+        const { back, row, counted } = await handle(bodies, before);
+        expect(back).toEqual([]);
+        expect(counted).toContain('DeliveryEvents');
+        if (nothing) return expect(row).toEqual(before);
+        expect(row?.delivery_by_attempt?.[2]).toBe(shows);
+        expect(row?.opened_at !== undefined).toBe(opened ?? false);
+        expect(row?.complained_at !== undefined).toBe(complained ?? false);
+        expect(row?.suppressed ?? false).toBe(suppressed ?? complained ?? false);
+        expect(row?.give_up).toBe(gives_up);
+        expect(row?.send_status === 'RETRY' && gives_up === undefined ? row.error_type : undefined).toBe(retries);
+      },
+    );
   });
 });

@@ -7,6 +7,8 @@ import { METRICS } from '../../src/core/model/metrics.ts';
 import { UnreadableChunkError } from '../../src/core/newsletter/model/chunk.ts';
 import type { EventStore } from '../../src/core/newsletter/model/ports.ts';
 import { countBits, countStates } from '../../src/core/newsletter/model/recipient-state.ts';
+import { SES_EVENTS } from '../corpus/ses-events/cases.ts';
+import { deployedRules, eventOf } from '../support/lib/ses-rules.ts';
 import { batchRow, recipient } from '../support/newsletter/job-rows.ts';
 
 const NOW = new Date('2026-03-01T11:00:00.000Z');
@@ -183,7 +185,6 @@ describe('the function of newsletter events', () => {
       message('Delivery', 50),
       message('Delivery', '1-short'),
       message('Delivery', 1, { chunk: '../x-0' }),
-      message('Bounce', 1),
     ];
     expect(await handle(...bad, message('Delivery', 1))).toEqual(bad);
     expect(await bits()).toEqual({ accepted: 1, delivered: 1 });
@@ -198,7 +199,7 @@ describe('the function of newsletter events', () => {
     ];
     expect(await handle(...none)).toEqual([]);
     expect(await bits()).toEqual({});
-    expect(counted.get('IgnoredNewsletterEvents')).toBe(3);
+    expect(counted.get('IgnoredNewsletterEvents')).toBe(4);
   });
 
   it('keeps the events of a batch that storage refuses, and applies the others', async () => {
@@ -233,5 +234,31 @@ describe('the function of newsletter events', () => {
     await handle(message('Delivery', 0), message('Delivery', 1), message('Delivery', 2));
     expect(writes).toBe(2);
     expect(await bits()).toEqual({ opened: 1, accepted: 3, delivered: 3 });
+  });
+
+  describe('through the deployed rules', () => {
+    const tags = { email_id: 'email-1', chunk: '00000-0', n: '1' };
+    let rules: ReturnType<typeof deployedRules>;
+    beforeAll(() => {
+      rules = deployedRules();
+    });
+
+    it.each(SES_EVENTS.map((one) => [one.name, one] as const))(
+      'counts %s, and lets nobody be named',
+      async (_, one) => {
+        const bodies = await rules(
+          eventOf(one, { 'ses:configuration-set': 'notification-retry-dev-newsletters', ...tags }),
+        );
+        expect(bodies).toHaveLength(one.newsletter === null ? 0 : 1);
+        expect(bodies.join()).not.toMatch(/private|secret|@/);
+        if (one.newsletter === null) return;
+        expect(await handle(...bodies)).toEqual([]);
+        expect(await bits()).toEqual(Object.fromEntries(one.newsletter.bits.map((kind) => [kind, 1])));
+        expect(suppressed.map(([, reason]) => reason)).toEqual([one.newsletter.suppressed ?? []].flat());
+        const state = await chunks.store.readState(place);
+        expect(state?.reasons[1]).toBe(one.newsletter.failed);
+        expect(state?.states).toBe(one.newsletter.failed === undefined ? 'ssss' : 'sfss');
+      },
+    );
   });
 });

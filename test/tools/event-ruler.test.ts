@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matches, matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
+import { SES_EVENTS } from '../corpus/ses-events/cases.ts';
+import { eventOf } from '../support/lib/ses-rules.ts';
 import { templateOf } from '../support/lib/synthesize.ts';
 import { type EventRule, eventRules, streamFilters } from '../support/tools/deployed-patterns.ts';
 import { askEventRuler, type Question } from '../support/tools/event-ruler.ts';
@@ -67,6 +69,22 @@ describe.skipIf(!hasTool('event-ruler', join(EVENT_RULER, 'Match.class')))(
       const event = SES_SAMPLES[name];
       const answers = askEventRuler(rules.map(({ pattern }) => ({ pattern, event })));
       expect(rules.filter((_, index) => answers[index]).map((rule) => rule.id)).toEqual([expect.stringMatching(id)]);
+    });
+
+    it.each([
+      ['retry', { 'ses:configuration-set': 'notification-retry-dev', log_id: 'log-1', attempt: '2' }],
+      [
+        'newsletter',
+        { 'ses:configuration-set': 'notification-retry-dev-newsletters', email_id: 'e', chunk: 'c', n: '1' },
+      ],
+    ] as const)('gives each event of the corpus to one rule at most: %s', (of, tags) => {
+      const events = SES_EVENTS.map((one) => eventOf(one, tags));
+      const answers = askEventRuler(events.flatMap((event) => rules.map(({ pattern }) => ({ pattern, event }))));
+      const counts = SES_EVENTS.map(({ name }, index) => [
+        name,
+        answers.slice(index * rules.length, (index + 1) * rules.length).filter(Boolean).length,
+      ]);
+      expect(counts).toEqual(SES_EVENTS.map((one) => [one.name, one[of] === null ? 0 : 1]));
     });
 
     it('gives a bounce for several recipients to one rule, whoever of them has a status', () => {

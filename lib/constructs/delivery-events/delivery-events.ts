@@ -9,7 +9,7 @@ import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts'
 import { type ChannelLanes, laneUrls } from '../lanes/channel-lanes.ts';
 import { configurationSetName } from '../lanes/email-provider.ts';
 import type { StageStorage } from '../storage/tables.ts';
-import { type MailEventRule, MailEvents } from './mail-events.ts';
+import { BY_MACHINE, BY_PERSON, COMPLAINED, type MailEventRule, MailEvents, NO_COMPLAINTS } from './mail-events.ts';
 
 const BATCH_WINDOW = Duration.seconds(1);
 
@@ -26,8 +26,16 @@ const EVENTS = [
 /** By the complete set of their fields, which src/adapters/email/delivery-event-message.ts reads. */
 const RULES: readonly MailEventRule[] = [
   { id: 'Delivery', types: ['Delivery'], at: '$.detail.delivery.timestamp' },
-  { id: 'Open', types: ['Open'], at: '$.detail.open.timestamp' },
-  { id: 'Complaint', types: ['Complaint'], at: '$.detail.complaint.timestamp' },
+  { id: 'Open', types: ['Open'], at: '$.detail.open.timestamp', detail: { open: BY_PERSON } },
+  {
+    id: 'MachineOpen',
+    types: ['Open'],
+    at: '$.detail.open.timestamp',
+    detail: { open: BY_MACHINE },
+    says: { machine: true },
+  },
+  { id: 'Complaint', types: ['Complaint'], at: '$.detail.complaint.timestamp', detail: COMPLAINED },
+  ...NO_COMPLAINTS,
   { id: 'Bounce', types: ['Bounce'], at: '$.detail.bounce.timestamp', bounce: { status: false } },
   { id: 'BounceWithStatus', types: ['Bounce'], at: '$.detail.bounce.timestamp', bounce: { status: true } },
   { id: 'Failure', types: ['Reject', 'Rendering Failure'] },

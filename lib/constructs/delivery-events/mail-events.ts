@@ -27,7 +27,44 @@ export interface MailEventRule {
   readonly at?: string;
   /** Whether SES says the status of the bounce. */
   readonly bounce?: { readonly status: boolean };
+  /** Further conditions on `detail`. */
+  readonly detail?: Readonly<Record<string, object>>;
+  /** What they say, in the message: a detail that an event may lack cannot be picked. */
+  readonly says?: Readonly<Record<string, string | boolean>>;
 }
+
+/** RFC 3464 §2.3.4 allows a comment in a status; one with an address must not get into a queue. */
+const ADDRESSED = { wildcard: '*@*' };
+const PLAIN = [{ 'anything-but': ADDRESSED }];
+const UNUSABLE = [{ exists: false }, ADDRESSED];
+
+const OWN_LIST = ['OnAccountSuppressionList'];
+const otherThan = (values: readonly string[]) => [{ 'anything-but': [...values] }, { exists: false }, null];
+
+/** Complaints that are none: SES sent nothing; the recipient says that the mail is no spam. */
+export const NO_COMPLAINTS: readonly MailEventRule[] = [
+  {
+    id: 'SuppressedComplaint',
+    types: ['Complaint'],
+    detail: { complaint: { complaintSubType: OWN_LIST } },
+    says: { complaint: 'suppressed' },
+  },
+  {
+    id: 'NotSpam',
+    types: ['Complaint'],
+    detail: { complaint: { complaintSubType: otherThan(OWN_LIST), complaintFeedbackType: ['not-spam'] } },
+    says: { complaint: 'not-spam' },
+  },
+];
+/** All others, and events that are no complaint. */
+export const COMPLAINED = {
+  complaint: { complaintSubType: otherThan(OWN_LIST), complaintFeedbackType: otherThan(['not-spam']) },
+};
+
+/** Opens and clicks that SES takes for those of machines (since August 2026). */
+export const BY_MACHINE = { isBotEvent: ['Likely'] };
+/** All others, and events that are neither. */
+export const BY_PERSON = { isBotEvent: otherThan(['Likely']) };
 
 /** Whose events the rules let through, and what they pick. */
 interface RuledMails {
@@ -93,14 +130,15 @@ export abstract class MailEvents extends Construct {
     const present = Object.fromEntries(tags.map((tag) => [tag, [{ exists: true }]]));
     const picked = Object.fromEntries(tags.map((tag) => [tag, field(`mail.tags.${tag}[0]`)]));
     const others = Object.fromEntries(Object.entries(fields).map(([name, path]) => [name, field(path)]));
-    for (const { id, types, at = '$.time', bounce } of rules) {
+    for (const { id, types, at = '$.time', bounce, detail, says } of rules) {
       const rule = new Rule(this, id, { description: `notification-retry ${this.#stage}: ${id} of ${of}` });
       rule.addEventPattern({
         source: ['aws.ses'],
         detail: {
           eventType: [...types],
           mail: { tags: { 'ses:configuration-set': [...sets], ...present } },
-          ...(bounce && { bounce: { bouncedRecipients: { status: [{ exists: bounce.status }] } } }),
+          ...(bounce && { bounce: { bouncedRecipients: { status: bounce.status ? PLAIN : UNUSABLE } } }),
+          ...detail,
         },
       });
       const message = RuleTargetInput.fromObject({
@@ -109,6 +147,7 @@ export abstract class MailEvents extends Construct {
         at: EventField.fromPath(at),
         ...picked,
         ...others,
+        ...says,
         ...(bounce && {
           bounce: {
             type: field('bounce.bounceType'),

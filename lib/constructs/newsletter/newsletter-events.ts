@@ -5,7 +5,14 @@ import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/news
 import { WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
-import { type MailEventRule, MailEvents } from '../delivery-events/mail-events.ts';
+import {
+  BY_MACHINE,
+  BY_PERSON,
+  COMPLAINED,
+  type MailEventRule,
+  MailEvents,
+  NO_COMPLAINTS,
+} from '../delivery-events/mail-events.ts';
 import { allow, on, openRecipients, readSecrets, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { type NewsletterRecipients, recipientEnvironment } from './job-access.ts';
@@ -28,7 +35,14 @@ const EVENTS = [
 ];
 
 const RULES: readonly MailEventRule[] = [
-  { id: 'Progress', types: ['Send', 'Delivery', 'Open', 'Click', 'Complaint', 'Reject', 'Rendering Failure'] },
+  {
+    id: 'Progress',
+    types: ['Send', 'Delivery', 'Open', 'Click', 'Complaint', 'Reject', 'Rendering Failure'],
+    detail: { open: BY_PERSON, click: BY_PERSON, ...COMPLAINED },
+  },
+  { id: 'MachineOpen', types: ['Open'], detail: { open: BY_MACHINE }, says: { machine: true } },
+  { id: 'MachineClick', types: ['Click'], detail: { click: BY_MACHINE }, says: { machine: true } },
+  ...NO_COMPLAINTS,
   { id: 'Bounce', types: ['Bounce'], bounce: { status: false } },
   { id: 'BounceWithStatus', types: ['Bounce'], bounce: { status: true } },
 ];

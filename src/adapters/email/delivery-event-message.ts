@@ -1,7 +1,15 @@
 import * as v from 'valibot';
 import type { DeliveryEvent, Feedback } from '../../core/delivery-events/delivery-event.ts';
 import { parseMessage } from '../sqs/message-bodies.ts';
-import { type Bounce, describeBounce, errorOfBounce, eventEntries, isFinal, isSuppressed } from './bounces.ts';
+import {
+  type Bounce,
+  describeBounce,
+  errorOfBounce,
+  eventEntries,
+  isFinal,
+  isSuppressed,
+  NO_BOUNCE,
+} from './bounces.ts';
 import { fromTag } from './message-tag.ts';
 
 /**
@@ -33,25 +41,38 @@ export function parseDeliveryEvent(body: string): DeliveryEvent | undefined {
   );
 }
 
-function feedbackOf({ event, bounce }: Message): Feedback | undefined {
+function feedbackOf({ event, bounce = NO_BOUNCE, complaint, machine }: Message): Feedback | undefined {
   switch (event) {
     case 'Delivery':
       return { kind: 'delivered' };
     case 'Open':
-      return { kind: 'opened' };
+      // A machine that loads the image has the mail; whether a person sees it is open.
+      return { kind: machine ? 'delivered' : 'opened' };
     case 'Complaint':
-      return { kind: 'complained' };
+      if (complaint === 'suppressed') return SUPPRESSED;
+      return { kind: complaint === 'not-spam' ? 'delivered' : 'complained' };
     case 'Reject':
       return failed(event, 'SES found a virus in the mail and did not send it');
     case 'Rendering Failure':
       return failed(event, 'SES could not fill in the template');
     case 'Bounce':
-      if (bounce === undefined) throw new Error(`The message ${WHAT}: bounce must be Object`);
       return bounceOf(bounce);
     default:
       return undefined;
   }
 }
+
+/** SES had the recipient on its list of who complained, and sent nothing. */
+const SUPPRESSED: Feedback = {
+  kind: 'failed',
+  answer: {
+    error_type: 'INVALID_RECIPIENT',
+    message: 'SES has the recipient on a suppression list: an earlier complaint',
+    details: { event: 'Complaint', sub_type: 'OnAccountSuppressionList' },
+  },
+  final: true,
+  suppressed: true,
+};
 
 function bounceOf(bounce: Bounce): Feedback {
   const error_type = errorOfBounce(bounce);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { NewsletterEvent } from '../../core/newsletter/events/apply-events.ts';
 import { parseMessage } from '../sqs/message-bodies.ts';
-import { type Bounce, errorOfBounce, eventEntries } from './bounces.ts';
+import { type Bounce, errorOfBounce, eventEntries, isSuppressed, NO_BOUNCE } from './bounces.ts';
 
 /**
  * A message in the queue of newsletter events. EventBridge's rules make it from an event of SES without recipient and
@@ -15,8 +15,6 @@ const message = v.object({
   chunk: v.pipe(v.string(), v.regex(/^[a-z0-9]{1,20}-\d{1,6}$/)),
   /** `<n>-<hash of the address>`; mails that were sent before the hash was there have the number alone. */
   n: v.pipe(v.string(), v.regex(/^[0-4]?\d(-[\w-]{22})?$/)),
-  /** SES flags opens and clicks by machines; absent where it does not say. */
-  machine: v.optional(v.union([v.boolean(), v.picklist(['true', 'false'])])),
 });
 type Message = v.InferOutput<typeof message>;
 
@@ -34,21 +32,22 @@ export function parseNewsletterEvent(body: string): NewsletterEvent | undefined 
   return told && { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...(email_hash && { email_hash }), ...told };
 }
 
-function toldBy({ event, bounce, machine }: Message): Told | undefined {
-  const byMachine = machine === true || machine === 'true';
+function toldBy({ event, bounce = NO_BOUNCE, complaint, machine }: Message): Told | undefined {
   switch (event) {
     case 'Send':
       return { kinds: ['accepted'] };
     case 'Delivery':
       return { kinds: ['accepted', 'delivered'] };
     case 'Open':
-      return { kinds: ['accepted', byMachine ? 'machine_opened' : 'opened'] };
+      return { kinds: ['accepted', machine ? 'machine_opened' : 'opened'] };
     case 'Click':
-      return { kinds: ['accepted', byMachine ? 'machine_clicked' : 'clicked'] };
+      return { kinds: ['accepted', machine ? 'machine_clicked' : 'clicked'] };
     case 'Complaint':
+      if (complaint === 'suppressed') return notSent('complained');
+      // The recipient takes back what a filter or somebody else said of the mail.
+      if (complaint === 'not-spam') return { kinds: ['accepted', 'delivered'] };
       return { kinds: ['accepted', 'complained'], suppress: 'complained' };
     case 'Bounce':
-      if (bounce === undefined) throw new Error(`The message ${WHAT}: bounce must be Object`);
       return bounced(bounce);
     case 'Reject':
       return { kinds: ['rejected'], rejected: 'rejected' };
@@ -60,10 +59,21 @@ function toldBy({ event, bounce, machine }: Message): Told | undefined {
 }
 
 /**
- * A mailbox that is full says nothing of the next mail, and an automatic reply nothing at all. A server that refuses the sender or the
+ * SES has the address on its own suppression list and sent nothing. That is no bounce or complaint of this mailing, so
+ * it counts for no limit and no warming; SES will send nothing to the address, and so shall we.
+ */
+function notSent(suppress: 'bounced' | 'complained'): Told {
+  return { kinds: ['rejected'], rejected: 'INVALID_RECIPIENT', suppress };
+}
+
+/**
+ * A mailbox that is full says nothing of the next mail, and an automatic reply nothing at all. What SES calls transient
+ * suppresses nobody, whatever its code (`Transient`, `General`, 5.3.0): the code is of a mail system, SES has tried for
+ * hours and holds the address for good, and a wrong suppression is noticed by nobody. A server that refuses the sender or the
  * content (RFC 3463 §3.8: 5.7.x) says nothing of the address: another newsletter may reach it.
  */
 function bounced(bounce: Bounce): Told {
+  if (isSuppressed(bounce)) return notSent('bounced');
   const error = errorOfBounce(bounce);
   if (error !== 'INVALID_RECIPIENT')
     return { kinds: error === undefined ? ['accepted'] : ['accepted', 'soft_bounced'] };

@@ -48,6 +48,8 @@ function applies(operator: string, operand: Json, leaf: Json): boolean {
   switch (operator) {
     case 'prefix':
       return typeof leaf === 'string' && leaf.startsWith(String(operand));
+    case 'wildcard':
+      return typeof leaf === 'string' && fitsWildcard(leaf, String(operand).split('*'));
     case 'anything-but':
       return ![operand]
         .flat()
@@ -55,4 +57,18 @@ function applies(operator: string, operand: Json, leaf: Json): boolean {
     default:
       throw new Error(`filter: the local runtime does not know the operator ${operator}`);
   }
+}
+
+/** Whether the pieces between the asterisks occur in this order, the first at the start and the last at the end. */
+function fitsWildcard(text: string, [first = '', ...pieces]: readonly string[]): boolean {
+  const last = pieces.pop();
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of pieces) {
+    const found = text.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return text.length >= at + last.length && text.endsWith(last);
 }

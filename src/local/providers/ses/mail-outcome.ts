@@ -9,13 +9,28 @@
  * | `ooto` | delivered; then an automatic reply (out of the office), which SES reports as a bounce |
  * | `suppressionlist` | a hard bounce from SES itself: the recipient is on its suppression list |
  * | `complaint` | delivered; then the recipient complains |
+ * | `notspam` | delivered; then the recipient says that it is no spam, which SES reports as a complaint |
+ * | `complaintlist` | a complaint from SES itself: the recipient complained before, so nothing was sent |
+ * | `commentedbounce` | a hard bounce whose status has a comment, with a sub-type that SES has not documented |
  * | `open` | delivered; then the recipient opens it |
+ * | `machineopen` | delivered; then a machine opens it |
  * | `click` | delivered; then the recipient opens it and follows a link |
  * | `reject` | SES finds a virus |
  * | `unanswered` | delivered, but the connection breaks before SES's answer arrives |
  * | any other word | delivered |
  */
-export type MailEvent = 'send' | 'rendering-failure' | 'delivery' | 'open' | 'click' | 'complaint' | 'reject' | Bounce;
+export type MailEvent =
+  | 'send'
+  | 'rendering-failure'
+  | 'delivery'
+  | 'open'
+  | 'machine-open'
+  | 'click'
+  | 'complaint'
+  | 'not-spam'
+  | 'suppressed-complaint'
+  | 'reject'
+  | Bounce;
 
 export interface Bounce {
   readonly type: 'Permanent' | 'Transient' | 'Undetermined';
@@ -45,6 +60,13 @@ const ON_SUPPRESSION_LIST: Bounce = {
   diagnostic: () => 'Amazon SES did not send the message to this address because it is on the suppression list',
 };
 
+const COMMENTED: Bounce = {
+  type: 'Permanent',
+  subType: 'Address/Retired',
+  status: '5.1.1 (User does not exist)',
+  diagnostic: (address) => `smtp; 550 5.1.1 <${address}>: user unknown`,
+};
+
 const OUT_OF_OFFICE: Bounce = { type: 'Transient', subType: 'General' };
 
 const OUTCOMES: Readonly<Record<string, readonly MailEvent[]>> = {
@@ -53,6 +75,10 @@ const OUTCOMES: Readonly<Record<string, readonly MailEvent[]>> = {
   ooto: ['delivery', OUT_OF_OFFICE],
   suppressionlist: [ON_SUPPRESSION_LIST],
   complaint: ['delivery', 'complaint'],
+  notspam: ['delivery', 'not-spam'],
+  complaintlist: ['suppressed-complaint'],
+  commentedbounce: [COMMENTED],
+  machineopen: ['delivery', 'machine-open'],
   open: ['delivery', 'open'],
   click: ['delivery', 'open', 'click'],
   reject: ['reject'],

@@ -27,7 +27,10 @@ const KINDS: Readonly<Record<Exclude<MailEvent, Bounce> | 'bounce', Kind>> = {
   click: { detailType: 'Email Clicked', eventType: 'Click', part: 'click' },
   delivery: { detailType: 'Email Delivered', eventType: 'Delivery', part: 'delivery' },
   open: { detailType: 'Email Opened', eventType: 'Open', part: 'open' },
+  'machine-open': { detailType: 'Email Opened', eventType: 'Open', part: 'open' },
   complaint: { detailType: 'Email Complaint Received', eventType: 'Complaint', part: 'complaint' },
+  'not-spam': { detailType: 'Email Complaint Received', eventType: 'Complaint', part: 'complaint' },
+  'suppressed-complaint': { detailType: 'Email Complaint Received', eventType: 'Complaint', part: 'complaint' },
   reject: { detailType: 'Email Rejected', eventType: 'Reject', part: 'reject' },
   bounce: { detailType: 'Email Bounced', eventType: 'Bounce', part: 'bounce' },
 };
@@ -88,14 +91,14 @@ function ownPart({ to, sent }: SentMail, event: MailEvent, now: Date): JsonObjec
       };
     case 'open':
       return { timestamp, ipAddress: '192.0.2.1', userAgent: 'Mozilla/5.0' };
+    case 'machine-open':
+      return { timestamp, ipAddress: '192.0.2.1', userAgent: 'GoogleImageProxy', isBotEvent: 'Likely' };
     case 'complaint':
-      return {
-        timestamp,
-        complainedRecipients: [{ emailAddress: to }],
-        feedbackId: randomUUID(),
-        complaintFeedbackType: 'abuse',
-        arrivalDate: timestamp,
-      };
+      return { ...complaintOf(to, timestamp), complaintFeedbackType: 'abuse' };
+    case 'not-spam':
+      return { ...complaintOf(to, timestamp), complaintFeedbackType: 'not-spam' };
+    case 'suppressed-complaint':
+      return { ...complaintOf(to, timestamp), complaintSubType: 'OnAccountSuppressionList' };
     case 'reject':
       return { reason: 'Bad content' };
     default:
@@ -108,6 +111,16 @@ function ownPart({ to, sent }: SentMail, event: MailEvent, now: Date): JsonObjec
         reportingMTA: 'dns; mta.example.com',
       };
   }
+}
+
+function complaintOf(to: string, timestamp: string): JsonObject {
+  return {
+    timestamp,
+    complainedRecipients: [{ emailAddress: to }],
+    feedbackId: randomUUID(),
+    complaintSubType: null,
+    arrivalDate: timestamp,
+  };
 }
 
 /** What a receiving server's report adds to a bounced recipient. */

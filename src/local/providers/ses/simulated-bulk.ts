@@ -147,8 +147,11 @@ const KIND_OF: Readonly<Record<Extract<MailEvent, string> | 'bounce', string>> =
   'rendering-failure': 'renderingFailure',
   delivery: 'delivery',
   open: 'open',
+  'machine-open': 'open',
   click: 'click',
   complaint: 'complaint',
+  'not-spam': 'complaint',
+  'suppressed-complaint': 'complaint',
   reject: 'reject',
   bounce: 'bounce',
 };

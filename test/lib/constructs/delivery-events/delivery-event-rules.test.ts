@@ -1,11 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseDeliveryEvent } from '../../../../src/adapters/email/delivery-event-message.ts';
-import { eventBus, type Publish } from '../../../../src/local/emulator/events/event-bus.ts';
-import { eventRulesFrom } from '../../../../src/local/emulator/template/event-rules.ts';
 import { outcomeOf } from '../../../../src/local/providers/ses/mail-outcome.ts';
 import { type SentMail, sesEvent } from '../../../../src/local/providers/ses/ses-events.ts';
-import type { JsonObject } from '../../../../src/local/support/json.ts';
-import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
+import { deployedRules } from '../../../support/lib/ses-rules.ts';
 
 const NOW = new Date('2026-03-01T10:30:01.250Z');
 const MAIL: SentMail = {
@@ -19,24 +16,19 @@ const MAIL: SentMail = {
 };
 
 describe('the rules for SES’s events', () => {
-  const queued: string[] = [];
-  let publish: Publish;
+  let passed: ReturnType<typeof deployedRules>;
   beforeAll(() => {
-    const rules = resourcesOf(templateOf({ stage: 'dev' }), 'AWS::Events::Rule').flatMap(({ id, properties }) =>
-      eventRulesFrom(id, { ...withArns(properties) }, () => undefined),
-    );
-    publish = eventBus(rules, async (_, body) => void queued.push(body), expect.fail);
+    passed = deployedRules();
   });
-  const passed = async (event: JsonObject) => {
-    queued.length = 0;
-    await publish(event);
-    return queued;
-  };
 
   it.each([
     ['ok', 0, [{ kind: 'delivered' }]],
     ['open', 0, [{ kind: 'delivered' }, { kind: 'opened' }]],
     ['complaint', 0, [{ kind: 'delivered' }, { kind: 'complained' }]],
+    ['notspam', 0, [{ kind: 'delivered' }, { kind: 'delivered' }]],
+    ['complaintlist', 0, [{ kind: 'failed', answer: { error_type: 'INVALID_RECIPIENT' }, suppressed: true }]],
+    ['machineopen', 0, [{ kind: 'delivered' }, { kind: 'delivered' }]],
+    ['commentedbounce', 0, [{ kind: 'failed', answer: { error_type: 'INVALID_RECIPIENT', response_code: '5.1.1' } }]],
     ['bounce', 0, [{ kind: 'failed', answer: { error_type: 'INVALID_RECIPIENT', response_code: '5.1.1' } }]],
     ['softbounce', 0, [{ kind: 'failed', answer: { error_type: 'UNKNOWN', response_code: '4.4.7' } }]],
     ['softbounce', 1, [{ kind: 'delivered' }]],
@@ -82,10 +74,3 @@ describe('the rules for SES’s events', () => {
     ['of a mail that is not ours', { ...MAIL, tags: {} }],
   ])('let nothing through %s', async (_, mail) => expect(await passed(sesEvent(mail, 'delivery', NOW))).toEqual([]));
 });
-
-/** References to queues, in their resolved form. */
-function withArns(properties: Readonly<Record<string, unknown>>): JsonObject {
-  return JSON.parse(JSON.stringify(properties), (key, value) =>
-    key === 'Arn' ? 'arn:aws:sqs:us-east-1:000000000000:events' : value,
-  );
-}

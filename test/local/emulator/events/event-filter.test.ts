@@ -31,6 +31,11 @@ describe('event filters', () => {
     ['anything-but without a value', { a: [{ 'anything-but': ['x'] }] }, {}, false],
     ['anything-but a prefix', { a: [{ 'anything-but': { prefix: 'due#' } }] }, { a: 'dead#urgent' }, true],
     ['a prefix', { a: [{ prefix: 'due#' }] }, { a: 'due#urgent#1' }, true],
+    ['a wildcard', { a: [{ wildcard: '*@*.example' }] }, { a: 'x@y.example' }, true],
+    ['a wildcard that ends otherwise', { a: [{ wildcard: '*@*.example' }] }, { a: 'x@y.example2' }, false],
+    ['a wildcard whose pieces overlap', { a: [{ wildcard: 'ab*ba' }] }, { a: 'aba' }, false],
+    ['anything-but a wildcard', { a: [{ 'anything-but': { wildcard: '*@*' } }] }, { a: '5.1.1 (x)' }, true],
+    ['anything-but this wildcard', { a: [{ 'anything-but': { wildcard: '*@*' } }] }, { a: '5.1.1 (x@y)' }, false],
     ['null', { a: [null] }, { a: null }, true],
     ['null that is absent', { a: [null] }, {}, false],
     ['an element of a list', { a: ['x'] }, { a: ['w', 'x'] }, true],
@@ -46,6 +51,6 @@ describe('event filters', () => {
   });
 
   it('refuse an unknown operator instead of guessing', () => {
-    expect(() => matches({ a: [{ wildcard: '*' }] }, { a: 'x' })).toThrow(/wildcard/);
+    expect(() => matches({ a: [{ cidr: '10.0.0.0/8' }] }, { a: 'x' })).toThrow(/cidr/);
   });
 });
