@@ -1,6 +1,7 @@
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
@@ -13,6 +14,7 @@ import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts'
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
 import type { Renderings, SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
+import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
@@ -65,6 +67,7 @@ export const handler = bindFunction(newsletterSendEnv, (env, observability) => {
     ),
     // The budget of e-mail, which newsletters share with single mails.
     pacing: createSendPacing(createPacer('email', env, client, observability, readAccountLimits), shared),
+    warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
     exclusions: createLateExclusions(createMemberStore(client, env.MEMBERS_TABLE, clock), sealing),
     renderings: loadedOnUse<Renderings>(
       async () => (await import('../../src/adapters/post/post-renderer.ts')).createRenderings(),

@@ -71,7 +71,7 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
     linkOf: async () => ({ unsubscribe_url: 'https://news.example.test/u', email_hash: 'hash' }),
     candidates: readers,
     parts: { of: async () => (scenario.parts ? [PAID_PART] : []) },
-    warming: { holders: async () => [], reserve: async () => undefined, use: async () => {} },
+    warming: { left: async () => undefined, reserve: async () => undefined, settle: async () => {} },
     clock: time.clock,
     pause: time.pause,
     repeat: repeatWhileAlive(world, worker),

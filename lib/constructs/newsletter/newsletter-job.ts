@@ -109,7 +109,7 @@ export class NewsletterJob extends Construct {
         on(batches, 'GetItem', 'Query', 'UpdateItem'),
         on(recipients, 'GetItem', 'Query', 'UpdateItem'),
         on(members, 'BatchGetItem'),
-        useKinds(tables.pipelineState, BUDGET_KIND),
+        useKinds(tables.pipelineState, BUDGET_KIND, WARMING_KIND),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables, SEALED.members),
         ...readSecrets(encryption, encryption.recipientHashSecret, encryption.unsubscribeSecret),

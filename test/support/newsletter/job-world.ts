@@ -46,7 +46,6 @@ export class JobWorld {
   parts: readonly PartSegment[] = [];
   remaining_ms = 900_000;
   allowed: number | undefined;
-  used: number | undefined;
   answer: (call: BulkCall) => BulkAnswer = (call) => ({
     kind: 'answered',
     entries: call.entries.map((_, i) => ({ accepted: true, message_id: `id-${this.calls.length}-${i}` })),
@@ -129,11 +128,10 @@ export class JobWorld {
       },
       parts: { of: async () => this.parts },
       warming: {
-        holders: async () => [],
-        reserve: async () => this.allowed,
-        use: async (_: string, __: string, used: number) => {
-          this.used = used;
-        },
+        left: async () => this.allowed,
+        reserve: async (_: string, wanted: number) =>
+          this.allowed === undefined ? undefined : Math.min(wanted, this.allowed),
+        settle: async () => {},
       },
       clock: this.clock,
       pause: async (ms: number) => this.advance(ms),

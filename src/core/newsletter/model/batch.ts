@@ -28,7 +28,10 @@ export interface Batch {
   readonly rendering: number;
   readonly member_segment: string;
   readonly fallback_sending_domain: boolean;
-  /** The sending domain while warming limits it: bounces and complaints of the batch count for its day. */
+  /**
+   * The sending domain while warming limits it: senders reserve the batch's mails of its day, and take the fallback for
+   * what they do not get. Bounces and complaints of the batch count for its day.
+   */
   readonly warmed_domain?: string;
   readonly chunks: number;
   /** By state of the recipients; absolute, so writing it twice is harmless. */

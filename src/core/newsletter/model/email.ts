@@ -149,7 +149,7 @@ export interface Preparation {
   /** All recipients, the excluded ones included. */
   readonly recipients: number;
   readonly excluded_by_reason: Readonly<Record<string, number>>;
-  /** Mails that warming allows the sending domain for this email; absent: no limit. */
+  /** Mails that warming left the sending domain when the preparation began; absent: no limit. */
   readonly own_domain_allowed?: number;
   readonly own_domain_used: number;
   /** Recipients without a value, by merge field without a fallback. */

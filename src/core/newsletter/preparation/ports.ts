@@ -49,7 +49,7 @@ export interface PrepareDeps {
   readonly chunks: Pick<ChunkStore, 'put'>;
   readonly candidates: CandidateReader;
   readonly parts: PartSegments;
-  readonly warming: Pick<Warming, 'holders' | 'reserve' | 'use'>;
+  readonly warming: Pick<Warming, 'left'>;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
   readonly remaining_ms: () => number;

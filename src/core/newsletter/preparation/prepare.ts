@@ -95,33 +95,14 @@ class PreparationPass {
     return this.#open.numbers.next_batch > MOST_BATCHES;
   }
 
-  /** Reserves the warming allowance once, and notes it before anything is decided by it. */
+  /** Plans with what warming leaves of the day, and notes it before anything is decided by it. Senders reserve. */
   async begin(): Promise<void> {
     const domain = this.#warmed;
     if (this.#lease.email.preparation !== undefined || domain === undefined) return;
-    const { email_id, email_count } = this.#lease.email;
-    await this.#lease.read('free the warming allowance', () => this.#freeCancelled(domain));
-    // Members may have come since the count; what is not used is given back.
-    const wanted = email_count === undefined ? undefined : Math.ceil(email_count * 1.01);
-    const allowed = await this.#lease.read('reserve the warming allowance', () =>
-      this.#deps.warming.reserve(domain, email_id, wanted),
-    );
-    if (allowed === undefined) return;
-    this.#progress.own_domain_allowed = allowed;
+    const left = await this.#lease.read('read the warming allowance', () => this.#deps.warming.left(domain));
+    if (left === undefined) return;
+    this.#progress.own_domain_allowed = left;
     await this.#lease.change({ set: { preparation: structuredClone(this.#progress) } });
-  }
-
-  /** A mailing that was cancelled, maybe for this one in its place, keeps of the day's allowance what it has sent. */
-  async #freeCancelled(domain: string): Promise<void> {
-    const { batches, emails, warming } = this.#deps;
-    for (const email_id of await warming.holders(domain)) {
-      const other = await emails.read(email_id);
-      if (other?.status !== 'cancelled') continue;
-      const made = other.prepared === undefined ? [] : await batches.list(email_id);
-      const own = made.filter(({ warmed_domain }) => warmed_domain === domain);
-      const sent = own.reduce((sum, { counts: { submitted, uncertain } }) => sum + submitted + uncertain, 0);
-      await warming.use(domain, email_id, sent);
-    }
   }
 
   async take({ position, candidates }: CandidatePage): Promise<void> {
@@ -145,14 +126,9 @@ class PreparationPass {
   async end(): Promise<PrepareResult> {
     if (!this.hasTooMany) for (const commit of this.#open.flush()) await this.#write(commit);
     const progress = { ...this.#progress, ...this.#open.numbers };
-    const { clock, batches, warming } = this.#deps;
+    const { clock, batches } = this.#deps;
     const { email_id, email_count } = this.#lease.email;
     const refused = this.hasTooMany ? TOO_MANY : whyNotSent(progress, this.#uses);
-    const domain = this.#warmed;
-    if (domain !== undefined && progress.own_domain_allowed !== undefined) {
-      const used = refused === undefined ? progress.own_domain_used : 0;
-      await this.#lease.read('give back warming allowance', () => warming.use(domain, email_id, used));
-    }
     if (refused !== undefined) return { result: 'refused', email: this.#lease.email, error: refused };
     const at = clock().toISOString();
     if (progress.excluded > 0) {

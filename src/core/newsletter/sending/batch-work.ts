@@ -8,6 +8,7 @@ import { retryStorage } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { withSample } from '../views/throughput.ts';
+import { WarmedMails } from '../warming/domain-warming.ts';
 import { ExclusionChecks, RecipientReader } from './exclusion-checks.ts';
 import type { SendDeps } from './send-deps.ts';
 
@@ -46,6 +47,7 @@ export class BatchWork {
   #is_outdated = false;
   readonly reader = new RecipientReader(this);
   readonly checks = new ExclusionChecks();
+  readonly #warmed: WarmedMails | undefined;
 
   constructor(claimed: { email: Email; content: EmailContent; batch: Batch; slot: string }, deps: SendDeps) {
     this.email = claimed.email;
@@ -53,6 +55,8 @@ export class BatchWork {
     this.slot = claimed.slot;
     this.batch = claimed.batch;
     this.deps = deps;
+    const { warmed_domain, claim_id = '' } = claimed.batch;
+    this.#warmed = warmed_domain === undefined ? undefined : new WarmedMails(warmed_domain, claim_id, deps.warming);
     this.judges_alone = claimed.batch.judges_alone ?? false;
     this.provider_failures = claimed.batch.provider_failures ?? 0;
     this.unanswered = claimed.email.silence?.calls ?? 0;
@@ -153,6 +157,16 @@ export class BatchWork {
 
   get is_accepted(): boolean {
     return this.states.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
+  }
+
+  /** What warming limits; absent where it does not, or where the batch takes the fallback. */
+  get warmed(): WarmedMails | undefined {
+    return this.batch.fallback_sending_domain ? undefined : this.#warmed;
+  }
+
+  /** Gives back what the sending domain did not send of what it reserved, the fallback taken or not. */
+  async endWarming(): Promise<void> {
+    await this.#warmed?.end();
   }
 
   /** Gives signs of life until it is told to stop, also while a call, a pause or a repetition takes its time. */

@@ -70,6 +70,8 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
     throw error;
   } finally {
     stopKeeping();
+    // What storage does not take stays reserved for its day.
+    await work.endWarming().catch(() => undefined);
   }
 }
 

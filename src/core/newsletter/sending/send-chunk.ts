@@ -4,6 +4,7 @@ import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome } from '../model/email-message.ts';
 import type { BulkAnswer, BulkCall } from '../model/provider.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
+import { nextDay } from '../warming/domain-warming.ts';
 import { BatchLostError, type BatchWork } from './batch-work.ts';
 import { giveSlotAway, hasUsedUpTries, type Judgement, judgeAnswer, noteAnswer } from './judge-answer.ts';
 import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
@@ -47,14 +48,16 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
       await exclude(state, excluded, work);
       continue;
     }
-    const wanted = Math.min(left.length, most);
-    const following = Math.min(left.length - wanted + pendingIn(work.nextOpen(key.chunk)), most);
+    const own = await ownMails(work);
+    if (typeof own !== 'number') return own;
+    const wanted = Math.min(left.length, most, own);
+    const following = Math.min(left.length - wanted + pendingIn(work.nextOpen(key.chunk)), most, own - wanted);
     const { granted, retry_at } = await work.storage('reserve mails', () => pacing.reserve(wanted, following));
     if (granted <= 0) {
       const until = retry_at ?? new Date(clock().getTime() + limits.throttled_ms).toISOString();
       return { kind: 'wait', until, everyone: true };
     }
-    const entries = left.slice(0, Math.min(granted, most));
+    const entries = left.slice(0, Math.min(granted, wanted));
     const result = await makeCall({ chunk, state, entries, excluded }, work);
     if (result.kind === 'stopped') return result.stop;
     if (result.kind === 'not-made') continue;
@@ -74,6 +77,23 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
       for (const n of entries) tried.add(n);
     }
   }
+}
+
+/**
+ * The mails that the sending domain may send now while it is warmed; the batch takes the fallback for those beyond. No
+ * call is under way when the day ends: nobody knows of which day its mails would be.
+ */
+async function ownMails(work: BatchWork): Promise<number | Stop> {
+  const { clock, limits } = work.deps;
+  if (work.warmed === undefined) return Number.POSITIVE_INFINITY;
+  const until = nextDay(clock());
+  const ends = until.getTime() - clock().getTime() < limits.call_timeout_ms + SLACK_MS;
+  if (ends) return { kind: 'wait', until: until.toISOString(), everyone: false };
+  const wanted = work.states.reduce((sum, state) => sum + pendingIn(state), 0);
+  const allowed = await work.storage('reserve mails of a domain', async () => work.warmed?.allowed(wanted, clock()));
+  if (allowed === undefined || allowed > 0) return allowed ?? Number.POSITIVE_INFINITY;
+  await work.save({ set: { fallback_sending_domain: true } });
+  return Number.POSITIVE_INFINITY;
 }
 
 function stateOf(work: BatchWork, { chunk }: ChunkKey): ChunkState {
@@ -134,7 +154,8 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
   const timeout_ms = Math.min(limits.call_timeout_ms, ends - clock().getTime());
   const record = (outcomes: CallOutcome['outcomes']) =>
     recordOutcome(claimed.state, { call_id: call.call_id, outcomes, at: clock().toISOString() }, work.deps);
-  if (timeout_ms < limits.call_timeout_ms / 2) {
+  const isLate = work.warmed?.isFor(new Date(clock().getTime() + timeout_ms)) === false;
+  if (timeout_ms < limits.call_timeout_ms / 2 || isLate) {
     const freed = keep(await record(entries.map((n) => ({ n, state: 'pending' }))), work);
     return freed ?? { kind: 'not-made' };
   }
@@ -144,6 +165,7 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
   const made = { entries, state: claimed.state, tries_before, provider_failures };
   const given = { ...made, is_accepted, post_is_known, limits, now: clock() };
   const judgement = judgeAnswer(answer, given);
+  work.warmed?.count(countOutcomes(judgement.outcomes));
   const stopped = keep(await record(judgement.outcomes), work);
   if (stopped !== undefined) return stopped;
   work.provider_failures = judgement.provider_failures;
@@ -156,6 +178,11 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
   const { stop } = judgement;
   if (work.gave_slot_away) return { kind: 'stopped', stop: stop?.kind === 'fail' ? stop : { kind: 'halt' } };
   return { kind: 'made', judgement, entries };
+}
+
+function countOutcomes(outcomes: Judgement['outcomes']) {
+  const inState = (wanted: string) => outcomes.filter(({ state }) => state === wanted).length;
+  return { submitted: inState('submitted'), uncertain: inState('uncertain') };
 }
 
 /** Keeps what was recorded; otherwise the sender ends. @throws BatchLostError */

@@ -7,6 +7,7 @@ import { mergeValues } from '../model/merge-fields.ts';
 import type { BatchStore, ChunkStore, EmailStore, EventStore, JobLog, NewsletterQueues } from '../model/ports.ts';
 import type { BulkEntry, BulkProvider, Refusal, Rendering } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
+import type { Warming } from '../warming/domain-warming.ts';
 
 /** Why a sender does not go on with its batch for now. */
 export type Stop =
@@ -59,6 +60,7 @@ export interface SendDeps {
   readonly queues: NewsletterQueues;
   readonly provider: BulkProvider;
   readonly pacing: SendPacing;
+  readonly warming: Pick<Warming, 'reserve' | 'settle'>;
   readonly exclusions: LateExclusions;
   readonly renderings: Renderings;
   /** The signed link of a recipient (RFC 8058), and the keyed hash of its address. */

@@ -9,11 +9,15 @@ export interface DomainWarming {
   readonly day: string;
   /** Days that the allowance has grown. */
   readonly step: number;
-  /** Mails of the day by email_id. */
+  /** Mails of the day: under `batches` what senders reserved, and by email_id what emails did once. */
   readonly reserved: Readonly<Record<string, number>>;
+  /** Mails of the day that the provider accepted. Absent: it was not told, and all that is reserved counts. */
+  readonly sent?: number;
   /** Reported since the day began, whenever the mails were sent. */
   readonly bounced: number;
   readonly complained: number;
+  /** The sender that wrote last: of two that reserve as much at once, one has to ask again. */
+  readonly by?: string;
 }
 
 export interface WarmingStore {
@@ -24,8 +28,14 @@ export interface WarmingStore {
 
 export type Warming = ReturnType<typeof createWarming>;
 
-/** Of a domain and day, for all newsletters and tenants that use it: two in a day do not double it. */
-export function createWarming(store: WarmingStore, clock: Clock) {
+/** Key of what senders reserved. No email has it. */
+const BATCHES = 'batches';
+
+/**
+ * Of a domain and day, for all newsletters and tenants that use it: two in a day do not double it.
+ * @param curve mails of a day by the days that it has grown; undefined: no limit any more
+ */
+export function createWarming(store: WarmingStore, clock: Clock, curve = allowanceOf) {
   type Plan<T> = (today: DomainWarming, stored: DomainWarming | undefined) => { next?: DomainWarming; answer: T };
 
   async function change<T>(domain: string, plan: Plan<T>) {
@@ -37,37 +47,30 @@ export function createWarming(store: WarmingStore, clock: Clock) {
   }
 
   return {
+    /** What is left of the day's allowance; undefined: the domain has no limit any more. It reserves nothing. */
+    left: async (domain: string): Promise<number | undefined> =>
+      leftOf(asOf(clock(), await store.read(domain), domain), curve),
+
     /**
-     * Reserves up to `wanted` mails of the day's allowance, or what is left of it, for an email; the same email gets the
-     * same answer again. Undefined: the domain has no limit any more.
+     * Reserves up to `wanted` mails of the day's allowance, or what is left of it. Undefined: there is no limit any more.
+     * @param by the sender's claim
      */
-    reserve: (domain: string, email_id: string, wanted: number | undefined): Promise<number | undefined> =>
-      change(domain, (warming) => {
-        const allowed = allowanceOf(warming.step);
-        const before = warming.reserved[email_id];
-        if (allowed === undefined || before !== undefined)
-          return { answer: allowed === undefined ? undefined : before };
-        const left = Math.max(0, allowed - mailsOf(warming));
-        const granted = wanted === undefined ? left : Math.min(wanted, left);
-        // An entry of each small mailing of a day would make the item grow for nothing.
-        if (granted === 0) return { answer: granted };
-        return { next: { ...warming, reserved: { ...warming.reserved, [email_id]: granted } }, answer: granted };
+    reserve: (domain: string, wanted: number, by: string): Promise<number | undefined> =>
+      change(domain, (today) => {
+        const left = leftOf(today, curve);
+        const granted = left === undefined ? undefined : Math.min(wanted, left);
+        if (granted === undefined || granted === 0) return { answer: granted };
+        const { sent = mailsOf(today) } = today;
+        return { next: { ...today, reserved: withBatches(today, granted), sent, by }, answer: granted };
       }),
 
-    /** The emails that have mails of the day. */
-    holders: async (domain: string): Promise<readonly string[]> =>
-      Object.keys(asOf(clock(), await store.read(domain), domain).reserved),
-
-    /** Gives back what the email does not use; an email that uses nothing may reserve again. */
-    use: (domain: string, email_id: string, used: number): Promise<void> =>
-      change(domain, (warming) => {
-        const before = warming.reserved[email_id];
-        // A preparation that began yesterday has used yesterday's allowance.
-        if (before === undefined || before === used) return { answer: undefined };
-        const { [email_id]: _, ...others } = warming.reserved;
-        // Nothing was sent: the email may be tried again on the same day.
-        const reserved = used === 0 ? others : { ...others, [email_id]: used };
-        return { next: { ...warming, reserved }, answer: undefined };
+    /** What became of a reservation of the day: mails that were not sent are given back, and accepted ones counted. */
+    settle: (domain: string, day: string, { unused, sent }: { unused: number; sent: number }, by: string) =>
+      change<void>(domain, (_, stored) => {
+        // A day that is over has nothing to give back, and the next one has begun without these mails.
+        if (stored === undefined || stored.day !== day || unused + sent === 0) return { answer: undefined };
+        const counted = (stored.sent ?? mailsOf(stored)) + sent;
+        return { next: { ...stored, reserved: withBatches(stored, -unused), sent: counted, by }, answer: undefined };
       }),
 
     /** Counts permanent bounces and complaints of mails from the domain. */
@@ -83,22 +86,85 @@ export function createWarming(store: WarmingStore, clock: Clock) {
 }
 
 /**
+ * The mails that one sender may send from a warmed domain. They are reserved for the day on which they are sent: a batch
+ * that goes on another day reserves anew. What a sender that dies has reserved is not used on that day.
+ */
+export class WarmedMails {
+  readonly #domain: string;
+  readonly #by: string;
+  readonly #warming: Pick<Warming, 'reserve' | 'settle'>;
+  #reserved: { readonly day: string; unused: number; sent: number } | undefined;
+
+  constructor(domain: string, by: string, warming: Pick<Warming, 'reserve' | 'settle'>) {
+    this.#domain = domain;
+    this.#by = by;
+    this.#warming = warming;
+  }
+
+  /** How many mails may be sent now. @param wanted how many are reserved where none are left for this day */
+  async allowed(wanted: number, now: Date): Promise<number> {
+    const day = dayOf(now);
+    if (this.#reserved?.day !== day || this.#reserved.unused <= 0) {
+      await this.end();
+      const granted = await this.#warming.reserve(this.#domain, wanted, this.#by);
+      this.#reserved = { day, unused: granted ?? Number.POSITIVE_INFINITY, sent: 0 };
+    }
+    return this.#reserved.unused;
+  }
+
+  /** Whether what was reserved still counts then. */
+  isFor(time: Date): boolean {
+    return this.#reserved?.day === dayOf(time);
+  }
+
+  /** @param uncertain mails that may have been accepted */
+  count({ submitted, uncertain }: { readonly submitted: number; readonly uncertain: number }): void {
+    if (this.#reserved === undefined) return;
+    this.#reserved.unused -= submitted + uncertain;
+    this.#reserved.sent += submitted;
+  }
+
+  async end(): Promise<void> {
+    const { day, unused, sent } = this.#reserved ?? {};
+    this.#reserved = undefined;
+    if (day === undefined || unused === undefined || sent === undefined || !Number.isFinite(unused)) return;
+    await this.#warming.settle(this.#domain, day, { unused: Math.max(0, unused), sent }, this.#by);
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
+
+/** When the next day begins: UTC. */
+export const nextDay = (now: Date): Date => new Date((Math.floor(now.getTime() / DAY_MS) + 1) * DAY_MS);
+
+/**
  * The item as of a day. A new day makes the allowance grow by the days since the last mails, but by a week at most: a
- * domain is not trusted for being silent. Bad mails, or a day without any, do not make it grow.
+ * domain is not trusted for being silent. Bad mails, or a day without accepted ones, do not make it grow.
  */
 function asOf(now: Date, stored: DomainWarming | undefined, domain: string): DomainWarming {
-  const day = now.toISOString().slice(0, 10);
-  const nothing = { day, reserved: {}, bounced: 0, complained: 0 };
+  const day = dayOf(now);
+  const nothing = { day, reserved: {}, sent: 0, bounced: 0, complained: 0 };
   if (stored === undefined) return { ...nothing, domain, version: 0, step: 0 };
-  const days = Math.round((Date.parse(day) - Date.parse(stored.day)) / 86_400_000);
+  const days = Math.round((Date.parse(day) - Date.parse(stored.day)) / DAY_MS);
   if (days <= 0) return stored;
-  const sent = mailsOf(stored);
+  const { sent = mailsOf(stored) } = stored;
   const grown = sent === 0 || isBadDay({ ...stored, sent }) ? 0 : Math.min(days, MOST_DAYS_AT_ONCE);
   return { ...nothing, domain, version: stored.version, step: stored.step + grown };
 }
 
 function mailsOf({ reserved }: DomainWarming): number {
   return Object.values(reserved).reduce((sum, count) => sum + count, 0);
+}
+
+function leftOf(today: DomainWarming, curve: typeof allowanceOf): number | undefined {
+  const allowed = curve(today.step);
+  return allowed === undefined ? undefined : Math.max(0, allowed - mailsOf(today));
+}
+
+function withBatches({ reserved }: DomainWarming, more: number): DomainWarming['reserved'] {
+  return { ...reserved, [BATCHES]: Math.max(0, (reserved[BATCHES] ?? 0) + more) };
 }
 
 /** Mails that a new sending domain may send on its first day, and on its last one with a limit. */

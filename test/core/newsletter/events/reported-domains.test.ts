@@ -25,7 +25,8 @@ async function preparedWorld() {
   if (email === undefined) throw new Error('no claim');
   await prepare(email, world.deps());
   const warming = createWarming(createMemoryWarming(), world.clock);
-  await warming.reserve('own.example.com', 'email-1', 4);
+  await warming.reserve('own.example.com', 4, 'sender');
+  await warming.settle('own.example.com', world.now.toISOString().slice(0, 10), { unused: 0, sent: 4 }, 'sender');
   const deps = {
     ...world.deps(),
     members: createMemoryMembers(),
@@ -44,15 +45,13 @@ describe('bounces and complaints of a domain that is warmed', () => {
     await applyEvents('email-1', '00000', [bounced('00000'), bounced('00000')], deps);
     await applyEvents('email-1', '00000', [bounced('00000')], deps);
     world.advance(DAY);
-    expect(await warming.reserve('own.example.com', 'email-2', undefined)).toBe(allowanceOf(0));
-    world.advance(DAY);
-    expect(await warming.reserve('own.example.com', 'email-3', undefined)).toBe(allowanceOf(1));
+    expect(await warming.left('own.example.com')).toBe(allowanceOf(0));
   });
 
   it('do not count where the mail went out from the fallback domain', async () => {
     const { world, warming, deps } = await preparedWorld();
     await applyEvents('email-1', '00001', [bounced('00001')], deps);
     world.advance(DAY);
-    expect(await warming.reserve('own.example.com', 'email-2', undefined)).toBe(allowanceOf(1));
+    expect(await warming.left('own.example.com')).toBe(allowanceOf(1));
   });
 });

@@ -11,7 +11,6 @@ import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage } from '../../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
-import { NO_RECIPIENTS } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
 import { batchRow, emailContent, emailRow } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
@@ -181,7 +180,6 @@ describe('the preparation of an email', () => {
         .filter((batch) => batch.fallback_sending_domain === fallback)
         .reduce((sum, { counts }) => sum + counts.pending, 0);
     expect([mails(false), mails(true)]).toEqual([3, 7]);
-    expect(world.used).toBe(3);
   });
 
   it.each([
@@ -256,44 +254,18 @@ describe('the preparation of an email', () => {
     expect(await world.email()).toMatchObject({ email_count: 10 });
   });
 
-  it('reserves warming for one percent more than was counted, and gives back the rest', async () => {
-    const newsletter = { ...emailContent().newsletter, fallback_domain: 'fallback.example.com' };
-    const world = await JobWorld.of({ email_count: 100 }, { newsletter }, { batch_size: 1_000 });
-    world.give(Array.from({ length: 101 }, (_, n) => candidate(n)));
-    let wanted: number | undefined;
-    const deps = world.deps();
-    const reserve = async (_: string, __: string, count?: number) => {
-      wanted = count;
-      return count;
-    };
-    await startEmail('email-1', { ...deps, warming: { ...deps.warming, reserve } });
-    expect(wanted).toBe(101);
-    expect((await world.batches()).map((batch) => batch.fallback_sending_domain)).toEqual([false]);
-  });
-
-  it.each([
-    ['while it was prepared', undefined, 200],
-    ['after 20 of its mails', 20, 180],
-  ])('gets what a mailing of the day did not use that was cancelled %s', async (_, submitted, expected) => {
-    const newsletter = {
-      ...emailContent().newsletter,
-      from: 'news@Own.Example.com',
-      fallback_domain: 'other.example.com',
-    };
-    const world = await JobWorld.of({ email_count: 500 }, { newsletter }, { batch_size: 1_000 });
-    const warming = createWarming(createMemoryWarming(), () => world.now);
-    const { emails, batches } = world.deps();
-    const domain = 'own.example.com';
-    await warming.reserve(domain, 'email-0', 200);
-    const prepared = { recipients: 200, batches: 1, excluded: 0, excluded_by_reason: {}, at: world.now.toISOString() };
-    const cancelled = emailRow({ email_id: 'email-0', status: 'cancelled', ...(submitted && { prepared }) });
-    await emails.create(cancelled, emailContent());
-    const counts = { ...NO_RECIPIENTS, submitted: submitted ?? 0, pending: submitted === undefined ? 200 : 0 };
-    await batches.put(batchRow({ email_id: 'email-0', warmed_domain: domain, counts }));
-    world.give(Array.from({ length: 500 }, (_, n) => candidate(n)));
+  it('reserves nothing of a warmed domain, and plans with what others have left of the day', async () => {
+    const newsletter = { ...emailContent().newsletter, from: 'news@Own.Example.com', fallback_domain: 'other.example' };
+    const world = await JobWorld.of({}, { newsletter }, { batch_size: 1_000 });
+    const store = createMemoryWarming();
+    const warming = createWarming(store, () => world.now);
+    await warming.reserve('own.example.com', 150, 'another');
+    const before = await store.read('own.example.com');
+    world.give(Array.from({ length: 100 }, (_, n) => candidate(n)));
     await startEmail('email-1', { ...world.deps(), warming });
-    const own = (await world.batches()).filter(({ warmed_domain }) => warmed_domain === domain);
-    expect(own.reduce((sum, { counts: { pending } }) => sum + pending, 0)).toBe(expected);
+    const own = (await world.batches()).filter(({ warmed_domain }) => warmed_domain === 'own.example.com');
+    expect(own.map(({ counts: { pending } }) => pending)).toEqual([50]);
+    expect(await store.read('own.example.com')).toEqual(before);
   });
 
   it('fails, too, when the count is written at the same moment', async () => {
