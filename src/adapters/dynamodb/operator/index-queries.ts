@@ -1,8 +1,8 @@
 import type { DynamoDBClient, QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import { tenantKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
-import { RETENTION_DAYS } from '../../../core/model/time.ts';
-import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
+import { isoBefore, RETENTION_DAYS } from '../../../core/model/time.ts';
+import { ALWAYS, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import type { WorkEntries } from '../../../core/operator/views/pipeline-status.ts';
 import { HISTORY_INDEX, WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
@@ -29,7 +29,7 @@ export function historyQuery(
     equals('recipient_hash', recipient_hash),
     scheduled && {
       text: 'scheduled_at BETWEEN :scheduled_from AND :scheduled_to',
-      values: { ':scheduled_from': { S: scheduled.from }, ':scheduled_to': { S: scheduled.to } },
+      values: textsAround(scheduled),
     },
   ];
   if (tenant_key === undefined) {
@@ -42,6 +42,16 @@ export function historyQuery(
     { ':bucket': { S: bucket }, ':from': { S: `${tenant_key}#${from}` }, ':to': { S: `${tenant_key}#${to}` } },
     filters,
   );
+}
+
+/**
+ * Texts between which every form of a time of the period lies: writers write `2025-06-01 09:00:00`, or zones of their own,
+ * whose day may be the one before or after. The row itself decides then.
+ */
+function textsAround({ from, to }: Period): Item {
+  const end = Math.min(Date.parse(to) + DAY_MS, Date.parse(ALWAYS.to));
+  const day = new Date(end).toISOString().slice(0, 10);
+  return { ':scheduled_from': { S: isoBefore(from, DAY_MS).slice(0, 10) }, ':scheduled_to': { S: `${day}~` } };
 }
 
 function onlyKeyOf(tenant_id: string | undefined): string | undefined {

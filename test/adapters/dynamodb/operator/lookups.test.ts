@@ -105,6 +105,43 @@ describe('the table document’s lookups', () => {
     expect(await ids(copies('T2', 'N1'))).toEqual([]);
   });
 
+  /** Forms in which writers write a time (his-notification-log-table.md, sample data, and ISO-8601 with zones). */
+  const FORMS: Readonly<Record<string, (time: Date) => string>> = {
+    ours: (time) => time.toISOString(),
+    'the document’s': (time) => time.toISOString().slice(0, 19).replace('T', ' '),
+    'without seconds': (time) => time.toISOString().slice(0, 16),
+    'of Tokyo': (time) => `${new Date(time.getTime() + 9 * 3_600_000).toISOString().slice(0, -1)}+09:00`,
+    'of Kiritimati': (time) => `${new Date(time.getTime() + 14 * 3_600_000).toISOString().slice(0, 16)}+14:00`,
+    'of Niue': (time) => `${new Date(time.getTime() - 11 * 3_600_000).toISOString().slice(0, 19)}-1100`,
+  };
+
+  it.each(Object.entries(FORMS))('find by a time in any form of writers: %s', async (form, write) => {
+    const { notification_log } = await createTables(dynamodb.client, `times-${Object.keys(FORMS).indexOf(form)}`);
+    const hours = [0, 1, 9, 13, 23, 24, 33, 47, 48, 72];
+    const scheduled = hours.map((hour) => new Date(Date.parse('2026-11-01T00:00:00Z') + hour * 3_600_000));
+    for (const [n, time] of scheduled.entries()) {
+      const row = { log_id: `${form}-${n}`, tenant_id: 'T1', created_at: DAY_1, scheduled_at: write(time) } as Stored;
+      await put(dynamodb.client, notification_log, row);
+    }
+    const found = createOperatorSearch(dynamodb.client, notification_log, () => NOW, {
+      consistent: false,
+      shards: baseShards,
+    });
+    const periods = [
+      { from: '2026-11-01T09:00:00.000Z', to: '2026-11-02T00:00:00.000Z' },
+      { from: '2026-11-02T09:00:00.000Z', to: ALWAYS.to },
+      { from: ALWAYS.from, to: '2026-11-01T13:00:00.000Z' },
+      BOTH_DAYS,
+    ];
+    for (const period of periods) {
+      const expected = scheduled.flatMap((time, n) =>
+        time.toISOString() >= period.from && time.toISOString() <= period.to ? [`${form}-${n}`] : [],
+      );
+      expect(await ids(found.created(BOTH_DAYS, { scheduled: period }))).toEqual(expected.sort());
+      expect(expected.length).toBeGreaterThan(0);
+    }
+  });
+
   it.each([
     ['a tenant’s', { tenant_id: 'T1' }, ['a', 'b', 'e']],
     ['a tenant’s in one status', { tenant_id: 'T1', send_status: 'SUCCESS' }, ['a', 'b']],
