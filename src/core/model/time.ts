@@ -32,13 +32,19 @@ export function isoBefore(time: string | Date, ms: number): string {
 /** Whether `epochMs` reads the text, and on every machine as the same time. */
 export const isUtcTime = (text: string): boolean => text.endsWith('Z') && parseTime(text) !== undefined;
 
-/** When clocks of the zone show what `shown` shows in UTC: the first of two; in a skipped hour, as if unchanged. */
+/**
+ * When clocks of the zone show what `shown` shows in UTC: the first time of two; in a skipped hour, as if the clocks had
+ * not been changed. No zone is more than a day from UTC, and none changes its clocks twice in two days.
+ */
 function inZone(shown: Date, zone: string): Date {
-  const guess = new Date(shown.getTime() - offsetMs(shown, zone));
-  const offset = offsetMs(guess, zone);
-  const time = new Date(shown.getTime() - offset);
-  return offsetMs(time, zone) === offset || time > guess ? time : guess;
+  const by = (at: Date) => new Date(shown.getTime() - offsetMs(at, zone));
+  const before = by(new Date(shown.getTime() - DAY_MS));
+  const after = by(new Date(shown.getTime() + DAY_MS));
+  const isShown = (time: Date) => by(time).getTime() === time.getTime();
+  return before.getTime() === after.getTime() || isShown(before) || !isShown(after) ? before : after;
 }
+
+const DAY_MS = 86_400_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -47,8 +53,8 @@ function offsetMs(time: Date, zone: string): number {
   const format = formats.get(zone) ?? new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
   formats.set(zone, format);
   const name = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
-  const [, sign, hours, minutes = '00'] = /([+-])(\d{2}):?(\d{2})?/.exec(name) ?? [];
-  const ms = (Number(hours ?? 0) * 60 + Number(minutes)) * 60_000;
+  const [, sign, hours, minutes = '00', seconds = '00'] = /([+-])(\d{2}):?(\d{2})?:?(\d{2})?/.exec(name) ?? [];
+  const ms = ((Number(hours ?? 0) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000;
   return sign === '-' ? -ms : ms;
 }
 
