@@ -150,7 +150,7 @@ module.exports = {
     onlyTo(
       'simulation-knows-functions-adapters-and-core',
       '^simulation/(?!audit/)',
-      '^(simulation/|functions/|src/(adapters|core|terminal)/|lib/(config/(lane-config|setting-types)|constructs/indexing/indexer-stream-filter)\\.ts$|src/local/(emulator/events/event-filter|providers/ses/sending-limits|stand-ins/fair-groups|support/json)\\.ts$)',
+      '^(simulation/|functions/|src/(adapters|core|terminal)/|lib/(config/(lane-config|setting-types)|constructs/(indexing/indexer-stream-filter|outcomes/outcome-stream-filters))\\.ts$|src/local/(emulator/events/event-filter|providers/ses/sending-limits|stand-ins/fair-groups|support/json)\\.ts$)',
     ),
     {
       name: 'auditor-stands-alone',

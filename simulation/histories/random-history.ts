@@ -14,6 +14,8 @@ export interface RandomHistory {
   readonly story: readonly string[];
   readonly violations: readonly string[];
   readonly rows: readonly Stored[];
+  /** The kinds of outcomes that came from it. */
+  readonly told: readonly string[];
 }
 
 /** What a run may have of: each is on in half of the runs, so that a run has few kinds, and many of each (swarm). */
@@ -50,13 +52,9 @@ const ALL_EDITS = Object.keys(EDITS) as Edit[];
 const BREAKDOWNS = ['records. refuses every call', 'breakers. answers no call'] as const;
 
 /** @param intruders rows that somebody may put into the work index */
-export async function drawHistory(
-  seed: number,
-  intruders: readonly Stored[] = [],
-  onImage?: Scope['onImage'],
-): Promise<RandomHistory> {
+export async function drawHistory(seed: number, intruders: readonly Stored[] = []): Promise<RandomHistory> {
   const draw = createRandom(seed, 'history');
-  const scope = { ...drawScope(createRandom(seed, 'scope'), intruders), ...(onImage && { onImage }) };
+  const scope = drawScope(createRandom(seed, 'scope'), intruders);
   const kinds = new Set<string>(FAULTS.filter(() => draw() < 0.5));
   const share = pick(draw, FAULT_SHARES);
   const world = new World(scope, new Troupe({ remember: false }));
@@ -68,7 +66,7 @@ export async function drawHistory(
     await world.step(choice);
   }
   await world.quiet(() => false);
-  return { scope, story, violations: world.violations, rows: world.rows };
+  return { scope, story, violations: world.violations, rows: world.rows, told: world.told };
 }
 
 function drawChoice(draw: Draw, choices: readonly Choice[], kinds: ReadonlySet<string>, share: number) {

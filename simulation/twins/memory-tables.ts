@@ -17,14 +17,13 @@ import {
   type IndexStore,
   RowUnstorableError,
 } from '../../src/core/indexing/index-row.ts';
-import {
-  type ForeignRow,
-  type NotificationContent,
-  type NotificationRow,
-  type RetryRecord,
-  UPDATED_BY,
+import type {
+  ForeignRow,
+  NotificationContent,
+  NotificationRow,
+  RetryRecord,
 } from '../../src/core/model/notification.ts';
-import { type RowChange, wasApplied, wasSettled } from '../../src/core/model/row-change.ts';
+import { type RowChange, stamped, turnOf, wasApplied, wasSettled } from '../../src/core/model/row-change.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { MemoryShards } from './pipeline-state.ts';
 import { type KeptContent, memoryDueIndex, memoryRowScan, memorySuccessors } from './row-stores.ts';
@@ -37,10 +36,13 @@ export class MemoryTables implements IndexStore {
   readonly retryLog = new Map<string, RetryRecord>();
   readonly content = new Map<string, KeptContent>();
   readonly shards = new MemoryShards();
+  readonly random: () => number;
   readonly #clock: Clock;
 
-  constructor(clock: Clock) {
+  /** @param random draws the tokens of turns */
+  constructor(clock: Clock, random: () => number = Math.random) {
     this.#clock = clock;
+    this.random = random;
   }
 
   row(log_id: string): NotificationRow | undefined {
@@ -72,7 +74,7 @@ export class MemoryTables implements IndexStore {
     read: async (log_id) => this.row(log_id),
     change: (was, change) => this.#change(was, change, guards.asPlanned(was)),
     settle: async (claimed, change) => {
-      if (this.#write(claimed.log_id, this.#stamped(change), guards.heldBy(claimed))) return true;
+      if (this.#write(claimed.log_id, this.#stamped(claimed, change), guards.heldBy(claimed))) return true;
       const row = this.row(claimed.log_id);
       return row !== undefined && wasSettled(row, claimed, change);
     },
@@ -85,8 +87,12 @@ export class MemoryTables implements IndexStore {
       if (successor === undefined) return this.#change(was, change, guard);
       const both =
         guards.holds(guard, this.log.get(was.log_id)) &&
-        this.#write(successor.log_id, this.#stamped(CANCELLATION), guards.asRead(successor, guards.STATE_COLUMNS));
-      return both && this.#write(was.log_id, this.#stamped(change), guard);
+        this.#write(
+          successor.log_id,
+          this.#stamped(successor, CANCELLATION),
+          guards.asRead(successor, guards.STATE_COLUMNS),
+        );
+      return both && this.#write(was.log_id, this.#stamped(was, change), guard);
     },
   };
   readonly operatorRows: RowStore = this.#guarded(guards.STATE_COLUMNS);
@@ -137,7 +143,12 @@ export class MemoryTables implements IndexStore {
   readonly malformed = malformedEntries({ rows: this.operatorRows, records: this.records, clock: () => this.#clock() });
 
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
-    return this.#write(String(image['log_id']), { set, remove }, guards.asRead(image, guards.IMAGE_COLUMNS));
+    const turn = turnOf(image, { set, remove }, { now: this.#clock(), random: this.random });
+    return this.#write(
+      String(image['log_id']),
+      { set: { ...set, ...turn }, remove },
+      guards.asRead(image, guards.IMAGE_COLUMNS),
+    );
   }
 
   async putContent(
@@ -178,11 +189,11 @@ export class MemoryTables implements IndexStore {
   }
 
   async #change(was: NotificationRow, change: RowChange, guard: guards.Guard): Promise<boolean> {
-    const stamped = this.#stamped(change);
+    const stamped = this.#stamped(was, change);
     if (this.#write(was.log_id, stamped, guard)) return true;
     const row = this.row(was.log_id);
-    // A change that is repeated has the time of its first try.
-    return row !== undefined && wasApplied(row, stamped);
+    // A change that is repeated has the time and the turn of its first try.
+    return row !== undefined && wasApplied(row, { ...stamped, set: { ...stamped.set, turn: row.turn } } as RowChange);
   }
 
   #now(): string {
@@ -190,8 +201,8 @@ export class MemoryTables implements IndexStore {
   }
 
   /** Every write but a claim leaves our name. */
-  #stamped({ set, remove }: RowChange) {
-    return { set: { ...set, updated_at: this.#now(), updated_by: UPDATED_BY }, ...(remove && { remove }) };
+  #stamped(row: NotificationRow, change: RowChange): RowChange {
+    return stamped(row, change, { now: this.#clock(), random: this.random });
   }
 
   #write(log_id: string, change: Write, guard: guards.Guard): boolean {

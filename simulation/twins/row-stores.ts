@@ -10,6 +10,7 @@ import {
   type NotificationRow,
   UPDATED_BY,
 } from '../../src/core/model/notification.ts';
+import { turnOf } from '../../src/core/model/row-change.ts';
 import { type DueIndex, type DueItem, type PageCursor, parseWorkQueue } from '../../src/core/model/work-index.ts';
 import { readEntries } from '../../src/core/model/work-rules.ts';
 import type { Operation, OperationRows, OperationStore } from '../../src/core/operator/operations/operation.ts';
@@ -56,13 +57,15 @@ export type KeptContent = NotificationContent & {
 };
 
 interface Tables {
+  /** Draws the tokens of turns. */
+  readonly random: () => number;
   readonly log: Map<string, Stored>;
   readonly content: Map<string, KeptContent>;
   row(log_id: string): NotificationRow | undefined;
 }
 
 /** Successors of failover among rows and contents in memory. */
-export function memorySuccessors({ log, content: contents, row }: Tables): SuccessorStore {
+export function memorySuccessors({ log, content: contents, row }: Omit<Tables, 'random'>): SuccessorStore {
   return {
     copyContent: async ({ log_id, tenant_id }, successor) => {
       const content = contents.get(log_id);
@@ -113,7 +116,8 @@ export function createMemoryIntake(tables: Tables, records: Map<string, IntakeRe
     async putRow(row, recipient, now) {
       const there = tables.log.get(row.log_id);
       if (!isAny(isFree(now), there)) return tables.row(row.log_id);
-      tables.log.set(row.log_id, { ...row, recipient_hash: `hash of ${row.tenant_id}/${recipient}` });
+      const turn = turnOf({}, { set: row }, { now, random: tables.random });
+      tables.log.set(row.log_id, { ...row, ...turn, recipient_hash: `hash of ${row.tenant_id}/${recipient}` });
       return undefined;
     },
     findRow: async (log_id) => tables.row(log_id),

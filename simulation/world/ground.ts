@@ -3,6 +3,7 @@ import type { Channel, Lane } from '../../src/core/model/channels.ts';
 import { type QueuedMessage, type QueueMessage, runOf } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import * as actors from '../audit/actor-promises.ts';
+import * as outcomes from '../audit/consumer-promises.ts';
 import * as ends from '../audit/end-promises.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
@@ -20,7 +21,7 @@ import {
   type Scope,
   type State,
 } from './state.ts';
-import { passesFilter, Stores } from './stores.ts';
+import { passesFilter, Stores, toldOf } from './stores.ts';
 
 /** Workers that may work at the same time. */
 const AT_ONCE = 2;
@@ -39,7 +40,11 @@ export class Ground {
 
   constructor(scope: Scope, state: State) {
     this.scope = scope;
-    this.#stores = new Stores(() => new Date(this.state.now), scope.channels);
+    this.#stores = new Stores(
+      () => new Date(this.state.now),
+      () => this.count('draws') / 36 ** 6,
+      scope.channels,
+    );
     this.tables = this.#stores.tables;
     this.breakers = this.#stores.breakers.breakers;
     this.given = new Map((scope.given ?? [ONE]).map((given, i) => [`n${i + 1}`, given]));
@@ -63,23 +68,15 @@ export class Ground {
   /** All that decides what can still happen, except how many faults may. */
   key(numbers: Numbers): string {
     const { now, queue, letters, actors, late, hung, events, stream, left, memory, counts, dead = [] } = this.state;
-    const { broken, down, former } = this.state;
+    const { broken, down, former, consumer } = this.state;
     const all = (values: Iterable<unknown>) =>
       Array.from(values, (one) => numbers.of(one))
         .sort((a, b) => a - b)
         .join();
     const who = actors.map(({ name, moment, begun, slow }) => `${name} ${moment.id} ${begun} ${slow}`).sort();
-    const data = [
-      ...this.#stores.maps.map((table) => table.values()),
-      queue,
-      letters,
-      late,
-      hung,
-      events,
-      stream,
-      dead,
-    ].map(all);
-    return `${now} ${data.join('|')}|${who}|${[left, memory, counts, former].map((one) => numbers.of(one))}|${broken}${down}`;
+    const lists = [queue, letters, late, hung, events, stream, dead];
+    const data = [...this.#stores.maps.map((table) => table.values()), ...lists].map(all);
+    return `${now} ${data.join('|')}|${who}|${[left, memory, counts, former, consumer].map((one) => numbers.of(one))}|${broken}${down}`;
   }
 
   set(change: Partial<State>): void {
@@ -110,8 +107,8 @@ export class Ground {
     return { ok };
   }
 
-  judge({ memory, violations }: promises.Judged): void {
-    this.set({ memory });
+  judge({ violations, ...known }: Pick<State, 'violations'> & Partial<State>): void {
+    this.set(known);
     this.violated(...violations);
   }
 
@@ -212,8 +209,12 @@ export class Ground {
     const { queue, actors, late } = this.state;
     const { losses = 0 } = this.scope;
     if (actors.some((actor) => !isIdle(actor)) || late.length > 0 || losses > 0) return;
-    const messages = queue.map(({ message }) => message);
-    this.violated(...ends.waitingForNothing(this.rows(), messages));
+    this.violated(
+      ...ends.waitingForNothing(
+        this.rows(),
+        queue.map(({ message }) => message),
+      ),
+    );
   }
 
   recordsOf(log_id: string): promises.Stored[] {
@@ -226,10 +227,10 @@ export class Ground {
   #watch(by: string, port: string, args: readonly unknown[], before: ReadonlyMap<string, promises.Stored>): boolean {
     const records = /^records\.(put|replace)/.test(port);
     if (records) this.judge(promises.recorded(this.state.memory, args[0] as promises.Stored, by));
+    const { now } = this.state;
     const changed = [...this.tables.log].filter(([log_id, row]) => before.get(log_id) !== row);
     for (const [log_id, row] of changed) {
       const was = before.get(log_id);
-      const { now } = this.state;
       if (was !== undefined) this.judge(promises.written(this.state.memory, was, row, { by, now: now + this.apart }));
       if (was !== undefined && this.scope.stale) this.set({ former: { ...this.state.former, [log_id]: was } });
       this.show(row);
@@ -237,12 +238,11 @@ export class Ground {
     return records || changed.length > 0;
   }
 
-  /** The stream shows the row to the indexer, unless its filter leaves it out. */
+  /** The streams show the row, to the indexer unless its filter leaves it out. */
   show(row: promises.Stored): void {
-    this.scope.onImage?.(row);
+    this.judge(outcomes.heard(this.state.consumer, row, toldOf(row)));
     if (!this.scope.indexings || !passesFilter(row)) return;
-    const sequence = String(this.count('images'));
-    this.set({ stream: [...this.state.stream, { row, sequence }] });
+    this.set({ stream: [...this.state.stream, { row, sequence: String(this.count('images')) }] });
   }
 }
 

@@ -5,6 +5,7 @@ import type { DeliveryEvent, Feedback } from '../../src/core/delivery-events/del
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import { type Consumer, NOTHING_TOLD } from '../audit/consumer-promises.ts';
 import { type Memory, NOTHING_YET, type Stored } from '../audit/promises.ts';
 import type { Call, Moment } from './actor.ts';
 import type { Composition } from './channel-program.ts';
@@ -64,8 +65,6 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly sweepers?: readonly SweepEvent[];
   /** Sweeps see the lanes, keep them short, and remember the sweeps before them. */
   readonly lanes?: Lanes;
-  /** Takes each image of a row as the table's stream shows it. */
-  readonly onImage?: (row: Stored) => void;
   /** Each call takes a millisecond; else time stands still, so that histories that only differ in it are one. */
   readonly ticks?: boolean;
   /** Milliseconds by which the clock of an instance may be wrong: each has one of these. */
@@ -164,6 +163,7 @@ export interface State {
   readonly left: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<string, number>>;
   readonly memory: Memory;
+  readonly consumer: Consumer;
   /** The rows that must not expire unsent, since the faults ended, and the sends of each by then. */
   readonly waiting?: { readonly log_ids: readonly unknown[]; readonly counts: Readonly<Record<string, number>> };
   /** The rows that were dead when nothing was left to do, and all letters were redriven. */
@@ -187,6 +187,7 @@ export const NOTHING: Omit<State, 'faults' | 'left'> = {
   counts: {},
   former: {},
   memory: NOTHING_YET,
+  consumer: NOTHING_TOLD,
 };
 
 export type Saved = { readonly state: State; readonly tables: readonly (readonly (readonly [string, unknown])[])[] };

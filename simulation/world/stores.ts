@@ -1,10 +1,13 @@
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
+import { ENDED_NOTIFICATIONS } from '../../lib/constructs/outcomes/outcome-stream-filters.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { IntakeRecord } from '../../src/core/intake/ports.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
+import { notificationOutcomes } from '../../src/core/outcomes/notification-outcomes.ts';
+import type { Outcome, OutcomeContext } from '../../src/core/outcomes/outcome.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
@@ -27,8 +30,8 @@ export class Stores {
   readonly #rooms: Readonly<Record<string, object>>;
 
   /** @param channels of the dispatcher; all unless given */
-  constructor(clock: Clock, channels?: readonly Channel[]) {
-    const tables = new MemoryTables(clock);
+  constructor(clock: Clock, random: () => number, channels?: readonly Channel[]) {
+    const tables = new MemoryTables(clock, random);
     const { log, retryLog, content } = tables;
     this.tables = tables;
     this.maps = [log, retryLog, content, this.breakers.breakers, this.#requests, this.#sweeps] as Map<
@@ -88,10 +91,23 @@ export function sweepLog(sweeps: Map<string, string>): SweepLog {
   };
 }
 
-const PATTERNS = FOREIGN_ROWS.map((filter) => JSON.parse(filter['pattern']) as JsonObject);
+const patternsOf = (filters: readonly Readonly<Record<string, unknown>>[]) =>
+  filters.map((filter) => JSON.parse(String(filter['pattern'])) as JsonObject);
+const FOREIGN = patternsOf(FOREIGN_ROWS);
+const ENDED = patternsOf(ENDED_NOTIFICATIONS);
 
 /** Whether the indexer's event source takes the image, by the deployed filter. */
-export function passesFilter(row: Stored): boolean {
+export const passesFilter = (row: Stored): boolean => isTaken(row, FOREIGN);
+
+/** Each is known by what it stands for. */
+const CONTEXT: OutcomeContext = { hash: (text) => text, seen_at: '2026-03-02T00:00:00.000Z' };
+
+/** What an image tells, as deployed: by the mapping's filter, then by the function. */
+export function toldOf(image: Stored, context = CONTEXT): Outcome[] {
+  return isTaken(image, ENDED) ? notificationOutcomes(image, context) : [];
+}
+
+function isTaken(row: Stored, patterns: readonly JsonObject[]): boolean {
   const NewImage = JSON.parse(JSON.stringify(toItem(row))) as JsonObject;
-  return matchesAny(PATTERNS, { eventName: 'MODIFY', dynamodb: { NewImage } });
+  return matchesAny(patterns, { eventName: 'MODIFY', dynamodb: { NewImage } });
 }

@@ -64,6 +64,10 @@ export class World {
     return this.#ground.rows();
   }
 
+  get told(): readonly string[] {
+    return this.#ground.state.consumer.kinds;
+  }
+
   key(): string {
     return this.#ground.key(this.#troupe.numbers);
   }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
+import type { RowChange } from '../../src/core/model/row-change.ts';
 import { clip } from '../../src/core/model/text.ts';
 import { iso, messageFor } from '../support/rows.ts';
 import { fresh, putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
@@ -93,7 +94,14 @@ export function claimSuite(store: () => StoreUnderTest): void {
       expect(why).toMatch(delivered ? /delivered already/ : /a time/);
       const aside = { failure_reason: 'FORMAT_ERROR', error_type: 'FORMAT_ERROR', error_message: expect.any(String) };
       const ours = { updated_at: expect.any(String), updated_by: 'notification-retry' };
-      const left = { ...rest, log_id, send_status, ...ours, ...(delivered ? { work_at: 'never' } : aside) };
+      const turn = expect.stringMatching(/^[0-9a-z]{7}$/);
+      const left = {
+        ...rest,
+        log_id,
+        send_status,
+        ...ours,
+        ...(delivered ? { work_at: 'never' } : { ...aside, turn }),
+      };
       expect(await store().get(log_id)).toEqual(left);
     }
   });
@@ -198,6 +206,35 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(await store().rows.settle(claimed, change)).toBe(true);
     expect(await store().rows.settle(claimed, { set: { send_status: 'RETRY', work_at: iso(7) } })).toBe(false);
     expect(await store().rows.settle({ ...claimed, last_attempt: 0 }, change)).toBe(false);
+  });
+
+  it('sets the turn anew with each write that enters or leaves a final state, and with no other', async () => {
+    const row = await put();
+    const { row: claimed } = await store().rows.claim(messageFor(row), UNTIL, 'mine');
+    if (!claimed) throw new Error('the claim was refused');
+    const found = async () => (await store().rows.read(row.log_id)) ?? row;
+    const turns: unknown[] = [claimed.turn];
+    const delivery = { set: { send_status: 'SUCCESS', work_at: UNTIL, claim_id: '' } } as const;
+    expect(await store().rows.settle(claimed, delivery)).toBe(true);
+    expect(await store().rows.settle(claimed, delivery)).toBe(true);
+    turns.push((await found()).turn);
+    const changes = [
+      { set: { opened_at: UNTIL } },
+      { set: { delivery_by_attempt: { 1: 'bounced' } } },
+      { set: { send_status: 'RETRY' } },
+      { set: { send_status: 'FAILED', failure_reason: 'CANCELLED' }, remove: ['work_queue'] },
+      { set: { is_deleted: true } },
+      { set: { send_status: 'RETRY', work_queue: row.work_queue ?? '' }, remove: ['failure_reason'] },
+      { set: { work_at: UNTIL } },
+    ] as const satisfies RowChange[];
+    for (const change of changes) {
+      expect(await store().eventRows.change(await found(), change)).toBe(true);
+      turns.push((await found()).turn);
+    }
+    const isNew = turns.map((turn, i) => turn !== turns[i - 1]);
+    expect(isNew).toEqual([false, true, false, true, true, true, false, true, false]);
+    expect(new Set(turns).size).toBe(6);
+    for (const turn of turns.slice(1)) expect(turn).toMatch(/^[0-9a-z]{7}$/);
   });
 
   it('takes its own settlement for one when it is repeated, though its message was cut at an emoji', async () => {

@@ -39,7 +39,7 @@ describe('storage in memory', () => {
 });
 
 describe('storage of the simulated world', () => {
-  const stores = new Stores(now);
+  const stores = new Stores(now, Math.random);
   const room = <T extends object>(name: string) =>
     new Proxy({} as T, {
       get:

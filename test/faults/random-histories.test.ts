@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
 import { drawHistory, type RandomHistory, shrink } from '../../simulation/histories/random-history.ts';
-import type { ForeignRow } from '../../src/core/model/notification.ts';
 import { HOSTILE_KINDS, hostileRow } from '../support/intruder-rows.ts';
-import { endOf, toldOf } from '../support/outcomes.ts';
 import { SEED } from '../support/seed.ts';
 
 const RUNS = Number(process.env['FAULT_RUNS'] ?? 300);
@@ -51,21 +49,6 @@ async function told({ seed, history }: { seed: number; history: RandomHistory })
   return [`FAULT_SEED=${seed} FAULT_RUNS=1: ${history.violations.join('; ')}`, ...lines].join('\n');
 }
 
-/** The kinds that were told in any history. */
-const kindsTold = new Set<string>();
-
-/** Where an image tells what contradicts it, or does not tell how it ended. */
-function mistold(images: readonly ForeignRow[]): string[] {
-  return images.flatMap((row) => {
-    const told = toldOf(row).map(({ kind }) => kind);
-    for (const kind of told) kindsTold.add(kind);
-    const { log_id, send_status, failure_reason = '', last_attempt } = row;
-    const ends = told.filter((kind) => kind !== 'Notification Bounced').join();
-    if (ends === (endOf(row) ?? '') || String(log_id).startsWith('hostile-')) return [];
-    return [`${log_id} is ${send_status} ${failure_reason}, attempt ${last_attempt}: told ${ends}`];
-  });
-}
-
 it(
   'any history keeps the promises: interleavings, deaths, refusals, hangs, lost answers, repeats, outages, edits, events, operators, intruders',
   async () => {
@@ -73,12 +56,12 @@ it(
     const at = new Date('2026-03-01T10:30:00.000Z');
     const untold = new Set(TOLD);
     const ends = new Map<string, number>();
+    const kindsTold = new Set<string>();
     for (const seed of [...KEPT, ...Array.from({ length: RUNS }, (_, i) => SEED + i)]) {
       const intruders = [0, 1, 2].map((i) => hostileRow(kinds[(7 * seed + 101 * i) % kinds.length] ?? 0, at));
-      const images: ForeignRow[] = [];
-      const history = await drawHistory(seed, intruders, (row) => images.push(row));
+      const history = await drawHistory(seed, intruders);
       if (history.violations.length > 0) expect.fail(await told({ seed, history }));
-      expect(mistold(images), `FAULT_SEED=${seed} FAULT_RUNS=1`).toEqual([]);
+      for (const kind of history.told) kindsTold.add(kind);
       for (const pattern of untold) if (history.story.some((line) => pattern.test(line))) untold.delete(pattern);
       for (const { failure_reason, send_status } of history.rows) {
         const end = String(failure_reason ?? send_status);

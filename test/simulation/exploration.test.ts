@@ -231,6 +231,38 @@ describe('a notification that goes on, on its fallback channel, while events con
   });
 });
 
+it('a row that ends again after the same attempt, for the same reason, is told anew', async () => {
+  const [worker, cancellation] = ['worker of n1/sweep-1/1', 'the cancellation of n1'];
+  const event = (time: string, status: string) => [
+    ...['reads n1', 'looks for the record of attempt 1 of n1'].map((deed) => `event of attempt 1 of n1${time} ${deed}`),
+    ...(status.startsWith('RETRY') ? [`event of attempt 1 of n1${time} queues n1 for in 1 s`] : []),
+    `event of attempt 1 of n1${time} changes n1 as ${status}`,
+  ];
+  const story = [
+    'a worker receives n1/sweep-1/1',
+    ...['claims n1', 'reads the content of n1', 'sends attempt 1 of n1'].map((deed) => `${worker} ${deed}`),
+    `${worker} writes, if there is none, the record of attempt 1 of n1: FAILED`,
+    ...['queues n1 for in 600 s', 'settles n1 as RETRY for 10:40:00'].map((deed) => `${worker} ${deed}`),
+    ...['an operator cancels n1', `${cancellation} reads n1`, `${cancellation} changes n1 as FAILED`],
+    ...['the provider reports attempt 1 of n1: delivered', ...event('', 'SUCCESS')],
+    'the provider reports attempt 1 of n1: failed INVALID_RECIPIENT',
+    ...event(' (time 2)', 'RETRY for 10:30:00'),
+    'an operator cancels n1',
+    ...['reads n1', 'changes n1 as FAILED'].map((deed) => `${cancellation} (time 2) ${deed}`),
+  ];
+  const feedbacks: Scope['feedbacks'] = [
+    { kind: 'delivered' },
+    { kind: 'failed', answer: { error_type: 'INVALID_RECIPIENT', message: 'bounced' }, final: true },
+  ];
+  const given = [{ ...ONE, script: ['uncertain'] }] as const;
+  const { taken, violations } = await follow(
+    { workers: 1, cancels: 2, given, feedbacks, reports: 2, faults: 0 },
+    story,
+  );
+  expect(taken).toEqual(story);
+  expect(violations).toEqual([]);
+});
+
 it('a story takes the steps that there are, and goes on to the end', async () => {
   const story = [
     'a worker receives n1/sweep-1/1',

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { type DeliverDeps, deliverBatch } from '../../src/core/delivery/deliver.ts';
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
@@ -64,9 +65,14 @@ export function setUp(
   return { tables, deliveries, queued, deps, put, deliverOne };
 }
 
+const ENDED: readonly unknown[] = ['SUCCESS', 'FAILED'];
+
+/** The turn of a row that a write has just ended. */
+export const TURN: string = expect.stringMatching(/^[0-9a-z]{7}$/);
+
 /** The row of dueRow() after one attempt, with what every settlement writes. */
 export function settledRow(changes: Partial<NotificationRow>, without: readonly (keyof NotificationRow)[] = []) {
-  const row = {
+  const row: Partial<NotificationRow> = {
     ...dueRow(),
     send_attempts: 2,
     attempts_left: 4,
@@ -76,9 +82,12 @@ export function settledRow(changes: Partial<NotificationRow>, without: readonly 
     claim_id: '',
     updated_at: NOW.toISOString(),
     updated_by: UPDATED_BY,
+    ...(ENDED.includes(changes.send_status) && { turn: TURN }),
     ...changes,
   };
-  return Object.fromEntries(Object.entries(row).filter(([name]) => !without.some((gone) => gone === name)));
+  // A death frees the room of its turn.
+  const freed = row.work_queue?.startsWith('dead') ? ['claim_until'] : [];
+  return Object.fromEntries(Object.entries(row).filter(([name]) => ![...without, ...freed].includes(name)));
 }
 
 /** The counters of an attempt that used up no retry. */

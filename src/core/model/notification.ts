@@ -63,6 +63,8 @@ export interface NotificationRow {
   /** When SQS took the dead letter: what came in its place, an operator's redrive or a worker's copy, is later. */
   readonly dead_sent_at?: string;
   readonly redrive_count?: number;
+  /** Set anew by each write that enters or leaves a final state (row-change.ts). */
+  readonly turn?: string;
   /** The operator's replay that last sent it again: the same replay, started again, skips it. */
   readonly replay_id?: string;
   readonly response_code?: string;
@@ -78,9 +80,7 @@ export interface NotificationRow {
   readonly suppressed?: true;
   /** What the provider's events prove about each attempt, by its number. */
   readonly delivery_by_attempt?: DeliveryByAttempt;
-  /**
-   * An event showed that further attempts are pointless: the next message gives up for this reason, without sending.
-   */
+  /** An event showed that more attempts are pointless: the next message gives up for this reason, and sends nothing. */
   readonly give_up?: ErrorType;
   readonly integration_config_id?: string;
   readonly created_by?: string;

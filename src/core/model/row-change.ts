@@ -1,4 +1,6 @@
-import { type NotificationRow, TOLD_COLUMNS } from './notification.ts';
+import { type ForeignRow, type NotificationRow, TOLD_COLUMNS, UPDATED_BY } from './notification.ts';
+import { randomToken } from './queue-message.ts';
+import { cameBackOf, endOf } from './work-index.ts';
 
 export interface RowChange {
   readonly set: Partial<NotificationRow>;
@@ -9,6 +11,50 @@ export function withChange(row: NotificationRow, change: RowChange): Notificatio
   const next: Record<string, unknown> = { ...row, ...change.set };
   for (const name of change.remove ?? []) delete next[name];
   return next as unknown as NotificationRow;
+}
+
+/** When a write is made, and what tells it from others of the same second. */
+export interface WriteTerms {
+  readonly now: Date;
+  readonly random: () => number;
+}
+
+/** The change with what each write of ours adds: when, by whom, and the row's turn. @param row as it was read */
+export function stamped(row: object, { set, remove }: RowChange, terms: WriteTerms) {
+  const ours = { ...set, updated_at: terms.now.toISOString(), updated_by: UPDATED_BY };
+  return {
+    set: { ...ours, ...turnOf(row, { set: ours, ...(remove && { remove }) }, terms) },
+    ...(remove && { remove }),
+  };
+}
+
+/**
+ * The turn of a change that enters or leaves a final state, or ends the row for another reason. Producers are told each
+ * end once, and recognise it by the turn: attempts and redrives begin anew when a writer puts the row anew, and need not
+ * change between two ends. A bounce that leaves a row ended sets it, too, so that the end is the last that is told.
+ */
+export function turnOf(row: object, { set, remove = [] }: Changed, terms: WriteTerms): { readonly turn?: string } {
+  const after: Record<PropertyKey, unknown> = { ...row, ...set };
+  for (const name of remove) delete after[name];
+  const end = endWith(after);
+  const isSame =
+    end === endWith({ ...row }) && (end === undefined || String(cameBackOf(row)) === String(cameBackOf(after)));
+  return isSame ? {} : { turn: newTurn(terms) };
+}
+
+function endWith(row: ForeignRow): string | undefined {
+  const end = endOf(row);
+  return end === 'given_up' ? String(row['failure_reason']) : end;
+}
+
+/** Bytes of a turn: with its name as many as a death frees (settlements.ts), so that no row outgrows its write unit by it. */
+export const TURN_BYTES = 7;
+const TOKEN_BYTES = 4;
+
+/** Of the second and of a draw: nothing has to remember the turns before. */
+function newTurn({ now, random }: WriteTerms): string {
+  const second = Math.floor(now.getTime() / 1000).toString(36);
+  return second.slice(TOKEN_BYTES - TURN_BYTES) + randomToken(random).slice(-TOKEN_BYTES);
 }
 
 /**

@@ -63,6 +63,25 @@ export function isGivenUp({ failure_reason, updated_by, work_at, work_queue }: F
   return known && work_queue === undefined && (updated_by === UPDATED_BY || work_at !== undefined);
 }
 
+/**
+ * How an image of a row says that it has ended: SUCCESS after an attempt of ours, also while its retry record is owed; or
+ * FAILED with a reason of ours and no work left: dead, stopped, cancelled, deleted, erased, set aside.
+ */
+export function endOf(row: ForeignRow): 'delivered' | 'given_up' | undefined {
+  const { send_status, last_attempt, failure_reason } = row;
+  if (send_status === 'SUCCESS') return Number(last_attempt ?? -1) >= 0 ? 'delivered' : undefined;
+  // The indexer takes any other row with a reason in as work.
+  const isDead = isListedDead(row) && errorTypeIn(failure_reason) !== undefined;
+  return send_status === 'FAILED' && (isDead || isGivenUp(row)) ? 'given_up' : undefined;
+}
+
+/** The attempts that came back, for good or for now. One that was opened after all has not. */
+export function cameBackOf({ delivery_by_attempt }: { readonly delivery_by_attempt?: unknown }): number[] {
+  return Object.entries(delivery_by_attempt ?? {}).flatMap(([attempt, evidence]) =>
+    evidence === 'bounced' || evidence === 'soft_bounced' ? [Number(attempt)] : [],
+  );
+}
+
 /** @param shards as many as the stage ever had */
 export function allShards(state: WorkState, priority: Priority, shards: number): string[] {
   return Array.from({ length: shards }, (_, shard) => workQueueName({ state, priority, shard }));

@@ -134,7 +134,7 @@ describe('an attempt', () => {
   );
 
   it.each([
-    ['FORMAT_ERROR', { do: 'dead_letter' }, settledRow(deadLetter('FORMAT_ERROR'))],
+    ['FORMAT_ERROR', { do: 'dead_letter' }, { ...settledRow(deadLetter('FORMAT_ERROR')), claim_until: '' }],
     [
       'INVALID_RECIPIENT',
       { do: 'done' },

@@ -19,6 +19,7 @@ import {
   saidOf,
   settledRow,
   setUp,
+  TURN,
 } from '../../support/delivering.ts';
 import { at, CONTENT, dueRow, iso, messageFor, received } from '../../support/rows.ts';
 
@@ -300,6 +301,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
       dead_message_id: 'message-1',
       dead_run_id: 'sweep-1',
       dead_sent_at: iso(),
+      turn: TURN,
       updated_at: NOW.toISOString(),
       updated_by: 'notification-retry',
     });
@@ -423,6 +425,7 @@ describe('an operator’s attempt on a dead notification', () => {
         attempts_left: 5,
         retry_count: 0,
         redrive_count: 1,
+        turn: TURN,
         last_attempt: 3,
         first_attempt_at: NOW.toISOString(),
         send_status: 'RETRY',

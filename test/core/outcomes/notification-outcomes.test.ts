@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { claimedByForce, claimedByRedrive } from '../../../src/core/delivery/transitions/claims.ts';
 import { CANCELLATION, GIVEN_UP, revival } from '../../../src/core/delivery/transitions/without-attempt.ts';
+import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { type RowChange, withChange } from '../../../src/core/model/row-change.ts';
@@ -145,7 +147,28 @@ describe('event_id', () => {
     expect(idsOf(changed(dead, GIVEN_UP))).toEqual(idsOf(dead));
   });
 
-  it('is another one for each end', () => {
+  it('is another one for each turn of the row, and the same for one turn whatever else changes', () => {
+    const ended = { ...dead, turn: 'a1' };
+    expect(idsOf({ ...ended, redrive_count: 3, bounced_at: sent_at, updated_at: iso(9_000) })).toEqual(idsOf(ended));
+    const others = [dead, { ...ended, turn: 'b2' }, { ...ended, last_attempt: 6 }, { ...withoutWork, turn: 'a1' }];
+    expect(new Set([ended, ...others].flatMap(idsOf)).size).toBe(5);
+  });
+
+  it('of a row that is set aside, corrected wrongly by a put, and set aside again is another one', async () => {
+    const tables = new MemoryTables(() => T0);
+    const wrong = { log_id: 'log-1', tenant_id: 'tenant-1', notification_type: 'WEBHOOK', send_status: 'PENDING' };
+    const setAside = async (row: object, sequence: string) => {
+      tables.log.set('log-1', { ...row });
+      const image = { row: { ...row }, sequence };
+      const { outcome } = await indexRow(image, { store: tables, policy: DEFAULT_RETRY_POLICY, clock: () => T0 });
+      expect(outcome).toBe('set_aside');
+      return idsOf({ ...tables.log.get('log-1') });
+    };
+    const ids = [...(await setAside(wrong, '1')), ...(await setAside({ ...wrong, priority: 'high' }, '2'))];
+    expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
+  });
+
+  it('of a row without a turn, which an earlier version has ended, is another one for each end', () => {
     const redriven = { ...dead, redrive_count: 1 };
     const again = { ...dead, last_attempt: 6 };
     const ids = [dead, redriven, again, { ...withoutWork, last_attempt: 5 }, { ...dead, log_id: 'log-2' }].flatMap(

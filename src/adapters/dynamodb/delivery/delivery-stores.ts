@@ -2,8 +2,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import type { ClaimStore, RecordStore } from '../../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD } from '../../../core/delivery/retry-record.ts';
-import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../../core/model/notification.ts';
-import { type RowChange, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
+import type { NotificationRow, RetryRecord } from '../../../core/model/notification.ts';
+import { type RowChange, stamped, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import {
   GatheredError,
@@ -64,10 +64,9 @@ export function createClaimStore(
     { max: MAX_STATEMENTS, keyOf: ({ log_id }) => log_id },
   );
 
-  const updateOf = ({ log_id }: NotificationRow, { set, remove = [] }: RowChange, guard: Guard): GuardedUpdate => ({
-    log_id,
-    set: { ...set, updated_at: clock().toISOString(), updated_by: UPDATED_BY },
-    remove,
+  const updateOf = (row: NotificationRow, change: RowChange, guard: Guard): GuardedUpdate => ({
+    log_id: row.log_id,
+    ...stamped(row, change, { now: clock(), random: Math.random }),
     guard,
   });
 

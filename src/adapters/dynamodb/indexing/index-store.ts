@@ -13,6 +13,7 @@ import {
   type NotificationContent,
   UPDATED_BY,
 } from '../../../core/model/notification.ts';
+import { turnOf } from '../../../core/model/row-change.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { bodyAttribute, contentItem, sealRecipient } from '../delivery/content-store.ts';
@@ -34,7 +35,13 @@ export interface IndexStoreOptions {
 export function createIndexStore({ client, tables, sealer, hashKey }: IndexStoreOptions): IndexStore {
   return {
     async index(image, set, remove) {
-      const update = { log_id: String(image['log_id']), set, remove, guard: asRead(image, IMAGE_COLUMNS) };
+      const turn = turnOf(image, { set, remove }, { now: new Date(), random: Math.random });
+      const update = {
+        log_id: String(image['log_id']),
+        set: { ...set, ...turn },
+        remove,
+        guard: asRead(image, IMAGE_COLUMNS),
+      };
       try {
         return (await updateGuarded(client, tables.notification_log, update)).applied;
       } catch (error) {

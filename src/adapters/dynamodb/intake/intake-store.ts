@@ -1,6 +1,7 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/ports.ts';
 import type { ReportStore } from '../../../core/intake/report-failure.ts';
+import { turnOf } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { contentItem } from '../delivery/content-store.ts';
@@ -77,7 +78,8 @@ export function createIntakeStore({ client, tables, sealer, hashKey }: IndexStor
 
     async putRow(row, recipient, now) {
       const recipient_hash = recipientHash(await hashKey(), row.tenant_id, recipient);
-      const there = await putIfFree(tables.notification_log, toItem({ ...row, recipient_hash }), now);
+      const turn = turnOf({}, { set: row }, { now, random: Math.random });
+      const there = await putIfFree(tables.notification_log, toItem({ ...row, ...turn, recipient_hash }), now);
       if (there === undefined) return undefined;
       return foundOf(there['log_id'] === undefined ? await findRow(row.log_id) : toStoredRow(there));
     },

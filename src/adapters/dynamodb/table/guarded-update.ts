@@ -10,8 +10,8 @@ import {
 import type { RowStore } from '../../../core/delivery/ports.ts';
 import { CANCELLATION } from '../../../core/delivery/transitions/without-attempt.ts';
 import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
-import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
-import { type RowChange, wasApplied } from '../../../core/model/row-change.ts';
+import type { NotificationRow } from '../../../core/model/notification.ts';
+import { type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
 import {
@@ -203,19 +203,19 @@ function createGuardedRows(client: DynamoDBClient, table: string, clock: Clock, 
   return {
     read,
 
-    change: (row, { set: given, remove = [] }) => {
-      const set = { ...given, updated_at: clock().toISOString(), updated_by: UPDATED_BY };
-      const asked = { log_id: row.log_id, set, remove, guard: asFound(row, guarded) };
-      return update.gathered(asked, (found) => wasApplied(found, { set, remove }));
+    change: (row, given) => {
+      const change = stamped(row, given, { now: clock(), random: Math.random });
+      const asked = { log_id: row.log_id, ...change, guard: asFound(row, guarded) };
+      return update.gathered(asked, (found) => wasApplied(found, change));
     },
   };
 }
 
 export function createEventRows(client: DynamoDBClient, table: string, clock: Clock): EventRows {
   const { read, change } = createGuardedRows(client, table, clock, EVENT_COLUMNS);
-  const updateOf = (row: NotificationRow, { set, remove }: RowChange, columns: readonly string[]) => {
-    const stamped = { ...set, updated_at: clock().toISOString(), updated_by: UPDATED_BY };
-    const { expression: UpdateExpression, ...update } = updateExpression({ set: stamped, ...(remove && { remove }) });
+  const updateOf = (row: NotificationRow, given: RowChange, columns: readonly string[]) => {
+    const change = stamped(row, given, { now: clock(), random: Math.random });
+    const { expression: UpdateExpression, ...update } = updateExpression(change);
     const condition = conditionOf([asRead<string>({ ...row }, columns)], update);
     return { Update: { TableName: table, Key: { log_id: { S: row.log_id } }, UpdateExpression, ...condition } };
   };

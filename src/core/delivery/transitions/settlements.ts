@@ -1,8 +1,8 @@
 import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../model/notification.ts';
 import { queuedFor, type ReceivedMessage, takenAt } from '../../model/queue-message.ts';
-import { type RowChange, withChange } from '../../model/row-change.ts';
+import { type RowChange, TURN_BYTES, withChange } from '../../model/row-change.ts';
 import { clip, roomLeft, rowBytes, utf8Bytes } from '../../model/text.ts';
-import { movedQueue } from '../../model/work-index.ts';
+import { endOf, movedQueue } from '../../model/work-index.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordDue } from '../retry-record.ts';
 import { attemptsLeft } from '../verdict.ts';
@@ -80,15 +80,16 @@ function stopped(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): RowCha
 
 function dead(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): RowChange {
   const { row, received } = attempt;
-  return {
-    set: {
-      ...failed(attempt, verdict),
-      work_queue: movedQueue('dead', row),
-      work_at: attempt.ended.toISOString(),
-      ...(received && letterOf(row, received)),
-    },
-    remove: obsolete(row),
+  const set = {
+    ...failed(attempt, verdict),
+    work_queue: movedQueue('dead', row),
+    work_at: attempt.ended.toISOString(),
+    ...(received && letterOf(row, received)),
   };
+  if (row.give_up !== undefined) return { set, remove: ['give_up'] };
+  // The letter takes what is left of the kilobyte: the turn has the room of the claim's end.
+  const { claim_until: _, ...rest } = set;
+  return { set: rest, remove: ['claim_until'] };
 }
 
 function failed(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): Partial<NotificationRow> {
@@ -212,8 +213,10 @@ const MESSAGE_LENGTHS = [100, 50, 25] as const;
  * @param row as it is after the change
  */
 export function errorDetails(row: NotificationRow, failure: LastFailure): Pick<NotificationRow, 'error_details'> {
-  // Each write adds when and by whom.
-  const { error_details: earlier, ...rest } = { ...row, updated_at: failure.at, updated_by: UPDATED_BY };
+  // Each write adds when and by whom, and one that ends the row its turn.
+  const stamp = { updated_at: failure.at, updated_by: UPDATED_BY };
+  const turn = endOf({ ...row, ...stamp }) && ' '.repeat(TURN_BYTES);
+  const { error_details: earlier, ...rest } = { ...row, ...stamp, ...(turn !== undefined && { turn }) };
   const room = roomLeft(rowBytes(rest)) - rowBytes({ error_details: '' });
   const fits = (described: Partial<LastFailure>) => utf8Bytes(JSON.stringify(described)) <= room;
   let described: Partial<LastFailure> = {};
