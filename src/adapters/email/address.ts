@@ -27,7 +27,8 @@ function asciiDomain(text: string): string | undefined {
   return labels.length > 1 && labels.every((label) => LABEL.test(label)) ? domain : undefined;
 }
 
-const NAMED = /^([^<>"\r\n]*|"[^"\\<>\r\n]*")\s*<([^<>]+)>$/;
+/** Before the address: a quoted string, or words, which people write with quotes among them. */
+const NAMED = /^("(?:[^"\\\r\n]|\\.)*"|[^<>\r\n]*)\s*<([^<>]+)>$/;
 
 /** The address in a From header: `Name <local@domain>`, or an address alone. @returns undefined for neither */
 export function senderMailbox(text: string): string | undefined {
@@ -48,10 +49,8 @@ const WORD_BYTES = 45;
 export function fromHeader(text: string): string | undefined {
   const [, written = '', named = text] = NAMED.exec(text.trim()) ?? [];
   const address = mailbox(named);
-  const name = written
-    .trim()
-    .replace(/^"(.*)"$/, '$1')
-    .trim();
+  const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(written.trim())?.[1]?.replaceAll(/\\(.)/g, '$1');
+  const name = (quoted ?? written).trim();
   return address === undefined || name === '' ? address : `${phrase(name)} <${address}>`;
 }
 

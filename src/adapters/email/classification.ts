@@ -88,8 +88,9 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
   },
   {
     text: /(Missing final '@domain'|(Domain|Local address|User name) (contains|starts|ends|is missing)|Illegal address|Missing local part|Invalid email address|Recipient count exceeds|Address.*too long)/i,
-    means: 'INVALID_RECIPIENT',
-    because: 'SES cannot read the address. It reports it as InvalidParameterValue or MessageRejected.',
+    means: 'AUTH_FAILED',
+    because:
+      "SES cannot read an address, and reports it as InvalidParameterValue or MessageRejected. The recipient has passed our own grammar (address.ts), so it is the sender's.",
   },
   {
     code: named('MessageRejected'),

@@ -50,10 +50,11 @@ export function createEmailSender({ client, credentials, from, configurationSet 
         bodyOf(content, { html: loaded.credential?.allow_html ?? false }),
       );
       if (!body.ok) return body;
-      const sender = loaded.credential?.from ?? from;
+      const source = fromHeader(loaded.credential?.from ?? from);
+      if (source === undefined) return BAD_SENDER;
       const configuration = loaded.credential?.configuration_set ?? configurationSet;
       const command = new SendEmailCommand({
-        Source: fromHeader(sender) ?? sender,
+        Source: source,
         Destination: { ToAddresses: [to] },
         Message: { Subject: subjectOf(delivery.content), Body: body.value },
         Tags: tagsOf(delivery),
@@ -75,6 +76,14 @@ const BAD_ADDRESS: Refused = {
   ok: false,
   error_type: 'INVALID_RECIPIENT',
   message: 'the recipient is not one e-mail address: ASCII characters, an @ sign, and a domain',
+};
+
+const BAD_SENDER: Refused = {
+  ok: false,
+  error_type: 'AUTH_FAILED',
+  message:
+    "the sender is not one e-mail address: correct from in the integration's secret, or the stage's senderAddress",
+  asked: false,
 };
 
 function tagsOf({ log_id, tenant_id, attempt }: Delivery): MessageTag[] {

@@ -24,6 +24,10 @@ describe('the sender in a header', () => {
     ['"Doe, Jane" <jane@example.com>', 'Doe, Jane', 'jane@example.com'],
     ['Example.com (Newsletter) <news@example.com>', 'Example.com (Newsletter)', 'news@example.com'],
     ['O\\Neil: @home; [x] <news@example.com>', 'O\\Neil: @home; [x]', 'news@example.com'],
+    ['Müller "Max" <m@example.com>', 'Müller "Max"', 'm@example.com'],
+    ['Max "The Ax" Miller <m@example.com>', 'Max "The Ax" Miller', 'm@example.com'],
+    ['"Max \\"The Ax\\" <Miller>" <m@example.com>', 'Max "The Ax" <Miller>', 'm@example.com'],
+    ['"Max" "Miller" <m@example.com>', '"Max" "Miller"', 'm@example.com'],
     // The library shows the domain as people read it; the header has it in ASCII.
     ['Grüße 🎉 <a@münchen.example>', 'Grüße 🎉', 'a@münchen.example'],
     ['=?UTF-8?B?6YCx5YiK?= <news@example.com>', '週刊', 'news@example.com'],

@@ -28,6 +28,7 @@ beforeEach(async () => {
   });
   const credentials = credentialsOf({
     shop: { from: 'shop@example.com', configuration_set: 'shop-events' },
+    broken: { from: 'Shop <shop@-example>' },
     named: { from: '注文, 係 <orders@münchen.example>' },
     rich: { allow_html: true },
   });
@@ -135,6 +136,16 @@ describe('an e-mail', () => {
     expect(sent()).toMatchObject({ Source: from, ConfigurationSetName: configuration });
   });
 
+  it('without a sender that is an address is refused before the call, and never for its recipient', async () => {
+    const refused = await sender.send(to({}, { integration_config_id: 'broken' }), NEVER);
+    expect(refused).toMatchObject({
+      error_type: 'AUTH_FAILED',
+      asked: false,
+      message: expect.stringContaining('from'),
+    });
+    expect(server.received).toHaveLength(0);
+  });
+
   it('has a tag of allowed characters when its log_id has others', async () => {
     await sender.send(to({}, { log_id: 'NL 1' }), NEVER);
     expect(sent()['Tags.member.1.Value']).toBe('b64_TkwgMQ');
@@ -183,7 +194,7 @@ describe('the answer of SES', () => {
     [400, 'MessageRejected', 'Message contains a virus', 'FORMAT_ERROR'],
     [400, 'ConfigurationSetDoesNotExist', 'Configuration set events does not exist.', 'AUTH_FAILED'],
     [400, 'AccountSendingPausedException', 'paused', 'RATE_LIMITED'],
-    [400, 'InvalidParameterValue', "Missing final '@domain'", 'INVALID_RECIPIENT'],
+    [400, 'InvalidParameterValue', "Missing final '@domain'", 'AUTH_FAILED'],
     [400, 'InvalidParameterValue', 'Invalid tag value', 'FORMAT_ERROR'],
     [403, 'AccessDenied', 'User is not authorized to perform ses:SendEmail', 'PERMISSION_DENIED'],
     [403, 'ExpiredToken', 'The security token included in the request is expired', 'AUTH_TEMPORARY'],
