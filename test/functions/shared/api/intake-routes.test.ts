@@ -231,6 +231,70 @@ describe('POST /v1/notifications', () => {
 
 const LONG = (length: number, letter = 'a') => letter.repeat(length);
 
+describe('what the channel can never take', () => {
+  const webhook = (recipient: string, more: object = {}) => notification({ channel: 'webhook', recipient, ...more });
+  it.each([
+    ['email', notification({ channel: 'email', recipient: 'not-an-address' }), 'recipient', 'email'],
+    [
+      'two addresses',
+      notification({ channel: 'email', recipient: 'a@example.com, b@example.com' }),
+      'recipient',
+      'email',
+    ],
+    ['another scheme', webhook('ftp://example.com/hook'), 'recipient', 'url'],
+    ['plain http', webhook('http://example.com/hook'), 'recipient', 'url'],
+    ['no URL', webhook('#ops'), 'recipient', 'url'],
+    ['a password in a URL', webhook('https://user:secret@example.com/'), 'recipient', 'url'],
+    [
+      'Slack without integration',
+      notification({ channel: 'slack', recipient: '#ops' }),
+      'integration_config_id',
+      'required',
+    ],
+    [
+      'Slack at another scheme',
+      notification({ channel: 'slack', recipient: 'ftp://example.com/' }),
+      'recipient',
+      'url',
+    ],
+    [
+      'Teams without integration',
+      notification({ channel: 'teams', recipient: 'ops' }),
+      'integration_config_id',
+      'required',
+    ],
+    [
+      'a fallback',
+      notification({ fallback: { channel: 'email', recipient: 'nobody' } }),
+      'fallback.recipient',
+      'email',
+    ],
+    [
+      'a fallback to Slack',
+      notification({ fallback: { channel: 'slack', recipient: '#ops' } }),
+      'fallback.integration_config_id',
+      'required',
+    ],
+  ])('is refused with the field that is wrong, and without its value: %s', async (_, body, path, rule) => {
+    const answer = await world.post(key, fresh(), body);
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ path, rule }] } });
+    expect(answer.body.errors).toHaveLength(1);
+    expect(JSON.stringify(answer.body)).not.toMatch(/not-an-address|secret|example\.com|#ops/);
+  });
+
+  it.each([
+    notification({ channel: 'email', recipient: ' yamada@例え.jp ' }),
+    webhook('https://example.com:8443/hook?a=1'),
+    webhook('anything', { integration_config_id: 'hook' }),
+    webhook('http://127.0.0.1:4000/ok'),
+    notification({ channel: 'slack', recipient: '#ops', integration_config_id: 'bot' }),
+    notification({ channel: 'slack', recipient: 'https://hooks.slack.com/services/T/B/x' }),
+    notification({ channel: 'teams', recipient: 'https://example.com/workflow' }),
+  ])('is not what an integration or the recipient can make right: %j', async (body) => {
+    expect((await world.post(key, fresh(), body)).status).toBe(202);
+  });
+});
+
 describe('a wrong field', () => {
   it.each<[object | string, string, string]>([
     [{ channel: 'fax' }, 'channel', 'one_of'],
@@ -306,7 +370,7 @@ describe('a wrong field', () => {
       'unknown ones, nested ones too',
       {
         ...notification({ one: 1, two: 2 }),
-        fallback: { channel: 'slack', recipient: '#ops', three: 3, four: 4 },
+        fallback: { channel: 'slack', recipient: '#ops', integration_config_id: 'bot', three: 3, four: 4 },
         failed_attempt: { error_type: 'UNKNOWN', five: 5 },
       },
       ['failed_attempt.five', 'fallback.four', 'fallback.three', 'one', 'two'],
