@@ -67,7 +67,9 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
         return exclusions.check(...args);
       },
     },
-    renderings: { of: async () => ({ subject: 'secret subject', html: '<p>secret body</p>', text: 'secret body' }) },
+    renderings: {
+      of: async () => ({ subject: ['secret subject'], html: ['<p>secret body</p>'], text: ['secret body'] }),
+    },
     linkOf: async () => ({ unsubscribe_url: 'https://news.example.test/u', email_hash: 'hash' }),
     candidates: readers,
     parts: { of: async () => (scenario.parts ? [PAID_PART] : []) },

@@ -51,7 +51,7 @@ export async function toPublication(
     !repeat && scheduled_at !== undefined && timeFault(scheduled_at, deps.clock()),
     !repeat && newsletter !== undefined && (await senderFault(newsletter, deps)),
   ].filter((fault) => fault !== undefined && fault !== false);
-  const fields = mergeFieldRefusal({ subject, body });
+  const fields = mergeFieldRefusal({ subject, body, format });
   if (newsletter === undefined || faults.length > 0 || fields !== undefined) {
     const sentences = [...faults.map(({ message }) => message), ...(fields ? [fields.message] : [])];
     throw new Problem('invalid-request', sentences.join(' '), { errors: [...faults, ...(fields?.errors ?? [])] });
@@ -89,9 +89,9 @@ async function bodyFault(content: EmailContent): Promise<FieldFault | undefined>
     return { path: 'body', rule: 'max_bytes', message };
   }
   // With the HTML parser, which most requests do without.
-  const { PostError, render } = await import('../post/post-renderer.ts');
+  const { PostError, renderChecked } = await import('../post/post-renderer.ts');
   try {
-    const rendered = Buffer.byteLength(JSON.stringify(await render(content, ALL_PARTS)));
+    const rendered = Buffer.byteLength(JSON.stringify(await renderChecked(content, ALL_PARTS)));
     if (rendered <= MAX_RENDERED) return undefined;
     const message = `The post has ${rendered} bytes as HTML and text; SES takes ${MAX_RENDERED}: shorten it.`;
     return { path: 'body', rule: 'max_bytes', message };
@@ -99,7 +99,7 @@ async function bodyFault(content: EmailContent): Promise<FieldFault | undefined>
     if (error instanceof SegmentError) {
       return { path: 'body', rule: 'segment', message: `A part of the body has no valid segment: ${error.message}` };
     }
-    if (error instanceof PostError) return { path: 'body', rule: 'parts', message: error.message };
+    if (error instanceof PostError) return { path: 'body', rule: error.rule, message: error.message };
     if (!(error instanceof ConversionTooSlowError || error instanceof RangeError)) throw error;
     return { path: 'body', rule: 'readable', message: 'The body cannot be converted: make it simpler or shorter.' };
   }

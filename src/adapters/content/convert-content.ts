@@ -1,5 +1,6 @@
 import type { Refused } from '../../core/delivery/sender.ts';
 import type { MessageFormat, NotificationContent } from '../../core/model/notification.ts';
+import { ExplainedError } from '../../core/model/problem.ts';
 
 type Converted<T> = { readonly ok: true; readonly value: T } | Refused;
 
@@ -17,6 +18,7 @@ export async function convertContent<T>(
   try {
     return { ok: true, value: await convert(content) };
   } catch (error) {
+    if (error instanceof TooNestedError) return refused(content, error.message);
     // The converters are recursive, and JavaScript reports a full stack as RangeError.
     if (!(error instanceof Error) || error.name !== 'RangeError') throw error;
     return refused(content, 'it exhausts the converter');
@@ -30,9 +32,14 @@ function refused({ format }: NotificationContent, why: string): Refused {
     ok: false,
     error_type: 'FORMAT_ERROR',
     asked: false,
-    message: `the ${NAMES[format]} is nested too deeply to convert: ${why}; simplify message_body, or send it as PLAIN`,
+    message: `the ${NAMES[format]} is too intricate to convert: ${why}; simplify message_body, or send it as PLAIN`,
     details: { stage: 'conversion' },
   };
+}
+
+/** HTML with more tags open at once than are converted; its parser finds out on its way. */
+export class TooNestedError extends ExplainedError {
+  override readonly name = 'TooNestedError';
 }
 
 interface Limit {
@@ -45,7 +52,7 @@ interface Limit {
 /** Limits far above what a template writes, and below what fills the converters' stack or takes seconds. */
 export const NESTING_LIMITS: Readonly<Record<MessageFormat, readonly Limit[]>> = {
   PLAIN: [],
-  HTML: [{ what: 'tags open at once', most: 500, measure: htmlDepth }],
+  HTML: [],
   MARKDOWN: [
     {
       what: 'block quotes and lists opened by one line',
@@ -54,36 +61,25 @@ export const NESTING_LIMITS: Readonly<Record<MessageFormat, readonly Limit[]>> =
     },
     { what: 'columns before the item of a list', most: 120, measure: (text) => greatest(text, /\n/, indentation) },
     {
-      what: 'marks of emphasis, code and links in one paragraph',
+      what: 'marks of emphasis, code, links and images in one paragraph',
       most: 5_000,
       measure: (text) => greatest(text.replace(FENCED, ''), BETWEEN_PARAGRAPHS, marks),
+    },
+    {
+      what: 'lines outside of code',
+      most: 20_000,
+      measure: (text) => text.replace(FENCED, '').match(/\S[^\n]*/g)?.length ?? 0,
     },
   ],
 };
 
 /** Says why a body must not be converted; undefined when it can be. */
-function tooNested({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
+export function tooNested({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
   for (const { what, most, measure } of NESTING_LIMITS[format]) {
     const found = measure(body);
     if (found > most) return `it has ${found} ${what}; at most ${most} are converted`;
   }
   return undefined;
-}
-
-/** Elements without an end tag, and elements that end where the next one begins. */
-const FLAT =
-  /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dt|dd|tr|td|th|thead|tbody|tfoot|option)$/i;
-const TAG = /<(\/?)([a-z][a-z\d:-]*)(?![a-z\d:-])([^<>]*)>/gi;
-
-function htmlDepth(html: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (const [, end, name = '', rest = ''] of html.matchAll(TAG)) {
-    if (FLAT.test(name) || rest.endsWith('/')) continue;
-    depth = Math.max(0, depth + (end ? -1 : 1));
-    deepest = Math.max(deepest, depth);
-  }
-  return deepest;
 }
 
 const CONTAINERS = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)))*/;
@@ -95,7 +91,7 @@ const LIST_ITEM = /^[ \t]*(?=(?:[-+*]|\d{1,9}[.)])[ \t])/;
 const FENCED = /^ {0,3}```[^`\n]*\n[\s\S]*?^ {0,3}```/gm;
 /** Before a blank line, the item of a list, a heading, or the row of a table. */
 const BETWEEN_PARAGRAPHS = /\n(?=[ \t]*(?:\n|[-+*] |\d{1,9}[.)] |#|\|))/;
-const MARKS = /\*+|_+|~+|`+|\[/g;
+const MARKS = /\*+|_+|~+|`+|\[|!/g;
 
 function greatest(text: string, separator: RegExp, measure: (part: string) => number): number {
   return text.split(separator).reduce((most, part) => Math.max(most, measure(part)), 0);

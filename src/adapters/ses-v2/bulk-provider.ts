@@ -1,6 +1,6 @@
 import { type BulkEmailEntryResult, type SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
 import { beginning } from '../../core/model/text.ts';
-import { type MergeUse, mergeUses } from '../../core/newsletter/model/merge-fields.ts';
+import { type MergeUse, type Pieces, usesOf, withoutFields } from '../../core/newsletter/model/merge-fields.ts';
 import {
   type BulkAnswer,
   type BulkCall,
@@ -11,6 +11,7 @@ import {
   type Refusal,
   type Rendering,
 } from '../../core/newsletter/model/provider.ts';
+import { inAddress } from '../content/addresses.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { fromHeader, mailbox } from '../email/address.ts';
 import { answerExcerpt } from '../http/answers.ts';
@@ -92,7 +93,7 @@ interface Facts {
 }
 
 function refusal(kind: Refusal['class'], { code, text, status }: Facts, { entries, rendering }: BulkCall): Refusal {
-  const secrets = [...entries.map(({ to }) => to), rendering.subject];
+  const secrets = [...entries.map(({ to }) => to), withoutFields(rendering.subject)];
   return {
     class: kind,
     reason: snakeCase(code),
@@ -139,10 +140,11 @@ function prepare(rendering: Rendering): Prepared {
   const { subject, html, text } = rendering;
   const template = { Subject: filled(subject, 'text'), Html: filled(html, 'html'), Text: filled(text, 'text') };
   const parts = Object.values(template);
-  const of = (form: Form, uses: readonly MergeUse[]) => uses.map((use) => ({ name: variable(use, form), form, use }));
+  const of = (form: Form, ...texts: readonly Pieces[]) =>
+    usesOf(texts.flat()).map((use) => ({ name: variable(use, form), form, use }));
   const prepared = {
     template,
-    variables: [...of('text', mergeUses(subject, text)), ...of('html', mergeUses(html))],
+    variables: [...of('text', subject, text), ...of('html', html)],
     literals: Object.fromEntries(
       Object.entries(LITERALS).filter(([name]) => parts.some((part) => part.includes(`{{${name}}}`))),
     ),
@@ -163,7 +165,8 @@ export function entryData({ values }: Pick<BulkEntry, 'values'>, rendering: Rend
   const data: Record<string, string> = { ...literals };
   for (const { name, form, use } of variables) {
     const value = values[use.field] ?? use.fallback ?? '';
-    data[name] = form === 'html' ? escapeHtml(value) : value;
+    data[name] =
+      use.within === undefined ? (form === 'html' ? escapeHtml(value) : value) : inAddress(value, use.within);
   }
   return JSON.stringify(data);
 }
@@ -171,23 +174,13 @@ export function entryData({ values }: Pick<BulkEntry, 'values'>, rendering: Rend
 type Form = 'text' | 'html';
 
 /** Two uses of a field may have different fallbacks, so each fallback makes a variable of its own. */
-function variable({ field, fallback }: MergeUse, form: Form): string {
+function variable({ field, fallback, within }: MergeUse, form: Form): string {
   const suffix = fallback === undefined ? '' : `_${Buffer.from(fallback).toString('hex')}`;
-  return `${form}_${field}${suffix}`;
+  return `${within ?? form}_${field}${suffix}`;
 }
 
-function filled(text: string, form: Form): string {
-  const uses = mergeUses(text);
-  if (uses.length === 0) return literal(text);
-  const byText = new Map(uses.map((use) => [use.text, use]));
-  const anyUse = new RegExp(`(?<!\\{)(${uses.map((use) => escapeRegExp(use.text)).join('|')})(?!\\})`);
-  return text
-    .split(anyUse)
-    .map((part, i) => {
-      const use = i % 2 === 1 ? byText.get(part) : undefined;
-      return use === undefined ? literal(part) : `{{${variable(use, form)}}}`;
-    })
-    .join('');
+function filled(pieces: Pieces, form: Form): string {
+  return pieces.map((piece) => (typeof piece === 'string' ? literal(piece) : `{{${variable(piece, form)}}}`)).join('');
 }
 
 /**
@@ -199,5 +192,3 @@ function literal(text: string): string {
     [...run].map((char) => (char === '{' ? '{{lb}}' : char === '}' ? '{{rb}}' : '{{bs}}')).join(''),
   );
 }
-
-const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -75,7 +75,7 @@ describe('an e-mail', () => {
     expect(sent()).toMatchObject({
       'Message.Body.Html.Data': body,
       'Message.Body.Html.Charset': 'UTF-8',
-      'Message.Body.Text.Data': 'Größe\n\nSee the list [https://example.com/a].',
+      'Message.Body.Text.Data': 'Größe\n\nSee the list https://example.com/a .',
     });
   });
 

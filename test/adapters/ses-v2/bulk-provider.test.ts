@@ -2,6 +2,7 @@ import { SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
 import { afterEach, describe, expect, it } from 'vitest';
 import { withDirectCalls } from '../../../src/adapters/direct-calls/direct-calls.ts';
 import { createBulkProvider } from '../../../src/adapters/ses-v2/bulk-provider.ts';
+import { piecesOf } from '../../../src/core/newsletter/model/merge-fields.ts';
 import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
 import { type Handle, type HttpServer, sendJson, serve } from '../../../src/http/loopback-server.ts';
 import { ReceivedLog } from '../../../src/local/providers/received-log.ts';
@@ -26,9 +27,9 @@ const CALL: BulkCall = {
   from: 'Weekly <weekly@example.com>',
   reply_to: 'us@example.com',
   rendering: {
-    subject: 'To {name}',
-    html: '<p>{name} {{ stays }}</p><a href="{unsubscribe_url}">x</a>',
-    text: '{name}, {{ stays }}',
+    subject: ['To ', { field: 'name' }],
+    html: ['<p>', { field: 'name' }, ' {{ stays }}</p><a href="', { field: 'unsubscribe_url' }, '">x</a>'],
+    text: [{ field: 'name' }, ', {{ stays }}'],
   },
   entries: [entry(0), entry(1, 'Leser@MÜNCHEN.example')],
   timeout_ms: 10_000,
@@ -95,7 +96,10 @@ describe('a bulk call without the SDK', () => {
   };
   const ok: Handle = (_, response) => sendJson(response, 200, BODY);
   /** More than Node writes as text. */
-  const LONG = { ...CALL, rendering: { ...CALL.rendering, html: `<p>日本語 {name} ${'x'.repeat(20_000)}</p>` } };
+  const LONG = {
+    ...CALL,
+    rendering: { ...CALL.rendering, html: ['<p>日本語 ', { field: 'name' }, ` ${'x'.repeat(20_000)}</p>`] },
+  };
 
   it.each([CALL, LONG])('sends what the SDK sends, and reads what it reads', async (call) => {
     const bySdk = await send(ok, call);
@@ -269,7 +273,10 @@ describe('a bulk call on the local SES, which like SES takes default data only f
 
   it.each(['{name}, {{ stays }}', '}}', 'C:\\', '{{#if name}}'])('delivers %s', async (subject) => {
     const ses = await startLocalSes();
-    const answer = await sendTo(ses.url, { ...CALL, rendering: { ...CALL.rendering, subject } });
+    const answer = await sendTo(ses.url, {
+      ...CALL,
+      rendering: { ...CALL.rendering, subject: piecesOf(subject, 'subject') },
+    });
     expect(answer).toMatchObject({ kind: 'answered', entries: [{ accepted: true }, { accepted: true }] });
     const found = await receipts(ses);
     expect(found.map(({ events }) => events)).toEqual([

@@ -2,16 +2,26 @@ import fc from 'fast-check';
 import Handlebars from 'handlebars';
 import { describe, expect, it } from 'vitest';
 import { entryData, templateOf } from '../../../src/adapters/ses-v2/bulk-provider.ts';
+import type { Pieces } from '../../../src/core/newsletter/model/merge-fields.ts';
 
 /** What SES makes of it: Handlebars without escaping, over the entry's own values alone. */
-function arrives(rendering: { subject: string; html: string; text: string }, values: Record<string, string>) {
+function arrives(rendering: { subject: Pieces; html: Pieces; text: Pieces }, values: Record<string, string>) {
   const template = templateOf(rendering);
   const data = JSON.parse(entryData({ values }, rendering));
   const fill = (text: string) => Handlebars.compile(text, { noEscape: true, strict: true })(data);
   return { subject: fill(template.Subject), html: fill(template.Html), text: fill(template.Text) };
 }
 
-const post = (text: string) => ({ subject: text, html: text, text });
+/** The source's fields as values, and everything else as it was written. */
+function post(source: string) {
+  const parts = source.split(/(?<!\{)\{([a-z_]+)(?:, "([^"]*)")?\}(?!\})/);
+  const text = parts.flatMap((part, i): Pieces => {
+    if (i % 3 === 0) return part === undefined || part === '' ? [] : [part];
+    const fallback = parts[i + 1];
+    return i % 3 === 1 ? [{ field: part ?? '', ...(fallback !== undefined && { fallback }) }] : [];
+  });
+  return { subject: text, html: text, text };
+}
 
 describe('the template of a rendering', () => {
   it('fills in values, escaped in HTML alone', () => {

@@ -84,7 +84,7 @@ describe('a Slack message', () => {
   it('in HTML becomes text', async () => {
     const html = '<p>Hello <b>you</b> &amp; all</p><a href="https://example.com">more</a>';
     expect(await slackMessage({ recipient: '#ops', body: html, format: 'HTML' })).toEqual({
-      text: 'Hello you &amp; all\n\nmore [https://example.com]',
+      text: 'Hello you &amp; all\n\nmore https://example.com',
       mrkdwn: false,
     });
   });

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBulkProvider } from '../../../src/adapters/ses-v2/bulk-provider.ts';
+import { piecesOf } from '../../../src/core/newsletter/model/merge-fields.ts';
 import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
 import type { HttpServer } from '../../../src/http/loopback-server.ts';
 import { ReceivedLog } from '../../../src/local/providers/received-log.ts';
@@ -23,11 +24,12 @@ const { simpleParser } = createRequire(import.meta.url)('mailparser') as {
 
 const SET = 'notification-retry-dev-newsletters';
 const LINK = 'https://example.com/post?a=1&amp;b=2';
+const NAME = { field: 'name' };
 const HTML = `<p>こんにちは {name}</p><a class="x" href="${LINK}">read</a>`;
 
 const CALL: BulkCall = {
   from: 'Weekly <weekly@example.com>',
-  rendering: { subject: '週刊 Hello {name}', html: HTML, text: 'こんにちは {name}' },
+  rendering: { subject: ['週刊 Hello ', NAME], html: piecesOf(HTML, 'text'), text: ['こんにちは ', NAME] },
   entries: [
     {
       to: 'click@example.com',

@@ -120,7 +120,7 @@ export class JobWorld {
         check: async (_: unknown, recipients: readonly { readonly member_email: string }[]) =>
           recipients.map(({ member_email }) => this.unsubscribed.get(member_email)),
       },
-      renderings: { of: async () => ({ subject: 'Hello', html: '<p>', text: '' }) },
+      renderings: { of: async () => ({ subject: ['Hello'], html: ['<p>'], text: [] }) },
       linkOf: async () => ({ unsubscribe_url: 'https://example.com/u', email_hash: 'hash' }),
       candidates: {
         pages: (_: Email, after?: string) => this.#pages(after),

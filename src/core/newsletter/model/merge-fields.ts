@@ -7,25 +7,144 @@ const MERGE_FIELDS = ['name', 'first_name', 'email', 'member_id', 'unsubscribe_u
 export type MergeField = (typeof MERGE_FIELDS)[number];
 
 export interface MergeUse {
-  /** As it stands in the text. */
-  readonly text: string;
   readonly field: string;
   /** What stands there for a member without a value. */
   readonly fallback?: string;
+  /** The address whose part the value is: it is percent-encoded there. */
+  readonly within?: 'url' | 'mailto';
 }
 
-/** Doubled braces are not ours: they arrive as they were written. */
-export const MERGE_USE = /(?<!\{)\{([a-z_]+)(?:,\s*"([^"{}]*)")?\}(?!\})/g;
+/** A text as it is sent: parts that are the same for all members, and uses of fields. */
+export type Pieces = readonly (string | MergeUse)[];
 
-/** The uses of merge fields in texts, each once, in the order of their first appearance. */
-export function mergeUses(...texts: readonly string[]): readonly MergeUse[] {
-  const uses = new Map<string, MergeUse>();
-  for (const text of texts) {
-    for (const [whole, field = '', fallback] of text.matchAll(MERGE_USE)) {
-      uses.set(whole, { text: whole, field, ...(fallback !== undefined && { fallback }) });
+/** What stands in braces in a source: the use of a field, or the text that doubled braces show. */
+export interface InBraces {
+  /** Place in the source. */
+  readonly start: number;
+  readonly end: number;
+  readonly value: MergeUse | { readonly shown: string; readonly within?: MergeUse['within'] };
+}
+
+/** How a source is written: what is an address in it, and what a backslash means. */
+export type SourceFormat = EmailContent['format'] | 'subject';
+
+const BRACES = /(?<!\{)(\{+)([^{}]*)(\}+)/g;
+const USE = /^([a-z_]+)(?:,\s*"([^"]*)")?$/;
+
+/**
+ * The fields of a source, each once, where it stands. They are looked for nowhere else: what braces are in a value, in an
+ * entity or in the name of a newsletter is text. Doubled braces around what would be a field show single ones.
+ */
+export function fieldsIn(source: string, format: SourceFormat): readonly InBraces[] {
+  if (!source.includes('{')) return [];
+  const addresses = format === 'subject' ? [] : addressesIn(source, format);
+  let next = 0;
+  return bracesIn(source, format).flatMap(({ start, end, depth, inner }): InBraces[] => {
+    while ((addresses[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next += 1;
+    const [, field = '', fallback] = USE.exec(inner) ?? [];
+    const within = withinOf(addresses[next], start, field);
+    if (depth > 1) {
+      const shown = '{'.repeat(depth - 1) + inner + '}'.repeat(depth - 1);
+      const value = { shown, ...(within !== undefined && { within }) };
+      return field !== '' || misspelt(inner) !== undefined ? [{ start, end, value }] : [];
     }
+    if (!isMergeField(field)) return [];
+    const value = { field, ...(fallback !== undefined && { fallback }), ...(within !== undefined && { within }) };
+    return [{ start, end, value }];
+  });
+}
+
+interface Braces {
+  readonly start: number;
+  readonly end: number;
+  /** How many there are on each side. */
+  readonly depth: number;
+  readonly inner: string;
+}
+
+/**
+ * What is wrong with a field that is in no source, but in what became of it: there was markup between its braces, and it
+ * would arrive as it is written. Another word between braces is text.
+ */
+export function misuseBehindMarkup(text: string, format: SourceFormat): string | undefined {
+  for (const { depth, inner } of bracesIn(text, format)) {
+    const [whole, field = ''] = depth === 1 ? (USE.exec(inner) ?? []) : [];
+    const right = 'with nothing else between its braces';
+    const misuse = isMergeField(field) ? { shown: `{${field}}`, right: `{${whole}} ${right}` } : misspelt(inner);
+    if (misuse !== undefined && depth === 1) return sentenceOf(misuse);
   }
+  return undefined;
+}
+
+/** Braces with as many on one side as on the other; a backslash before them makes them text in Markdown. */
+function bracesIn(source: string, format: SourceFormat): readonly Braces[] {
+  return [...source.matchAll(BRACES)].flatMap(({ index, 0: whole, 1: open = '', 2: inner = '', 3: close = '' }) => {
+    if (open.length !== close.length || (format === 'markdown' && isEscaped(source, index))) return [];
+    return [{ start: index, end: index + whole.length, depth: open.length, inner }];
+  });
+}
+
+function isEscaped(source: string, at: number): boolean {
+  let backslashes = 0;
+  while (source[at - 1 - backslashes] === '\\') backslashes += 1;
+  return backslashes % 2 === 1;
+}
+
+interface Address {
+  readonly start: number;
+  readonly end: number;
+  /** Where the address itself begins. */
+  readonly from: number;
+  readonly isMailto: boolean;
+}
+
+const SCHEMES = 'https?:\\/\\/|mailto:|\\{unsubscribe_url\\}(?=[?&#/])';
+const HREF = '\\bhref\\s{0,9}=\\s{0,9}["\']?';
+const BEGINNINGS = { text: SCHEMES, html: `${SCHEMES}|${HREF}`, markdown: `${SCHEMES}|${HREF}|\\]\\(<?` };
+const REST = '(?:[^\\s<>"\'(){}]|\\([^\\s<>"\'(){}]*\\)|\\{+[a-z_]+(?:,\\s{0,9}"[^"{}]*")?\\}+)*';
+
+function addressesIn(source: string, format: EmailContent['format']): readonly Address[] {
+  const pattern = new RegExp(`(${BEGINNINGS[format]})${REST}`, 'gi');
+  return [...source.matchAll(pattern)].map(({ index, 0: whole, 1: beginning = '' }) => {
+    const isPart = /^(?:https?:|mailto:|\{)/i.test(beginning);
+    const from = index + (isPart ? 0 : beginning.length);
+    const isMailto = /^mailto:/i.test(source.slice(from, from + 7));
+    return { start: index, end: index + whole.length, from, isMailto };
+  });
+}
+
+/** The link to unsubscribe is an address of its own where it begins one. */
+function withinOf(address: Address | undefined, at: number, field: string): MergeUse['within'] {
+  if (address === undefined || at < address.start) return undefined;
+  if (field === 'unsubscribe_url' && at === address.from) return undefined;
+  return address.isMailto ? 'mailto' : 'url';
+}
+
+/** A text without markup, with its fields. */
+export function piecesOf(source: string, format: 'subject' | 'text'): Pieces {
+  const pieces: (string | MergeUse)[] = [];
+  let at = 0;
+  for (const { start, end, value } of fieldsIn(source, format)) {
+    pieces.push(source.slice(at, start), 'field' in value ? value : value.shown);
+    at = end;
+  }
+  return [...pieces, source.slice(at)].filter((piece) => piece !== '');
+}
+
+/** What of a text is the same for all members. */
+export const withoutFields = (pieces: Pieces): string => pieces.filter((piece) => typeof piece === 'string').join('');
+
+/** The uses of merge fields, each once, in the order of their first appearance. */
+export function usesOf(pieces: Pieces): readonly MergeUse[] {
+  const uses = new Map<string, MergeUse>();
+  for (const piece of pieces) if (typeof piece !== 'string') uses.set(JSON.stringify(piece), piece);
   return [...uses.values()];
+}
+
+/** The fields that a post uses, each use once. */
+export function mergeUses({ subject, body, format }: Pick<EmailContent, 'subject' | 'body' | 'format'>) {
+  const found = [...fieldsIn(subject, 'subject'), ...fieldsIn(body, format)];
+  return usesOf(found.flatMap(({ value }) => ('field' in value ? [value] : [])));
 }
 
 const isMergeField = (field: string): field is MergeField => MERGE_FIELDS.some((known) => known === field);
@@ -65,11 +184,9 @@ interface Misuse {
 }
 
 const FIELDS = MERGE_FIELDS.map((field) => `{${field}}`).join(', ');
-const WHICH = `The fields are ${FIELDS}; doubled braces stand for themselves.`;
 
 /** What stands in single braces on one line: a name, and what follows it behind a comma or a bar. */
-const IN_BRACES = /(?<!\{)\{([^{}\n,|]{1,40})(?:([,|])[^{}\n]*)?\}(?!\})/g;
-const ONE_USE = new RegExp(`^${MERGE_USE.source}$`);
+const ON_ONE_LINE = /^([^\n,|]{1,40})(?:([,|])[^\n]*)?$/;
 
 /**
  * Why a post cannot be sent: it names a field that does not exist, or one that does in a form that would arrive as it is
@@ -78,10 +195,12 @@ const ONE_USE = new RegExp(`^${MERGE_USE.source}$`);
 export function mergeFieldRefusal({
   subject,
   body,
-}: Pick<EmailContent, 'subject' | 'body'>): MergeFieldRefusal | undefined {
-  const found = Object.entries({ subject, body }).flatMap(([path, text]) =>
-    [...unknownFields(text), ...misspeltUses(text)].map((misuse) => ({ path, misuse })),
-  );
+  format,
+}: Pick<EmailContent, 'subject' | 'body' | 'format'>): MergeFieldRefusal | undefined {
+  const found = [
+    ...misusesIn(subject, 'subject').map((misuse) => ({ path: 'subject', misuse })),
+    ...misusesIn(body, format).map((misuse) => ({ path: 'body', misuse })),
+  ];
   if (found.length === 0) return undefined;
   const errors = found.map(({ path, misuse }) => ({ path, rule: 'merge-field', message: sentenceOf(misuse) }));
   const unknown = found.flatMap(({ misuse: { shown, right } }) => (right === undefined ? [shown] : []));
@@ -90,30 +209,40 @@ export function mergeFieldRefusal({
   return { message: sentences.join(' '), errors };
 }
 
-function unknownFields(text: string): Misuse[] {
-  return mergeUses(text)
-    .filter(({ field }) => !isMergeField(field))
-    .map(({ field }) => ({ shown: `{${field}}` }));
+/** Those of a name that is like none come first. */
+function misusesIn(text: string, format: SourceFormat): readonly Misuse[] {
+  const misuses = new Map<string, Misuse>();
+  for (const { depth, inner } of bracesIn(text, format)) {
+    const misuse = depth === 1 ? misuseOf(inner) : undefined;
+    if (misuse !== undefined) misuses.set(misuse.shown, misuse);
+  }
+  const found = [...misuses.values()];
+  return [...found.filter(({ right }) => right === undefined), ...found.filter(({ right }) => right !== undefined)];
+}
+
+/** What is wrong with the braces around it; undefined for the use of a field, and for text. */
+function misuseOf(inner: string): Misuse | undefined {
+  const [, field] = USE.exec(inner) ?? [];
+  if (field === undefined) return misspelt(inner);
+  return isMergeField(field) ? undefined : { shown: `{${field}}` };
 }
 
 /** Nothing of the text behind the name is quoted, which may be about a person. */
-function misspeltUses(text: string): Misuse[] {
-  const uses = new Map<string, Misuse>();
-  for (const [whole, name = '', sign] of text.matchAll(IN_BRACES)) {
-    const field = MERGE_FIELDS.find((known) => lettersOf(known) === lettersOf(name));
-    if (field === undefined || ONE_USE.test(whole)) continue;
-    const shown = sign === undefined ? whole : `{${name}${sign} …}`;
-    const right =
-      sign === undefined ? `{${field}}` : `{${field}, "there"}, with its fallback in straight double quotes`;
-    uses.set(shown, { shown, right });
-  }
-  return [...uses.values()];
+function misspelt(inner: string): Misuse | undefined {
+  const [, name = '', sign] = ON_ONE_LINE.exec(inner) ?? [];
+  const field = MERGE_FIELDS.find((known) => lettersOf(known) === lettersOf(name));
+  if (field === undefined || USE.test(inner)) return undefined;
+  const shown = sign === undefined ? `{${name}}` : `{${name}${sign} …}`;
+  const right = sign === undefined ? `{${field}}` : `{${field}, "there"}, with its fallback in straight double quotes`;
+  return { shown, right };
 }
 
 const lettersOf = (name: string): string => name.replaceAll(/[\s_-]/g, '').toLowerCase();
 
 function sentenceOf({ shown, right }: Misuse): string {
-  return right === undefined ? unknownSentence([shown]) : `${shown} is no merge field: write ${right}.`;
+  return right === undefined
+    ? unknownSentence([shown])
+    : `${shown} is no merge field: write ${right}. Doubled braces show what stands in them.`;
 }
 
 function unknownSentence(names: readonly string[]): string {
@@ -122,5 +251,5 @@ function unknownSentence(names: readonly string[]): string {
     names.length === 1
       ? `${only} is no merge field`
       : `${names.slice(0, -1).join(', ')} and ${names.at(-1)} are no merge fields`;
-  return `${what}. ${WHICH}`;
+  return `${what}. The fields are ${FIELDS}; {${only}} shows ${only}.`;
 }

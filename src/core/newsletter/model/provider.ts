@@ -1,4 +1,5 @@
 import type { Tracking } from './email.ts';
+import type { Pieces } from './merge-fields.ts';
 
 /**
  * A configuration set for each way to track: SES tracks what an event destination of the set takes, so a set without
@@ -50,9 +51,9 @@ export interface BulkEntry {
 
 /** What all members of a rendering get, made once (the source's EmailBodyCache). */
 export interface Rendering {
-  readonly subject: string;
-  readonly html: string;
-  readonly text: string;
+  readonly subject: Pieces;
+  readonly html: Pieces;
+  readonly text: Pieces;
 }
 
 export type BulkAnswer =

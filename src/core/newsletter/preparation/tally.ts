@@ -9,8 +9,8 @@ export type Tally = { -readonly [K in 'recipients' | 'excluded']: Preparation[K]
 };
 
 /** The uses of merge fields that a member may lack: one with a fallback is missing for nobody. */
-export function neededUses({ subject, body }: EmailContent): readonly MergeUse[] {
-  return mergeUses(subject, body).filter(({ fallback }) => fallback === undefined);
+export function neededUses(content: EmailContent): readonly MergeUse[] {
+  return mergeUses(content).filter(({ fallback }) => fallback === undefined);
 }
 
 export function addOne(counts: Record<string, number>, name: string): void {

@@ -76,7 +76,7 @@ export async function sendTestMail(
   const unsubscribe_url = 'https://example.com/unsubscribe';
   const answer = await provider.send({
     ...sentAs(content.newsletter, { fallback_sending_domain: false }),
-    rendering: { ...rendering, subject: `[Test] ${rendering.subject}` },
+    rendering: { ...rendering, subject: ['[Test] ', ...rendering.subject] },
     entries: places.map((index) => {
       const address = to[index] ?? '';
       return {

@@ -7,17 +7,19 @@ import {
 } from '../../../../src/core/newsletter/model/merge-fields.ts';
 import { recipient } from '../../../support/newsletter/job-rows.ts';
 
+const usesIn = (body: string, subject = '') => mergeUses({ subject, body, format: 'text' });
+
 describe('merge fields', () => {
   it('are found once per use, with their fallback', () => {
-    expect(mergeUses('{name} {name, "you"} {name}', '{unsubscribe_url}')).toEqual([
-      { text: '{name}', field: 'name' },
-      { text: '{name, "you"}', field: 'name', fallback: 'you' },
-      { text: '{unsubscribe_url}', field: 'unsubscribe_url' },
+    expect(usesIn('{unsubscribe_url}', '{name} {name, "you"} {name}')).toEqual([
+      { field: 'name' },
+      { field: 'name', fallback: 'you' },
+      { field: 'unsubscribe_url' },
     ]);
   });
 
   it.each(['{{name}}', '{ color: red }', '{a:1}', 'a {} b', '{Name}'])('leave other braces alone: %s', (text) => {
-    expect(mergeUses(text)).toEqual([]);
+    expect(usesIn(text)).toEqual([]);
   });
 
   it.each([
@@ -30,14 +32,14 @@ describe('merge fields', () => {
   });
 
   it('are missing only without a value and without a fallback', () => {
-    const uses = mergeUses('{name} {first_name, "you"} {email} {unsubscribe_url}');
+    const uses = usesIn('{name} {first_name, "you"} {email} {unsubscribe_url}');
     expect(missingFields(uses, recipient(1))).toEqual(['name']);
     expect(missingFields(uses, recipient(1, { member_name: 'Ada' }))).toEqual([]);
   });
 });
 
 describe('what looks like a merge field and is none', () => {
-  const refusal = (body: string, subject = 'Hello') => mergeFieldRefusal({ subject, body });
+  const refusal = (body: string, subject = 'Hello') => mergeFieldRefusal({ subject, body, format: 'text' });
 
   it.each([
     ['{nmae}', 'The fields are {name}'],
@@ -71,9 +73,10 @@ describe('what looks like a merge field and is none', () => {
     const told = refusal('{Name} {Name} {nmae} {name, “Ann from Osaka”}', '{nmae}');
     expect(told?.errors.map(({ path }) => path)).toEqual(['subject', 'body', 'body', 'body']);
     expect(told?.message).toBe(
-      '{nmae} is no merge field. The fields are {name}, {first_name}, {email}, {member_id}, {unsubscribe_url}; doubled ' +
-        'braces stand for themselves. {Name} is no merge field: write {name}. {name, …} is no merge field: write ' +
-        '{name, "there"}, with its fallback in straight double quotes.',
+      '{nmae} is no merge field. The fields are {name}, {first_name}, {email}, {member_id}, {unsubscribe_url}; ' +
+        '{{nmae}} shows {nmae}. {Name} is no merge field: write {name}. Doubled braces show what stands in them. ' +
+        '{name, …} is no merge field: write {name, "there"}, with its fallback in straight double quotes. ' +
+        'Doubled braces show what stands in them.',
     );
   });
 });

@@ -242,7 +242,7 @@ it('a test of what is not published goes to the addresses with sample values, an
   const { status, body } = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });
   expect(status).toBe(200);
   expect(body.results).toMatchObject([{ accepted: true }, { accepted: false }]);
-  expect(world.emails.calls[0]?.rendering.subject).toBe('[Test] Hello');
+  expect(world.emails.calls[0]?.rendering.subject).toEqual(['[Test] ', 'Hello']);
   expect(await emailsListed()).toEqual([]);
   const wrong = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, body: '{nmae}', to } });
   expect(wrong.status).toBe(400);
@@ -388,7 +388,7 @@ describe('an email that has not started', () => {
     expect(body).not.toHaveProperty('segment');
     expect(world.emails.scheduled.get(email_id)).toBe(scheduled_at);
     await test();
-    expect(world.emails.calls.at(-1)?.rendering.subject).toBe('[Test] Other');
+    expect(world.emails.calls.at(-1)?.rendering.subject).toEqual(['[Test] ', 'Other']);
     expect(await emailsListed()).toHaveLength(1);
   });
 

@@ -131,7 +131,7 @@ describe('an email is published', () => {
     ['window', { delivery_window_minutes: 0 }, 'delivery_window_minutes', 'min_value'],
     ['body too long', { body: 'あ'.repeat(100_000) }, 'body', 'max_bytes'],
     ['body, rendered, too long', { body: '"'.repeat(200_000), format: 'text' }, 'body', 'max_bytes'],
-    ['text that cannot be made', { body: `${'<div>'.repeat(20_000)}x`, format: 'html' }, 'body', 'readable'],
+    ['text that cannot be made', { body: `${'<div>'.repeat(20_000)}x`, format: 'html' }, 'body', 'nesting'],
     ['subject of two lines', { subject: 'a\nBcc: b' }, 'subject', 'regex'],
     ['field', { colour: 'red' }, 'colour', 'unknown'],
   ])('unless its %s is wrong: nothing is stored or queued', async (_, changes, path, rule) => {
@@ -375,7 +375,7 @@ describe('decisions about an email', () => {
       { index: 1, accepted: false, reason: 'message_rejected' },
     ]);
     const [call] = world.emails.calls;
-    expect(call?.rendering.subject).toBe('[Test] Hello');
+    expect(call?.rendering.subject).toEqual(['[Test] ', 'Hello']);
     expect(call?.entries[0]).toMatchObject({ values: { name: 'Sample Reader' }, tags: { chunk: 'test-0' } });
     expect((await get(email_id)).body.counts).toMatchObject({ recipients: 0, submitted: 0 });
     expect((await post(`${email_id}/test`, { to: [] })).status).toBe(400);

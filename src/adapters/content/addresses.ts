@@ -1,0 +1,51 @@
+/** An address that holds the data itself, or names a part of the mail: a reader can do nothing with it. */
+export const isEmbedded = (text: string): boolean => /^\s*(?:data|cid):/i.test(text);
+
+/**
+ * How the address of a link is written into a text; undefined where it leads nowhere outside of its page, or is what the
+ * text says. It is whole: blanks, and characters that a linkifier would leave out at its end, are percent-encoded.
+ */
+export function writtenLink(href: string, text: string | undefined): string | undefined {
+  const address = wholeAddress(href);
+  if (address === undefined || (text !== undefined && sameAddress(address, text))) return undefined;
+  return /^(?:mailto|tel):[^?]*$/i.test(address) ? address.replace(/^\w+:/, '') : address;
+}
+
+/** The scheme of a word that stands for an address, which a value will be. */
+export const ADDRESS_SCHEME = 'address:';
+
+/** The address of a link that leads somewhere, without what ends it for a linkifier. */
+export function wholeAddress(href: string): string | undefined {
+  const address = href.replaceAll(/[\t\n\r]/g, '').trim();
+  if (!/^(?:https?:\/\/|mailto:|tel:|address:)[^\s]/i.test(address)) return undefined;
+  return closed(address.replaceAll(/[\s<>"`\\^{|}\u0080-\u{10ffff}]/gu, encoded));
+}
+
+const encoded = (character: string): string => encodeURIComponent(character.toWellFormed());
+
+/** Linkifiers leave these out at the end of an address, and a bracket that was not opened in it. */
+const LOOSE_END = /[.,:;!?'*_~\])]$/;
+
+function closed(address: string): string {
+  const end = LOOSE_END.exec(address)?.[0];
+  if (end === undefined || (end === ')' && balanced(address))) return address;
+  return `${address.slice(0, -1)}${end === '?' ? '' : hexOf(end)}`;
+}
+
+const balanced = (address: string): boolean => address.split('(').length === address.split(')').length;
+
+const bare = (address: string): string =>
+  address
+    .toLowerCase()
+    .replace(/^(?:https?:\/\/|mailto:|tel:)/, '')
+    .replace(/\/$/, '');
+
+const sameAddress = (address: string, text: string): boolean => bare(address) === bare(text);
+
+/** A value as a part of an address, in its path or its query. The address of a mail keeps its `@` (RFC 6068). */
+export function inAddress(value: string, within: 'url' | 'mailto'): string {
+  const part = encodeURIComponent(value.toWellFormed()).replaceAll(/[!'()*~]/g, hexOf);
+  return within === 'mailto' ? part.replaceAll('%40', '@') : part;
+}
+
+const hexOf = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -1,0 +1,97 @@
+import { type Handler, Parser } from 'htmlparser2';
+import { TooNestedError } from './convert-content.ts';
+
+/** Far above what a template writes. A parser looks through all open tags at each end tag. */
+export const MOST_OPEN_TAGS = 500;
+
+export interface Tag {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Whether a reader sees what is in it. */
+  readonly hidden: boolean;
+}
+
+/** What a walk meets, in the order of the document. Each opened element is closed, also where its end tag is missing. */
+export interface Walker {
+  open?(tag: Tag, parser: Parser): void;
+  close?(tag: Tag, end: 'tag' | 'implied' | 'end of text', parser: Parser): void;
+  text?(text: string, hidden: boolean, parser: Parser): void;
+  attribute?(name: string, value: string, quote: string | undefined | null): void;
+}
+
+/** Elements that show nothing of their text. */
+const UNSEEN = new Set(
+  'title style script template iframe noembed noframes object audio video canvas svg math datalist'.split(' '),
+);
+
+/** Longer styles hide nothing. */
+const LONGEST_STYLE = 2_000;
+/** As in `0`, `0px`, `0.0em`, with `!important` or without. */
+const ZERO = /^0+(?:\.0*)?(?![\d.])/;
+const TINY = /^(?:0+(?:\.\d*)?|\.\d+|0*1(?:\.0*)?(?:px|pt))(?![\d.])/;
+
+interface OpenTag extends Tag {
+  /** A text of this size is not seen; an element in it may set another size. */
+  readonly tiny: boolean;
+}
+
+/** Walks through the HTML in time linear to its length. @throws TooNestedError */
+export function walkHtml(html: string, walker: Walker, most = MOST_OPEN_TAGS): void {
+  const stack: OpenTag[] = [];
+  let over = false;
+  const handler: Partial<Handler> = {
+    onopentag(name, attributes) {
+      const tag = openTag(name, attributes, stack.at(-1));
+      stack.push(tag);
+      if (stack.length > most) {
+        throw new TooNestedError(`it has more than ${most} tags open at once`);
+      }
+      walker.open?.(tag, parser);
+    },
+    onclosetag(_, implied) {
+      const tag = stack.pop();
+      if (tag !== undefined) walker.close?.(tag, over ? 'end of text' : implied ? 'implied' : 'tag', parser);
+    },
+    ontext(text) {
+      const around = stack.at(-1);
+      walker.text?.(text, around !== undefined && (around.hidden || around.tiny), parser);
+    },
+    ...(walker.attribute !== undefined && { onattribute: walker.attribute }),
+  };
+  const parser: Parser = new Parser(handler, { decodeEntities: true });
+  parser.write(html);
+  over = true;
+  parser.end();
+}
+
+function openTag(name: string, attributes: Readonly<Record<string, string>>, around: OpenTag | undefined): OpenTag {
+  const style = declarations(attributes['style']);
+  const hidden = around?.hidden === true || UNSEEN.has(name) || attributes['hidden'] !== undefined || hides(style);
+  const size = style['font-size'];
+  return { name, attributes, hidden, tiny: size === undefined ? (around?.tiny ?? false) : TINY.test(size) };
+}
+
+type Style = Readonly<Record<string, string>>;
+const NO_STYLE: Style = {};
+
+function declarations(style: string | undefined): Style {
+  if (style === undefined || style.length > LONGEST_STYLE) return NO_STYLE;
+  const found = style.split(';').flatMap((one) => {
+    const colon = one.indexOf(':');
+    return colon < 0 ? [] : [[one.slice(0, colon), one.slice(colon + 1)].map((part) => part.trim().toLowerCase())];
+  });
+  return Object.fromEntries(found);
+}
+
+/** How mails hide their preheader, and what is for another width of the screen. */
+function hides(style: Style): boolean {
+  const is = (property: string, value: RegExp) => value.test(style[property] ?? '');
+  const flat = is('max-height', ZERO) || is('height', ZERO) || is('max-width', ZERO) || is('width', ZERO);
+  return (
+    is('display', /^none/) ||
+    is('visibility', /^hidden/) ||
+    is('mso-hide', /^all/) ||
+    is('opacity', ZERO) ||
+    (flat && is('overflow', /^hidden/))
+  );
+}

@@ -1,0 +1,126 @@
+import { isEmbedded, writtenLink } from './addresses.ts';
+import { type Tag, walkHtml } from './html-walk.ts';
+import { TextFrame } from './text-frame.ts';
+
+const PARAGRAPHS = new Set('p h1 h2 h3 h4 h5 h6 blockquote pre figure dl'.split(' '));
+const LISTS = new Set(['ul', 'ol', 'menu', 'dir']);
+const LINES = new Set(
+  (
+    'address article aside body caption center dd details dialog div dt fieldset figcaption footer form header hgroup ' +
+    'html legend li main nav optgroup option section select summary table tbody textarea tfoot thead tr'
+  ).split(' '),
+);
+const PRESERVED = /white-space\s*:\s*(?:pre|break-spaces)/i;
+
+/** Longer texts of links are not compared with their address. */
+const LONGEST_COMPARED = 4_000;
+
+interface Link {
+  readonly href: string;
+  readonly frame: TextFrame;
+  text: string;
+  shown: boolean;
+}
+
+/** @throws TooNestedError */
+export function textOf(html: string): string {
+  const whole = new TextFrame();
+  const frames = [whole];
+  const links: Link[] = [];
+  const numbers: (number | undefined)[] = [];
+  let preserved = 0;
+  let begun = false;
+  const frame = () => frames.at(-1) ?? whole;
+
+  const add = (text: string) => {
+    const link = links.at(-1);
+    if (link !== undefined) link.shown ||= text.trim() !== '';
+    if (link !== undefined && link.text.length <= LONGEST_COMPARED) link.text += text;
+    // A line break right behind the tag of a preformatted text is none of it.
+    if (preserved > 0) frame().addAsIs(begun ? text.replace(/^\r?\n/, '') : text);
+    else frame().add(text);
+    begun = false;
+  };
+
+  const open = (tag: Tag) => {
+    const { name, attributes } = tag;
+    begun = name === 'pre' || name === 'textarea';
+    if (preserves(tag)) preserved += 1;
+    if (LISTS.has(name)) {
+      frame().break(numbers.length === 0 ? 2 : 1);
+      numbers.push(name === 'ol' ? Number.parseInt(attributes['start'] ?? '1', 10) || 1 : undefined);
+    } else if (PARAGRAPHS.has(name)) frame().break(2);
+    else if (LINES.has(name)) frame().break(1);
+    switch (name) {
+      case 'br':
+        return frame().endLine();
+      case 'hr':
+        frame().break(1);
+        frame().add('---');
+        return frame().break(1);
+      case 'img':
+        for (const link of links.slice(-1)) link.shown = true;
+        return isEmbedded(attributes['alt'] ?? '') ? undefined : add(attributes['alt'] ?? '');
+      case 'optgroup':
+        return add(attributes['label'] ?? '');
+      case 'a':
+        return links.push({ href: attributes['href'] ?? '', frame: frame(), text: '', shown: false });
+      case 'li':
+        frame().item(markOf(attributes['value'], numbers));
+        return frame().indent('  ');
+      case 'dd':
+        return frame().indent('  ');
+      case 'blockquote':
+        return frame().indent('> ');
+      case 'td':
+      case 'th':
+        return frames.push(new TextFrame());
+    }
+  };
+
+  const close = (tag: Tag) => {
+    const { name } = tag;
+    if (preserves(tag)) preserved -= 1;
+    if (name === 'td' || name === 'th') {
+      const text = String(frames.pop());
+      if (name === 'th') frame().keepsEmptyCells = true;
+      frame().cell(text);
+    }
+    if (name === 'a') endLink(links.pop());
+    if (name === 'table') frame().keepsEmptyCells = false;
+    if (LISTS.has(name)) {
+      numbers.pop();
+      frame().break(numbers.length === 0 ? 2 : 1);
+    } else if (PARAGRAPHS.has(name)) frame().break(2);
+    else if (LINES.has(name)) frame().break(1);
+    if (name === 'li' || name === 'dd' || name === 'blockquote') frame().outdent();
+  };
+
+  walkHtml(html, {
+    open: (tag) => (tag.hidden ? undefined : open(tag)),
+    close: (tag) => (tag.hidden ? undefined : close(tag)),
+    text: (text, hidden) => (hidden ? undefined : add(text)),
+  });
+  // A linkifier takes a no-break space for a part of the address before it.
+  return String(whole).replaceAll('\u00a0', ' ');
+}
+
+const preserves = ({ name, attributes }: Tag): boolean =>
+  name === 'pre' || name === 'textarea' || PRESERVED.test(attributes['style'] ?? '');
+
+function markOf(value: string | undefined, numbers: (number | undefined)[]): string {
+  const number = numbers.at(-1);
+  if (number === undefined) return '• ';
+  const own = Number.parseInt(value ?? '', 10);
+  const shown = Number.isNaN(own) ? number : own;
+  numbers[numbers.length - 1] = shown + 1;
+  return `${shown}. `;
+}
+
+/** The address behind the text of its link, unless the text is the address. */
+function endLink(link: Link | undefined): void {
+  if (link?.shown !== true) return;
+  const { href, frame, text } = link;
+  const address = writtenLink(href, text.length <= LONGEST_COMPARED ? text.trim() : undefined);
+  if (address !== undefined) frame.addApart(address);
+}

@@ -1,0 +1,57 @@
+import Handlebars from 'handlebars';
+import { describe, expect, it } from 'vitest';
+import { render, renderChecked } from '../../../src/adapters/post/post-renderer.ts';
+import { entryData, templateOf } from '../../../src/adapters/ses-v2/bulk-provider.ts';
+import type { EmailContent } from '../../../src/core/newsletter/model/email.ts';
+import { mergeFieldRefusal } from '../../../src/core/newsletter/model/merge-fields.ts';
+import { MEMBER, POST_CASES, REFUSED_POSTS } from '../../corpus/merge-fields/posts.ts';
+
+const newsletter = {
+  tenant_id: 't',
+  newsletter_id: 'w',
+  name: 'W',
+  from: 'w@w.example',
+  created_at: '',
+  updated_at: '',
+};
+
+/** What arrives: the template that SES gets, filled in as SES does. */
+async function arriving(content: EmailContent) {
+  const rendering = await render(content, 0);
+  const data = JSON.parse(entryData({ values: MEMBER }, rendering));
+  const { Subject, Html, Text } = templateOf(rendering);
+  const [subject = '', html = '', text = ''] = [Subject, Html, Text].map((template) =>
+    Handlebars.compile(template, { noEscape: true, strict: true })(data),
+  );
+  return { subject, html, text };
+}
+
+describe('the fields of a post', () => {
+  it.each(POST_CASES.map((one) => [one.why, one.body, one] as const))('%s: %s', async (_, __, one) => {
+    const content: EmailContent = {
+      subject: one.subject ?? 'News',
+      body: one.body,
+      format: one.format,
+      newsletter: { ...newsletter, name: one.newsletter ?? 'Weekly' },
+    };
+    await expect(renderChecked(content, 0)).resolves.toBeDefined();
+    const { subject, html, text } = await arriving(content);
+    const [own = ''] = text.split('\n\n--\nYou get this because you subscribe to ');
+    expect(one.subject === undefined ? own : `${subject}\n${own}`).toBe(one.text);
+    for (const part of one.html) expect(html).toContain(part);
+    // Whatever the post says, there is exactly one way out that leads somewhere, or its own.
+    expect(html).toContain(`${MEMBER.unsubscribe_url}`);
+    expect(text).toContain(`${MEMBER.unsubscribe_url}`);
+  });
+
+  it.each(REFUSED_POSTS)(
+    'are refused where they would not arrive as values (%s): %s',
+    async (format, body, sentence) => {
+      const content: EmailContent = { subject: 'News', body, format, newsletter };
+      const why = mergeFieldRefusal(content)?.message ?? renderChecked(content, 0).then(() => 'sent', String);
+      expect(await why).toContain(sentence);
+      // One that was stored before is sent all the same.
+      expect((await render(content, 0)).text.length).toBeGreaterThan(0);
+    },
+  );
+});
