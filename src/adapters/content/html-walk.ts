@@ -95,3 +95,13 @@ function hides(style: Style): boolean {
     (flat && is('overflow', /^hidden/))
   );
 }
+
+/** A text with its character references read, as Markdown has them: with their semicolon. */
+export const decoded = (text: string): string => text.replaceAll(/&#?\w{1,40};/g, decodedReference);
+
+function decodedReference(reference: string): string {
+  let found = '';
+  const parser = new Parser({ ontext: (text) => (found += text) }, { decodeEntities: true });
+  parser.end(reference);
+  return found;
+}

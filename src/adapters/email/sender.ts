@@ -132,8 +132,8 @@ interface BodyOptions {
 }
 
 /**
- * PLAIN is sent as text only. HTML gets a text alternative. MARKDOWN becomes HTML, and its source, which is readable,
- * is the text alternative. The converters are loaded on first use.
+ * PLAIN is sent as text only. HTML gets a text alternative. MARKDOWN becomes HTML, and what that shows is the text
+ * alternative. The converters are loaded on first use.
  */
 export async function bodyOf(
   { body, format }: NotificationContent,
@@ -143,7 +143,8 @@ export async function bodyOf(
   if (format === 'HTML') return { Html: utf8(body), Text: utf8(await htmlToPlainText(body)) };
   const { Marked } = await import('marked');
   const markdown = new Marked(html ? {} : { renderer: NO_HTML });
-  return { Html: utf8(timeBoxed(() => markdown.parse(body, { async: false }))), Text: utf8(body) };
+  const converted = timeBoxed(() => markdown.parse(body, { async: false }));
+  return { Html: utf8(converted), Text: utf8(await htmlToPlainText(converted)) };
 }
 
 /**

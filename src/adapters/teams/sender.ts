@@ -1,18 +1,17 @@
 import * as v from 'valibot';
 import type { Refused, Sender } from '../../core/delivery/sender.ts';
-import type { NotificationContent, NotificationRow } from '../../core/model/notification.ts';
+import type { NotificationRow } from '../../core/model/notification.ts';
 import { jsonObject } from '../../core/model/text.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { TEAMS_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
 import { convertContent } from '../content/convert-content.ts';
-import { htmlToPlainText } from '../content/html-text.ts';
-
 import { postTo, type TextVerdict } from '../http/answers.ts';
 import { PAGE } from '../http/network-classification.ts';
 import { createTargetPoster, type TargetPosterOptions } from '../http/post.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
+import { adaptiveCardMessage, cardBytes, MAX_CARD_BYTES } from './card.ts';
 import { CONNECTOR_FAILURE, TEAMS_RULES } from './classification.ts';
 
 /** The URL of a Teams workflow is a credential: it is all that a post needs. `ports` are allowed beside 443. */
@@ -38,7 +37,7 @@ export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions):
       const conversion = await convertContent(delivery.content, adaptiveCardMessage);
       if (!conversion.ok) return conversion;
       const body = conversion.value;
-      const size = Buffer.byteLength(body);
+      const size = cardBytes(body);
       if (size > MAX_CARD_BYTES) return tooLarge(size);
       const headers = { 'content-type': 'application/json' };
       const message = { headers, body, ports: loaded.credential?.ports };
@@ -65,7 +64,7 @@ function tooLarge(size: number): Refused {
   return {
     ok: false,
     error_type: 'FORMAT_ERROR',
-    message: `the card has ${size} bytes; Teams takes at most ${MAX_CARD_BYTES}: shorten subject or message_body`,
+    message: `the card has ${size} bytes as a text in JSON, as flows pass it on; Teams takes at most ${MAX_CARD_BYTES}: shorten subject or message_body`,
     details: { size, limit: MAX_CARD_BYTES },
   };
 }
@@ -85,66 +84,4 @@ function verdictOf(text: string): TextVerdict {
 export async function teamsReceiver(row: NotificationRow): Promise<PacedReceiver | undefined> {
   const key = integrationKey(row) ?? recipientKey(row);
   return key === undefined ? undefined : { key, per_second: TEAMS_PER_SECOND };
-}
-
-/** Teams documentation, limits: a message to a webhook may have about 28 KB. */
-const MAX_CARD_BYTES = 28 * 1024;
-
-interface TextBlock {
-  readonly type: 'TextBlock';
-  readonly text: string;
-  readonly wrap: true;
-  readonly weight?: 'Bolder';
-  readonly size?: 'Medium';
-}
-
-/**
- * The message for a Workflows webhook: an Adaptive Card 1.4 with the subject, if any, above the body. Cards show a
- * subset of Markdown (emphasis, lists, links), so a Markdown body stays unchanged. HTML becomes text. In HTML and
- * plain text the characters of Markdown are escaped, so that a file name does not become italic.
- */
-export async function adaptiveCardMessage(content: NotificationContent): Promise<string> {
-  const blocks: TextBlock[] = [];
-  if (content.subject) {
-    blocks.push({ type: 'TextBlock', text: literal(content.subject), weight: 'Bolder', size: 'Medium', wrap: true });
-  }
-  blocks.push({ type: 'TextBlock', text: await cardText(content), wrap: true });
-  return JSON.stringify({
-    type: 'message',
-    attachments: [
-      {
-        contentType: 'application/vnd.microsoft.card.adaptive',
-        content: {
-          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-          type: 'AdaptiveCard',
-          version: '1.4',
-          body: blocks,
-        },
-      },
-    ],
-  });
-}
-
-async function cardText({ body, format }: NotificationContent): Promise<string> {
-  if (format === 'MARKDOWN') return body;
-  return literal(format === 'HTML' ? await htmlToPlainText(body) : body);
-}
-
-/**
- * Escapes what Markdown would show as emphasis, as a link or as a list at the start of a line. An underscore inside a
- * word and all characters of a URL have no meaning in Markdown. They stay, so that links remain clickable.
- */
-function literal(text: string): string {
-  return text
-    .split(/(https?:\/\/\S+)/)
-    .map((part, index) => (index % 2 === 1 ? part : escapeMarkdown(part)))
-    .join('');
-}
-
-function escapeMarkdown(text: string): string {
-  return text
-    .replace(/[\\*[\]]/g, '\\$&')
-    .replace(/(?<!\w)_|_(?!\w)/g, '\\_')
-    .replace(/^(\s*)([-+])(?=\s)/gm, '$1\\$2')
-    .replace(/^(\s*\d+)\.(?=\s)/gm, '$1\\.');
 }

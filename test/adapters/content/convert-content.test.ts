@@ -3,7 +3,7 @@ import { convertContent, NESTING_LIMITS } from '../../../src/adapters/content/co
 import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/html-text.ts';
 import { bodyOf } from '../../../src/adapters/email/sender.ts';
 import { slackMessage } from '../../../src/adapters/slack/message.ts';
-import { adaptiveCardMessage } from '../../../src/adapters/teams/sender.ts';
+import { adaptiveCardMessage } from '../../../src/adapters/teams/card.ts';
 import type { MessageFormat, NotificationContent } from '../../../src/core/model/notification.ts';
 
 const content = (format: MessageFormat, body: string): NotificationContent => ({ recipient: 'x', format, body });

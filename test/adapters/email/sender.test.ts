@@ -84,7 +84,7 @@ describe('an e-mail', () => {
     await sender.send(to({ body, format: 'MARKDOWN' }), NEVER);
     expect(sent()).toMatchObject({
       'Message.Body.Html.Data': '<h1>期限</h1>\n<p><strong>soon</strong> <a href="https://example.com">more</a></p>\n',
-      'Message.Body.Text.Data': body,
+      'Message.Body.Text.Data': '期限\n\nsoon more https://example.com',
     });
   });
 

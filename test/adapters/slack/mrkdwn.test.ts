@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { markdownToMrkdwn, slackMessage, withoutMentions } from '../../../src/adapters/slack/message.ts';
+import { slackMessage, markdownToMrkdwn as toMrkdwn } from '../../../src/adapters/slack/message.ts';
 
 /** his-notification-log-table.md, sample NL002. */
 const SAMPLE =
   ':warning: *目標期限のお知らせ* :warning:\n\n山田太郎さんの目標「Java認定資格取得」の期限が近づいています。\n\n• 期限: 2025-06-30\n• 残り日数: 29日\n• 進捗率: 75%\n\n<https://system.company.com/goals/456|詳細を確認する>';
+
+const markdownToMrkdwn = (markdown: string) => toMrkdwn(markdown, { mentions: true });
 
 /** The converter sets zero-width spaces around emphasis, so that Slack sees it within words. */
 const visible = (text: string) => text.replaceAll('\u200b', '');
@@ -26,9 +28,9 @@ describe('Markdown for Slack', () => {
     ['a list of tasks', '- [ ] a\n- [x] **b**', '•   [ ] a\n•   [x] *b*'],
     ['a quote', '> a\n> **b**\n\nc', '> a\n> *b*\n\nc'],
     ['a quote in a quote', '> > a', '> > a'],
-    ['code', '```js\na < b\n```\n\n    c', '```\na < b\n```\n\n```\nc\n```'],
+    ['code', '```js\na < b\n```\n\n    c', '```\na &lt; b\n```\n\n```\nc\n```'],
     ['a table', '| a | b |\n|-|-|\n| 1 | **2** |', '| a | b |\n| - | - |\n| 1 | *2* |'],
-    ['an image', '![alt](https://x.example/z.png)', '<https://x.example/z.png|alt>'],
+    ['an image', '![alt](https://x.example/z.png)', 'alt'],
     ['a link without a text', '[](https://a.example)', '<https://a.example>'],
     ['a link by reference', '[a][r]\n\n[r]: https://x.example "t"', '<https://x.example|a>'],
     ['a relative link', '[rel](/x)', 'rel'],
@@ -60,8 +62,8 @@ describe('Markdown for Slack', () => {
     ['a mention', '<@U012AB3CD> and <#C024BE7LR|general> and <!here> and <!subteam^SAZ94GDB8>'],
     ['bold', '*now* and (*then*)'],
     ['a link within bold', '*see <https://example.com/x_y_z|this> first*'],
-    ['code', '`*not bold* <https://a.b|c>`'],
-    ['a code block', '```\n*not bold* \\\n<https://a.b|c>\n```'],
+    ['code', '`*not bold* [a](b)`'],
+    ['a code block', '```\n*not bold* \\\n[a](b)  \n```'],
     ['an emoji', ':white_check_mark: done'],
   ])('keeps %s of mrkdwn', async (_, text) => expect(visible(await markdownToMrkdwn(text))).toBe(text));
 
@@ -106,16 +108,19 @@ describe('a mention that the integration does not allow', () => {
     ['<@U012AB3CD> and <@U012AB3CD|Tanaka>', '@U012AB3CD and @Tanaka'],
     ['<!subteam^SAZ94GDB8> <!subteam^SAZ94GDB8|@team>', '@SAZ94GDB8 @team'],
     ['*bold <!channel>* and > <!here>', '*bold @channel* and &gt; @here'],
-    ['`<!channel>` and\n\n```\n<@U012AB3CD>\n<!here\n```', '`@channel` and\n\n```\n@U012AB3CD\n&lt;!here\n```'],
+    [
+      '`<!channel>` and\n\n```\n<@U012AB3CD>\n<!here\n```',
+      '`&lt;!channel&gt;` and\n\n```\n&lt;@U012AB3CD&gt;\n&lt;!here\n```',
+    ],
     ['[see <!channel>](https://example.com/)', '<https://example.com/|see @channel>'],
-    ['&lt;!channel&gt; and \\<!here>', '&lt;!channel&gt; and \\@here'],
+    ['&lt;!channel&gt; and \\<!here>', '&lt;!channel&gt; and &lt;!here&gt;'],
   ])('is readable text: %s', async (body, expected) => {
     expect(await text(body)).toBe(expected);
     expect(await text(body)).not.toMatch(/<[@!]/);
   });
 
-  it('has a character without width behind its @, so that no parsing mode of Slack finds a name', () => {
-    expect(withoutMentions('<!channel> <@U1>')).toBe('@\u200bchannel @\u200bU1');
+  it('has a character without width behind its @, so that no parsing mode of Slack finds a name', async () => {
+    expect((await slackMessage({ ...content, body: '<!channel> <@U1>' })).text).toBe('@\u200bchannel @\u200bU1');
   });
 
   it('is not a date, a channel or an address, which notify nobody and stay', async () => {
@@ -124,7 +129,7 @@ describe('a mention that the integration does not allow', () => {
   });
 
   it('stays as it is if the integration allows it', async () => {
-    expect(await text('<!channel> `<@U1>`', { mentions: true })).toBe('<!channel> `<@U1>`');
+    expect(await text('<!channel> `<@U1>`', { mentions: true })).toBe('<!channel> `&lt;@U1&gt;`');
   });
 
   it.each(['PLAIN', 'HTML'] as const)('is text in %s, whatever the integration allows', async (format) => {

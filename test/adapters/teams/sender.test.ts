@@ -40,13 +40,13 @@ describe('a Teams message', () => {
     });
     expect(cardBody()).toEqual([
       { type: 'TextBlock', text: '期限', weight: 'Bolder', size: 'Medium', wrap: true },
-      { type: 'TextBlock', text: 'Line 1\nLine 2', wrap: true },
+      { type: 'TextBlock', text: 'Line 1\n\nLine 2', wrap: true },
     ]);
   });
 
   it.each<[NotificationContent['format'], string, string]>([
-    ['MARKDOWN', '**bold** [link](https://example.com)\n- item', '**bold** [link](https://example.com)\n- item'],
-    ['PLAIN', '*not bold* _nor this_ [x]\n- a\n1. b', '\\*not bold\\* \\_nor this\\_ \\[x\\]\n\\- a\n1\\. b'],
+    ['MARKDOWN', '**bold** [link](https://example.com)\n- item', '**bold** [link](https://example.com)\n\n- item'],
+    ['PLAIN', '*not bold* _nor this_ [x]\n- a\n1. b', '\\*not bold\\* \\_nor this\\_ \\[x\\]\n\n\\- a\n\n1\\. b'],
     ['PLAIN', 'see https://example.com/a_b_*c and file_name_1', 'see https://example.com/a_b_*c and file_name_1'],
     ['HTML', '<p>Hello <b>you</b></p><p>there</p>', 'Hello you\n\nthere'],
   ])('in %s shows %j', async (format, body, text) => {
@@ -71,7 +71,7 @@ describe('a Teams message', () => {
   it('above 28 KB is refused before the call, with its size', async () => {
     expect(await sender.send(toTeam({ body: '期'.repeat(10_000) }), NEVER)).toMatchObject({
       error_type: 'FORMAT_ERROR',
-      message: expect.stringMatching(/has 30\d\d\d bytes; Teams takes at most 28672/),
+      message: expect.stringMatching(/has 30\d\d\d bytes as a text in JSON, .* Teams takes at most 28672/),
     });
     expect(server.received).toHaveLength(0);
   });
