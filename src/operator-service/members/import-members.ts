@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { memberEntries, newsletterId } from '../../adapters/api/newsletter-schemas.ts';
 import { moment } from '../../adapters/api/request-schemas.ts';
+import type { FileStanding, LineFault, LineRecord } from '../../adapters/member-files/read-members.ts';
 import { groupsOf } from '../../core/model/groups.ts';
 import { Problem } from '../../core/model/problem.ts';
 import {
@@ -9,34 +10,31 @@ import {
   type UpsertDeps,
   upsertMembers,
 } from '../../core/newsletter/members/upsert-members.ts';
-import { type MemberStatus, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
+import { MEMBER_STATUSES, type MemberStatus, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
 import { check } from '../../http/check.ts';
-
-/** What is wrong with a line. It quotes nothing of the line, which is about a person. */
-export interface LineFault {
-  readonly line: number;
-  /** Empty for the whole line. */
-  readonly column: string;
-  readonly rule: string;
-  readonly message: string;
-}
-
-/** A line as it was read: the member's fields, why it is left out, or what is wrong. */
-export type LineRecord =
-  | { readonly line: number; readonly fields: unknown }
-  | { readonly line: number; readonly skipped: string }
-  | LineFault;
 
 /** A member as a line gives it: without an id, the address identifies the member. */
 const lineSchema = v.strictObject({
   ...memberEntries,
   member_id: v.optional(memberEntries.member_id),
+  status: v.optional(
+    v.picklist(
+      MEMBER_STATUSES,
+      `must be one of ${MEMBER_STATUSES.join(', ')}; who left is written in unsubscribed (true), who may never get mail in suppressed`,
+    ),
+  ),
   /** True: from the newsletter of the import, now. */
-  unsubscribed: v.optional(v.union([v.boolean(), v.record(newsletterId, moment)], 'must be newsletters with times')),
+  unsubscribed: v.optional(
+    v.union(
+      [v.boolean(), v.record(newsletterId, v.union([moment, v.literal(true)]))],
+      'must be true or false (of --newsletter), a time, or newsletters such as weekly or weekly@2026-11-21T09:00:00Z',
+    ),
+  ),
+  /** Without a time: now. */
   suppressed: v.optional(
     v.union(
-      [v.boolean(), v.strictObject({ reason: v.picklist(SUPPRESSION_REASONS), at: moment })],
-      `must be one of ${SUPPRESSION_REASONS.join(', ')} with its time`,
+      [v.boolean(), v.strictObject({ reason: v.picklist(SUPPRESSION_REASONS), at: v.optional(moment) })],
+      `must be true, false, or one of ${SUPPRESSION_REASONS.join(', ')}, such as bounced or bounced@2026-11-21T09:00:00Z`,
     ),
   ),
 });
@@ -51,6 +49,8 @@ export interface ImportRules {
   /** Newsletters that lines may name. */
   readonly known: ReadonlySet<string>;
   readonly status?: MemberStatus;
+  /** What all members of the file are; `unsubscribed` needs a newsletter. */
+  readonly as?: FileStanding;
   readonly labels: readonly string[];
 }
 
@@ -111,7 +111,7 @@ type ReadMember = GivenMember | { readonly faults: readonly LineFault[] } | { re
 
 async function readMember(
   record: LineRecord,
-  { tenant_id, newsletter_id, known, status, labels }: ImportRules,
+  { tenant_id, newsletter_id, known, status, as, labels }: ImportRules,
   { sealing, clock }: Pick<UpsertDeps, 'sealing' | 'clock'>,
 ): Promise<ReadMember> {
   if ('skipped' in record) return record;
@@ -125,7 +125,12 @@ async function readMember(
         'must name newsletters with times, or the import needs --newsletter: true does not say from which';
       return { faults: [{ line, column: 'unsubscribed', rule: 'newsletter', message }] };
     }
-    const unsubscribed = unsubscribedOf(given.unsubscribed, newsletter_id, now);
+    const unsubscribed = unsubscribedOf(
+      as === 'unsubscribed' ? given.unsubscribed || true : given.unsubscribed,
+      newsletter_id,
+      now,
+    );
+    const suppressed = as === 'suppressed' ? given.suppressed || true : given.suppressed;
     const named = { newsletters: given.newsletters ?? [], unsubscribed: Object.keys(unsubscribed) };
     const faults = Object.entries(named)
       .flatMap(([column, ids]) => ids.filter((id) => !known.has(id)).map(() => column))
@@ -147,8 +152,8 @@ async function readMember(
       newsletters: [...(newsletter_id === undefined ? [] : [newsletter_id]), ...(given.newsletters ?? [])],
       ...(given.created_at !== undefined && { created_at: given.created_at }),
       unsubscribed,
-      ...(given.suppressed && {
-        suppressed: given.suppressed === true ? { reason: 'operator', at: now } : given.suppressed,
+      ...(suppressed && {
+        suppressed: suppressed === true ? { reason: 'operator', at: now } : { ...suppressed, at: suppressed.at ?? now },
       }),
     };
   } catch (error) {
@@ -159,12 +164,14 @@ async function readMember(
 }
 
 function unsubscribedOf(
-  given: boolean | Readonly<Record<string, string>> | undefined,
+  given: boolean | Readonly<Record<string, string | true>> | undefined,
   newsletter_id: string | undefined,
   now: string,
 ): Readonly<Record<string, string>> {
   if (given === true) return newsletter_id === undefined ? {} : { [newsletter_id]: now };
-  return given || {};
+  return Object.fromEntries(
+    Object.entries(given || {}).map(([newsletter, at]) => [newsletter, at === true ? now : at]),
+  );
 }
 
 /** The members in rounds, each without a repeated id, in order. */

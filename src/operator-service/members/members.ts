@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { newsletterId, newsletterSchema } from '../../adapters/api/newsletter-schemas.ts';
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
+import type { ExportedMember } from '../../adapters/member-files/write-members.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { Problem } from '../../core/model/problem.ts';
 import { ifReadable } from '../../core/newsletter/model/member.ts';
@@ -166,18 +167,6 @@ export async function decideSender(
 }
 
 /** A member as it is exported: what an import gives it back by. */
-export interface ExportedMember {
-  readonly member_id: string;
-  readonly email: string;
-  readonly name?: string;
-  readonly status: string;
-  readonly labels: readonly string[];
-  readonly newsletters: readonly string[];
-  readonly created_at: string;
-  readonly unsubscribed?: Readonly<Record<string, string>>;
-  readonly suppressed?: { readonly reason: string; readonly at: string };
-}
-
 /** The members of a tenant, or of those the ones whom a newsletter concerns, page by page. */
 export async function* exportedMembers(
   tenant: string,

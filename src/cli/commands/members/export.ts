@@ -1,5 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
+import { CSV_HEADER, csvLine } from '../../../adapters/member-files/write-members.ts';
 import { exportedMembers, memberAccess } from '../../../operator-service/members/members.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { OperatorError, unwritableFile } from '../../../terminal/errors.ts';
@@ -7,8 +8,7 @@ import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { onDeployment, type Session } from '../../session/session.ts';
-import { CSV_HEADER, csvLine } from './member-columns.ts';
-import { formatOf } from './member-file.ts';
+import { formatOf } from './file-format.ts';
 
 export const addMembersExport = onDeployment({
   name: 'export',

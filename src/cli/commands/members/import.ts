@@ -9,18 +9,20 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { label } from '../../../adapters/api/newsletter-schemas.ts';
 import { withDirectCalls } from '../../../adapters/direct-calls/direct-calls.ts';
+import { refuseJapaneseEncodings } from '../../../adapters/member-files/lines.ts';
+import { FILE_STANDINGS, type LineFault, readMembers } from '../../../adapters/member-files/read-members.ts';
+import { ExplainedError } from '../../../core/model/problem.ts';
 import { MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
 import {
   checkedWindows,
   type ImportRules,
   type ImportWindow,
-  type LineFault,
   storedInOrder,
   storeWindow,
 } from '../../../operator-service/members/import-members.ts';
@@ -32,8 +34,8 @@ import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
+import { formatOf } from './file-format.ts';
 import { type ImportJournal, type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
-import { formatOf, readRecords } from './member-file.ts';
 
 /** Windows that are stored at once: while one waits for storage, the next is sealed. */
 const WINDOWS_AT_ONCE = 4;
@@ -46,6 +48,7 @@ const OPTIONS = {
   '--tenant <ID>': required(value('the tenant that gets the members', parseId)),
   '--newsletter <ID>': value('the newsletter that all of them subscribe to; not for our own export', parseId),
   '--status <S>': choice('status of lines that give none', MEMBER_STATUSES),
+  '--as <WHAT>': choice('what all people of the file are, where it does not say it of each', FILE_STANDINGS),
   '--label <L>': value('a label that all of them get; repeat the option for several', addLabel),
   '--rejects <FILE>': 'write every bad line there: number, column and rule, as JSON lines',
 } as const;
@@ -56,17 +59,22 @@ export const addMembersImport = onDeployment({
   args: { '<FILE>': 'a .csv file with a header, or a .jsonl file with one object per line' },
   options: OPTIONS,
   help: `
-An export of Ghost or listmonk is taken as it is, with --newsletter, and a file of \`members export\`. Else columns are
-member_id, email, name, status, labels, newsletters, created_at, unsubscribed and suppressed; only email is needed. Values
-in a cell are separated by semicolons. Without a member_id, the address identifies the member. An import only adds: labels
-and subscriptions of a member stay, and who unsubscribed stays so. A bad line is named and stops no other. An import that
-was interrupted goes on after the last stored line when the same command runs again.
+Exports of Ghost, listmonk, Mailchimp, Substack, beehiiv, Kit, Buttondown and Brevo are taken as they are, with --newsletter,
+and a file of \`members export\`. Else columns are member_id, email, name, status, labels, newsletters, created_at,
+unsubscribed and suppressed; only email is needed. Values in a cell are separated by semicolons, commas or |. Without a
+member_id, the address identifies the member. Where a file does not say who gets mail, --as says it: subscribed, unsubscribed
+(from --newsletter) or suppressed. An import only adds: labels and subscriptions of a member stay, and who unsubscribed stays
+so. A bad line is named and stops no other. An import that was interrupted goes on after the last stored line when the same
+command runs again.
 
 Example:
   npm run ops -- members import members.csv --tenant TENANT001 --newsletter weekly --rejects rejects.jsonl`,
   async run(session, options, [file = '']) {
-    const { size, mtimeMs } = statOf(file);
+    const stats = statOf(file);
+    const { size, mtimeMs } = stats;
     const format = formatOf(file);
+    // A pipe can be read only once.
+    if (stats.isFile()) await refuseJapaneseEncodings(createReadStream(file));
     withDirectCalls(session.dynamodb, DIRECT_CALLS);
     const access = memberAccess(session);
     const rules = await rulesOf(options, access, session);
@@ -118,7 +126,13 @@ async function importFrom(file: string, given: Import, session: Session): Promis
   const bytes = createReadStream(file);
   try {
     const windows = checkedWindows(
-      readRecords(bytes, format, { after: state.line, newsletter_id: rules.newsletter_id }),
+      readMembers(bytes, {
+        format,
+        file_name: basename(file),
+        after: state.line,
+        newsletter_id: rules.newsletter_id,
+        as: rules.as,
+      }),
       rules,
       access,
     );
@@ -148,7 +162,7 @@ async function importFrom(file: string, given: Import, session: Session): Promis
   } catch (error) {
     progress.end();
     // A file that is wrong as a whole has to be mended first; its error says so.
-    if (state.line > 0 || !(error instanceof OperatorError)) {
+    if (state.line > 0 || !(error instanceof ExplainedError)) {
       session.terminal.say(
         `The import stopped after line ${state.line}. Run the same command again: it goes on there.\n`,
       );
@@ -178,7 +192,7 @@ function report(session: Session, state: ImportState, rejects: string | undefine
     const where = bad === 0 ? '' : rejects === undefined ? '; add --rejects to have all of them' : `; see ${rejects}`;
     const was = (count: number) => (count === 1 ? 'was' : 'were');
     const are = (count: number, thing: string) => (count === 1 ? `1 ${thing} is` : `${count} ${thing}s are`);
-    const out = skipped > 0 ? ` ${are(skipped, 'line')} left out: deleted there.` : '';
+    const out = skipped > 0 ? ` ${are(skipped, 'line')} left out: deleted or not confirmed there.` : '';
     const decided = [`${unsubscribed} have unsubscribed`, `${suppressed} are suppressed`];
     const facts = unsubscribed + suppressed > 0 ? ` Of these, ${decided.join(', ')}.` : '';
     return `${are(created, 'member')} new, ${changed} ${was(changed)} known, ${are(bad, 'line')} bad${where}.${out}${facts}\n`;
@@ -199,11 +213,14 @@ function statOf(file: string): Stats {
 }
 
 async function rulesOf(
-  { tenant, newsletter, status, label = [] }: Chosen<typeof OPTIONS>,
+  { tenant, newsletter, status, as, label = [] }: Chosen<typeof OPTIONS>,
   { newsletters }: MemberAccess,
   session: Session,
 ): Promise<ImportRules> {
   const known = new Set((await newsletters.list(tenant)).map(({ newsletter_id }) => newsletter_id));
+  if (as === 'unsubscribed' && newsletter === undefined) {
+    throw new OperatorError('--as unsubscribed needs --newsletter: the newsletter that they have left.', EXIT_USAGE);
+  }
   if (newsletter !== undefined && !known.has(newsletter)) {
     throw newsletterNotFound(tenant, newsletter, session, [...known]);
   }
@@ -213,6 +230,7 @@ async function rulesOf(
     known,
     labels: label,
     ...(status && { status }),
+    ...(as && { as }),
   };
 }
 

@@ -127,7 +127,7 @@ describe("listmonk's export", () => {
         '5c1f6a31-0000-4000-8000-000000000003,cat@example.com,Cat,{},blocklisted,2024-05-01 10:20:30+00,2024-05-02 10:20:30+00',
       ),
     );
-    const { code, err, report } = await run(path);
+    const { code, err, report } = await run(path, '--as', 'subscribed');
     expect([code, err]).toEqual([0, '']);
     expect(report).toMatchObject({ created: 3, bad: 0, unsubscribed: 1, suppressed: 1 });
     const ann = await show('5c1f6a31-0000-4000-8000-000000000001');

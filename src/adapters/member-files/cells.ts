@@ -1,0 +1,102 @@
+import { parseTime } from '../../core/model/time.ts';
+import { CellFault } from './member-file-error.ts';
+
+/** Cells of a line by column, in lower case, without the empty ones: an empty cell decides nothing. */
+export type Cells = Readonly<Record<string, string>>;
+
+/** What spreadsheets and people of several languages write. */
+const YES = 'true t yes y 1 x on ja oui si sí sim wahr vrai verdadero verdadeiro vero はい 済 済み ○ 〇 ◯ ✓ ✔'.split(
+  ' ',
+);
+const NO = 'false f no n 0 off nein non não falsch faux falso いいえ 未'.split(' ');
+
+/** Undefined where it is neither. */
+export function flagIn(cell: string): boolean | undefined {
+  const word = cell.toLowerCase();
+  return YES.includes(word) ? true : NO.includes(word) ? false : undefined;
+}
+
+/** @returns undefined where the cell is empty. @throws CellFault where the spelling is unknown */
+export function flagOf(cells: Cells, column: string): boolean | undefined {
+  const cell = cells[column];
+  const flag = cell === undefined ? undefined : flagIn(cell);
+  if (cell !== undefined && flag === undefined) throw new CellFault(column, 'must be true, false or empty');
+  return flag;
+}
+
+const TIME =
+  /^(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})日?(?:[T ]+(\d{1,2}):(\d{2})(:\d{2})?(\.\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?$/i;
+
+/**
+ * Reads a time as exports and spreadsheets write it: `2024-05-01 10:20:30.5+00`, `2024/5/1 10:20`, `2024-05-01`. One
+ * without a zone is UTC. Undefined for others, such as `05/01/2024`, which is two days.
+ */
+export function timeIn(cell: string): string | undefined {
+  const [, year = '', month = '', day = '', hour = '0', minute = '00', second = ':00', fraction = '', zone = 'Z'] =
+    TIME.exec(cell) ?? [];
+  const two = (digits: string) => digits.padStart(2, '0');
+  const [, sign = '', hours = '00', minutes = ''] = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone) ?? [];
+  const offset = sign === '' ? 'Z' : `${sign}${hours}:${minutes === '' ? '00' : minutes}`;
+  const iso = `${year}-${two(month)}-${two(day)}T${two(hour)}:${minute}${second}${fraction}${offset}`;
+  return parseTime(iso)?.toISOString();
+}
+
+/** The time, or the cell as it is, which the schema then names. */
+export const timeOr = (cell: string): string => timeIn(cell) ?? cell;
+
+/** A value in quotes; a sign that stands for itself after a backslash; what separates; any other sign. */
+const PARTS = /\\[\\;,|"*[]|[;,|]|[\s\S]/g;
+
+/**
+ * Values of one cell, as our export, people and others write them: separated by `;`, `,` or `|`, in quotes or not, as a
+ * JSON list, or as Google's `* one ::: * two`. After a backslash, a separator belongs to the value.
+ */
+export function listIn(cell: string): string[] {
+  const text = cell.trim();
+  if (text.startsWith('[')) {
+    const list = jsonList(text);
+    if (list !== undefined) return list.map(plain).filter(Boolean);
+  }
+  if (text.startsWith('* ')) return text.split(':::').flatMap((one) => one.trim().replace(/^\* /, '') || []);
+  const values = [''];
+  let quoted = false;
+  for (const [token] of text.matchAll(PARTS)) {
+    const value = values.at(-1) ?? '';
+    const isFirst = value.trim() === '';
+    if (token === '"' && (quoted || isFirst)) quoted = !quoted;
+    else if (token.length === 1 && ';,|'.includes(token) && !quoted) values.push('');
+    else values[values.length - 1] = value + (token.length === 2 ? token.slice(1) : token);
+  }
+  return values.map((one) => plain(one.trim())).filter(Boolean);
+}
+
+function jsonList(text: string): string[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As listIn reads them again. */
+export function listOf(values: readonly string[]): string {
+  return values.map((value) => safe(value).replaceAll(/[\\;,|]|^["*[]/g, '\\$&')).join(';');
+}
+
+/** What a spreadsheet would take for a formula is written with an apostrophe before it, by Ghost and by us. */
+const FORMULA = /^[=+\-@\t]/;
+
+export const safe = (value: string): string =>
+  FORMULA.test(value) || /^'[=+\-@\t']/.test(value) ? `'${value}` : value;
+
+export function plain(cell: string): string {
+  return cell.startsWith("'") && /^[=+\-@\t']/.test(cell.slice(1)) ? cell.slice(1) : cell;
+}
+
+/** As Ghost writes it: an apostrophe of the value's own has no other before it. */
+export function plainOfGhost(cell: string): string {
+  return cell.startsWith("'") && FORMULA.test(cell.slice(1)) ? cell.slice(1) : cell;
+}
+
+export const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
