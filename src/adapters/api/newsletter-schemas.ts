@@ -62,7 +62,11 @@ export const newsletterSchema = v.strictObject(
 const list = <T extends v.GenericSchema<string, string>>(item: T, longest: number) =>
   v.pipe(v.array(item, 'must be a list'), v.maxLength(longest, `must have at most ${longest} entries`));
 
-export const label = line(100);
+/** Composed, as segments compare it: a Mac may decompose what somebody types or copies. */
+export const label = v.pipe(
+  line(100),
+  v.transform((text) => text.normalize()),
+);
 const memberStatus = v.picklist(MEMBER_STATUSES, `must be one of ${MEMBER_STATUSES.join(', ')}`);
 
 export const memberEntries = {

@@ -44,7 +44,7 @@ export function likelyEncoding(bytes: Uint8Array): string {
 }
 
 /** Whether the bytes are a text of the encoding. */
-export function decodes(bytes: Uint8Array, label: string): boolean {
+function decodes(bytes: Uint8Array, label: string): boolean {
   try {
     new TextDecoder(label, { fatal: true }).decode(bytes);
     return true;

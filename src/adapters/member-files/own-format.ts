@@ -1,6 +1,6 @@
 import { memberEntries } from '../api/newsletter-schemas.ts';
 import { type Cells, flagIn, listIn, oneLine, plain, timeIn, timeOr } from './cells.ts';
-import type { Reading } from './formats.ts';
+import type { Reading } from './foreign-format.ts';
 
 export const OWN_COLUMNS = Object.keys(memberEntries);
 

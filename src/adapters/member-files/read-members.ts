@@ -2,11 +2,12 @@ import { jsonObject } from '../../core/model/text.ts';
 import type { Cells } from './cells.ts';
 import { timeOr } from './cells.ts';
 import { delimiterTold, type Header, headerOf, LineJoiner, rowsOf } from './csv.ts';
-import { FOREIGN_FORMATS, type ForeignFormat, type Reading } from './formats.ts';
+import type { ForeignFormat, Reading } from './foreign-format.ts';
 import { type Line, MAX_LINE, readLines } from './lines.ts';
 import { CellFault, MemberFileError } from './member-file-error.ts';
 import { HOW_TO_SAY_IT, optOutColumns, saysOptOut } from './opt-outs.ts';
 import { columnNamed, OWN_COLUMNS, readOwn } from './own-format.ts';
+import { FOREIGN_FORMATS } from './service-exports.ts';
 
 /** What is wrong with a line. It quotes nothing of the line, which is about a person. */
 export interface LineFault {

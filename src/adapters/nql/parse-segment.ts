@@ -84,7 +84,7 @@ function partOf({ source }: RegExp): { operator: Operator; values: string[] } {
   const starts = source.startsWith('^');
   const ends = /(^|[^\\])(\\\\)*\$$/.test(source);
   const text = source.slice(starts ? 1 : 0, ends ? -1 : undefined).replace(/\\(.)/gsu, '$1');
-  return { operator: starts ? 'starts' : ends ? 'ends' : 'contains', values: [text] };
+  return { operator: starts ? 'starts' : ends ? 'ends' : 'contains', values: [text.normalize()] };
 }
 
 const relativeDate = v.object({
@@ -97,7 +97,8 @@ function operandOf(value: unknown): Comparison['values'][number] {
     const { op, amount, unit } = value.$relativeDate;
     return { amount: op === 'add' ? amount : -amount, unit };
   }
-  if (v.is(plain, value)) return value;
+  // As labels are stored.
+  if (v.is(plain, value)) return typeof value === 'string' ? value.normalize() : value;
   throw new SegmentError('The segment compares a field with something that is neither text nor time.');
 }
 

@@ -22,7 +22,7 @@ import { printResult } from '../../../terminal/output.ts';
 import { withProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { onDeployment, type Session } from '../../session/session.ts';
-import { type PostOptions, parseAt, requestOf } from './post.ts';
+import { parseAt, requestOf } from './post.ts';
 
 export const addEmailsSend = onDeployment({
   name: 'send',
@@ -167,15 +167,12 @@ export const addEmailsReplace = onDeployment({
     const access = draftAccess(session);
     const email = await requireEmail(id, access);
     const { tenant_id: tenant, newsletter_id, segment, scheduled_at, delivery_window_minutes } = email;
-    const given: PostOptions = {
-      tenant,
-      newsletter: newsletter_id,
+    const stored = {
       ...(segment !== undefined && { segment }),
-      ...(scheduled_at !== undefined && { scheduledAt: scheduled_at }),
-      ...(delivery_window_minutes !== undefined && { window: delivery_window_minutes }),
-      ...options,
+      ...(scheduled_at !== undefined && { scheduled_at }),
+      ...(delivery_window_minutes !== undefined && { delivery_window_minutes }),
     };
-    const request = await requestOf(session, file, given, access);
+    const request = await requestOf(session, file, { tenant, newsletter: newsletter_id, ...options }, access, stored);
     const { status, scheduled_at: at } = await replaceBy(email, request, access, session.decide);
     printResult(session, { email_id: id, status, ...(at !== undefined && { scheduled_at: at }) }, () =>
       at === undefined ? `${id} is replaced, and is being sent.\n` : `${id} is replaced, and is sent at ${at}.\n`,

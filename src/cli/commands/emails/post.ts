@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { Parser } from 'htmlparser2';
+import { marked } from 'marked';
 import * as v from 'valibot';
 import type { EmailRequest } from '../../../adapters/api/email-request.ts';
 import { replaceSchema } from '../../../adapters/api/email-schemas.ts';
+import { textOfFile } from '../../../adapters/content/text-encoding.ts';
 import { parseTime } from '../../../core/model/time.ts';
 import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
 import { check } from '../../../http/check.ts';
@@ -23,36 +26,89 @@ interface Post {
   readonly subject: string;
   readonly body: string;
   readonly format: EmailFormat;
+  readonly segment?: string;
+  readonly scheduled_at?: string;
+  readonly delivery_window_minutes?: number;
 }
 
-/** Reads a post: the subject is `subject:` of its front matter, or the first heading of Markdown. @throws OperatorError */
+/**
+ * Reads a post: the subject is `subject:` of its front matter, or the first heading of Markdown in plain words.
+ * @throws OperatorError
+ */
 async function readPost(path: string): Promise<Post> {
   const format = FORMATS[extname(path).toLowerCase()];
   if (format === undefined) throw wrong(`${path}: a post is a file .md, .html or .txt.`);
-  let text: string;
+  let bytes: Uint8Array;
   try {
-    text = await readFile(path, 'utf8');
+    bytes = await readFile(path);
   } catch (cause) {
     throw wrong(unreadableFile(path, cause));
   }
-  return parsePost(text, format, path);
+  const read = textOfFile(bytes);
+  if ('fault' in read) throw wrong(`${path} ${read.fault}: save it in UTF-8.`);
+  return parsePost(read.text, format, path);
 }
 
 export function parsePost(text: string, format: EmailFormat, path: string): Post {
-  const normal = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
-  const [matter = '', head = ''] = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(normal) ?? [];
+  const normal = text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n');
+  const [matter = '', head = ''] = /^---\n([\s\S]*?\n)?---(?:\n|$)/.exec(normal) ?? [];
   const body = normal.slice(matter.length).trim();
-  const named = /^subject:\s*(.+)$/m
-    .exec(head)?.[1]
-    ?.trim()
-    .replace(/^(["'])(.*)\1$/, '$2');
-  const heading = format === 'markdown' ? /^#\s+(.+?)\s*#*$/m.exec(body)?.[1] : undefined;
-  const subject = named ?? heading;
+  const { subject = format === 'markdown' ? headingOf(body) : undefined, ...settings } = frontMatter(head, path);
   if (subject === undefined || subject === '') {
     throw wrong(`${path} has no subject: begin the file with three lines: ---, subject: …, ---.`);
   }
   if (body === '') throw wrong(`${path} has no text.`);
-  return { subject, body, format };
+  return { subject, body, format, ...settings };
+}
+
+/** What the front matter of a post may set, and how the command names it. */
+const MATTER = {
+  subject: { option: undefined, read: (value: string) => value },
+  segment: { option: '--segment', read: (value: string) => value },
+  scheduled_at: { option: '--scheduled-at', read: parseAt },
+  delivery_window_minutes: { option: '--window', read: Number },
+} as const;
+
+/** A setting that nobody reads would send to others, or at another time, than its writer wrote. @throws OperatorError */
+function frontMatter(head: string, path: string): Partial<Omit<Post, 'body' | 'format'>> {
+  const settings: Record<string, string | number> = {};
+  const known = Object.keys(MATTER).join(', ');
+  for (const line of head.split('\n')) {
+    if (line.trim() === '' || line.startsWith('#')) continue;
+    const [, key = '', given = ''] = /^([\w-]+):(?:\s+(.*))?$/.exec(line) ?? [];
+    if (key === '' || /^[|>[{&*]/.test(given)) {
+      throw wrong(`${path}: each line of its front matter has the form "key: value"; keys are ${known}.`);
+    }
+    if (!isMatter(key)) throw wrong(`${path}: its front matter has ${key}, which nothing reads; keys are ${known}.`);
+    if (key in settings) throw wrong(`${path}: its front matter has ${key} twice.`);
+    const value = given.trim().replace(/^(["'])(.*)\1$/, '$2');
+    try {
+      settings[key] = MATTER[key].read(value);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      throw wrong(`${path}: ${key} of its front matter: ${error.message}`);
+    }
+  }
+  return settings;
+}
+
+const isMatter = (key: string): key is keyof typeof MATTER => Object.hasOwn(MATTER, key);
+
+/** The first heading as Markdown reads the document, so none within code or a comment; without its markup. */
+function headingOf(body: string): string | undefined {
+  const heading = marked.lexer(body).find(({ type }) => type === 'heading');
+  if (heading === undefined || !('text' in heading)) return undefined;
+  let words = '';
+  const parser = new Parser({
+    ontext: (text) => {
+      words += text;
+    },
+    onopentag: (name, { alt = '' }) => {
+      if (name === 'img') words += alt;
+    },
+  });
+  parser.end(marked.parseInline(heading.text, { async: false }));
+  return words.replaceAll(/\s+/g, ' ').trim();
 }
 
 const wrong = (message: string): OperatorError => new OperatorError(message, EXIT_USAGE);
@@ -89,20 +145,25 @@ function checkPost(raw: object, file: string): EmailRequest {
   }
 }
 
-/** What a file and options ask for. @throws OperatorError */
+/** What a file and options ask for. @param stored what stays where neither names it @throws OperatorError */
 export async function requestOf(
   session: Session,
   file: string,
   { tenant, newsletter, segment, scheduledAt, window }: PostOptions,
   access: Pick<DraftAccess, 'newsletters'>,
+  stored: Partial<Pick<Post, 'segment' | 'scheduled_at' | 'delivery_window_minutes'>> = {},
 ): Promise<EmailRequest> {
-  const raw = {
-    ...(await readPost(file)),
-    newsletter_id: newsletter,
+  const post = await readPost(file);
+  const chosen = {
     ...(segment !== undefined && { segment }),
     ...(scheduledAt !== undefined && { scheduled_at: scheduledAt }),
     ...(window !== undefined && { delivery_window_minutes: window }),
   };
+  for (const [key, value] of Object.entries(chosen)) {
+    if (!isMatter(key) || post[key] === undefined || post[key] === value) continue;
+    throw wrong(`${MATTER[key].option} and ${key} of the front matter of ${file} differ: leave one of them out.`);
+  }
+  const raw = { ...stored, ...post, newsletter_id: newsletter, ...chosen };
   const request = checkPost(raw, file);
   if ((await access.newsletters.read(tenant, newsletter)) === undefined) {
     throw newsletterNotFound(tenant, newsletter, session);

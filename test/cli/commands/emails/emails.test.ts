@@ -55,9 +55,70 @@ describe('a post', () => {
   ] as const)('%j is refused', (text, format) => {
     expect(() => parsePost(text, format, 'p')).toThrow(/has no (subject|text)/);
   });
+
+  it.each([
+    ['```sh\n# a comment\n```\n\n# The week', 'The week'],
+    ['<!-- # hidden -->\n\n# The week', 'The week'],
+    ['# Tom &amp; *Jerry* <b>`x`</b> [here](https://a.example) ![cat](c.png)', 'Tom & Jerry x here cat'],
+    ['The week\n===\n\nText', 'The week'],
+    ['# 1 \\* 2 < 3', '1 * 2 < 3'],
+  ])('%j has the first heading as its subject, as Markdown reads it and in plain words: %s', (text, subject) => {
+    expect(parsePost(text, 'markdown', 'p')).toMatchObject({ subject });
+  });
+
+  it('takes segment, time and window of its front matter', () => {
+    const matter =
+      'subject: Week #3\nsegment: "status:paid"\nscheduled_at: 2026-12-01T10:00:00+01:00\ndelivery_window_minutes: 60';
+    expect(parsePost(`---\n# a comment\n${matter}\n---\nText`, 'text', 'p')).toEqual({
+      subject: 'Week #3',
+      body: 'Text',
+      format: 'text',
+      segment: 'status:paid',
+      scheduled_at: '2026-12-01T09:00:00.000Z',
+      delivery_window_minutes: 60,
+    });
+  });
+
+  it.each([
+    ['subject: x\npreheader: y', 'preheader, which nothing reads; keys are subject, segment'],
+    ['subject: x\nSegment: status:paid', 'Segment, which nothing reads'],
+    ['subject: x\nconstructor: y', 'constructor, which nothing reads'],
+    ['subject: x\nscheduled_at: tomorrow', 'scheduled_at of its front matter: It must be a time'],
+    ['subject: x\nsegment: status:paid\nsegment: status:free', 'segment twice'],
+    ['subject: |\n  x', 'form "key: value"'],
+    ['subject: x\ntags:\n  - a', 'tags, which nothing reads'],
+  ])('with the front matter %j is refused', (matter, message) => {
+    expect(() => parsePost(`---\n${matter}\n---\nText`, 'text', 'p')).toThrow(message);
+  });
 });
 
 describe('ops emails', () => {
+  it.each([
+    ['cp1252.md', Buffer.from('# Gr\xfc\xdfe\n\nText', 'latin1'), 'cp1252.md is not UTF-8 but probably Windows-1252'],
+    ['sjis.txt', Buffer.from([0x91, 0xba, 0x93, 0x63]), 'sjis.txt is not UTF-8 but probably Shift_JIS'],
+    ['post.html', Buffer.from('PK\x03\x04'), 'post.html is an Excel workbook'],
+  ])('refuse %s, whose signs would arrive as others, and name its encoding', async (name, bytes, message) => {
+    writeFileSync(join(ops.directory, name), bytes);
+    for (const args of [sending(join(ops.directory, name)), [...sending(join(ops.directory, name)), '--dry-run']]) {
+      const { code, err } = await ops.run(args);
+      expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
+    }
+  });
+
+  it('take a post in UTF-16 by its byte order mark, and its segment from its front matter, but not against an option', async () => {
+    const path = join(ops.directory, 'utf16.md');
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    writeFileSync(path, Buffer.from('\ufeff---\nsubject: Grüße\nsegment: status:paid\n---\nText', 'utf16le'));
+    const { email_id } = await ops.json<{ email_id: string }>(...sending(path), '--scheduled-at', inAnHour);
+    expect(await access.emails.read(email_id)).toMatchObject({ segment: 'status:paid' });
+    expect(await access.emails.content(email_id)).toMatchObject({ subject: 'Grüße' });
+    const { code, err } = await ops.run([...sending(path), '--segment', 'status:free']);
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining('--segment and segment of the front matter'),
+    });
+  });
+
   it('decide with the limits of the stage', () => {
     expect(access.limits).toMatchObject({ concurrency: 7, uncertain_ms: 20 * 60_000 });
   });
