@@ -313,7 +313,7 @@ describe('members import', () => {
       let calls = 0;
       const spy = vi.spyOn(requests, 'handle').mockImplementation(function (this: unknown, ...args) {
         // In the middle of the third window.
-        return ++calls > 80 ? Promise.reject(new Error('down')) : handle.apply(this, args);
+        return ++calls > 97 ? Promise.reject(new Error('down')) : handle.apply(this, args);
       });
       const first = await run(path, '--rejects', rejects);
       spy.mockRestore();

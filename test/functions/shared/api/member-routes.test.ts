@@ -91,22 +91,22 @@ describe('newsletters', () => {
       world.call('PUT', `/v1/newsletters/${id}`, { key: own, body: { name: 'N', ...body } });
     const free = await put('first', { from: 'ceo@others.example' });
     expect(free.status).toBe(200);
-    for (const sender of ['news@example.com', '*@xn--tda.example'])
+    for (const sender of ['news@own.example', '*@xn--tda.example'])
       await world.newsletters.changeSenders(tenant, 'allow', sender);
     for (const [body, path] of [
       [{ from: 'CEO <ceo@others.example>' }, 'from'],
-      [{ from: '"news@example.com" <ceo@others.example>' }, 'from'],
-      [{ from: 'other@example.com' }, 'from'],
+      [{ from: '"news@own.example" <ceo@others.example>' }, 'from'],
+      [{ from: 'other@own.example' }, 'from'],
       [{ from: 'a@sub.xn--tda.example' }, 'from'],
-      [{ from: 'news@example.com', sending_domain: 'others.example' }, 'sending_domain'],
-      [{ from: 'news@example.com', fallback_domain: 'others.example' }, 'fallback_domain'],
+      [{ from: 'news@own.example', sending_domain: 'others.example' }, 'sending_domain'],
+      [{ from: 'news@own.example', fallback_domain: 'others.example' }, 'fallback_domain'],
     ] as const) {
       expect(await put('second', body), JSON.stringify(body)).toMatchObject({
         status: 400,
         body: { errors: [{ path, rule: 'allowed_sender' }] },
       });
     }
-    for (const from of ['News <NEWS@example.com>', 'anyone@xn--tda.example', 'Ü <anyone@ü.example>'])
+    for (const from of ['News <NEWS@own.example>', 'anyone@xn--tda.example', 'Ü <anyone@ü.example>'])
       expect((await put('second', { from })).status, from).toBe(200);
     expect((await put('third', { from: 'ceo@others.example' })).status).toBe(400);
   });
