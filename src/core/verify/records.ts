@@ -56,5 +56,5 @@ export async function recordsOf(log_id: string, run: Run): Promise<readonly stri
   const row = (await readRows([log_id], run)).get(log_id);
   const records = await deps.ports.records(log_id);
   await pace.spend(state, records);
-  return row === undefined ? [] : recordFaults(row, records.items, firstAttempt(row));
+  return row === undefined ? [] : recordFaults(row, records.items, firstAttempt(row), deps.clock().getTime());
 }

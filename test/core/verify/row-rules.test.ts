@@ -9,6 +9,7 @@ import {
   isLeftToItsWriter,
   isOnItsWay,
   REASONS,
+  recordFaults,
   rowViolations,
   type Stored,
 } from '../../../src/core/verify/rules/row-rules.ts';
@@ -213,5 +214,28 @@ describe('delivered_at', () => {
     const row = { ...dueRow(), ...delivered, created_by: 'intake-api' };
     expect(faultsOf(row)).toEqual([]);
     expect(faultsOf({ ...row, delivered_at: iso() })).toEqual(contradicts);
+  });
+});
+
+describe('what an event shows', () => {
+  const row = { ...dueRow(), delivery_by_attempt: { 0: 'seen' }, delivered_at: iso(), last_attempt: 0 };
+  const records = [{ retry_attempt: 0, retry_status: 'FAILED' }];
+  const at = (ms: number) => ({ ...row, updated_at: iso(-ms) });
+
+  it.each([
+    ['a moment ago', 1_000],
+    ['15 minutes ago, but for a second', 899_000],
+  ])('%s may be written into the record yet, and a worker may end the row', (_, ms) => {
+    expect(faultsOf(at(ms))).toEqual([]);
+    expect(recordFaults(at(ms), records, 0, NOW)).toEqual([]);
+    expect(recordFaults({ ...at(ms), last_attempt: 1 }, records, 0, NOW)).toEqual(['6: attempt 1 has no record']);
+  });
+
+  it('15 minutes ago is told, or the row and the record contradict it', () => {
+    expect(faultsOf(at(900_000))).toEqual(['5: it has arrived, and is not SUCCESS']);
+    const contradicts = ['6: attempt 0 is FAILED, and was seen'];
+    expect(recordFaults(at(900_000), records, 0, NOW)).toEqual(contradicts);
+    expect(recordFaults(row, records, 0, NOW)).toEqual(contradicts);
+    expect(recordFaults(at(1_000), records, 0)).toEqual(contradicts);
   });
 });

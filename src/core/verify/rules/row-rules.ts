@@ -86,6 +86,16 @@ export function isOnItsWay(row: Stored, now: number): boolean {
 }
 
 const STREAM_LAG_MS = 15 * 60_000;
+
+/**
+ * What an event shows is written into the row, then into the record. Its function may have died between the two, or have
+ * left the end of the row to the worker of an attempt: it comes back, and rings an alarm when it comes later than this.
+ */
+function isBeingTold(row: Stored, now: number): boolean {
+  return evidenceOf(row).length > 0 && now - timeOf(row['updated_at']) < EVENT_LAG_MS;
+}
+
+const EVENT_LAG_MS = 15 * 60_000;
 const CLOCKS_APART_MS = 5_000;
 
 function stoppedAs({ failure_reason, successor_log_id }: Stored): Account {
@@ -147,7 +157,7 @@ export function rowViolations(row: Stored, { shards }: RowTerms, now: number): s
   faults.push(...attemptFaults(row));
   // The worker that sends it, its writer's included, leaves what its writer puts into it meanwhile.
   if (send_status !== 'SENDING') {
-    faults.push(...arrivalFaults(row));
+    if (!isBeingTold(row, now)) faults.push(...arrivalFaults(row));
     if (hasContentInTheClear(row) && !isLeftToItsWriter(row)) faults.push('14: content is left in the clear');
   }
   return faults;
@@ -193,8 +203,17 @@ export function firstAttempt(row: Stored): number | undefined {
   return !isAbsent(row['predecessor_log_id']) || row['created_by'] === 'intake-api' ? 0 : undefined;
 }
 
-/** What a row's records lack. @param first attempt that needs one; undefined: the first that has one */
-export function recordFaults(row: Stored, records: readonly Stored[], first: number | undefined): string[] {
+/**
+ * What a row's records lack.
+ * @param first attempt that needs one; undefined: the first that has one
+ * @param now epoch milliseconds; absent when no event is to come
+ */
+export function recordFaults(
+  row: Stored,
+  records: readonly Stored[],
+  first: number | undefined,
+  now = Number.POSITIVE_INFINITY,
+): string[] {
   const numbers = records.map(({ retry_attempt }) => Number(retry_attempt));
   const newest = Number(row['last_attempt'] ?? -1);
   // The newest may not be over, or its record is owed; one that was never claimed here is its writer's.
@@ -207,6 +226,7 @@ export function recordFaults(row: Stored, records: readonly Stored[], first: num
   for (let attempt = Math.max(from, 0); attempt <= last; attempt += 1) {
     if (!kept.has(attempt)) faults.push(`6: attempt ${attempt} has no record`);
   }
+  if (isBeingTold(row, now)) return faults;
   const { retry_status } = records.find(({ retry_attempt }) => Number(retry_attempt) === newest) ?? {};
   const { send_status } = row;
   if (retry_status === 'SUCCESS' && send_status !== 'SUCCESS' && send_status !== 'SENDING')
