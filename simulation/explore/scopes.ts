@@ -59,6 +59,14 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     feedback: BOUNCE,
     everyday: 0,
   },
+  reported: {
+    about: 'an attempt whose answer may be lost, its recipient who opens it, and a producer that reports a failure',
+    workers: 1,
+    feedbacks: [{ kind: 'opened' }],
+    reports: 1,
+    failures: 1,
+    failed: ['INVALID_RECIPIENT'],
+  },
   'retried-now': { about: 'workers, and an operator who retries at once', workers: 3, retries: 1 },
   dead: { about: 'a death, and a redrive', ...dead, workers: 3, redrives: 1 },
   moved: {

@@ -44,6 +44,9 @@ const FEEDBACKS: readonly Feedback[] = [
   ...BOUNCES,
 ];
 
+/** What ends a notification at once, what is left to a worker, and what is retried. */
+const FAILED = ['INVALID_RECIPIENT', 'AUTH_FAILED', 'NETWORK_TIMEOUT'] as const;
+
 /** As far as the clocks of AWS's instances may be from the time, in milliseconds. */
 const CLOCKS = [-2_500, 0, 2_500] as const;
 
@@ -82,6 +85,7 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
   const some = <T>(most: number, make: () => T): T[] => Array.from({ length: Math.floor(draw() * (most + 1)) }, make);
   const half = (): boolean => draw() < 0.5;
   const gathering = half();
+  const [spoils, verifies] = [half(), half()];
   const given = [drawGiven(draw), ...some(4, () => drawGiven(draw))];
   return {
     given,
@@ -99,7 +103,7 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
     cancels: draw() < 0.2 ? 1 : 0,
     deletions: draw() < 0.2 ? 1 : 0,
     ...(half() && { lanes: { seen: ['email', 'slack'], least: 2, interval_ms: 3_600_000 } }),
-    ...(half() && { indexings: 20, edits: half() ? 2 : 0, ...(half() && { edited: ALL_EDITS }) }),
+    ...(half() && { indexings: 20, edits: half() ? 2 : 0, ...(spoils && { edited: ALL_EDITS }) }),
     ...(half() && { feedbacks: FEEDBACKS, reports: 6, tells: 10 }),
     ...(half() && { breakers: true as const }),
     ...(gathering && { gathering }),
@@ -113,6 +117,9 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
     // Gathered records hang together, in one call; here they are calls of their own.
     breakdowns: [...(gathering ? [] : (['records. answers no call'] as const)), ...BREAKDOWNS],
     ...(half() && { intruders: intruders.filter(() => draw() < 3 / intruders.length), intrusions: 2 }),
+    ...(draw() < 0.3 && { failures: 3, failed: FAILED }),
+    // What its writer has spoilt, verify names until the indexer has judged it.
+    verifications: verifies && !spoils ? 3 : 0,
   };
 }
 

@@ -15,7 +15,8 @@ import {
   silenceOf,
 } from './endings.ts';
 import type { Ground } from './ground.ts';
-import { COMMANDS, indexer, operator, producer, sweeper, teller } from './programs.ts';
+import { COMMANDS, operator } from './operator-programs.ts';
+import { indexer, producer, reporter, sweeper, teller } from './programs.ts';
 import { isOwed, tellAt } from './provider.ts';
 import { checkEnd } from './quiet.ts';
 import {
@@ -49,9 +50,10 @@ export class Deeds {
     return this.begin(`indexer of image ${images.map(({ sequence }) => sequence).join(', ')}`, indexer(images), images);
   }
 
-  request(log_id: string): Promise<void> {
+  /** @param failed what it reports of a send of its own */
+  request(log_id: string, failed?: Parameters<typeof reporter>[2]): Promise<void> {
     const request = `request ${this.#ground.count(`requests of ${log_id}`)} for ${log_id}`;
-    return this.begin(request, producer(log_id, request));
+    return this.begin(request, failed ? reporter(log_id, request, failed) : producer(log_id, request), { failed });
   }
 
   async begin(name: string, program: Program, args: object = {}, more: Partial<Actor> = {}): Promise<void> {

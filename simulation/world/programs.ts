@@ -2,21 +2,19 @@ import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
 import type { DispatcherDeps } from '../../functions/dispatcher/handler.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
-import { CLAIM_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { RecordStore, RetryQueue, RowStore } from '../../src/core/delivery/ports.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
-import { type Erasable, forgetOne } from '../../src/core/forget/forget-one.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import { accept } from '../../src/core/intake/accept.ts';
 import type { IntakeStore } from '../../src/core/intake/ports.ts';
+import { type ReportStore, reportFailure } from '../../src/core/intake/report-failure.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { Problem } from '../../src/core/model/problem.ts';
 import type { QueuedMessage, SweepLanes } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
-import { cancel, giveUp } from '../../src/core/operator/cancel.ts';
-import { retryNow } from '../../src/core/operator/retry-now.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import type { Env, Program } from './actor.ts';
 import { loadedIn, observed, portOf } from './channel-program.ts';
@@ -54,7 +52,7 @@ const PATIENT = { getRemainingTimeInMillis: () => 900_000 };
 const SHARDS = { work: 1, history: 1 };
 
 /** Takes messages for the lanes. @returns those that SQS does not take */
-const send = (env: Env) => async (messages: readonly QueuedMessage[]) => {
+export const send = (env: Env) => async (messages: readonly QueuedMessage[]) => {
   if (messages.length === 0) return [];
   return (await env.call('lanes.send', messages)) === 'refused' ? [...messages] : [];
 };
@@ -178,33 +176,29 @@ export function producer(log_id: string, request: string): Program {
   };
 }
 
-/** An attempt that is under way ends first. */
-async function erase(env: Env, log_id: string, run_id: string, records: RecordStore): Promise<void> {
-  const rows = portOf<RowStore>(env, 'forgetRows', 'read', 'change');
-  const erasable = portOf<Erasable>(env, 'erasable', 'eraseContent', 'eraseRecords');
-  for (let looks = 0; looks < 3; looks++) {
-    const { result } = await forgetOne(log_id, run_id, () => false, { rows, records, erasable, clock: env.clock });
-    if (result !== 'claimed' && result !== 'changing') return env.call('operator.erased', log_id);
-    await env.call('time.pause', CLAIM_MS);
-  }
-}
-
-/** What an operator does, in words. */
-export const COMMANDS = {
-  cancel: 'the cancellation',
-  retry: 'the retry',
-  give_up: 'the giving up',
-  erase: 'the erasure',
-} as const;
-
-export function operator(command: keyof typeof COMMANDS, log_id: string, run_id: string): Program {
-  return (env) => {
-    const { clock } = env;
-    const rows = portOf<RowStore>(env, 'operatorRows', 'read', 'change');
-    if (command === 'retry') return retryNow([log_id], run_id, { rows, send: send(env), policy, clock });
-    if (command === 'give_up') return giveUp([log_id], { rows, clock });
-    const records = portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find');
-    if (command === 'erase') return erase(env, log_id, run_id, records);
-    return cancel([log_id], run_id, { rows, records, clock });
+/** A producer reports that it could not send a notification itself; it is told where that is no more use. */
+export function reporter(log_id: string, request: string, error_type: ProviderErrorType): Program {
+  return async (env) => {
+    const methods = ['change', 'settle', 'index', 'putContent', 'hasContent', 'readRow'] as const;
+    const attempted_at = env.clock().toISOString();
+    try {
+      const { message } = await reportFailure(
+        log_id,
+        'tenant-1',
+        { error_type, attempted_at },
+        {
+          reports: portOf<ReportStore>(env, 'reports', ...methods),
+          records: portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find'),
+          recordsOf: (of) => env.call('reports.readRecords', of),
+          shards: async () => SHARDS,
+          newId: () => request,
+          policy,
+          clock: env.clock,
+        },
+      );
+      if (message !== undefined) await send(env)([message]).catch(env.fault);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
   };
 }

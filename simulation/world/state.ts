@@ -14,7 +14,7 @@ import type { Composition } from './channel-program.ts';
 export const LIMITS = [
   ...(['workers', 'sweeps', 'forces', 'redrives', 'tells', 'reports', 'cancels', 'retries', 'drops'] as const),
   ...(['forgeries', 'postpones', 'indexings', 'edits', 'deletions', 'erasures', 'requests'] as const),
-  ...(['outages', 'losses', 'intrusions'] as const),
+  ...(['outages', 'losses', 'intrusions', 'failures', 'verifications'] as const),
 ] as const;
 export type Limit = (typeof LIMITS)[number];
 
@@ -75,6 +75,8 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly channels?: readonly Channel[];
   /** What a row's writer may do to it; corrects its recipient unless given. */
   readonly edited?: readonly Edit[];
+  /** What a producer may report of sends of its own. */
+  readonly failed?: readonly ProviderErrorType[];
   /** Rows that somebody may put into the table, with index keys of their own. */
   readonly intruders?: readonly Stored[];
 }
@@ -198,7 +200,7 @@ export function received({ id, message, sent_at, receives }: Message): ReceivedM
 
 /** When Lambda ends the actor's invocation. The dispatcher goes on in another one, which is left out here; a command waits. */
 export function deadlineOf({ name, begun }: Actor): number {
-  return /^(sweep|manual|dry|the erasure)/.test(name) ? Number.POSITIVE_INFINITY : begun + FUNCTION_MS;
+  return /^(sweep|manual|dry|the erasure|the verification)/.test(name) ? Number.POSITIVE_INFINITY : begun + FUNCTION_MS;
 }
 
 /** An instance between two invocations. */

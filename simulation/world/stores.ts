@@ -11,7 +11,7 @@ import type { Outcome, OutcomeContext } from '../../src/core/outcomes/outcome.ts
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
-import type { Stored } from '../audit/promises.ts';
+import { isIntruder, type Stored } from '../audit/promises.ts';
 import { MemoryTables } from '../twins/memory-tables.ts';
 import { MemoryBreakers } from '../twins/pipeline-state.ts';
 import { createMemoryIntake, memoryDueIndex } from '../twins/row-stores.ts';
@@ -52,6 +52,17 @@ export class Stores {
       malformed: tables.malformed,
       indexing: tables,
       breakers: this.breakers.store,
+      reports: {
+        change: tables.rows.change,
+        settle: tables.rows.settle,
+        index: (...args: Parameters<MemoryTables['index']>) => tables.index(...args),
+        putContent: (...args: Parameters<MemoryTables['putContent']>) => tables.putContent(...args),
+        hasContent: (log_id: string) => tables.hasContent(log_id),
+        readRow: async (log_id: string) => log.get(log_id),
+        readRecords: async (log_id: string) =>
+          [...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id),
+      },
+      audit: auditOf(tables),
       intake: createMemoryIntake(tables, this.#requests),
     };
   }
@@ -62,6 +73,19 @@ export class Stores {
     if (found === undefined) throw new Error(`The world has no ${port}.`);
     return found.apply(this.#rooms[room], [...args]);
   }
+}
+
+/** All that `ops verify` reads. */
+function auditOf({ log, content, retryLog }: MemoryTables) {
+  const page = (items: readonly object[]) => ({ items: items.map((item) => ({ ...item })), read_units: 0 });
+  const rows = () => [...log.values()].filter((row) => !isIntruder(row));
+  return {
+    rows: async () => page(rows()),
+    read: async (log_ids: readonly string[]) => page(rows().filter(({ log_id }) => log_ids.includes(String(log_id)))),
+    contents: async () => page([...content].map(([log_id, { tenant_id }]) => ({ log_id, tenant_id }))),
+    records: async (log_id: string) =>
+      page([...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id)),
+  };
 }
 
 /** One page has the entries of all shards: a small world has few. */

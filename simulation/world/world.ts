@@ -177,8 +177,11 @@ export class World {
       begin('retries', `an operator retries ${log_id}`, () => deeds.operate('retry', log_id));
       for (const how of scope.edited ?? (['recipient'] as const))
         begin('edits', `${log_id}'s writer ${EDITS[how]}`, () => edit(ground, log_id, how));
+      for (const type of scope.failed ?? [])
+        begin('failures', `${log_id}'s producer reports a failure: ${type}`, () => deeds.request(log_id, type));
       begin('deletions', `${log_id}'s writer deletes it`, () => remove(ground, log_id));
     }
+    begin('verifications', 'an operator verifies', () => deeds.operate('verify', 'all'));
     begin('requests', 'a producer hands over h1', () => deeds.request('h1'));
     for (const row of scope.intruders ?? [])
       begin('intrusions', `somebody puts ${row['log_id']} into the index`, () => put(ground, row));

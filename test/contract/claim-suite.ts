@@ -81,6 +81,12 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(await store().get(row.log_id)).not.toHaveProperty('error_message');
   });
 
+  it('by operatorRows changes nothing when an event has taken back what it had shown, though the state is the same', async () => {
+    const row = await put({ send_status: 'RETRY', delivery_by_attempt: { 0: 'delivered' } });
+    await store().put({ ...row, delivery_by_attempt: { 0: 'bounced' } });
+    expect(await store().operatorRows.change(row, { set: { send_status: 'SUCCESS' } })).toBe(false);
+  });
+
   it('sets a malformed entry aside, takes a delivered one out of the index alone, and leaves one that has moved', async () => {
     const faults = [{ column: 'work_at', rule: 'a rule', expected: 'a time' }];
     const { work_queue: _, work_at: __, ...rest } = fresh();
@@ -342,6 +348,13 @@ export function claimSuite(store: () => StoreUnderTest): void {
     await store().records.putIfAbsent(record);
     expect(await store().records.replace(seen, record)).toBe(true);
     expect(await store().records.replace(seen, record)).toBe(true);
+  });
+
+  it('keeps a record as long as its row', async () => {
+    const record = { ...recordOf(fresh(), 1), expires_at: 4_000_000_000 };
+    expect(await store().records.putIfAbsent(record)).toBe(true);
+    expect(await store().records.putIfAbsent(record)).toBe(true);
+    expect(await store().records.find(record.original_log_id, 1)).toMatchObject({ expires_at: 4_000_000_000 });
   });
 
   it('takes its own record for put when the call is repeated', async () => {

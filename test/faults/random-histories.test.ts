@@ -41,6 +41,8 @@ const TOLD = [
   /^a sweep begins: .*dry_run/,
   /, as it was a write ago$/,
   /^an operator gives .* up$/,
+  /'s producer reports a failure: INVALID_RECIPIENT$/,
+  /^an operator verifies$/,
   /^somebody queues .* for another tenant$/,
 ];
 

@@ -1,4 +1,4 @@
-import { retryLogId } from '../delivery/retry-record.ts';
+import { keptAs, retryLogId } from '../delivery/retry-record.ts';
 import type { Refused } from '../delivery/sender.ts';
 import type { Verdict } from '../delivery/verdict.ts';
 import { policyOf } from '../model/error-types.ts';
@@ -91,5 +91,6 @@ function unrecorded({ attempt, at, provider_message_id }: DeliveryEvent, row: No
     requested_by: 'schedule',
     run_id: 'sweep-unrecorded',
     ...(row.claim_id && { claim_id: row.claim_id }),
+    ...keptAs(row),
   };
 }

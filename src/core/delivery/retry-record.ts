@@ -67,6 +67,7 @@ export function recordOf(attempt: Omit<Attempt<'judged'>, 'first_attempt_at' | '
     ...(given_up && { failure_reason: given_up }),
     ...(row.claim_id && { claim_id: row.claim_id }),
     ...traceOfRecord(row, row.last_attempt),
+    ...keptAs(row),
   };
   return result?.ok === false ? { ...record, error_details: detailsThatFit(record, result.details) } : record;
 }
@@ -102,6 +103,11 @@ export function crashedAfterArrival(now: Date) {
 function traceOfRecord(row: NotificationRow, attempt: number): Pick<RetryRecord, 'traceparent'> {
   const trace = traceOf(row, attempt);
   return trace === undefined ? {} : { traceparent: trace.traceparent };
+}
+
+/** A record is kept as long as its row, which may be older or younger than the attempt. */
+export function keptAs({ expires_at }: NotificationRow): Pick<RetryRecord, 'expires_at'> {
+  return typeof expires_at === 'number' ? { expires_at } : {};
 }
 
 function answerOf(result: SendResult): Partial<RetryRecord> {
@@ -174,6 +180,7 @@ export function owedRecord(row: NotificationRow): RetryRecord | undefined {
     run_id,
     ...textsOf(due),
     ...traceOfRecord(row, Number(retry_attempt)),
+    ...keptAs(row),
   };
 }
 

@@ -1,4 +1,4 @@
-import { CHANNELS, type Channel } from '../model/channels.ts';
+import { CHANNELS, type Channel, priorityOf } from '../model/channels.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import {
   CONTENT_COLUMNS,
@@ -7,7 +7,6 @@ import {
   type MessageFormat,
   type NotificationContent,
   type NotificationRow,
-  priorityOf,
 } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { parseTime } from '../model/time.ts';

@@ -1,7 +1,7 @@
-import { CHANNELS } from '../model/channels.ts';
+import { CHANNELS, priorityOf } from '../model/channels.ts';
 import { errorTypeIn } from '../model/error-types.ts';
 import { createdAt } from '../model/history-index.ts';
-import { type NotificationRow, priorityOf, type RetryRecord } from '../model/notification.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { failedAt } from '../model/row-state.ts';
 import { withoutAddresses } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';

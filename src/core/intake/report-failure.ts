@@ -3,8 +3,14 @@ import { CHANGE_TRIES, type ClaimStore, type RecordStore } from '../delivery/por
 import { recordOnce } from '../delivery/retry-record.ts';
 import { claimForSend, claimOf } from '../delivery/transitions/claims.ts';
 import { planIndex } from '../indexing/index-plan.ts';
-import type { IndexStore } from '../indexing/index-row.ts';
-import { asNotification, type ForeignRow, type NotificationRow, type RetryRecord } from '../model/notification.ts';
+import { ErasedError, type IndexStore, RowUnstorableError } from '../indexing/index-row.ts';
+import {
+  arrived,
+  asNotification,
+  type ForeignRow,
+  type NotificationRow,
+  type RetryRecord,
+} from '../model/notification.ts';
 import { Problem, unavailable } from '../model/problem.ts';
 import { stateOf } from '../model/row-state.ts';
 import { type Acceptance, laneMessage, missedMessage } from './accept.ts';
@@ -130,12 +136,18 @@ async function takeIn(
     throw conflict(stored ? 'its content was written again' : 'it has neither recipient nor body');
   }
   const owner = { log_id, tenant_id: String(image['tenant_id']), expires_at: Number(plan.set['expires_at']) };
-  const hash = plan.content && {
-    recipient_hash: await reports.putContent({ ...owner, sequence: '0' }, plan.content),
-  };
-  const counted = asNotification({ ...image, ...plan.set });
-  const set = { ...plan.set, ...hash, ...claimOf(counted, at, afterReport(now)) };
-  return (await reports.index(image, set, plan.remove)) ? asNotification({ ...image, ...set }) : undefined;
+  try {
+    const hash = plan.content && {
+      recipient_hash: await reports.putContent({ ...owner, sequence: '0' }, plan.content),
+    };
+    const counted = asNotification({ ...image, ...plan.set });
+    const set = { ...plan.set, ...hash, ...claimOf(counted, at, afterReport(now)) };
+    return (await reports.index(image, set, plan.remove)) ? asNotification({ ...image, ...set }) : undefined;
+  } catch (error) {
+    if (error instanceof ErasedError) throw conflict('its recipient and content were erased');
+    if (error instanceof RowUnstorableError) throw conflict(`it breaks ${error.message}`);
+    throw error;
+  }
 }
 
 const afterReport = (now: Date): Date => new Date(now.getTime() + CLAIM_MS);
@@ -149,9 +161,14 @@ async function finish(
   const judged = judgeSend(claimed, failure, now, policy);
   await recordOnce(judged.record, records);
   const work_at = now.toISOString();
+  // An event may have shown that an earlier attempt arrived. It leaves that to the worker that takes the claim over.
+  const settled =
+    judged.change !== undefined &&
+    !arrived(claimed.delivery_by_attempt) &&
+    (await reports.change(claimed, judged.change));
   // If another worker settles the row first, it found the expired claim and uses the record: the failure is not lost.
-  await reports.settle(claimed, judged.change ?? { set: { work_at } });
-  const due = messageDue(judged, work_at);
+  if (!settled) await reports.settle(claimed, { set: { work_at } });
+  const due = settled ? messageDue(judged, undefined) : work_at;
   const message = due === undefined ? undefined : laneMessage(claimed, due, newId(), now);
   return { log_id: claimed.log_id, status: stateAfter(judged), repeat: false, ...(message && { message }) };
 }

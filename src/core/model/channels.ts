@@ -1,3 +1,5 @@
+import { entryOf } from './text.ts';
+
 /**
  * The channels of notifications. A new channel needs its name here, a sender and a classification table.
  */
@@ -44,4 +46,10 @@ export interface Routed {
   readonly integration_config_id?: string;
   readonly provider_host?: string;
   readonly recipient_hash?: string;
+}
+
+/** The row's own priority, else the priority of its priority_level; normal where it names none that exists. */
+export function priorityOf(row: { readonly priority?: unknown; readonly priority_level?: unknown }): Priority {
+  const named = PRIORITIES.find((candidate) => candidate === row.priority);
+  return named ?? entryOf<Priority>(PRIORITY_OF_LEVEL, row.priority_level) ?? 'normal';
 }

@@ -1,4 +1,4 @@
-import { CHANNELS, type Channel, PRIORITIES, PRIORITY_OF_LEVEL, type Priority } from './channels.ts';
+import { CHANNELS, type Channel, PRIORITIES, type Priority } from './channels.ts';
 import { ERROR_TYPES, type ErrorType } from './error-types.ts';
 import { entryOf } from './text.ts';
 
@@ -109,6 +109,8 @@ export interface NotificationRow {
   readonly error_details?: string;
   /** JSON of the accepted attempt's record, until RetryLog takes it; so long the row stays in the work index. */
   readonly record_due?: string;
+  /** Epoch seconds. */
+  readonly expires_at?: number;
 }
 
 /** `updated_by` of a row that the pipeline wrote last. The stream filter of the indexer reads it. */
@@ -162,6 +164,8 @@ export interface RetryRecord {
   readonly run_id: string;
   /** The attempt's own span in the trace of its notification (trace.ts). */
   readonly traceparent?: string;
+  /** That of its row, in epoch seconds. */
+  readonly expires_at?: number;
 }
 
 /** What started an attempt: `sweep` is all that happens by itself, the retries that follow a manual one too. */
@@ -241,10 +245,4 @@ export function mayArrive(row: object): boolean {
 /** A row as the pipeline reads it, with defaults for the counters that its writer left out. */
 export function asNotification(row: ForeignRow): NotificationRow {
   return { ...row, send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1, ...row } as NotificationRow;
-}
-
-/** The row's own priority, else the priority of its priority_level; normal where it names none that exists. */
-export function priorityOf(row: ForeignRow): Priority {
-  const named = PRIORITIES.find((candidate) => candidate === row['priority']);
-  return named ?? entryOf<Priority>(PRIORITY_OF_LEVEL, row['priority_level']) ?? 'normal';
 }

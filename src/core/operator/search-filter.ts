@@ -1,7 +1,7 @@
-import type { Channel, Priority } from '../model/channels.ts';
+import { type Channel, type Priority, priorityOf } from '../model/channels.ts';
 import { type ErrorType, errorTypeIn } from '../model/error-types.ts';
 import { createdAt } from '../model/history-index.ts';
-import { type ForeignRow, priorityOf, type SendStatus } from '../model/notification.ts';
+import type { ForeignRow, SendStatus } from '../model/notification.ts';
 import { shownText } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
 

@@ -35,6 +35,16 @@ it('concludes the attempt of a worker that crashed, before it erases a row that 
   expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, failure_reason: 'FORMAT_ERROR' }]);
 });
 
+it('gives a row that was never taken in an end of two years, and leaves one that has an end', async () => {
+  const foreign = { work_queue: undefined, work_at: undefined, recipient_address: ADDRESS };
+  const { tables, forgotten } = forgetting(foreign);
+  expect(await forgotten).toMatchObject({ result: 'cancelled' });
+  expect(tables.log.get('log-1')).toMatchObject({ expires_at: T0.getTime() / 1000 + 730 * 86_400 });
+  const known = forgetting({ expires_at: 1_900_000_000 });
+  await known.forgotten;
+  expect(known.tables.log.get('log-1')).toMatchObject({ erased_at: iso(), expires_at: 1_900_000_000 });
+});
+
 it('erases the address from columns of words, where its writer has put no word, also beside a change of them', async () => {
   const words = { priority: ADDRESS, error_type: ADDRESS, failure_reason: ADDRESS, send_status: ADDRESS };
   const { work_queue: _, ...row } = { ...dueRow(), ...words, channel: ADDRESS, give_up: ADDRESS };

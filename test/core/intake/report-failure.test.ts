@@ -47,7 +47,8 @@ describe('a report that loses its race', () => {
       return reports.change(row, plan);
     };
     expect(await report({ change })).toMatchObject({ status: 'retrying', repeat: false });
-    expect(calls).toBe(3);
+    // Two that lose, the claim, the settlement.
+    expect(calls).toBe(4);
     expect(tables.row('log-1')).toMatchObject({ send_status: 'RETRY', send_attempts: 2, last_attempt: 1 });
     expect(tables.retryLog.size).toBe(1);
   });
@@ -87,13 +88,45 @@ describe('a report that loses its race', () => {
     expect(tables.retryLog.get('log-1#1')).toMatchObject({ error_type: 'SERVER_OVERLOAD' });
   });
 
+  it.each([
+    ['while it is recorded', 1],
+    ['before it is reported again, as the first report died there', 0],
+  ])('against the event that shows an earlier attempt arrived, %s: it is delivered, not failed', async (_, of_try) => {
+    const { tables, deps, reports } = setUp();
+    const failure = { error_type: 'INVALID_RECIPIENT', attempted_at: iso(-1_000) } as const;
+    const shown = () => {
+      const delivery = { delivery_by_attempt: { 0: 'seen' }, delivered_at: iso() };
+      tables.log.set('log-1', { ...tables.log.get('log-1'), ...delivery });
+    };
+    const putIfAbsent: ReportDeps['records']['putIfAbsent'] = async (record) => {
+      shown();
+      if (of_try === 0) throw new Error('it dies');
+      return tables.records.putIfAbsent(record);
+    };
+    const first = { ...deps, reports, records: { ...tables.records, putIfAbsent } };
+    const died = await reportFailure('log-1', 'tenant-1', failure, first).catch(() => undefined);
+    const answer = died ?? (await reportFailure('log-1', 'tenant-1', failure, deps));
+    if (answer.message === undefined) throw new Error('nobody settles it');
+    const { deliveries, deps: channel } = worker.setUp(undefined, {
+      rows: tables.rows,
+      records: tables.records,
+      clock: () => T0,
+    });
+    await deliverBatch([received(answer.message.message)], channel);
+    expect(deliveries).toEqual([]);
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'SUCCESS' });
+    expect(tables.row('log-1')).not.toHaveProperty('failure_reason');
+  });
+
   it('for the settling, after its record, is taken all the same', async () => {
-    const { tables, report } = setUp();
-    const settle: ReportStore['settle'] = async () => {
+    const { tables, reports, report } = setUp();
+    let calls = 0;
+    const change: ReportStore['change'] = async (row, plan) => {
+      if (calls++ === 0) return reports.change(row, plan);
       tables.log.set('log-1', { ...tables.log.get('log-1'), send_status: 'RETRY' });
       return false;
     };
-    expect(await report({ settle })).toMatchObject({ status: 'retrying', repeat: false });
+    expect(await report({ change })).toMatchObject({ status: 'retrying', repeat: false });
     expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, error_type: 'NETWORK_TIMEOUT' }]);
   });
 });
@@ -210,11 +243,20 @@ describe('a report', () => {
     expect([first.status, again]).toEqual(['failed', { log_id: 'log-1', status: 'failed', repeat: true }]);
   });
 
+  it('of a send a week ago has a record that is kept as long as the row', async () => {
+    const { tables, report } = setUp();
+    tables.log.set('log-1', { ...dueRow({ expires_at: 1_900_000_000, priority: 'urgent' }) });
+    await report({}, { ...FAILURE, attempted_at: iso(-7 * 86_400_000) });
+    expect(tables.retryLog.get('log-1#1')).toMatchObject({ expires_at: 1_900_000_000 });
+  });
+
   it('that died after its record, or after its claim, is continued', async () => {
     for (const died of ['settle', 'put'] as const) {
-      const { tables, report } = setUp();
+      const { tables, reports, report } = setUp();
       const failure = { ...FAILURE, attempted_at: iso(-1_000) };
-      if (died === 'settle') await report({ settle: async () => false }, failure);
+      let calls = 0;
+      const change: ReportStore['change'] = async (row, plan) => calls++ === 0 && reports.change(row, plan);
+      if (died === 'settle') await report({ change, settle: async () => false }, failure);
       else {
         const row = dueRow({ send_status: 'SENDING', claim_until: iso(-1_000), last_attempt: 1 });
         tables.log.set('log-1', { ...row });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
+import { ErasedError, RowUnstorableError } from '../../../src/core/indexing/index-row.ts';
 import { reportFailure } from '../../../src/core/intake/report-failure.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { baseShards } from '../../support/index-shards.ts';
@@ -47,6 +48,16 @@ function reportOn(row: Readonly<Record<string, unknown>>, attempted_at?: Date) {
 }
 
 describe('a report on a row that is not indexed yet', () => {
+  it.each([
+    [new ErasedError('The content of this log_id was erased.'), /were erased/],
+    [new RowUnstorableError('the limit of 400 KB an item'), /breaks the limit of 400 KB/],
+  ])('and whose content cannot be stored is refused with the reason: %s', async (error, reason) => {
+    const { tables, report } = reportOn(ROW);
+    tables.putContent = () => Promise.reject(error);
+    await expect(report()).rejects.toMatchObject({ problem: 'conflict', message: expect.stringMatching(reason) });
+    expect(tables.log.get('log-1')).toEqual(ROW);
+  });
+
   it('takes it in at once, as the indexer does, and has it retried', async () => {
     const { tables, report, content } = reportOn(ROW, at(-5_000));
     expect(await report()).toMatchObject({ log_id: 'log-1', status: 'retrying', repeat: false });

@@ -1,8 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { priorityOf } from '../../../src/core/model/channels.ts';
 import { ERROR_POLICY, ERROR_TYPES, policyOf } from '../../../src/core/model/error-types.ts';
-import { type ForeignRow, priorityOf } from '../../../src/core/model/notification.ts';
+import type { ForeignRow } from '../../../src/core/model/notification.ts';
 import { clip, entryOf, roomLeft, rowBytes, utf8Bytes, withoutAddresses } from '../../../src/core/model/text.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 

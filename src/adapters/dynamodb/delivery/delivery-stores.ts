@@ -96,11 +96,12 @@ export function createClaimStore(
 }
 
 /**
- * RecordStore on NotificationRetryLog. A record expires with the history that it belongs to.
+ * RecordStore on NotificationRetryLog. A record expires with its row, or two years after its attempt.
  * @param sends records wait a little for those of sends that are under way
  */
 export function createRecordStore(client: DynamoDBClient, table: string, sends?: SendsUnderWay): RecordStore {
-  const itemOf = (record: RetryRecord) => toItem({ ...record, expires_at: expiresAt(new Date(record.retry_at)) });
+  const itemOf = (record: RetryRecord) =>
+    toItem({ ...record, expires_at: record.expires_at ?? expiresAt(new Date(record.retry_at)) });
   const insert = gather<RetryRecord, boolean>(
     async (records) => {
       const statements = records.map((record) => insertStatement(table, itemOf(record)));

@@ -77,10 +77,11 @@ export function asRead<C extends string>(row: Readonly<Partial<Record<C, unknown
   ]);
 }
 
-/** The same of a row, and what events have shown: while it is sent, that is noted without a change of its state. */
+/** The same of a row, and what events have shown: while it is sent, and later ones, that is noted without a change of its state. */
 export function asFound(row: NotificationRow, columns: readonly string[]): Guard {
-  const shown = row.send_status === 'SENDING' && !columns.includes('delivery_by_attempt');
-  return asRead<string>({ ...row }, shown ? [...columns, 'delivery_by_attempt'] : columns);
+  const shown = row.send_status === 'SENDING' || row.delivery_by_attempt !== undefined;
+  const more = shown && !columns.includes('delivery_by_attempt') ? ['delivery_by_attempt'] : [];
+  return asRead<string>({ ...row }, [...columns, ...more]);
 }
 
 /** A row that is due as its message says, that nobody sends, and that has an attempt left. */

@@ -11,6 +11,7 @@ import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { type RowChange, withChange } from '../../model/row-change.ts';
 import type { RowState } from '../../model/row-state.ts';
 import { clip } from '../../model/text.ts';
+import { expiresAt } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
 import type { Refused } from '../sender.ts';
 import { limitOf, type Verdict } from '../verdict.ts';
@@ -203,5 +204,7 @@ export function erasure(
   const columns = left.map(([column]) => column as keyof NotificationRow);
   // DynamoDB refuses a change that names a column twice.
   const gone = new Set([...remove, ...columns.filter((column) => !(column in set))]);
-  return { change: { set: { ...set, is_deleted: true, erased_at }, remove: [...gone] }, cancels };
+  // A row that was never taken in has no end yet, and nobody takes in what is erased.
+  const end = row.expires_at === undefined && { expires_at: expiresAt(now) };
+  return { change: { set: { ...set, ...end, is_deleted: true, erased_at }, remove: [...gone] }, cancels };
 }
