@@ -85,7 +85,7 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
   const some = <T>(most: number, make: () => T): T[] => Array.from({ length: Math.floor(draw() * (most + 1)) }, make);
   const half = (): boolean => draw() < 0.5;
   const gathering = half();
-  const [spoils, verifies] = [half(), half()];
+  const spoils = half();
   const given = [drawGiven(draw), ...some(4, () => drawGiven(draw))];
   return {
     given,
@@ -119,7 +119,7 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
     ...(half() && { intruders: intruders.filter(() => draw() < 3 / intruders.length), intrusions: 2 }),
     ...(draw() < 0.3 && { failures: 3, failed: FAILED }),
     // What its writer has spoilt, verify names until the indexer has judged it.
-    verifications: verifies && !spoils ? 3 : 0,
+    verifications: spoils ? 0 : 3,
   };
 }
 
