@@ -22,8 +22,8 @@ export interface UnsubscribeFunctionDeps extends UnsubscribeDeps {
 }
 
 /**
- * The routes `GET` and `POST /u/{token}` (RFC 8058). GET changes nothing: programs that look at links in mails follow
- * them. A token is the right to unsubscribe one recipient, so it is never logged.
+ * The routes `GET`, `HEAD` and `POST /u/{token}` (RFC 8058). GET and HEAD change nothing: programs that look at links in
+ * mails follow them. A token is the right to unsubscribe one recipient, so it is never logged.
  */
 export function createHandler(deps: UnsubscribeFunctionDeps, { logger, metrics }: Observability) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {

@@ -1,15 +1,18 @@
 /**
  * What a path has in place of the parameters of a pattern such as `/v1/emails/{email_id}`, escaped as it came. A
- * parameter is one segment that is not empty. Undefined when the path has another form.
+ * parameter is one segment that is not empty; `{token+}`, which comes last, all that follows. Undefined when the path
+ * has another form.
  */
 export function pathParameters(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
   const wanted = pattern.split('/');
-  const given = path.split('/');
+  const isGreedy = wanted.at(-1)?.endsWith('+}') ?? false;
+  const all = path.split('/');
+  const given = isGreedy ? [...all.slice(0, wanted.length - 1), all.slice(wanted.length - 1).join('/')] : all;
   if (wanted.length !== given.length) return undefined;
   const found: Record<string, string> = {};
   for (const [i, part] of wanted.entries()) {
     const segment = given[i] ?? '';
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    const name = /^\{(\w+)\+?\}$/.exec(part)?.[1];
     if (name === undefined ? part !== segment : segment === '') return undefined;
     if (name !== undefined) found[name] = segment;
   }

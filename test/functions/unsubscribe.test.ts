@@ -5,6 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { readUnsubscribeToken, unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';
+import { LINK_ENDS } from '../corpus/links/ends.ts';
 import { emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 
 const SECRET = 'a secret of some length for tests only';
@@ -79,7 +80,11 @@ describe('the unsubscribe link', () => {
     await chunks.store.put([{ chunk, state: { ...place, version: 1, states: 'ss', ...maps } }]);
   });
 
-  const ask = async (method: 'GET' | 'POST', token: string, more: { language?: string; broken?: boolean } = {}) => {
+  const ask = async (
+    method: 'GET' | 'HEAD' | 'POST',
+    token: string,
+    more: { language?: string; broken?: boolean } = {},
+  ) => {
     const deps = {
       ...tables,
       emails: {
@@ -125,6 +130,15 @@ describe('the unsubscribe link', () => {
     expect((await ask('GET', unsubscribeToken(SECRET, PLACE), { language: 'ja,en;q=0.5' })).body).toContain(
       'lang="ja"',
     );
+  });
+
+  it.each(LINK_ENDS)('opens with %j behind it, which a mail program took along', async (end) => {
+    for (const place of [PLACE, { ...PLACE, email_hash: HASH }]) {
+      const token = unsubscribeToken(SECRET, place) + end;
+      expect((await ask('GET', token)).statusCode).toBe(200);
+      expect((await ask('HEAD', token)).statusCode).toBe(200);
+      expect((await ask('POST', token)).statusCode).toBe(200);
+    }
   });
 
   it('unsubscribes by POST, counts once, and may be repeated', async () => {

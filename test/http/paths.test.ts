@@ -28,3 +28,13 @@ it('an id that only looks like a coded one stays as it is', () => {
   for (const id of ['~a', '~Y Q', '~wyg', '~YQ==', '~YWJj', '~YQ', '~5pel'])
     expect(matchRoute(['GET /{id}'], 'GET', `/${encodeURIComponent(id)}`)?.path).toEqual({ id });
 });
+
+it.each([
+  ['/u/a', 'a'],
+  ['/u/a/', 'a/'],
+  ['/u/a/b', 'a/b'],
+])('a greedy parameter takes all that follows: %s', (path, token) => {
+  expect(pathParameters('/u/{token+}', path)).toEqual({ token });
+  expect(pathParameters('/u/{token+}', '/u/')).toBeUndefined();
+  expect(pathParameters('/u/{token+}', '/u')).toBeUndefined();
+});

@@ -386,9 +386,10 @@ describe('the API', () => {
     );
     expect(open.map(({ properties }) => properties['RouteKey']).sort()).toEqual([
       '$default',
-      'GET /u/{token}',
+      'GET /u/{token+}',
       'GET /v1/openapi.json',
-      'POST /u/{token}',
+      'HEAD /u/{token+}',
+      'POST /u/{token+}',
     ]);
     const [authorizer] = resourcesOf(template, 'AWS::ApiGatewayV2::Authorizer');
     expect(authorizer?.properties).toMatchObject({

@@ -136,8 +136,9 @@ export class IntakeApi extends Construct {
     const links = newsletters
       ? new HttpLambdaIntegration('Unsubscribe', unsubscribeFunction(this, { ...props, ...newsletters }))
       : notifications;
-    for (const method of [GET, POST]) {
-      for (const link of this.route(method, '/u/{token}', links, new HttpNoneAuthorizer())) {
+    // Greedy, because some mail programs take a slash along. Programs that look at links ask for their head.
+    for (const method of [GET, HttpMethod.HEAD, POST]) {
+      for (const link of this.route(method, '/u/{token+}', links, new HttpNoneAuthorizer())) {
         this.withoutKey(link, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
       }
     }
@@ -187,7 +188,11 @@ function corsOf(origins: readonly string[]): CorsPreflightOptions {
 }
 
 /** Requests a second to routes that need no key: whoever floods them takes nothing from those that need one. */
-const KEYLESS: Readonly<Record<string, number>> = { 'GET /u/{token}': 50, 'POST /u/{token}': 100 };
+const KEYLESS: Readonly<Record<string, number>> = {
+  'GET /u/{token+}': 50,
+  'HEAD /u/{token+}': 50,
+  'POST /u/{token+}': 100,
+};
 const OTHER_KEYLESS = 10;
 
 function limitKeyless(stage: HttpStage, routes: readonly HttpRoute[], most: ThrottleSettings): void {

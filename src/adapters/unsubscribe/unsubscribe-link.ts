@@ -101,13 +101,15 @@ export function unsubscribeToken(secret: string, { email_id, batch_id, chunk, n,
   return `${place}.${macOf(signingKey(ring, USE), place)}`;
 }
 
-/** Undefined for every text that was not made by `unsubscribeToken` with a key of the secret. */
+/**
+ * Undefined for every text that does not begin with one that `unsubscribeToken` made with a key of the secret. What no
+ * token has is left out: mail programs take a bracket, a dot, a slash or the letters behind a link along.
+ */
 export function readUnsubscribeToken(secret: string, token: string): RecipientPlace | undefined {
   // Without a hash in mails that were sent before recipients expired earlier than links.
   const [, place, email_id, batch_id, chunk, n, email_hash, id, mac] =
-    /^(([\w-]{1,64})\.([\w-]{1,20})\.(\d{1,6})\.(\d{1,3})(?:\.([\w-]{22}))?\.([a-z0-9]{1,10}))\.([\w-]+)$/.exec(
-      token,
-    ) ?? [];
+    /^(([\w-]{1,64})\.([\w-]{1,20})\.(\d{1,6})\.(\d{1,3})(?:\.([\w-]{22}))?\.([a-z0-9]{1,10}))\.([\w-]+)/.exec(token) ??
+    [];
   const key = ringOf(secret).keys.get(id ?? '');
   if (place === undefined || email_id === undefined || batch_id === undefined || mac?.length !== MAC_CHARACTERS) {
     return undefined;
