@@ -1,6 +1,7 @@
 import type { FieldFault } from '../../model/problem.ts';
 import type { Recipient } from './chunk.ts';
 import type { EmailContent } from './email.ts';
+import { addressesIn, type Within, withinOf } from './merge-field-addresses.ts';
 
 /** Fields of a member that a subject or a body may name in braces: `{name}`, or `{name, "there"}` with a fallback. */
 const MERGE_FIELDS = ['name', 'first_name', 'email', 'member_id', 'unsubscribe_url'] as const;
@@ -11,7 +12,7 @@ export interface MergeUse {
   /** What stands there for a member without a value. */
   readonly fallback?: string;
   /** The address whose part the value is: it is percent-encoded there. */
-  readonly within?: 'url' | 'mailto';
+  readonly within?: Within;
 }
 
 /** A text as it is sent: parts that are the same for all members, and uses of fields. */
@@ -22,7 +23,7 @@ export interface InBraces {
   /** Place in the source. */
   readonly start: number;
   readonly end: number;
-  readonly value: MergeUse | { readonly shown: string; readonly within?: MergeUse['within'] };
+  readonly value: MergeUse | { readonly shown: string; readonly within?: Within };
 }
 
 /** How a source is written: what is an address in it, and what a backslash means. */
@@ -42,7 +43,7 @@ export function fieldsIn(source: string, format: SourceFormat): readonly InBrace
   return bracesIn(source, format).flatMap(({ start, end, depth, inner }): InBraces[] => {
     while ((addresses[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next += 1;
     const [, field = '', fallback] = USE.exec(inner) ?? [];
-    const within = withinOf(addresses[next], start, field);
+    const within = withinOf(addresses[next], start, field === 'unsubscribe_url');
     if (depth > 1) {
       const shown = '{'.repeat(depth - 1) + inner + '}'.repeat(depth - 1);
       const value = { shown, ...(within !== undefined && { within }) };
@@ -88,36 +89,6 @@ function isEscaped(source: string, at: number): boolean {
   let backslashes = 0;
   while (source[at - 1 - backslashes] === '\\') backslashes += 1;
   return backslashes % 2 === 1;
-}
-
-interface Address {
-  readonly start: number;
-  readonly end: number;
-  /** Where the address itself begins. */
-  readonly from: number;
-  readonly isMailto: boolean;
-}
-
-const SCHEMES = 'https?:\\/\\/|mailto:|\\{unsubscribe_url\\}(?=[?&#/])';
-const HREF = '\\bhref\\s{0,9}=\\s{0,9}["\']?';
-const BEGINNINGS = { text: SCHEMES, html: `${SCHEMES}|${HREF}`, markdown: `${SCHEMES}|${HREF}|\\]\\(<?` };
-const REST = '(?:[^\\s<>"\'(){}]|\\([^\\s<>"\'(){}]*\\)|\\{+[a-z_]+(?:,\\s{0,9}"[^"{}]*")?\\}+)*';
-
-function addressesIn(source: string, format: EmailContent['format']): readonly Address[] {
-  const pattern = new RegExp(`(${BEGINNINGS[format]})${REST}`, 'gi');
-  return [...source.matchAll(pattern)].map(({ index, 0: whole, 1: beginning = '' }) => {
-    const isPart = /^(?:https?:|mailto:|\{)/i.test(beginning);
-    const from = index + (isPart ? 0 : beginning.length);
-    const isMailto = /^mailto:/i.test(source.slice(from, from + 7));
-    return { start: index, end: index + whole.length, from, isMailto };
-  });
-}
-
-/** The link to unsubscribe is an address of its own where it begins one. */
-function withinOf(address: Address | undefined, at: number, field: string): MergeUse['within'] {
-  if (address === undefined || at < address.start) return undefined;
-  if (field === 'unsubscribe_url' && at === address.from) return undefined;
-  return address.isMailto ? 'mailto' : 'url';
 }
 
 /** A text without markup, with its fields. */
