@@ -13,7 +13,7 @@ import type { Returned } from '../../src/adapters/sqs/lanes.ts';
 import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
-import { planOf } from '../../src/core/delivery/claim-plan.ts';
+import { rowToSend } from '../../src/core/delivery/claim-plan.ts';
 import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
 import { CLAIM_MS, FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { ContentStore } from '../../src/core/delivery/ports.ts';
@@ -28,8 +28,9 @@ import type { Sender } from '../../src/core/delivery/sender.ts';
 import type { RetryRecord } from '../../src/core/model/notification.ts';
 import type { ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
-import { ACCOUNT, type Budgets, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT, PacedGate } from '../../src/core/pacing/paced-gate.ts';
 import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
+import type { Budgets, PacedGateDeps } from '../../src/core/pacing/ports.ts';
 import { doneOf, eventOf } from '../models/event-source.ts';
 import type { Env, Program } from './actor.ts';
 
@@ -164,9 +165,15 @@ export function pacedGate(
 ): PacedGate {
   const { clock } = env;
   const rows = portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle');
-  const plan: PacedGateDeps['planOf'] = (received) => planOf(received, { rows, clock, policy });
   const pause = (ms: number) => env.call<void>('time.pause', ms);
-  return new PacedGate({ ...given, mayUse: async () => true, planOf: plan, policy, clock, pause });
+  return new PacedGate({
+    ...given,
+    mayUse: async () => true,
+    rowToSend: (received) => rowToSend(received, { rows, clock, policy }),
+    policy,
+    clock,
+    pause,
+  });
 }
 
 /** Budgets that grant or refuse as the world likes. */

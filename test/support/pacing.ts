@@ -1,14 +1,15 @@
 import type { VirtualTime } from '../../simulation/engine/virtual-time.ts';
 import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { MemoryPacing } from '../../simulation/twins/pipeline-state.ts';
-import { planOf } from '../../src/core/delivery/claim-plan.ts';
+import { rowToSend } from '../../src/core/delivery/claim-plan.ts';
 import { type ClaimStore, PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { Clock } from '../../src/core/model/time.ts';
-import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT, PacedGate } from '../../src/core/pacing/paced-gate.ts';
 import { Pacer, type PacerDeps } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
+import type { PacedGateDeps } from '../../src/core/pacing/ports.ts';
 import { ReceiverPacer, type ReceiverPacerDeps } from '../../src/core/pacing/receiver-pacer.ts';
 
 /** A worker's budgets, in memory unless the test gives another store. */
@@ -48,7 +49,7 @@ export function accountGate(
     },
     receiver: ACCOUNT,
     mayUse: async () => true,
-    planOf: (received) => planOf(received, { rows, clock, policy: DEFAULT_RETRY_POLICY }),
+    rowToSend: (received) => rowToSend(received, { rows, clock, policy: DEFAULT_RETRY_POLICY }),
     policy: DEFAULT_RETRY_POLICY,
     clock,
     pause,

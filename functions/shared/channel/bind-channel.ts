@@ -14,15 +14,16 @@ import {
 import { heldSince } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import type { BreakerDeps } from '../../../src/core/breaker/shared-breakers.ts';
-import { planOf } from '../../../src/core/delivery/claim-plan.ts';
+import { rowToSend } from '../../../src/core/delivery/claim-plan.ts';
 import { integrationOf } from '../../../src/core/delivery/conduct-attempt.ts';
 import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import { type Channel, channelsIn } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT, PacedGate } from '../../../src/core/pacing/paced-gate.ts';
 import type { Pacer } from '../../../src/core/pacing/pacer.ts';
 import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
+import type { PacedGateDeps } from '../../../src/core/pacing/ports.ts';
 import { type ReceiverAsk, ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import { createDynamoDb, pipelineState } from '../runtime/clients/dynamodb.ts';
 import type { senderEnv } from '../runtime/env.ts';
@@ -182,6 +183,6 @@ export function bindGate(
     policy,
     clock,
     pause: (ms) => setTimeout(ms),
-    planOf: (received) => planOf(received, { rows, clock, policy }),
+    rowToSend: (received) => rowToSend(received, { rows, clock, policy }),
   });
 }

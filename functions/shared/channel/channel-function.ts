@@ -6,7 +6,8 @@ import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliv
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import { LANES, type Lane } from '../../../src/core/model/channels.ts';
 import { copyOf, type ReceivedMessage } from '../../../src/core/model/queue-message.ts';
-import type { PacedGate, Postponed } from '../../../src/core/pacing/paced-gate.ts';
+import type { PacedGate } from '../../../src/core/pacing/paced-gate.ts';
+import type { Postponed } from '../../../src/core/pacing/ports.ts';
 import { count, type Observability } from '../runtime/observability.ts';
 import { countOutcomes, logDelivery } from './delivery-telemetry.ts';
 
@@ -118,7 +119,7 @@ async function postpone(
 ): Promise<Postponed[]> {
   if (later.length === 0) return [];
   const sent = await Promise.allSettled(
-    later.map(({ received, delay_seconds }) => retries.send(copyOf(received), delay_seconds)),
+    later.map(({ received, delay_seconds, slot }) => retries.send(copyOf(received, slot), delay_seconds)),
   );
   count(metrics, 'Paced', later.length);
   const longest_seconds = Math.max(...later.map(({ delay_seconds }) => delay_seconds));

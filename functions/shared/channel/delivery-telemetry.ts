@@ -43,7 +43,7 @@ class Sums {
   }
 }
 
-function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums): void {
+function sumUp({ verdict, record, held_by, error, disposition }: DeliveryReport, sums: Sums): void {
   if (error !== undefined) sums.add('Faults');
   if (verdict === undefined) return;
   // An attempt that was taken over is not counted: its worker crashed, and the report has no record of it.
@@ -59,7 +59,9 @@ function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums):
   if (held_by !== undefined && 'breaker' in held_by) sums.add('Held');
   if (held_by !== undefined && 'budget' in held_by) sums.add('Paced');
   if (held_by !== undefined && 'worker' in held_by) sums.add('Faults');
-  if (verdict.status === 'FAILED') {
+  // A dead notification whose forced attempt is held has died before: its message waits, and becomes no letter.
+  const waits = held_by !== undefined && disposition.do !== 'dead_letter';
+  if (verdict.status === 'FAILED' && !(waits && verdict.dead_letter)) {
     sums.add(endOf(verdict));
     sums.addBy('GivenUp', verdict.failure_reason);
   }

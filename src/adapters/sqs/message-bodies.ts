@@ -24,10 +24,12 @@ const queueMessage = /* @__PURE__ */ (() =>
       v.object({
         max_retry_count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
         force: v.optional(v.literal(true)),
+        named: v.optional(v.literal(true)),
       }),
     ),
     requested_by: v.optional(v.picklist(REQUESTED_BY)),
     enqueued_at: v.optional(v.pipe(v.string(), v.isoTimestamp())),
+    slot: v.optional(v.pipe(v.string(), v.isoTimestamp())),
   }))();
 
 /** @throws Error that names every field that is missing or wrong, and quotes no value */

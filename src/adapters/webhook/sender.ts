@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
 import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
-import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
+import type { PacedReceiver } from '../../core/pacing/ports.ts';
 import { postTo } from '../http/answers.ts';
 import { createTargetPoster, type TargetPosterOptions } from '../http/post.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';

@@ -15,7 +15,7 @@ import {
   startedRate,
   type TransitionContext,
 } from './breaker.ts';
-import { BATCH_WAIT_MS, isAlive, OutageDetector, showsOutage } from './outage-detector.ts';
+import { BATCH_WAIT_MS, OutageDetector, showsOutage } from './outage-detector.ts';
 import { Probes } from './probes.ts';
 import { type BreakerDeps, SharedBreakers } from './shared-breakers.ts';
 
@@ -38,19 +38,19 @@ export class BreakerGate implements ProviderGate {
     this.#probes = new Probes(this.#breakers, deps);
   }
 
-  async admit(row: NotificationRow, forced: boolean): Promise<Admission> {
+  async admit(row: NotificationRow, named: boolean): Promise<Admission> {
     const id = providerKey(row, await this.#deps.addressedBy?.(row));
-    if (id === undefined) return PASS_THROUGH.admit(row, forced);
+    if (id === undefined) return PASS_THROUGH.admit(row, named);
     await this.#breakers.refresh(id, FRESH_MS);
     const breaker = this.#openBreaker(id);
-    if (breaker === undefined) return this.#sendOrStartSlowly(id, row, forced);
+    if (breaker === undefined) return this.#sendOrStartSlowly(id, row, named);
     this.#detector.forget(id);
-    if (forced) return this.#sendForced(id);
     const probe = this.#probes.underWay(id);
     if (probe !== undefined) {
       const isBack = await Promise.race([probe, this.#deps.pause(BATCH_WAIT_MS)]);
-      return isBack === true ? this.#sendOrStartSlowly(id, row) : this.#hold(breaker, row);
+      return isBack === true ? this.#sendOrStartSlowly(id, row, named) : this.#hold(breaker, row);
     }
+    if (named && this.#probes.passesNamed(id)) return this.#sendNamed(id);
     return epochMs(breaker.probe_at) > this.#now() ? this.#hold(breaker, row) : this.#probe(breaker, row);
   }
 
@@ -60,11 +60,12 @@ export class BreakerGate implements ProviderGate {
   }
 
   /** A batch that has waited for its worker's probe starts slowly, too: it would meet the provider at once. */
-  #sendOrStartSlowly(id: string, row: NotificationRow, forced = false): Admission {
+  #sendOrStartSlowly(id: string, row: NotificationRow, named = false): Admission {
     const breaker = this.#breakers.get(id);
-    if (forced || breaker === undefined || this.#breakers.phase(id) !== 'draining') return this.#send(id, row);
+    if (breaker === undefined || this.#breakers.phase(id) !== 'draining') return this.#send(id, row);
     const { clock, policy, random = Math.random } = this.#deps;
-    return slowStart(breaker, { now: clock(), policy }, random) ?? this.#send(id, row);
+    const held = slowStart(breaker, { now: clock(), policy }, random);
+    return held === undefined || (named && this.#probes.passesNamed(id)) ? this.#send(id, row) : held;
   }
 
   #send(id: string, row: NotificationRow): Admission {
@@ -82,13 +83,13 @@ export class BreakerGate implements ProviderGate {
     };
   }
 
-  #sendForced(id: string): Admission {
-    const end = this.#detector.underWay.begin(id);
+  /** Others of the batch that were asked for by name wait for its answer, as for a probe's. */
+  #sendNamed(id: string): Admission {
+    const end = this.#probes.beginNamed(id);
     return {
       do: 'send',
       report: async (result) => {
-        end();
-        if (isAlive(result)) await this.#breakers.drain(id);
+        await end(result);
         return this.#isExcused(id, result);
       },
     };

@@ -34,6 +34,8 @@ interface Stages {
     /** The provider's answer; absent when nothing was sent. */
     readonly result?: SendResult;
     readonly held_by?: Holder;
+    /** Of a dead notification whose forced attempt was held: when its message comes again. */
+    readonly asked_again_at?: string;
     readonly verdict: Verdict;
   };
 }

@@ -59,14 +59,15 @@ export function planClaim(
   return work.state === 'dead' ? planDead(row, received, claim, policy) : planDue(row, received, claim, policy);
 }
 
-/** What a message may do by its row as it is now; changes nothing. */
-export async function planOf(
+/** The row of a message as it is now, if it is to be claimed for a send; changes nothing. */
+export async function rowToSend(
   received: ReceivedMessage,
   deps: { readonly rows: Pick<ClaimStore, 'read'>; readonly clock: Clock; readonly policy: RetryPolicy },
-): Promise<ClaimPlan> {
+): Promise<NotificationRow | undefined> {
   const row = await deps.rows.read(received.message.log_id);
   const now = deps.clock();
-  return planClaim(row, received, { now, until: now.toISOString(), by: '' }, deps.policy);
+  const plan = planClaim(row, received, { now, until: now.toISOString(), by: '' }, deps.policy);
+  return plan.do === 'claim' && plan.skip === undefined ? row : undefined;
 }
 
 export const isClaimed = (row: NotificationRow): boolean => row.send_status === 'SENDING';

@@ -1,5 +1,5 @@
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import { followUp } from '../model/queue-message.ts';
+import { followUp, MAX_DELAY_MS } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
 import type { Attempt, DeliveryOutcome, Disposition } from './attempt.ts';
 import { type Failover, type FailoverDeps, failOver, withdrawable } from './failover.ts';
@@ -28,7 +28,7 @@ const OWED_FROM_TRY = 2;
 
 export async function concludeAttempt(conducted: Attempt<'made'>, deps: ConcludeDeps): Promise<DeliveryOutcome> {
   const attempt = judged(conducted, deps);
-  const { row, held_by } = attempt;
+  const { row, held_by, asked_again_at } = attempt;
   const record = recordOf(attempt);
   const owed = await recordWithRetries(attempt, record, deps);
   const { settled, verdict, ...faults } = owed ?? (await settleAttempt(attempt, deps));
@@ -43,9 +43,24 @@ export async function concludeAttempt(conducted: Attempt<'made'>, deps: Conclude
     record,
     ...(held_by !== undefined && { held_by }),
     ...faults,
-    disposition: settled ? dispositionOf(verdict) : lost,
+    disposition: !settled
+      ? lost
+      : asked_again_at === undefined
+        ? dispositionOf(verdict)
+        : postponed(asked_again_at, faults, deps),
     ...(!settled && { dropped: 'the claim was lost before the outcome could be settled' }),
   };
+}
+
+/** The message of a dead notification, of which a copy comes again; if SQS took none, it comes back itself. */
+function postponed(
+  asked_again_at: string,
+  { requeue_error }: Pick<Settled, 'requeue_error'>,
+  { clock }: Pick<ConcludeDeps, 'clock'>,
+): Disposition {
+  if (requeue_error === undefined) return { do: 'done' };
+  const wait = Math.min(epochMs(asked_again_at) - clock().getTime(), MAX_DELAY_MS);
+  return { do: 'return', after_seconds: Math.max(1, Math.ceil(wait / 1000)) };
 }
 
 export interface Settled {
@@ -63,15 +78,20 @@ export interface Settled {
  * the message meets another due time, and is dropped (docs/decisions/delivery/claims-and-messages.md#0075).
  */
 export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps): Promise<Settled> {
-  const { row, run_id } = attempt;
-  const final = attempt.verdict.status === 'FAILED';
+  const { row, run_id, asked_again_at } = attempt;
+  const asked = attempt.received?.message;
+  const final = attempt.verdict.status === 'FAILED' && asked_again_at === undefined;
   const over: Failover = final ? await failOver(row, attempt.verdict, run_id, deps) : { verdict: attempt.verdict };
   const { verdict, message: successor, shown = row } = over;
-  // What was held was not made: its next attempt is asked for by the same.
-  const by = attempt.held_by && attempt.requested_by;
-  const retry = verdict.status === 'RETRY' ? followUp(row, verdict.next_retry_at, run_id, by) : undefined;
-  const next = successor ?? retry;
-  const queued = next ? await queueIfNear(next, deps) : {};
+  // What was held was not made: its next attempt is asked for by the same, and as this one was.
+  const held = attempt.held_by && {
+    requested_by: attempt.requested_by,
+    ...(asked?.options?.force && { options: asked.options }),
+  };
+  const retry = verdict.status === 'RETRY' ? followUp(row, verdict.next_retry_at, run_id, held) : undefined;
+  const again = asked_again_at === undefined ? undefined : asked;
+  const next = successor ?? retry ?? again;
+  const queued = next ? await queueIfNear(next, deps, asked_again_at) : {};
   const change = settlementOf({ ...attempt, verdict }, { queued: !('requeue_error' in queued) });
   const settled = await (isShown(attempt, verdict) ? deps.rows.change(shown, change) : deps.rows.settle(row, change));
   if (!settled && verdict.status === 'FAILED' && verdict.successor_log_id !== undefined) await withdraw(row, deps);
@@ -123,11 +143,13 @@ function judged(
       return { ...ending, verdict: { status: 'SUCCESS' } };
     case 'held': {
       const { hold } = outcome;
-      // A dead notification that was forced is dead again: nothing retries it but the operator.
-      const verdict = claim.forced_dead
-        ? failedBecause(row.failure_reason ?? 'MAX_RETRIES', hold.error_type)
-        : heldVerdict(hold, attempt, rules.policy);
-      return { ...ending, held_by: hold.by, verdict };
+      const held = { ...ending, held_by: hold.by };
+      const forced = received.message.options?.force === true;
+      if (!claim.forced_dead) return { ...held, verdict: heldVerdict(hold, { ...attempt, forced }, rules.policy) };
+      // Dead as before, and not again: nothing was sent, and its message asks for that once more.
+      const verdict = failedBecause(row.failure_reason ?? 'MAX_RETRIES', row.error_type ?? hold.error_type);
+      const latest = ended.getTime() + MAX_DELAY_MS;
+      return { ...held, verdict, asked_again_at: new Date(Math.min(epochMs(hold.until), latest)).toISOString() };
     }
     case 'sent': {
       const { result, provider_down, paced } = outcome;

@@ -42,7 +42,7 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
     const { error_type = 'UNKNOWN' } = row;
     return withoutSend({ kind: 'held', hold: { do: 'hold', until, error_type, by: { content: 'replaced' } } });
   }
-  const admission = await deps.gate.admit(row, received.message.options?.force ?? false);
+  const admission = await deps.gate.admit(row, received.message.options?.named ?? false);
   if (admission.do === 'hold') return withoutSend({ kind: 'held', hold: admission });
   // A claim or a gate may have waited for storage. What is sent now could end unrecorded, and be sent again.
   if (deps.timeLeft() < TIME_TO_SEND_MS) {

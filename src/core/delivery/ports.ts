@@ -54,12 +54,14 @@ const SETTLED_AFTER_SECONDS = 1;
 /**
  * Queues the message if its time is near enough for SQS to delay it. A worker that takes the attempt over queues the same
  * once more: neither may pass for a redrive of the other.
+ * @param at when it comes; its `due` unless given
  */
 export async function queueIfNear(
   next: QueueMessage,
   { retries, clock, random }: { readonly retries: RetryQueue; readonly clock: Clock; readonly random: () => number },
+  at: string = next.due,
 ): Promise<{ readonly requeue_error?: unknown }> {
-  const wait = epochMs(next.due) - clock().getTime();
+  const wait = epochMs(at) - clock().getTime();
   if (wait > MAX_DELAY_MS) return {};
   const message = { ...next, run_id: withToken(next.run_id, randomToken(random)) };
   try {
@@ -129,8 +131,8 @@ export type Admission = Admitted | Held;
 
 /** Keeps attempts from a provider that is down or takes no more now. Never rejects. */
 export interface ProviderGate {
-  /** @param forced an operator forces the attempt: it is sent, and its answer counts like a probe's. */
-  admit(row: NotificationRow, forced: boolean): Promise<Admission>;
+  /** @param named somebody asks for this one: no breaker holds it, and its answer counts like a probe's. */
+  admit(row: NotificationRow, named: boolean): Promise<Admission>;
   /** Whether it would hold the provider's notifications now, as far as it knows without asking anyone. */
   holds?(provider: Routed): boolean;
 }

@@ -1,5 +1,6 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import { MAX_DELAY_MS } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
 import type { Held } from './ports.ts';
@@ -48,6 +49,8 @@ export interface Judging {
   readonly now: Date;
   /** An operator's forced attempt on a dead notification: no retry follows it. */
   readonly forced_dead?: boolean;
+  /** Limit and deadline do not count. */
+  readonly forced?: boolean;
   /** The provider is down, so a failure does not count against the notification. */
   readonly provider_down?: boolean;
   /** Its receiver has a budget: a refusal for the rate is over when the receiver says so. */
@@ -121,7 +124,8 @@ const LAST_CHANCE_MS = 60_000;
 
 /**
  * The attempt is held, as the provider is down. It uses up no retry, but the deadline still bounds it: what would be held
- * for longer gets a last chance right before, because the provider may be back by then.
+ * for longer gets a last chance right before, because the provider may be back by then. A forced one comes back as such,
+ * so within the time for which SQS can delay its message.
  */
 export function heldVerdict(
   { until, soonest, error_type }: Pick<Held, 'until' | 'soonest' | 'error_type'>,
@@ -133,6 +137,7 @@ export function heldVerdict(
     return { status: 'RETRY', error_type, next_retry_at: new Date(at).toISOString(), counted: false };
   };
   if (epochMs(until) <= deadline) return retry(epochMs(until));
+  if (attempt.forced) return retry(Math.min(epochMs(until), attempt.now.getTime() + MAX_DELAY_MS));
   const last = Math.max(deadline - LAST_CHANCE_MS, epochMs(soonest ?? until));
   return last <= deadline ? retry(last) : failedBecause('EXPIRED', error_type);
 }

@@ -9,8 +9,10 @@ export const MAX_DELAY_MS = 15 * 60_000;
 export interface RunOptions {
   /** Replaces the limit of retries; 0 or more. */
   readonly max_retry_count?: number;
-  /** Ignores limit and deadline, and also takes dead notifications, for one attempt each. */
+  /** Ignores limit and deadline, and also takes dead notifications, for one attempt each. No rate and no quota gives way. */
   readonly force?: true;
+  /** Somebody asked for this one notification: a breaker does not hold it. */
+  readonly named?: true;
 }
 
 /** In a lane (a contract: add fields, never rename them): routing only, at most 1 KB, no content, no address. */
@@ -28,6 +30,8 @@ export interface QueueMessage {
   readonly requested_by?: RequestedBy;
   /** Of a copy: when SQS took what it replaces (docs/decisions/delivery/claims-and-messages.md#0178). */
   readonly enqueued_at?: string;
+  /** Of a copy: the slot that its receiver gave it. */
+  readonly slot?: string;
 }
 
 export interface ReceivedMessage {
@@ -108,8 +112,9 @@ export function randomToken(random: () => number): string {
  * would use up its receives. It keeps the run, because the one that it replaces may be an operator's redrive, and says
  * when SQS took that one, because it may be obsolete (docs/decisions/delivery/claims-and-messages.md#0178).
  */
-export function copyOf(received: ReceivedMessage): QueueMessage {
-  return { ...received.message, enqueued_at: takenAt(received) };
+export function copyOf(received: ReceivedMessage, slot?: string): QueueMessage {
+  const { slot: _, ...message } = received.message;
+  return { ...message, enqueued_at: takenAt(received), ...(slot !== undefined && { slot }) };
 }
 
 /** When SQS took the message; of a copy always later than `enqueued_at`, so that the copies of a message all differ. */
@@ -149,14 +154,18 @@ export function messageFor(
   return { version: 1, log_id, tenant_id, channel, priority, due, run_id, ...asked };
 }
 
-/** The message after an attempt of the run. @param requested_by who asked for that one, unless it was made */
+/** The message after an attempt of the run. @param asked who asked for that one, and how, unless it was made */
 export function followUp(
   row: Routing,
   due: string,
   run_id: string,
-  requested_by: RequestedBy = 'schedule',
+  {
+    requested_by = 'schedule',
+    options,
+  }: { readonly [K in 'options' | 'requested_by']?: QueueMessage[K] | undefined } = {},
 ): QueueMessage {
-  return messageFor(row, due, run_id, originOf({ run_id }).requested_by === requested_by ? {} : { requested_by });
+  const by = originOf({ run_id }).requested_by === requested_by ? {} : { requested_by };
+  return messageFor(row, due, run_id, { ...by, options });
 }
 
 export interface QueuedMessage {

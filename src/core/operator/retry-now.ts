@@ -26,6 +26,9 @@ function planRedrive(row: NotificationRow, now: Date, policy: RetryPolicy): Retr
   return { do: 'queue', due: now.toISOString(), change: revival(row, now, policy) };
 }
 
+/** A notification that somebody asks for by name is sent even while a breaker is open: it is the probe. */
+const BY_NAME: RunOptions = { force: true, named: true };
+
 /** What an operator's "retry now" does for a row as it is. */
 export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy): RetryPlan {
   const check = checkRetry(row, now);
@@ -37,12 +40,11 @@ export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy):
       return { do: 'queue', due: row.work_at ?? due };
     case 'due':
     case 'waiting':
-      // Replaces the pending retry: a message for the old time is a straggler. It is forced, so that it is sent even
-      // while a breaker is open: a notification that an operator asks for by name is the probe.
-      return { do: 'queue', due, change: hastened(row, now), options: { force: true } };
+      // Replaces the pending retry: a message for the old time is a straggler.
+      return { do: 'queue', due, change: hastened(row, now), options: BY_NAME };
     case 'dead':
       // One attempt, as with `--force-retry`. If the attempt fails, the notification is dead again.
-      return { do: 'queue', due: row.work_at ?? due, options: { force: true } };
+      return { do: 'queue', due: row.work_at ?? due, options: BY_NAME };
     case 'stopped':
       return { do: 'queue', due, change: revival(row, now, policy) };
   }

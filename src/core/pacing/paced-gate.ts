@@ -1,64 +1,18 @@
-import type { ClaimPlan } from '../delivery/claim-plan.ts';
 import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
 import type { SendResult } from '../delivery/sender.ts';
 import { deadlineOf, LIMIT_MS } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
-import { PRIORITY_POLICY, type RetryPolicy } from '../model/retry-policy.ts';
-import { type Clock, epochMs } from '../model/time.ts';
-import type { ExceededLimit } from './pacer.ts';
-import { useOf } from './pacing-policy.ts';
-import type { Allowance, Ask } from './plan-reservation.ts';
-import type { ReceiverAsk } from './receiver-pacer.ts';
+import { PRIORITY_POLICY } from '../model/retry-policy.ts';
+import { epochMs } from '../model/time.ts';
+import { LOOK_AHEAD_MS, useOf } from './pacing-policy.ts';
+import type { Allowance } from './plan-reservation.ts';
+import type { PacedGateDeps, PacedReceiver, Postponed, Screened } from './ports.ts';
 import { AHEAD_MS, earlierTry } from './receiver-slots.ts';
 
-/** The receiver of a notification, whose rate is limited. */
-export type PacedReceiver = Pick<ReceiverAsk, 'key' | 'per_second'>;
-
-/** The budgets of a channel, as its function needs them. None of the calls rejects. */
-export interface Budgets {
-  /** Of the account. The adapter gathers what a batch asks for at the same moment. */
-  reserve(ask: Ask): Promise<Allowance>;
-  exceeded(limit: ExceededLimit): Promise<void>;
-  /** Of a receiver, gathered as well. */
-  reserveAt(ask: ReceiverAsk): Promise<Allowance>;
-  blocked(key: string, until: number): Promise<void>;
-}
-
-export interface PacedGateDeps {
-  /** Asked for what a budget admits. */
-  readonly inner: ProviderGate;
-  readonly channel: string;
-  readonly budgets: Budgets;
-  /**
-   * `account`: everything that the channel sends shares one budget, so it is reserved before the rows are claimed.
-   * Otherwise: the receiver of a row, undefined when no rate limits it. Never rejects.
-   */
-  readonly receiver: 'account' | ((row: NotificationRow) => Promise<PacedReceiver | undefined>);
-  /**
-   * Whether the row's tenant may use its integration, as far as that is known. If not, its attempt is refused without
-   * asking the provider: it takes nothing of the budget or the breaker of those who may. Never rejects.
-   */
-  readonly mayUse: (row: NotificationRow) => Promise<boolean>;
-  /** What a message may do, by its row as it is now. */
-  readonly planOf: (received: ReceivedMessage) => Promise<ClaimPlan>;
-  readonly policy: RetryPolicy;
-  readonly clock: Clock;
-  readonly pause: (ms: number) => Promise<void>;
-}
-
-export interface Postponed {
-  readonly received: ReceivedMessage;
-  readonly delay_seconds: number;
-}
-
-export interface Screened {
-  readonly now: readonly ReceivedMessage[];
-  readonly later: readonly Postponed[];
-}
-
 /** What was decided for a message before its row was claimed: its slot, its wait, or to ask once it is claimed. */
-type Turn = { readonly slot: number } | { readonly wait: number } | 'once claimed';
+type Turn = ReservedTurn | 'once claimed';
+type ReservedTurn = { readonly slot: number } | { readonly wait: number };
 
 /** The budget that all e-mail shares, as asks and metrics name it. */
 export const ACCOUNT = 'account';
@@ -92,39 +46,74 @@ export class PacedGate implements ProviderGate {
   async screen(batch: readonly ReceivedMessage[]): Promise<Screened> {
     // What a dropped message left would count for a later one of its notification that is reserved for after its claim.
     this.#turns.clear();
+    const [plain, forced] = [batch.filter((one) => !isForced(one)), batch.filter(isForced)];
+    const later =
+      this.#deps.receiver === ACCOUNT
+        ? await this.#screenForAccount(plain, forced)
+        : (await Promise.all(forced.map((one) => this.#screenForReceiver(one)))).flat();
+    const back = new Set(later.map(({ received }) => received));
+    return { now: batch.filter((received) => !back.has(received)), later };
+  }
+
+  async #screenForAccount(
+    plain: readonly ReceivedMessage[],
+    forced: readonly ReceivedMessage[],
+  ): Promise<readonly Postponed[]> {
     // A breaker holds what is claimed, and sends nothing: it needs no slots of the budget.
-    if (this.#deps.receiver !== ACCOUNT || this.#isHeld(batch)) return { now: batch, later: [] };
+    if (this.#isHeld([...plain, ...forced])) return [];
     const now = this.#now();
-    const due = batch.filter((received) => {
+    const due = plain.filter((received) => {
       const { due, tenant_id, log_id } = received.message;
       if (epochMs(due) > now || this.#isSuspect(tenant_id)) return false;
       // It may bounce to the DLQ, or be obsolete: only a claim shows that it needs a slot.
       if (received.receive_count > 1) this.#turns.set(log_id, 'once claimed');
       return received.receive_count === 1;
     });
-    const groups = Map.groupBy(due, ({ message: { priority, options } }) =>
-      useOf(options?.force ? 'urgent' : priority),
-    );
-    const later: Postponed[] = [];
-    await Promise.all(
-      [...groups].map(async ([use, messages]) => {
-        const lane = PRIORITY_POLICY[messages[0]?.message.priority ?? 'normal'].lane;
-        const { slots, waits, why } = await this.#deps.budgets.reserve({ count: messages.length, use, lane });
-        const copied = await Promise.all(
-          messages.map((received, i) => slots[i] === undefined && why === 'rate' && this.#mayCopy(received)),
-        );
-        messages.forEach((received, i) => {
-          const { log_id } = received.message;
-          const slot = slots[i];
-          const wait = waits[i - slots.length] ?? now;
-          if (slot !== undefined) this.#turns.set(log_id, { slot });
-          else if (copied[i]) later.push({ received, delay_seconds: delayUntil(wait, now) });
-          else this.#turns.set(log_id, { wait });
-        });
-      }),
-    );
-    const back = new Set(later.map(({ received }) => received));
-    return { now: batch.filter((received) => !back.has(received)), later };
+    const rows = await Promise.all(forced.map((received) => this.#rowToSend(received)));
+    const sendable = forced.filter((_, i) => rows[i] !== undefined);
+    const groups = Map.groupBy([...due, ...sendable], ({ message: { priority } }) => useOf(priority));
+    const later = [...groups].map(async ([use, messages]): Promise<Postponed[]> => {
+      const { lane } = PRIORITY_POLICY[messages[0]?.message.priority ?? 'normal'];
+      const { slots, waits, why } = await this.#deps.budgets.reserve({ count: messages.length, use, lane });
+      const copied = await Promise.all(
+        messages.map((received, i) => {
+          return slots[i] === undefined && (isForced(received) || (why === 'rate' && this.#mayCopy(received)));
+        }),
+      );
+      return messages.flatMap((received, i) => {
+        const slot = slots[i];
+        const wait = waits[i - slots.length] ?? now;
+        if (slot === undefined && copied[i]) return [{ received, delay_seconds: delayUntil(wait, now) }];
+        this.#turns.set(received.message.log_id, slot === undefined ? { wait } : { slot });
+        return [];
+      });
+    });
+    return (await Promise.all(later)).flat();
+  }
+
+  /** A receiver's allowance is asked for once a row is claimed; but what is forced keeps its slot while it waits in its lane. */
+  async #screenForReceiver(received: ReceivedMessage): Promise<readonly Postponed[]> {
+    const { receiver } = this.#deps;
+    const [now, { log_id, slot: kept }] = [this.#now(), received.message];
+    const slot = kept === undefined ? undefined : epochMs(kept);
+    const row = await this.#rowToSend(received);
+    const paced = row && receiver !== ACCOUNT ? await receiver(row) : undefined;
+    if (row === undefined || paced === undefined) return [];
+    const isFar = slot !== undefined && slot > now + LOOK_AHEAD_MS.receiver;
+    const turn = isFar ? { wait: slot } : await this.#reserveAt(paced, row, slot === undefined ? {} : { slot });
+    if (!('wait' in turn)) this.#turns.set(log_id, turn);
+    return 'wait' in turn
+      ? [{ received, delay_seconds: delayUntil(turn.wait - AHEAD_MS, now), slot: new Date(turn.wait).toISOString() }]
+      : [];
+  }
+
+  /**
+   * The row of a message that is forced, if it is to be claimed for a send, by somebody who may use its integration. Only
+   * what is so waits unclaimed: anything else may be a letter, or asks for nothing of the allowance.
+   */
+  async #rowToSend(received: ReceivedMessage): Promise<NotificationRow | undefined> {
+    const row = await this.#deps.rowToSend(received).catch(() => undefined);
+    return row && (await this.#deps.mayUse(row)) ? row : undefined;
   }
 
   /**
@@ -133,32 +122,33 @@ export class PacedGate implements ProviderGate {
    */
   async #mayCopy(received: ReceivedMessage): Promise<boolean> {
     if (received.message.enqueued_at === undefined) return true;
-    const plan = await this.#deps.planOf(received).catch(() => undefined);
-    return plan?.do === 'claim';
+    return (await this.#deps.rowToSend(received).catch(() => undefined)) !== undefined;
   }
 
   #isHeld([first]: readonly ReceivedMessage[]): boolean {
     return first !== undefined && this.#deps.inner.holds?.(first.message) === true;
   }
 
-  async admit(row: NotificationRow, forced: boolean): Promise<Admission> {
+  async admit(row: NotificationRow, named: boolean): Promise<Admission> {
     const { receiver, inner, mayUse } = this.#deps;
     const turn = this.#turns.get(row.log_id);
     this.#turns.delete(row.log_id);
     if (!(await mayUse(row))) {
       if (this.#suspects.size >= MAX_SUSPECTS) this.#suspects.clear();
       this.#suspects.set(row.tenant_id, this.#now() + SUSPECT_MS);
-      return PASS_THROUGH.admit(row, forced);
+      return PASS_THROUGH.admit(row, named);
     }
     if (receiver === ACCOUNT) {
-      const late = turn === 'once claimed' || (turn === undefined && this.#isSuspect(row.tenant_id));
-      return this.#take(row, forced, late ? await this.#reserve(row, forced) : turn, ACCOUNT);
+      // Where a breaker holds the batch, it has asked for no slots: but one that is asked for by name is sent.
+      const late = turn === 'once claimed' || (turn === undefined && (named || this.#isSuspect(row.tenant_id)));
+      return this.#take(row, named, late ? await this.#reserve(row) : turn, ACCOUNT);
     }
     const paced = await receiver(row);
-    if (paced === undefined) return inner.admit(row, forced);
-    const admission = await this.#take(row, forced, await this.#reserveAt(paced, row, forced), paced.key);
+    if (paced === undefined) return inner.admit(row, named);
+    const earlier = earlierTry(row);
+    const admission = await this.#take(row, named, turn ?? (await this.#reserveAt(paced, row, earlier)), paced.key);
     // One that it refuses again has a lower limit than we know.
-    return admission.do === 'hold' || earlierTry(row).refused ? admission : { ...admission, paced: true };
+    return admission.do === 'hold' || earlier.refused ? admission : { ...admission, paced: true };
   }
 
   /** The seconds that attempts have waited for their slots since the last call. */
@@ -172,33 +162,36 @@ export class PacedGate implements ProviderGate {
     return (this.#suspects.get(tenant_id) ?? 0) > this.#now();
   }
 
-  async #reserve(row: NotificationRow, forced: boolean): Promise<Turn> {
+  async #reserve(row: NotificationRow): Promise<ReservedTurn> {
     const { lane } = PRIORITY_POLICY[row.priority];
-    const use = useOf(forced ? 'urgent' : row.priority);
-    return this.#turnOf(await this.#deps.budgets.reserve({ count: 1, use, lane }));
+    return this.#turnOf(await this.#deps.budgets.reserve({ count: 1, use: useOf(row.priority), lane }));
   }
 
-  async #reserveAt(paced: PacedReceiver, row: NotificationRow, forced: boolean): Promise<Turn> {
-    const lane = forced ? 'express' : PRIORITY_POLICY[row.priority].lane;
-    const earlier = earlierTry(row);
+  /** @param earlier what the message was given when it was tried, or postponed, before */
+  async #reserveAt(
+    paced: PacedReceiver,
+    row: NotificationRow,
+    earlier: ReturnType<typeof earlierTry>,
+  ): Promise<ReservedTurn> {
+    const { lane } = PRIORITY_POLICY[row.priority];
     const { slots, waits } = await this.#deps.budgets.reserveAt({ ...paced, lane, ...earlier });
     // What was held is delayed until its slot: one that is farther away is so by another worker's clock.
     const isKept = slots[0] !== undefined && slots[0] === earlier.slot;
     return this.#turnOf({ slots: isKept ? [Math.min(slots[0] ?? 0, this.#now() + AHEAD_MS)] : slots, waits });
   }
 
-  #turnOf({ slots: [slot], waits: [wait = this.#now()] }: Allowance): Turn {
+  #turnOf({ slots: [slot], waits: [wait = this.#now()] }: Allowance): ReservedTurn {
     return slot !== undefined ? { slot } : { wait };
   }
 
-  async #take(row: NotificationRow, forced: boolean, turn: Turn | undefined, key: string): Promise<Admission> {
-    if (typeof turn === 'object' && 'wait' in turn && !forced) return this.#hold(row, turn.wait);
+  async #take(row: NotificationRow, named: boolean, turn: Turn | undefined, key: string): Promise<Admission> {
+    if (typeof turn === 'object' && 'wait' in turn) return this.#hold(row, turn.wait);
     const wait = typeof turn === 'object' && 'slot' in turn ? turn.slot - this.#now() : 0;
     if (wait > 0) {
       this.#waited_ms += wait;
       await this.#deps.pause(wait);
     }
-    const admission = await this.#deps.inner.admit(row, forced);
+    const admission = await this.#deps.inner.admit(row, named);
     if (admission.do === 'hold') return admission;
     return {
       do: 'send',
@@ -215,7 +208,9 @@ export class PacedGate implements ProviderGate {
     const deadline = deadlineOf(row.first_attempt_at ?? new Date(now).toISOString(), row, this.#deps.policy);
     // The slot of a receiver is given; of the account, it is estimated when there is something left.
     const again = this.#deps.receiver === ACCOUNT ? Math.min(until, now + LONGEST_HOLD_MS) : until - AHEAD_MS;
-    const at = Math.min(again, Math.max(deadline, now + SHORTEST_HOLD_MS));
+    // One whose deadline is over was forced: it is given up by none.
+    const bound = deadline > now ? Math.max(deadline, now + SHORTEST_HOLD_MS) : Number.POSITIVE_INFINITY;
+    const at = Math.min(again, bound);
     const held = new Date(Math.ceil(Math.max(at, now + SHORTEST_HOLD_MS))).toISOString();
     return { do: 'hold', until: held, error_type: 'RATE_LIMITED', by: { budget: this.#deps.channel } };
   }
@@ -233,6 +228,8 @@ export class PacedGate implements ProviderGate {
     return this.#deps.clock().getTime();
   }
 }
+
+const isForced = ({ message }: ReceivedMessage): boolean => message.options?.force === true;
 
 function delayUntil(until: number, now: number): number {
   return Math.min(LONGEST_DELAY_S, Math.max(1, Math.round((until - now) / 1000)));

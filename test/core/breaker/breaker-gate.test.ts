@@ -391,13 +391,24 @@ describe('a breaker', () => {
     expect(Date.parse(slot?.until ?? '')).toBeGreaterThanOrEqual(line);
   });
 
-  it('lets an operator’s forced attempt through, and uses its answer', async () => {
-    const { outage, batch, memory } = setUp();
+  it('lets one through that somebody asks for by name, and uses its answer', async () => {
+    const { outage, batch, memory, time } = setUp();
     const gate = await outage();
     expect(await batch(gate, [row()], DOWN, true)).toEqual(['uncounted']);
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', interval_ms: 30 * SECOND });
+    await time.run(time.pause(5 * SECOND));
     expect(await batch(gate, [row()], OK, true)).toEqual(['counted']);
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
+  it('lets one of many through that are asked for by name, and the others once it is answered', async () => {
+    const { outage, batch, time } = setUp();
+    const gate = await outage();
+    const down = await batch(gate, rows(10), DOWN, true);
+    expect(down.filter(isHold)).toHaveLength(9);
+    expect((await batch(gate, rows(10), DOWN, true)).filter(isHold)).toHaveLength(10);
+    await time.run(time.pause(5 * SECOND));
+    expect((await batch(gate, rows(2), OK, true)).filter(isHold)).toEqual([]);
   });
 
   it.each([

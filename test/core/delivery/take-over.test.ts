@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
-import type { ProviderGate } from '../../../src/core/delivery/ports.ts';
+import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
 import { CANCELLATION, shownDelivered } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
@@ -329,12 +329,57 @@ describe('an operator’s attempt on a dead notification', () => {
     dead_message_id: 'message-0',
     dead_run_id: 'sweep-1',
   });
-  const force = { options: { force: true }, run_id: 'manual-9' } as const;
+  const force = { options: { force: true, named: true }, run_id: 'manual-9' } as const;
   const gateThat = (asked: boolean[]): ProviderGate => ({
     admit: async (_, forced) => {
       asked.push(forced);
       return { do: 'send', report: async () => false };
     },
+  });
+
+  const holding: ProviderGate = {
+    admit: async () => ({ do: 'hold', until: later(MINUTE), error_type: 'RATE_LIMITED', by: { budget: 'email' } }),
+  };
+
+  it('that is held leaves it dead as it was, and its message waits in the lane', async () => {
+    const { deps, put, tables, queued } = setUp(() => ACCEPTED, { gate: holding });
+    const [report] = await deliverBatch([received(messageFor(put(dead), force), { message_id: 'message-9' })], deps);
+    expect(report?.disposition).toEqual({ do: 'done' });
+    const { send_attempts, attempts_left, work_queue, work_at, dead_message_id, dead_run_id, failure_reason } = dead;
+    const as_before = {
+      send_attempts,
+      attempts_left,
+      work_queue,
+      work_at,
+      dead_message_id,
+      dead_run_id,
+      failure_reason,
+    };
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'FAILED', claim_until: '', ...as_before });
+    expect(queued).toEqual([
+      { delay_seconds: 60, message: { ...messageFor(dead, force), run_id: expect.stringMatching(/^manual-9#/) } },
+    ]);
+    const [again] = await deliverBatch(
+      queued.map(({ message }) => received(message, { message_id: 'message-10' })),
+      { ...deps, gate: PASS_THROUGH },
+    );
+    expect(again?.verdict).toEqual({ status: 'SUCCESS' });
+  });
+
+  it('that is held comes back itself where SQS takes no message', async () => {
+    const retries = { send: () => Promise.reject(new Error('no')) };
+    const { deps, put, tables } = setUp(() => ACCEPTED, { gate: holding, retries });
+    const [report] = await deliverBatch([received(messageFor(put(dead), force))], deps);
+    expect(report?.disposition).toEqual({ do: 'return', after_seconds: 60 });
+    expect(tables.row('log-1')?.work_at).toBe(dead.work_at);
+  });
+
+  it('of one that is still due and past its window waits, forced, beyond it', async () => {
+    const { deps, put, tables, queued } = setUp(() => ACCEPTED, { gate: holding });
+    const late = dueRow({ first_attempt_at: iso(-100 * 60 * MINUTE) });
+    await deliverBatch([received(messageFor(put(late), force))], deps);
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'RETRY', work_at: later(MINUTE) });
+    expect(queued).toMatchObject([{ message: { options: force.options } }]);
   });
 
   it('asks the gate as a forced one, makes no second one, and keeps the reason of the death', async () => {

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
+import { rowToSend } from '../../../src/core/delivery/claim-plan.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT, PacedGate } from '../../../src/core/pacing/paced-gate.ts';
 import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
+import type { PacedGateDeps } from '../../../src/core/pacing/ports.ts';
 import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 const NOW = T0.getTime();
 const HOUR = 3_600_000;
-const TERMS = { now: T0, until: '', by: '' };
+const RULES = { clock: () => T0, policy: DEFAULT_RETRY_POLICY };
 
 function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> = {}) {
   const calls = { asks: [] as Ask[], pauses: [] as number[], exceeded: [] as string[], blocked: [] as unknown[] };
@@ -30,7 +31,7 @@ function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> 
     },
     receiver: ACCOUNT,
     mayUse: async () => true,
-    planOf: async (one) => planClaim(row(), one, TERMS, DEFAULT_RETRY_POLICY),
+    rowToSend: (one) => rowToSend(one, { ...RULES, rows: { read: async () => row() } }),
     policy: DEFAULT_RETRY_POLICY,
     clock: () => T0,
     pause: async (ms) => void calls.pauses.push(ms),
@@ -73,14 +74,15 @@ describe('the gate of a channel with one budget for all', () => {
     ['not if its row has died since: a copy made after the death would pass for a redrive', at(-900), 0],
   ])('postpones a copy %s', async (_, work_at, count) => {
     const { gate } = gateWith(rate, {
-      planOf: async (one) => planClaim(row({ work_at: work_at.toISOString() }), one, TERMS, DEFAULT_RETRY_POLICY),
+      rowToSend: (one) =>
+        rowToSend(one, { ...RULES, rows: { read: async () => row({ work_at: work_at.toISOString() }) } }),
     });
     const batch = [received({ ...messageFor(row()), enqueued_at: iso(-2_000) })];
     expect((await gate.screen(batch)).later).toHaveLength(count);
   });
 
   it('claims a copy whose row cannot be read', async () => {
-    const { gate } = gateWith(rate, { planOf: () => Promise.reject(new Error('no answer')) });
+    const { gate } = gateWith(rate, { rowToSend: () => Promise.reject(new Error('no answer')) });
     const batch = [received({ ...messageFor(row()), enqueued_at: iso(-2_000) })];
     expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
   });
@@ -123,12 +125,33 @@ describe('the gate of a channel with one budget for all', () => {
     expect(await held('old', at(-2.75 * HOUR))).toMatchObject({ do: 'hold', until: iso(HOUR / 4) });
   });
 
-  it('sends what an operator forces, even beyond the quota', async () => {
-    const { gate, calls } = gateWith(quota);
-    const forced = received(messageFor(row({ log_id: 'a', priority: 'info' }), { options: { force: true } }));
-    await gate.screen([forced]);
-    expect(calls.asks).toMatchObject([{ use: 'express' }]);
-    expect(await gate.admit(row({ log_id: 'a' }), true)).toMatchObject({ do: 'send' });
+  it.each([
+    ['a quota', quota, 900],
+    ['a rate', rate, 42],
+  ])('keeps what is forced in its lane, unclaimed, for %s, as its priority says', async (_, answer, delay_seconds) => {
+    const info = row({ log_id: 'a', priority: 'info' });
+    const { gate, calls } = gateWith(answer, { rowToSend: async () => info });
+    const forced = received(messageFor(info, { options: { force: true } }), { receive_count: 2 });
+    expect(await gate.screen([forced])).toEqual({ now: [], later: [{ received: forced, delay_seconds }] });
+    expect(calls.asks).toMatchObject([{ use: 'info' }]);
+  });
+
+  it.each([
+    ['is obsolete, or the letter of a death', { rowToSend: async () => undefined }],
+    ['names an integration of others', { mayUse: async () => false }],
+  ])('claims at once what is forced and %s: it asks for nothing', async (_, more) => {
+    const { gate, calls } = gateWith(quota, more);
+    const forced = received(messageFor(row(), { options: { force: true } }));
+    expect(await gate.screen([forced])).toEqual({ now: [forced], later: [] });
+    expect(calls.asks).toEqual([]);
+  });
+
+  it('asks for a slot for what is sent by name although a breaker holds all e-mail', async () => {
+    const { gate, calls } = gateWith(quota, { inner: { ...PASS_THROUGH, holds: () => true } });
+    const named = received(messageFor(row({ log_id: 'a' }), { options: { force: true, named: true } }));
+    expect((await gate.screen([named])).now).toEqual([named]);
+    expect(await gate.admit(row({ log_id: 'a' }), true)).toMatchObject({ do: 'hold' });
+    expect(calls.asks).toHaveLength(1);
   });
 
   it('slows down when the provider says which limit is reached, and only then', async () => {

@@ -25,6 +25,7 @@ function stateAfter(attempt: Attempt<'judged'>, queued: boolean): RowChange {
     case 'RETRY':
       return dueAgain(attempt, verdict, queued);
     case 'FAILED':
+      if (attempt.asked_again_at !== undefined) return deadAsBefore(attempt);
       return verdict.dead_letter ? dead(attempt, verdict) : stopped(attempt, verdict);
   }
 }
@@ -90,6 +91,21 @@ function dead(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): RowChange
   // The letter takes what is left of the kilobyte: the turn has the room of the claim's end.
   const { claim_until: _, ...rest } = set;
   return { set: rest, remove: ['claim_until'] };
+}
+
+/** Back to dead, of a forced attempt that was held: the letter stays, and the time of the death, which its message names. */
+function deadAsBefore(attempt: Attempt<'judged'>): RowChange {
+  const { row, received } = attempt;
+  return {
+    set: {
+      ...ended(attempt),
+      ...(attempt.counted && uncounted(row)),
+      send_status: 'FAILED',
+      work_queue: movedQueue('dead', row),
+      ...(received && { work_at: received.message.due }),
+    },
+    remove: obsolete(row),
+  };
 }
 
 function failed(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): Partial<NotificationRow> {

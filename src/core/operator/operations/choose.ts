@@ -1,7 +1,6 @@
 import { CANCELLATION, GIVEN_UP, revival } from '../../delivery/transitions/without-attempt.ts';
 import { createdAt } from '../../model/history-index.ts';
 import { arrived, asNotification, type ForeignRow, type NotificationRow } from '../../model/notification.ts';
-import type { RunOptions } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { RowChange } from '../../model/row-change.ts';
 import { stateOf } from '../../model/row-state.ts';
@@ -14,10 +13,7 @@ import { type Counts, NOTHING, type Operation, type Source } from './operation.t
 
 /** What an operation does with a row: the change to write, with a message unless nothing is sent. */
 export type Choice =
-  | {
-      readonly take: RowChange;
-      readonly message?: { readonly due: string; readonly options?: RunOptions };
-    }
+  | { readonly take: RowChange; readonly message?: { readonly due: string } }
   | { readonly exclude: Exclusion };
 
 /** A row that belongs to the operation at all; others are not counted. */
@@ -99,10 +95,8 @@ function choiceByState(row: ForeignRow, operation: Operation, now: Date, policy:
       const plan = planRetry(notification, now, policy);
       const isWaiting = stateOf(notification, now) === 'waiting';
       if (!isWaiting || plan.do === 'refuse' || plan.change === undefined) return elsewhere(notification, now);
-      return {
-        take: marked(plan.change, mark),
-        message: { due: plan.due, ...(plan.options && { options: plan.options }) },
-      };
+      // Nobody asks for each of a thousand by name: none is forced, and what is held for a breaker or a rate waits for it.
+      return { take: marked(plan.change, mark), message: { due: plan.due } };
     }
   }
 }

@@ -77,8 +77,7 @@ async function takeOne(
     if (isLate) throw new ClaimEndedError('Storage took longer than the claim lasts.');
     if (!(await deps.rows.change(row, choice.take))) continue;
     if (choice.message === undefined) return {};
-    const { due, options } = choice.message;
-    return { message: { message: messageFor(row, due, runIdOf(operation), { options }), delay_seconds: 0 } };
+    return { message: { message: messageFor(row, choice.message.due, runIdOf(operation)), delay_seconds: 0 } };
   }
   return 'retrying';
 }
@@ -86,16 +85,14 @@ async function takeOne(
 /**
  * It was taken before a crash. Its message may be lost; a second one for the same time finds nothing to do, and must not
  * pass for a redrive if the first one dies meanwhile. A row that was changed before it is due has had an attempt, or was held,
- * since: it has another message, and is forced no second time.
+ * since: it has another message.
  */
 function repeatedMessage(row: NotificationRow, operation: Operation, now: Date): Taken {
   const isSent = operation.kind === 'redrive' || operation.kind === 'retry';
   if (!isSent || stateOf(row, now) !== 'due' || row.work_at === undefined) return {};
   if (row.updated_at !== undefined && row.updated_at < row.work_at) return {};
   const run_id = withToken(runIdOf(operation), now.getTime().toString(36));
-  // As `choose` asked: what is retried is sent even while a breaker is open.
-  const options = operation.kind === 'retry' ? ({ force: true } as const) : undefined;
-  return { message: { message: messageFor(row, row.work_at, run_id, { options }), delay_seconds: 0 } };
+  return { message: { message: messageFor(row, row.work_at, run_id), delay_seconds: 0 } };
 }
 
 const runIdOf = ({ operation_id }: Operation): string => `manual-${operation_id}`;

@@ -30,7 +30,7 @@ describe('retry', () => {
         priority: 'normal',
         due: row['work_at'],
         run_id: expect.stringMatching(/^manual-/),
-        options: { force: true },
+        options: { force: true, named: true },
       },
     ]);
   });
@@ -41,7 +41,7 @@ describe('retry', () => {
     await ops.json('retry', 'r-dead');
     expect(await ops.row('r-dead')).toEqual(row);
     expect(await ops.take('webhook', 'express')).toMatchObject([
-      { log_id: 'r-dead', due: row.work_at, options: { force: true } },
+      { log_id: 'r-dead', due: row.work_at, options: { force: true, named: true } },
     ]);
   });
 
