@@ -7,10 +7,10 @@ import { addressShard, factsKey, memberKey, pointerKey } from '../../src/adapter
 import { toTag } from '../../src/adapters/email/message-tag.ts';
 import {
   fairGroup,
-  integrationKey,
   providerSafeId,
+  recipientBudget,
   recipientHash,
-  recipientKey,
+  sharedBudget,
 } from '../../src/adapters/signing/hashed-ids.ts';
 import { providerKey } from '../../src/core/breaker/breaker-gate.ts';
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
@@ -77,13 +77,13 @@ const KEYS: readonly NamedKey[] = [
   {
     at: HASHES,
     store: 'budget',
-    key: (o) => integrationKey(hook(o, o.name)),
+    key: (o) => sharedBudget(hook(o, o.name))?.key,
     owner: ({ name }) => ['integration', name],
   },
   {
     at: HASHES,
     store: 'budget',
-    key: (o) => recipientKey(hook(o)),
+    key: (o) => recipientBudget(hook(o))?.key,
     owner: ({ tenant, more }) => ['recipient', tenant, more],
   },
   { at: HASHES, store: 'fair group', key: ({ tenant }) => fairGroup(tenant), owner: ({ tenant }) => [tenant] },

@@ -24,6 +24,7 @@ beforeAll(async () => {
     'of-b-slack': { token: 'xoxb-local', tenant_id: 'B' },
     'of-b-teams': { webhook_url: `${endpoints.simulator}/teams/ok`, tenant_id: 'B' },
     'of-all-signing': { secrets: [`whsec_${Buffer.alloc(24, 'c').toString('base64')}`], tenant_id: '*' },
+    'of-all-teams': { webhook_url: `${endpoints.simulator}/teams/ok`, tenant_id: '*' },
     'of-b-webhook': { secrets: [`whsec_${Buffer.alloc(24, 'b').toString('base64')}`], tenant_id: 'B' },
   };
   writeFileSync(
@@ -130,4 +131,21 @@ it('holds nothing of a tenant whose endpoint is well while the one of another, t
   const last = Math.max(...delivered.map(({ sent_at }) => Date.parse(String(sent_at)) - swept));
   console.log(JSON.stringify({ beside_an_endpoint_that_is_down: last }));
   expect(last).toBeLessThan(5_000);
+}, 180_000);
+
+it('sends what is urgent within ten seconds beside 300 urgent ones of another tenant through the same integration', async () => {
+  const flood = rows('flood', 'B', 'teams', OTHERS, 'of-all-teams');
+  await flow.put(flood);
+  await all(flood, ({ work_queue }) => work_queue !== undefined);
+  await flow.job();
+  await all(flood, ({ last_attempt }) => Number(last_attempt) > 0);
+  const own = rows('beside-flood', 'A', 'teams', 1, 'of-all-teams');
+  await flow.put(own);
+  await all(own, ({ work_queue }) => work_queue !== undefined);
+  const swept = Date.now();
+  await flow.job();
+  const [sent] = await all(own, ({ send_status }) => send_status === 'SUCCESS');
+  const waited = Date.parse(String(sent?.['sent_at'])) - swept;
+  console.log(JSON.stringify({ beside_a_flood: waited }));
+  expect(waited).toBeLessThan(10_000);
 }, 180_000);

@@ -32,14 +32,16 @@ function normalise(recipient: string): string {
   return /^[^\s@/]+@[^\s@/]+$/.test(trimmed) ? trimmed.toLowerCase() : trimmed;
 }
 
-/** The budget of an integration, which all tenants share that may use it. */
-export function integrationKey({ integration_config_id: id }: NotificationRow): string | undefined {
-  return id ? shortName(`integration ${id}`) : undefined;
+/** The budget of an integration, which all tenants share that may use it, and which of them asks. */
+export function sharedBudget({ integration_config_id: id, tenant_id }: NotificationRow) {
+  if (!id) return undefined;
+  const tenant = createHash('sha256').update(tenant_id).digest('hex').slice(0, 8);
+  return { key: shortName(`integration ${id}`), tenant };
 }
 
 /** The budget of a tenant's recipient; undefined if it is not known. No id that a row names can be taken for it. */
-export function recipientKey({ tenant_id, recipient_hash }: NotificationRow): string | undefined {
-  return recipient_hash ? shortName(`recipient ${JSON.stringify([tenant_id, recipient_hash])}`) : undefined;
+export function recipientBudget({ tenant_id, recipient_hash }: NotificationRow) {
+  return recipient_hash ? { key: shortName(`recipient ${JSON.stringify([tenant_id, recipient_hash])}`) } : undefined;
 }
 
 /** 132 bits: nobody finds a second name for a budget. */

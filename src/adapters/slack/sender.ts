@@ -11,7 +11,7 @@ import { type HttpAnswer, PAGE } from '../http/network-classification.ts';
 import { createPoster, createTargetPoster, type Poster, type TargetPosterOptions } from '../http/post.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
+import { recipientBudget, sharedBudget } from '../signing/hashed-ids.ts';
 import { SLACK_RULES } from './classification.ts';
 import { MAX_TEXT_CHARACTERS, type SlackMessage, slackMessage, tooLongToConvert } from './message.ts';
 
@@ -132,8 +132,8 @@ export function slackReceiver(credentials: IntegrationCredentials) {
     const loaded = await credentials.load(slackCredential, { tenant_id: row.tenant_id, ...integrationOf(row) });
     if (!loaded.ok) return undefined;
     const toWebhook = loaded.credential !== undefined && loaded.credential.token === undefined;
-    const key = toWebhook ? integrationKey(row) : recipientKey(row);
-    return key === undefined ? undefined : { key, per_second: SLACK_PER_SECOND };
+    const budget = toWebhook ? sharedBudget(row) : recipientBudget(row);
+    return budget && { ...budget, per_second: SLACK_PER_SECOND };
   };
 }
 

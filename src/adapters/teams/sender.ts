@@ -10,7 +10,7 @@ import { PAGE } from '../http/network-classification.ts';
 import { createTargetPoster, type TargetPosterOptions } from '../http/post.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { integrationKey, recipientKey } from '../signing/hashed-ids.ts';
+import { recipientBudget, sharedBudget } from '../signing/hashed-ids.ts';
 import { adaptiveCardMessage, cardBytes, MAX_CARD_BYTES } from './card.ts';
 import { CONNECTOR_FAILURE, TEAMS_RULES } from './classification.ts';
 
@@ -82,6 +82,6 @@ function verdictOf(text: string): TextVerdict {
 
 /** Teams counts posts by workflow: that of the integration, or the recipient. */
 export async function teamsReceiver(row: NotificationRow): Promise<PacedReceiver | undefined> {
-  const key = integrationKey(row) ?? recipientKey(row);
-  return key === undefined ? undefined : { key, per_second: TEAMS_PER_SECOND };
+  const budget = sharedBudget(row) ?? recipientBudget(row);
+  return budget && { ...budget, per_second: TEAMS_PER_SECOND };
 }

@@ -8,7 +8,7 @@ import { postTo } from '../http/answers.ts';
 import { createTargetPoster, type TargetPosterOptions } from '../http/post.ts';
 import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { integrationKey, providerSafeId, recipientKey } from '../signing/hashed-ids.ts';
+import { providerSafeId, recipientBudget, sharedBudget } from '../signing/hashed-ids.ts';
 import { WEBHOOK_RULES } from './classification.ts';
 
 interface WebhookSenderOptions extends TargetPosterOptions {
@@ -133,8 +133,9 @@ export function webhookTargets(credentials: IntegrationCredentials) {
     async receiver(row: NotificationRow): Promise<PacedReceiver | undefined> {
       const credential = await credentialOf(row);
       const per_second = credential?.rate_per_second;
-      const key = addressedBy(credential) === 'integration' ? integrationKey(row) : recipientKey(row);
-      return key !== undefined && per_second !== undefined ? { key, per_second } : undefined;
+      if (per_second === undefined) return undefined;
+      const budget = addressedBy(credential) === 'integration' ? sharedBudget(row) : recipientBudget(row);
+      return budget && { ...budget, per_second };
     },
   };
 }

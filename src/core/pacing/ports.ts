@@ -8,7 +8,7 @@ import type { Allowance, Ask } from './plan-reservation.ts';
 import type { ReceiverAsk } from './receiver-pacer.ts';
 
 /** The receiver of a notification, whose rate is limited. */
-export type PacedReceiver = Pick<ReceiverAsk, 'key' | 'per_second'>;
+export type PacedReceiver = Pick<ReceiverAsk, 'key' | 'per_second' | 'tenant'>;
 
 /** The budgets of a channel, as its function needs them. None of the calls rejects. */
 export interface Budgets {

@@ -2,13 +2,12 @@ import type { Channel, Lane } from '../model/channels.ts';
 import type { Clock } from '../model/time.ts';
 import { LOOK_AHEAD_MS, PLANNED_SHARE } from './pacing-policy.ts';
 import type { Allowance } from './plan-reservation.ts';
-import { isTaken, planSlots, type Slot } from './receiver-slots.ts';
+import { isTaken, planSlots, type Slot, type SlotAsk } from './receiver-slots.ts';
 import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock, type Step } from './registers.ts';
 
-export interface ReceiverAsk {
+export interface ReceiverAsk extends SlotAsk {
   readonly key: string;
   readonly per_second: number;
-  readonly lane: Lane;
   /** The slot that the message was given when it was held, epoch milliseconds. */
   readonly slot?: number;
   /** The receiver refused the message for its rate when it was tried last. */
@@ -32,8 +31,9 @@ interface Known {
   viewed_at: number;
   /** What it takes by itself while storage fails. */
   alone?: Registers;
-  /** Slots that were reserved for those who will have to wait next, ascending, and when somebody had to last. */
+  /** Slots that were reserved for those who will have to wait next, ascending, of which tenant, and when one had to last. */
   ahead: readonly number[];
+  ahead_of?: string | undefined;
   waited_at: number;
 }
 
@@ -150,7 +150,7 @@ export class ReceiverPacer {
     const registers = (await this.#orAlone(() => this.#read(key))) ?? {};
     if ((numberIn(registers, 'blocked_until') ?? 0) > now) return;
     for (const { ask, at } of held)
-      if (ask.lane === 'express' || !isTaken(at, registers, interval)) slots.set(ask, { at, wait: false });
+      if (!isTaken(ask.lane, at, registers, interval)) slots.set(ask, { at, wait: false });
   }
 
   /**
@@ -161,7 +161,8 @@ export class ReceiverPacer {
     const now = this.#clock.now();
     const known = this.#of(key);
     const far = now + LOOK_AHEAD_MS.receiver;
-    const [at, ...ahead] = ask.lane === 'standard' ? known.ahead.filter((slot) => slot > far) : [];
+    const isIts = ask.lane === 'standard' && ask.tenant === known.ahead_of;
+    const [at, ...ahead] = isIts ? known.ahead.filter((slot) => slot > far) : [];
     if (at === undefined) return false;
     slots.set(ask, { at, wait: true });
     Object.assign(known, { ahead, waited_at: now });
@@ -190,7 +191,7 @@ export class ReceiverPacer {
       if (!done) continue;
       const slots = plan.slots(registers);
       const ahead = slots.slice(asks.length).map(({ at }) => at);
-      if (waits) Object.assign(this.#of(key), { ahead, waited_at: this.#clock.now() });
+      if (waits) Object.assign(this.#of(key), { ahead, ahead_of: asks[0]?.tenant, waited_at: this.#clock.now() });
       return slots;
     }
     throw new Error('A reservation was tried too often: other workers are faster.');

@@ -21,7 +21,12 @@ interface Message {
 class Posts {
   readonly time = new VirtualTime(START);
   readonly memory = new MemoryPacing();
-  readonly sent: { readonly at: number; readonly key: string; readonly priority: Priority }[] = [];
+  readonly sent: {
+    readonly at: number;
+    readonly key: string;
+    readonly priority: Priority;
+    readonly tenant_id: string;
+  }[] = [];
   refused = 0;
   held = 0;
   /** Most writes to one item in one second. */
@@ -39,11 +44,19 @@ class Posts {
     this.#burst = burst;
   }
 
-  put(key: string, after_ms = 0, priority: Priority = 'normal'): void {
+  put(key: string, after_ms = 0, priority: Priority = 'normal', tenant_id = 'tenant-1'): void {
     const visible_at = START.getTime() + after_ms;
     const work_at = new Date(visible_at).toISOString();
     const log_id = `n-${this.#serial++}`;
-    const row = dueRow({ log_id, channel: 'slack', integration_config_id: key, work_at, priority, last_attempt: 1 });
+    const row = dueRow({
+      log_id,
+      tenant_id,
+      channel: 'slack',
+      integration_config_id: key,
+      work_at,
+      priority,
+      last_attempt: 1,
+    });
     this.#waiting.push({ row, visible_at });
   }
 
@@ -91,7 +104,11 @@ class Posts {
       });
     const gate = accountGate(pacerAt(clock), { clock, pause: time.pause }, undefined, {
       channel: 'slack',
-      receiver: async ({ integration_config_id: key = '' }) => ({ key, per_second: this.#per_second }),
+      receiver: async ({ integration_config_id: key = '', tenant_id: tenant }) => ({
+        key,
+        tenant,
+        per_second: this.#per_second,
+      }),
       budgets: {
         reserve: () => Promise.reject(new Error('there is no account')),
         exceeded: async () => {},
@@ -146,7 +163,7 @@ class Posts {
     this.#waiting.push({ row, visible_at: this.time.clock().getTime() + delay * 1000 });
   }
 
-  #take({ integration_config_id: key = '', priority }: NotificationRow): SendResult {
+  #take({ integration_config_id: key = '', priority, tenant_id }: NotificationRow): SendResult {
     const at = this.time.clock().getTime();
     const { at: last = 0, left = this.#burst } = this.#buckets.get(key) ?? {};
     const tokens = Math.min(this.#burst, left + ((at - last) * this.#per_second) / 1000);
@@ -155,7 +172,7 @@ class Posts {
       return { ok: false, error_type: 'RATE_LIMITED', message: 'slow down', retry_after_ms: 1_000 };
     }
     this.#buckets.set(key, { at, left: Math.max(0, tokens - 1) });
-    this.sent.push({ at, key, priority });
+    this.sent.push({ at, key, priority, tenant_id });
     return { ok: true, response_code: '200' };
   }
 }
@@ -219,6 +236,24 @@ describe('ten workers that post', () => {
       ).toBeLessThanOrEqual(5);
     },
     60_000,
+  );
+
+  it.each(['urgent', 'normal'] as const)(
+    'send what a tenant posts within ten seconds, though another has 300 %s ones for the same receiver',
+    async (priority) => {
+      const posts = new Posts(4);
+      for (let i = 0; i < 300; i++) posts.put('one', 0, priority, 'B');
+      const own = [3_000, 20_000, 40_000, 60_000];
+      for (const after of own) posts.put('one', after, priority, 'A');
+      await posts.run(Array(5).fill(0), 50);
+      const times = posts.sent.filter(({ tenant_id }) => tenant_id === 'A').map(({ at }) => at - START.getTime());
+      const waits = times.sort((a, b) => a - b).map((at, i) => at - (own[i] ?? 0));
+      expect(Math.max(...waits), waits.join()).toBeLessThan(10_000);
+      expect(posts.sent).toHaveLength(304);
+      expect(posts.rate).toBeGreaterThan(0.9 * 4);
+      expect(posts.refused).toBeLessThanOrEqual(10);
+      expect(posts.memory.writes / 304).toBeLessThanOrEqual(0.2);
+    },
   );
 
   it('send what is urgent within seconds, whatever waits for the same receiver', async () => {
