@@ -84,6 +84,8 @@ function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }
         goesOut && ['goes out ', <Time at={scheduled_at} />, `, ${localTime(scheduled_at)}`],
         rate.now !== null && `${count(rate.now)} per second${allowed}`,
         waits && [`waits ${WAITS_FOR[waits.for]} until `, <Time at={waits.until} />],
+        waits?.asks_at !== undefined && ['asks again ', <Time at={waits.asks_at} />],
+        waits?.message,
         eta !== undefined && ['ends ', <Time at={eta} />],
       ]}
     />

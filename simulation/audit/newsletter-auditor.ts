@@ -21,6 +21,8 @@ export interface EmailSeen {
   readonly active: boolean;
   /** It is not scheduled for later, and nothing breaks any more. */
   readonly due: boolean;
+  /** It holds for what it has to ask about again. */
+  readonly holds: boolean;
 }
 
 /** How long a sender may hold what it read of addresses, with all its retries: 15 minutes. */
@@ -30,6 +32,9 @@ const IDLE_MS = 20 * 60_000;
 /** A call that is not answered within this time gives its slot away, once. */
 const HUNG_MS = 3_000;
 const MOST_ENTRIES = 50;
+/** A hold is asked again within five minutes; the rows are read every minute. */
+const ASKED_MS = 6 * 60_000;
+
 const SHOWN = 20;
 
 export class NewsletterAuditor {
@@ -44,6 +49,12 @@ export class NewsletterAuditor {
   readonly #unsubscribedAt = new Map<number, number>();
   /** Since when a worker waits for an answer. */
   readonly #calling = new Map<object, number>();
+  /** Who was refused as everybody was, since the last acceptance; of enough of them nobody may fail by it. */
+  readonly #refused = new Set<number>();
+  readonly #refusedWithAll = new Set<number>();
+  readonly #everybody: number;
+  /** Since when nobody asks whether a hold is over. */
+  #heldSince: number | undefined;
   readonly #violations: string[] = [];
   readonly #found: Record<State, number> = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
   #submitted = 0;
@@ -55,7 +66,9 @@ export class NewsletterAuditor {
   #count = 0;
   duplicates = 0;
 
-  constructor(members: number, concurrency = 2) {
+  /** @param everybody from how many recipients on that are refused in a row all are */
+  constructor(members: number, concurrency = 2, everybody = Number.POSITIVE_INFINITY) {
+    this.#everybody = everybody;
     this.#concurrency = concurrency;
     this.#acceptances = new Uint8Array(members);
     this.#seen = new Uint8Array(members);
@@ -64,6 +77,7 @@ export class NewsletterAuditor {
 
   /** A worker calls the provider. */
   called(worker: object, members: readonly number[], now: number): void {
+    this.asked();
     this.#calling.set(worker, now);
     const fresh = [...this.#calling.values()].filter((since) => now - since < HUNG_MS).length;
     const most = this.#concurrency;
@@ -80,8 +94,21 @@ export class NewsletterAuditor {
     this.#calling.delete(worker);
   }
 
+  /** A sender asked whether it may go on, and got an answer that is true. */
+  asked(): void {
+    this.#heldSince = undefined;
+  }
+
+  /** The provider refused them as everybody else. */
+  refused(members: readonly number[]): void {
+    for (const member of members) this.#refused.add(member);
+    if (this.#refused.size < this.#everybody) return;
+    for (const member of this.#refused) this.#refusedWithAll.add(member);
+  }
+
   /** The receiver got the mail. @param told an event will tell of it within minutes */
   accepted(member: number, now: number, told = false): void {
+    this.#refused.clear();
     const before = this.#acceptances[member] ?? 0;
     this.#acceptances[member] = before + 1;
     if (before > 0) this.duplicates += 1;
@@ -103,11 +130,13 @@ export class NewsletterAuditor {
 
   /** What the rows say now; `counts`: what the batches add up to. */
   read(email: EmailSeen, counts: Counts, now: number): void {
-    const { status, paused, slots, prepared, active, due } = email;
+    const { status, paused, slots, prepared, active, due, holds } = email;
     const isOpen = status === 'pending' || status === 'submitting';
     if (isOpen && !paused && !active) this.#violated(`nothing comes back to an email that is ${status}`);
     this.#idleSince = due && !paused && status === 'pending' ? (this.#idleSince ?? now) : undefined;
     if (now - (this.#idleSince ?? now) >= IDLE_MS) this.#violated('idle although it is due');
+    this.#heldSince = due && holds && !paused && status === 'submitting' ? (this.#heldSince ?? now) : undefined;
+    if (now - (this.#heldSince ?? now) >= ASKED_MS) this.#violated('nobody asks whether it may go on');
     if (slots > this.#concurrency) this.#violated(`${slots} batches have a slot`);
     if (prepared === undefined) return;
     this.#preparedAt = Math.min(this.#preparedAt, now);
@@ -142,6 +171,9 @@ export class NewsletterAuditor {
     if (state === 'pending') this.#violated('left over: nothing will send it', member);
     if (state === 'submitted' && !got) this.#violated('submitted, and nobody got it', member);
     if (isNever && got && !this.#allowed.has(member)) this.#violated(`${state}, and it was received`, member);
+    if (state === 'failed' && this.#refusedWithAll.has(member)) {
+      this.#violated('failed by a refusal that everybody got', member);
+    }
     if (isNever && !reason) this.#violated(`${state} without a reason`, member);
   }
 

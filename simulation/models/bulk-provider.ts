@@ -18,11 +18,14 @@ export interface BulkProviderOptions {
   readonly refused: number;
 }
 
+/** It refuses everybody for good: by entry, by call, as if the sender were not verified. */
+const REFUSING = ['refuses_entries', 'refuses_calls', 'unverified'] as const;
+
 /** What the provider does with the calls of a time. */
 export const MOODS = [
   ...(['accepts', 'transient', 'overloaded', 'throttled', 'quota', 'settings'] as const),
   ...(['unknown_accepted', 'unknown_refused', 'slow', 'some_transient', 'all_transient'] as const),
-  ...(['silent', 'quota_in_the_middle'] as const),
+  ...(['silent', 'quota_in_the_middle', ...REFUSING, 'account'] as const),
 ] as const;
 export type Mood = (typeof MOODS)[number];
 
@@ -35,6 +38,8 @@ export interface BulkTaken {
   readonly after_ms?: number;
   /** How long after its caller gave up it accepts. */
   readonly late_ms?: number;
+  /** Who was refused only because everybody is at the time. */
+  readonly everybody?: readonly BulkEntry[];
 }
 
 const LATE_MS = 120_000;
@@ -44,6 +49,8 @@ const QUOTA = refusal('quota', 'account_daily_quota_exceeded');
 const TRANSIENT = refusal('transient', 'transient_failure');
 const RESET: BulkAnswer = { kind: 'unknown', error: 'ECONNRESET' };
 const NOTHING: BulkTaken = { answer: RESET, accepted: [] };
+
+const isGood = ({ to }: BulkEntry): boolean => !to.includes('@refused.');
 
 /** SES's SendBulkEmail, with the rate of the local SES. What exceeds the quota of the last 24 hours is refused entry by entry. */
 export class BulkProvider {
@@ -60,9 +67,12 @@ export class BulkProvider {
   accepted = 0;
   /** Recipients refused because they exceeded the quota. */
   overQuota = 0;
+  /** Recipients in any 24 hours, others of the account included. */
+  per_day: number;
 
   constructor(options: BulkProviderOptions, draw: Draw) {
     this.#options = options;
+    this.per_day = options.per_day;
     this.#draw = draw;
     this.#limits = new SendingLimits({ per_second: options.per_second, per_day: -1 }, START.getTime());
   }
@@ -100,7 +110,19 @@ export class BulkProvider {
       case 'throttled':
       case 'quota':
       case 'settings':
+      case 'account':
         return none(refusal(mood, `because_${mood}`));
+      case 'refuses_calls':
+      case 'unverified': {
+        const kind = mood === 'unverified' ? mood : 'content';
+        const alone = entries.length === 1 ? { everybody: entries.filter(isGood) } : {};
+        return { ...none(refusal(kind, 'message_rejected')), ...alone };
+      }
+      case 'refuses_entries': {
+        const given = { accepted: false, refusal: refusal('recipient', 'message_rejected') } as const;
+        const answer = { kind: 'answered', entries: entries.map(() => given) } as const;
+        return { answer, accepted: [], after_ms, everybody: entries.filter(isGood) };
+      }
       case 'unknown_refused':
         return { ...NOTHING, after_ms };
       case 'silent':
@@ -115,13 +137,28 @@ export class BulkProvider {
     return luck < overloaded + lost_answers ? taken : { ...taken, after_ms };
   }
 
+  /** What the account's owner sees (GetAccount). */
+  isSending(now: number): boolean {
+    return this.#mood(now) !== 'account';
+  }
+
+  /** Whether it would take mails of newsletters, whatever a budget keeps of the quota. */
+  hasRoom(now: number): boolean {
+    return this.isSending(now) && this.sentInADay(now) < this.per_day / 2;
+  }
+
+  /** Others of the account send. */
+  sendOthers(count: number, now: number): void {
+    this.#limits.take(count, now);
+  }
+
   /** Recipients of the last 24 hours. */
   sentInADay(now: number): number {
     return this.#limits.sentIn24Hours(now);
   }
 
   #accept(entries: readonly BulkEntry[], mood: Mood, now: number) {
-    const left = this.#options.per_day - this.sentInADay(now);
+    const left = this.per_day - this.sentInADay(now);
     const answers: EntryAnswer[] = [];
     const accepted: BulkEntry[] = [];
     for (const [i, entry] of entries.entries()) {

@@ -134,6 +134,7 @@ async function request({ entries, timeout_ms }: BulkCall, world: NewsletterWorld
       time.now,
     );
     const taken = provider.take(entries, time.now);
+    if (taken.everybody) auditor.refused(taken.everybody.map(({ to }) => memberOf(to)));
     if (taken.late_ms === undefined) accept(taken.accepted, world);
     else world.later(timeout_ms + taken.late_ms, () => accept(taken.accepted, world));
     return taken;
@@ -186,7 +187,7 @@ export function pacingOf(world: NewsletterWorld, worker: WorkerProcess) {
       return stored(world, worker, store.change)(...args);
     },
   };
-  const { per_second, per_day } = scenario.provider;
+  const { per_second } = scenario.provider;
   const pacer = new Pacer({
     store: paced,
     channel: 'email',
@@ -197,12 +198,21 @@ export function pacingOf(world: NewsletterWorld, worker: WorkerProcess) {
     readLimits: () =>
       worker.call(CALL_MS[1], () => ({
         per_second,
-        max_24h: per_day,
+        max_24h: world.provider.per_day,
         sent_24h: world.provider.sentInADay(time.now),
-        sending: true,
+        sending: world.provider.isSending(time.now),
         enforcement: 'HEALTHY',
         production: true,
       })),
   });
-  return createSendPacing(pacer, { clock: time.clock, pause: time.pause });
+  const pacing = createSendPacing(pacer, { clock: time.clock, pause: time.pause });
+  return {
+    ...pacing,
+    reserve: async (...args: Parameters<typeof pacing.reserve>) => {
+      const allowance = await pacing.reserve(...args);
+      // An answer by what was known long ago is none.
+      if (allowance.granted > 0 || !world.provider.hasRoom(time.now)) world.auditor.asked();
+      return allowance;
+    },
+  };
 }

@@ -37,7 +37,7 @@ export interface NewsletterSample {
 export class NewsletterWorld extends Simulation implements Surroundings {
   readonly scenario: NewsletterScenario;
   readonly draw: Draw;
-  readonly limits: JobLimits;
+  limits: JobLimits;
   readonly limit_ms: number;
   readonly members: GivenMembers;
   readonly auditor: NewsletterAuditor;
@@ -65,7 +65,10 @@ export class NewsletterWorld extends Simulation implements Surroundings {
     this.limits = { ...DEFAULT_JOB_LIMITS, ...scenario.limits };
     this.limit_ms = limit_ms;
     this.members = new GivenMembers(notifications, given, page);
-    this.auditor = new NewsletterAuditor(notifications, this.limits.concurrency);
+    // Each of the batches at once finds out for itself, and what a death leaves unrecorded is found out again.
+    const { concurrency, refused_recipients, chunk_size } = this.limits;
+    const everybody = concurrency * refused_recipients + chunk_size;
+    this.auditor = new NewsletterAuditor(notifications, concurrency, everybody);
     this.provider = new BulkProvider(provider, createRandom(seed, 'bulk provider'));
     this.tables = new NewsletterTables(this.time);
     const jobs = { visibility_ms: limit_ms + BEYOND_LIMIT_MS, max_receives: 5, groupOf: oneGroup };
@@ -80,6 +83,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
   heal(): void {
     this.healed = true;
     this.provider.moods = [];
+    this.provider.per_day = this.scenario.provider.per_day;
   }
 
   /** What the functions of one queue run on. */
@@ -136,6 +140,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
   /** The auditor reads the rows. */
   async audit() {
     const view = await this.view();
+    if (view.email?.hold !== undefined) this.count(`holds for ${view.email.hold.for}`);
     if (view.email !== undefined) this.auditor.read(this.#seen(view), view.counts, this.time.now);
     return view;
   }
@@ -180,6 +185,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
       paused: email?.paused ?? false,
       slots: Object.keys(email?.slots ?? {}).length,
       prepared: email?.prepared,
+      holds: email?.hold !== undefined || email?.silence?.until !== undefined,
       active: email?.active !== undefined && email.next_at !== undefined,
       due: this.healed && (email?.scheduled_at ?? '') <= this.time.clock().toISOString(),
     };

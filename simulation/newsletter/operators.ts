@@ -1,6 +1,6 @@
 import { Problem } from '../../src/core/model/problem.ts';
 import { runClock } from '../../src/core/newsletter/lifecycle/advance.ts';
-import { publishEmail } from '../../src/core/newsletter/lifecycle/publish.ts';
+import { type Publication, publishEmail, replaceEmail } from '../../src/core/newsletter/lifecycle/publish.ts';
 import { resolveEmail } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import type { EmailContent } from '../../src/core/newsletter/model/email.ts';
 import { START } from '../engine/virtual-time.ts';
@@ -43,10 +43,19 @@ export function operate<T>(
   });
 }
 
-export function publish(
-  world: NewsletterWorld,
-  { segment, window_minutes, delay_s }: Publishing = {},
-): Promise<unknown> {
+export function publish(world: NewsletterWorld, publishing: Publishing = {}): Promise<unknown> {
+  return operate(world, (deps) => publishEmail(publicationOf(publishing), deps));
+}
+
+/** What an operator does who has seen a mistake before the email starts. */
+export function replace(world: NewsletterWorld, publishing: Publishing): Promise<unknown> {
+  return operate(world, async (deps) => {
+    const email = await deps.emails.read(EMAIL_ID);
+    if (email !== undefined) await replaceEmail(email, publicationOf(publishing), deps);
+  });
+}
+
+function publicationOf({ segment, window_minutes, delay_s }: Publishing): Publication {
   const at = START.toISOString();
   const newsletter = { tenant_id: TENANT, newsletter_id: NEWSLETTER, name: 'News', from: 'News <news@example.test>' };
   const content: EmailContent = {
@@ -55,7 +64,7 @@ export function publish(
     format: 'text',
     newsletter: { ...newsletter, created_at: at, updated_at: at },
   };
-  const publication = {
+  return {
     email_id: EMAIL_ID,
     request_hash: 'hash',
     tenant_id: TENANT,
@@ -64,7 +73,6 @@ export function publish(
     ...(window_minutes !== undefined && { delivery_window_minutes: window_minutes }),
     ...(delay_s !== undefined && { scheduled_at: new Date(START.getTime() + delay_s * 1000).toISOString() }),
   };
-  return operate(world, (deps) => publishEmail(publication, deps));
 }
 
 /** The clock's function, which runs each minute. */

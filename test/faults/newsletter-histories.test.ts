@@ -4,11 +4,19 @@ import { MOODS } from '../../simulation/models/bulk-provider.ts';
 import type { depsOf } from '../../simulation/newsletter/newsletter-deps.ts';
 import { connectFunctions } from '../../simulation/newsletter/newsletter-functions.ts';
 import { EMAIL_ID, NewsletterWorld } from '../../simulation/newsletter/newsletter-world.ts';
-import { operate, type Publishing, publish, resend, runClockOnce } from '../../simulation/newsletter/operators.ts';
+import {
+  operate,
+  type Publishing,
+  publish,
+  replace,
+  resend,
+  runClockOnce,
+} from '../../simulation/newsletter/operators.ts';
 import type { Faults, Given } from '../../simulation/scenarios/newsletter-scenario.ts';
 import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
 import { resolveEmail } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
+import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
 
 /** Small, so that a few members make several batches and chunks. */
 const LIMITS = {
@@ -20,7 +28,11 @@ const LIMITS = {
   uncertain_ms: 5 * 60_000,
   resolve_ms: 0,
   resolve_group: 1,
+  /** Fewer are really bad. */
+  refused_recipients: 4,
+  provider: { ...DEFAULT_JOB_LIMITS.provider, tries: 2 },
 };
+const MOST_BAD = LIMITS.refused_recipients - 1;
 
 const member = fc.record({
   kind: fc.constantFrom(
@@ -31,11 +43,12 @@ const member = fc.record({
 
 const members: fc.Arbitrary<Given[]> = fc.array(member, { maxLength: 30, size: 'max' }).map((list) =>
   list.map((given, i) => {
-    // Three who are refused alone, with nobody accepted, would be the fault of the post, which no retry mends.
-    const isThird = given.kind === 'content' && list.slice(0, i).filter(({ kind }) => kind === 'content').length >= 2;
+    // More in a row, with nobody accepted, are everybody: the email would ask for ever.
+    const isBad = ({ kind }: Given) => kind === 'content' || kind === 'refused';
+    const isBeyond = isBad(given) && list.slice(0, i).filter(isBad).length >= MOST_BAD;
     // An audience of which everybody is excluded is refused.
     const nobody = i === 0 && list.every(({ kind }) => ['suppressed', 'repeated', 'malformed'].includes(kind));
-    return nobody || isThird || (i === 0 && given.kind === 'repeated') ? { ...given, kind: 'ok' } : given;
+    return nobody || isBeyond || (i === 0 && given.kind === 'repeated') ? { ...given, kind: 'ok' } : given;
   }),
 );
 
@@ -66,9 +79,22 @@ const surroundings = fc.record({
 });
 type Around = typeof surroundings extends fc.Arbitrary<infer T> ? T : never;
 
+const OFTEN = [
+  'unknown_accepted',
+  'unknown_accepted',
+  'slow',
+  'slow',
+  'slow',
+  'refuses_entries',
+  'refuses_calls',
+] as const;
+
 const moods = fc
   .array(
-    fc.record({ from_s: second, mood: fc.constantFrom(...MOODS, 'unknown_accepted', 'slow', 'slow', 'settings') }),
+    fc.record({
+      from_s: second,
+      mood: fc.constantFrom(...MOODS, ...OFTEN),
+    }),
     { maxLength: 4 },
   )
   .map((list) => list.sort((a, b) => a.from_s - b.from_s));
@@ -86,15 +112,19 @@ const step = fc.record({
     'pause',
     'resume',
     'retry',
-    'resend',
-    'resend',
-    'resend',
+    ...(['resend', 'resend', 'resend', 'resend', 'resend', 'resend'] as const),
     'leave',
     'start',
     'cancel',
     'kill',
     'show_again',
     'unsubscribe',
+    'replace',
+    'concurrency',
+    'tries',
+    'quota',
+    'quota',
+    'others',
   ),
   which: fc.nat({ max: 29 }),
 });
@@ -135,6 +165,7 @@ const INTERESTING = [
   ...['workers killed', 'workers timeout', 'answers lost', 'cancelled', 'late unsubscriptions', 'late records'],
   ...['late starts', 'resent', 'waiting', 'decisions continued', 'reconciled by events'],
   ...['logged BULK_EMAIL_SEND_FAILED', 'logged [BULK_EMAIL_DB_RETRY'],
+  ...['refused', 'sender', 'account', 'settings', 'quota'].map((why) => `holds for ${why}`),
 ];
 
 function newWorld(given: readonly Given[], weather: Faults, { seed, limit_ms, lost, per_second }: Around) {
@@ -185,6 +216,12 @@ async function take(world: NewsletterWorld, action: Step): Promise<void> {
   else if (action.do === 'resend') await resend(world);
   else if (action.do === 'kill') world.killAll(1);
   else if (action.do === 'show_again') world.showAgain();
+  else if (action.do === 'replace') await replace(world, { delay_s: action.which * 40 });
+  else if (action.do === 'quota') world.provider.per_day = action.which * action.which;
+  else if (action.do === 'others') world.provider.sendOthers(action.which, world.time.now);
+  else if (action.do === 'concurrency') world.limits = { ...world.limits, concurrency: 1 + (action.which % 2) };
+  else if (action.do === 'tries')
+    world.limits = { ...world.limits, provider: { ...world.limits.provider, tries: action.which % 7 } };
   else if (world.members.count > 0) world.unsubscribe(action.which % world.members.count);
 }
 
@@ -213,6 +250,8 @@ async function live(world: NewsletterWorld, steps: readonly Step[], publishing: 
     if (email === undefined) await publish(world, publishing);
     if (email?.paused) await operate(world, (deps) => resumeEmail(EMAIL_ID, deps));
     if (email?.status === 'failed' && !nobody) await operate(world, (deps) => retryEmail(EMAIL_ID, deps));
+    // Nobody is left but who is really refused, and nobody whose acceptance would show it.
+    if (email?.hold?.for === 'refused' && waited > 60) await operate(world, (deps) => cancelEmail(EMAIL_ID, deps));
     const isOver = email?.status === 'failed' ? nobody : ['submitted', 'cancelled'].includes(email?.status ?? '');
     if (isOver && world.queued === 0) return;
     await pass(60, world);

@@ -10,6 +10,7 @@ const EMAIL: EmailSeen = {
   slots: 1,
   active: true,
   due: true,
+  holds: false,
   prepared: { recipients: 2, batches: 1 },
 };
 const DONE: EmailSeen = { ...EMAIL, status: 'submitted', active: false };

@@ -7,7 +7,11 @@ const PHASES: Readonly<Record<EmailPhase, Word>> = {
   queued: { name: 'Queued', tone: 'wait', meaning: 'It is about to begin.' },
   preparing: { name: 'Preparing', tone: 'busy', meaning: 'Its recipients are being frozen.' },
   sending: { name: 'Sending', tone: 'busy', meaning: 'It is going out.' },
-  waiting: { name: 'Waiting', tone: 'wait', meaning: 'For its delivery window, or for what the provider allows.' },
+  waiting: {
+    name: 'Waiting',
+    tone: 'wait',
+    meaning: 'For its delivery window, or for what the provider allows; it says so below.',
+  },
   paused: { name: 'Paused', tone: 'wait', meaning: 'It is paused: an operator did it, or it holds by itself.' },
   submitted: { name: 'Submitted', tone: 'good', meaning: 'Nothing is left to send.' },
   failed: { name: 'Failed', tone: 'bad', meaning: 'Something was not sent; it can be retried.' },
@@ -21,6 +25,10 @@ export const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {
   silence: 'for SES to answer again',
   window: 'for its delivery window',
   allowance: 'for what SES allows',
+  account: 'for SES to resume sending',
+  sender: 'for its sender to be verified',
+  settings: 'for a setting or a right',
+  refused: 'for SES to accept anybody',
 };
 
 export const phaseWord = (phase: EmailPhase) => PHASES[phase];

@@ -10,6 +10,8 @@ interface RefusalRule {
   readonly because: string;
 }
 
+const SENDING_STOPPED = /sending (is |has been )?(paused|suspended|disabled)/i;
+
 /** Statuses of single entries of SendBulkEmail. AWS explains few; the rest is our judgement. */
 export const ENTRY_RULES: readonly RefusalRule[] = [
   { code: codes('ACCOUNT_THROTTLED'), class: 'throttled', because: 'The rate of the account is counted in seconds.' },
@@ -24,6 +26,16 @@ export const ENTRY_RULES: readonly RefusalRule[] = [
     because: 'SES has not accepted the mail, and asks to try again: FAILED says “Unknown error occurred” in its text.',
   },
   {
+    text: SENDING_STOPPED,
+    class: 'account',
+    because: 'SES reports a stopped account under several codes; the words are the same.',
+  },
+  {
+    code: codes('ACCOUNT_SUSPENDED ACCOUNT_SENDING_PAUSED CONFIGURATION_SET_SENDING_PAUSED'),
+    class: 'account',
+    because: 'AWS, or an operator, has to resume sending: every other entry is refused alike.',
+  },
+  {
     code: codes('MESSAGE_REJECTED'),
     text: /not verified/i,
     class: 'unverified',
@@ -35,10 +47,11 @@ export const ENTRY_RULES: readonly RefusalRule[] = [
     because: 'SES refuses this entry alone: its address, its values or its headers.',
   },
   {
-    code: codes(`MAIL_FROM_DOMAIN_NOT_VERIFIED CONFIGURATION_SET_NOT_FOUND TEMPLATE_NOT_FOUND INVALID_SENDING_POOL_NAME
-      ACCOUNT_SUSPENDED ACCOUNT_SENDING_PAUSED CONFIGURATION_SET_SENDING_PAUSED`),
+    code: codes(
+      'MAIL_FROM_DOMAIN_NOT_VERIFIED CONFIGURATION_SET_NOT_FOUND TEMPLATE_NOT_FOUND INVALID_SENDING_POOL_NAME',
+    ),
     class: 'settings',
-    because: 'An operator has to mend a setting, or AWS has to resume sending: every other entry fails alike.',
+    because: 'An operator has to mend a setting: every other entry is refused alike.',
   },
 ];
 
@@ -55,10 +68,20 @@ export const CALL_RULES: readonly RefusalRule[] = [
     because: 'SES refuses calls above the rate and drops them: nothing of the call is accepted.',
   },
   {
-    code: codes(`AccountSuspendedException SendingPausedException MailFromDomainNotVerifiedException NotFoundException
-      AccessDeniedException UnrecognizedClientException InvalidSignatureException`),
+    code: codes('AccountSuspendedException SendingPausedException'),
+    class: 'account',
+    because: 'AWS, or an operator, has to resume sending.',
+  },
+  {
+    text: SENDING_STOPPED,
+    class: 'account',
+    because: 'SES reports a stopped account under several codes; the words are the same.',
+  },
+  {
+    code: codes(`MailFromDomainNotVerifiedException NotFoundException AccessDeniedException UnrecognizedClientException
+      InvalidSignatureException`),
     class: 'settings',
-    because: 'An operator has to mend a setting or a right, or AWS has to resume sending.',
+    because: 'An operator has to mend a setting or a right.',
   },
   {
     code: codes('LimitExceededException'),

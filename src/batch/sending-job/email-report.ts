@@ -14,6 +14,10 @@ const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {
   silence: 'for an answer: SES answers no call, and one small call at a time tries it',
   window: 'for its turn in the delivery window',
   allowance: 'for what SES allows to send',
+  account: 'for SES to resume sending',
+  sender: 'for its sender to be verified',
+  settings: 'for a setting or a right',
+  refused: 'for SES to accept anybody: it refuses all for the same reason',
 };
 const number = (count: number) => count.toLocaleString('en');
 
@@ -34,12 +38,14 @@ export function describeEmail(view: EmailView, local: boolean): string {
       `${rate.now === null ? `${rate.allowed ?? '–'} per second` : `${rate.now} per second now, ${rate.allowed ?? '–'}`} allowed${loweredNote(rate)}`,
     ],
     ['waits', view.waits && `${WAITS_FOR[view.waits.for]}, until ${view.waits.until}`],
+    ['asks again', view.waits?.asks_at],
     ['expected end', view.eta],
     ['scheduled', view.scheduled_at],
     ['submitted', view.submitted_at],
   ];
   const shown = entries.filter(([, value]) => value);
-  const why = view.error ?? (view.held && `It holds. ${view.held.message}`);
+  const held = view.held?.message ?? view.waits?.message;
+  const why = view.error ?? (held && `It holds. ${held}`);
   const error = why === undefined ? '' : `\n  ${COLORS.red(printableValue(why))}\n`;
   const next =
     counts.uncertain > view.uncertain_left

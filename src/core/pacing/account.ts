@@ -36,8 +36,8 @@ const DAY = 24 * HOUR;
 export const RECOVERY_MS = 60_000;
 const LOWERED = 0.7;
 const LOWEST = 0.1;
-/** How long nothing is sent after the answer that the quota is used up, unless the account is read again. */
-const EXHAUSTED_MS = 300_000;
+/** How long nothing is sent after the answer that the quota is used up: newsletters ask again within five minutes. */
+const EXHAUSTED_MS = 240_000;
 /** The quota's last part stays unused: e-mails that the account has accepted and not yet counted. */
 const UNCOUNTED_SECONDS = 2;
 

@@ -11,6 +11,7 @@ import {
   loweringSteps,
   plannedRate,
   RECOVERY_MS,
+  roomFor,
 } from './account.ts';
 import { KEPT_MS, type PacingPolicy, type Use } from './pacing-policy.ts';
 import { type Allowance, type Ask, planReservation, rank } from './plan-reservation.ts';
@@ -192,8 +193,11 @@ export class Pacer {
   #isStale(view: Registers): boolean {
     const account = accountIn(view);
     if (account === undefined) return true;
-    const quota = dailyQuota(view, this.#deps.policy) ?? Infinity;
-    const inNeed = isStopped(account) || account.sent_24h + account.granted > IN_NEED * quota;
+    const { policy } = this.#deps;
+    const quota = dailyQuota(view, policy) ?? Infinity;
+    const isShort = account.sent_24h + account.granted > IN_NEED * quota;
+    // Of a small quota newsletters have none before most of it is used.
+    const inNeed = isShort || isStopped(account) || roomFor('newsletter', view, policy, this.#now()).left < 1;
     return this.#now() - account.read_at > (inNeed ? TRUSTED_IN_NEED_MS : TRUSTED_MS);
   }
 

@@ -96,8 +96,13 @@ export const emailState = v.strictObject({
   eta: v.exactOptional(v.pipe(time, v.description('When the last recipient is expected to be sent'))),
   waits: v.exactOptional(
     v.pipe(
-      v.strictObject({ for: v.picklist(WAITS), until: time }),
-      v.description('What an email waits for, and until when'),
+      v.strictObject({
+        for: v.picklist(WAITS),
+        until: time,
+        asks_at: v.exactOptional(v.pipe(time, v.description('When it asks whether it may go on'))),
+        message: v.exactOptional(v.pipe(v.string(), v.description('Why it holds, for people'))),
+      }),
+      v.description('What an email waits for, until when as far as anybody can tell, and when it asks again'),
     ),
   ),
 });

@@ -110,7 +110,7 @@ describe('a bulk call without the SDK', () => {
   });
 
   const refusal = (expected: object) => ({ kind: 'refused', refusal: expected });
-  const PAUSED = refusal({ class: 'settings', reason: 'sending_paused', message: 'as asked', status_code: 400 });
+  const PAUSED = refusal({ class: 'account', reason: 'sending_paused', message: 'as asked', status_code: 400 });
   const EXPIRED = refusal({ class: 'transient', reason: 'request_expired', message: 'x', status_code: 400 });
   const OVERLOADED = refusal({ class: 'overloaded', reason: 'service_unavailable', message: 'x', status_code: 503 });
 
@@ -242,7 +242,7 @@ describe('a bulk call', () => {
 
   it.each([
     [429, 'TooManyRequestsException', 'throttled'],
-    [400, 'SendingPausedException', 'settings'],
+    [400, 'SendingPausedException', 'account'],
     [400, 'BadRequestException', 'content'],
     [503, 'ServiceUnavailable', 'overloaded'],
   ])('is refused after %i %s as %s', async (status, type, expected) => {

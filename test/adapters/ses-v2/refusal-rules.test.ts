@@ -19,16 +19,18 @@ const entries: Case[] = [
   [entry('CONFIGURATION_SET_NOT_FOUND'), 'settings'],
   [entry('TEMPLATE_NOT_FOUND'), 'settings'],
   [entry('INVALID_SENDING_POOL_NAME'), 'settings'],
-  [entry('ACCOUNT_SUSPENDED'), 'settings'],
-  [entry('ACCOUNT_SENDING_PAUSED'), 'settings'],
-  [entry('CONFIGURATION_SET_SENDING_PAUSED'), 'settings'],
+  [entry('ACCOUNT_SUSPENDED'), 'account'],
+  [entry('ACCOUNT_SENDING_PAUSED'), 'account'],
+  [entry('CONFIGURATION_SET_SENDING_PAUSED'), 'account'],
+  [entry('MESSAGE_REJECTED', 'Sending paused for this account.'), 'account'],
 ];
 
 const calls: Case[] = [
   [call('LimitExceededException', 'Daily message quota exceeded.'), 'quota'],
   [call('TooManyRequestsException', 'Maximum sending rate exceeded.', 429), 'throttled'],
-  [call('AccountSuspendedException'), 'settings'],
-  [call('SendingPausedException'), 'settings'],
+  [call('AccountSuspendedException'), 'account'],
+  [call('SendingPausedException'), 'account'],
+  [call('MessageRejected', 'Sending suspended for this account.'), 'account'],
   [call('NotFoundException', '', 404), 'settings'],
   [call('MessageRejected', 'Email address is not verified.'), 'unverified'],
   [call('LimitExceededException', 'There are too many instances of the resource.'), 'transient'],

@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { startEmail } from '../../../src/core/newsletter/lifecycle/start.ts';
+import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
 import { sendBatch } from '../../../src/core/newsletter/sending/send-batch.ts';
 import { candidate, JobWorld } from '../../support/newsletter/job-world.ts';
 
 /** An email of two batches: the first one was sent, the provider refused the second one. */
 async function partiallySent(): Promise<JobWorld> {
-  const world = await JobWorld.of({ segment: 'status:free' });
+  const once = { ...DEFAULT_JOB_LIMITS.provider, tries: 0 };
+  const world = await JobWorld.of({ segment: 'status:free' }, {}, { provider: once });
   world.give([0, 1, 2, 3, 4].map((n) => candidate(n, { name: `Reader ${n}` })));
   await startEmail('email-1', world.deps());
   world.answer = ({ entries }) =>
     entries.length === 1
-      ? { kind: 'refused', refusal: { class: 'settings', reason: 'paused', message: 'Paused.', status_code: 403 } }
+      ? { kind: 'refused', refusal: { class: 'transient', reason: 'paused', message: 'Paused.', status_code: 403 } }
       : { kind: 'answered', entries: entries.map(({ to }) => ({ accepted: true, message_id: `id-${to}` })) };
   for (const message of [...world.sends]) if (message.kind === 'batch') await sendBatch(message, world.deps());
   return world;

@@ -36,7 +36,7 @@ export const NEWSLETTER_LINES: Readonly<Record<string, HeldBy>> = {
   '5. `sendBatch`: results of each batch, `provider_id`, `error_status_code`, `error_message`, `error_data`': {
     'test/core/newsletter/sending/send-batch.test.ts': [
       'is sent chunk by chunk, then its slot goes to the next batch',
-      'fails where an operator has to mend something',
+      'fails where the provider refused too often',
     ],
   },
   '6. `submitted`, `submitted_at`': {
@@ -115,7 +115,7 @@ export const NEWSLETTER_LINES: Readonly<Record<string, HeldBy>> = {
     'test/adapters/ses-v2/bulk-provider.test.ts': ['gives each entry its values, its unsubscribe headers and its tags'],
   },
   BULK_EMAIL_SEND_FAILED: {
-    'test/core/newsletter/sending/send-batch.test.ts': ['fails where an operator has to mend something'],
+    'test/core/newsletter/sending/send-batch.test.ts': ['fails where the provider refused too often'],
   },
   'retries of storage before sending: 10, 10 min, 2 s doubling ([calls to SES and their outcomes](decisions/newsletters/calls-and-outcomes.md#0184)); `[BULK_EMAIL_DB_RETRY]`':
     {
@@ -173,7 +173,7 @@ export const NEWSLETTER_LINES: Readonly<Record<string, HeldBy>> = {
   'log line "Sending batch …", error log with its context': {
     'test/core/newsletter/sending/send-batch.test.ts': [
       'is sent chunk by chunk, then its slot goes to the next batch',
-      'fails where an operator has to mend something',
+      'fails where the provider refused too often',
     ],
   },
   'alert on a failed send (Sentry)': {

@@ -2,13 +2,7 @@ import type { Batch } from '../model/batch.ts';
 import type { Call, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore } from '../model/ports.ts';
-import {
-  RECIPIENT_STATES as CODE,
-  EXPIRED,
-  type ExclusionReason,
-  LEFT,
-  type RecipientCode,
-} from '../model/recipient-state.ts';
+import { RECIPIENT_STATES as CODE, type ExclusionReason, LEFT, type RecipientCode } from '../model/recipient-state.ts';
 import { countChunks } from './counts.ts';
 
 /**
@@ -126,10 +120,13 @@ export function expireCall(state: ChunkState, now: string): NextState | undefine
   });
 }
 
-/** Whose address has expired can never be sent to: `expired` is the end. */
-export function expirePending(state: ChunkState): NextState | undefined {
-  const entry: Entry = { code: CODE.failed, reason: EXPIRED, tries: undefined };
-  return withEntries(state, new Map(placesOf(state.states, CODE.pending).map((n) => [n, entry])));
+/** Ends pending recipients, each with its reason. */
+export function failPending(state: ChunkState, reasons: ReadonlyMap<number, string>): NextState | undefined {
+  const pending = [...reasons].filter(([n]) => state.states[n] === CODE.pending);
+  return withEntries(
+    state,
+    new Map(pending.map(([n, reason]) => [n, { code: CODE.failed, reason, tries: undefined, unanswered: undefined }])),
+  );
 }
 
 /** Events show that the provider accepted the recipients: what is uncertain is submitted, or what has a given code. */

@@ -5,6 +5,7 @@ import { BULK_EMAIL_SEND_FAILED, type Email } from '../model/email.ts';
 import type { PrepareMessage, SendMessage } from '../model/email-message.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, Change, EmailStore, JobLog, NewsletterQueues } from '../model/ports.ts';
+import { faultOf, holdSentence } from './holds.ts';
 import { withNextAt } from './lock.ts';
 import { type DoneSlot, planBatchSlots } from './plan-slots.ts';
 
@@ -44,6 +45,7 @@ export async function advance(email_id: string, deps: AdvanceDeps, done?: DoneSl
     if (changed === undefined) continue;
     if (plan.stalled) deps.log.count?.('stalled');
     await sendMessages(changed, plan, deps);
+    reportHold(changed, email, deps);
     if (changed.status !== 'submitting' && email.status === 'submitting') report(changed, email, deps);
     return changed;
   }
@@ -82,8 +84,9 @@ async function planSending(email: Email, deps: AdvanceDeps, done: DoneSlot | und
   );
   const slots = { held: new Map(held), now: clock(), limits, ...(done && { done }) };
   const ahead = await batches.from(email_id, batchId(email.next_batch ?? 0), LOOK_AHEAD);
-  // The pace of a window depends on how many are left, so it needs them all.
-  const quick = email.delivery_deadline === undefined ? planBatchSlots(email, ahead, slots) : undefined;
+  // The pace of a window depends on how many are left, so it needs them all; whether everybody is refused all can show.
+  const needsAll = email.delivery_deadline !== undefined || email.hold !== undefined;
+  const quick = needsAll ? undefined : planBatchSlots(email, ahead, slots);
   if (quick !== undefined && (quick.full || Object.keys(quick.given).length > 0)) return quick;
   const all = await batches.list(email_id);
   const plan = planBatchSlots(email, all, slots);
@@ -111,6 +114,17 @@ function report({ email_id, status, error, failed_recipients = 0 }: Email, befor
   } else log.info(`Email ${email_id} is ${status}`, { email_id });
 }
 
+/** What an operator has to mend rings once, however often it is asked again. */
+export function reportHold({ email_id, hold }: Email, before: Pick<Email, 'hold'>, { log }: Pick<AdvanceDeps, 'log'>) {
+  if (hold === undefined || hold.for === before.hold?.for) return;
+  const { message, ask_at } = hold;
+  // `message` is the log's own field, and would be dropped.
+  const fields = { email_id, holds_for: hold.for, ask_at, said: message };
+  if (faultOf(hold) === undefined) return log.info(`Email ${email_id} holds: ${holdSentence(hold)}`, fields);
+  log.count?.('failed');
+  log.error(`Email ${email_id} holds: ${holdSentence(hold)}`, fields);
+}
+
 const idle = (): Plan => ({ change: withNextAt({}, undefined), given: {} });
 
 /**
@@ -119,7 +133,8 @@ const idle = (): Plan => ({ change: withNextAt({}, undefined), given: {} });
  */
 export function endOf(email: Email, batches: readonly Batch[], now: Date): Change<Email> {
   const failed = sentBatches(batches).filter(({ status }) => status === 'failed');
-  const over = ['claim_id', 'claim_until', 'next_batch', 'next_batch_at', 'silence', 'hung_at'] as const;
+  const waited = ['next_batch', 'next_batch_at', 'hold', 'refusals', 'silence', 'hung_at'] as const;
+  const over = ['claim_id', 'claim_until', ...waited] as const;
   const counts = countsOf(email, batches);
   const failed_recipients = counts.failed > 0 && { failed_recipients: counts.failed };
   const ended = { paused: false, slots: {}, ended_counts: { ...counts }, ...failed_recipients } as const;

@@ -78,7 +78,7 @@ async function resetBatch(batch: Batch, { batches }: LockDeps): Promise<void> {
     const tries_before: number = (found.tries_before ?? 0) + JOB_RETRY_SETTINGS.providerRetries.to + 1;
     const changed = await batches.change(found, {
       set: { status: 'pending', provider_failures: 0, tries_before },
-      remove: ['not_before', 'error_status_code', 'error_message', 'error_data'],
+      remove: ['not_before', 'suspects', 'error_status_code', 'error_message', 'error_data'],
     });
     if (changed !== undefined) return;
     found = await batches.read(batch.email_id, batch.batch_id);

@@ -2,6 +2,7 @@ import { Problem } from '../../model/problem.ts';
 import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
+import { askNow } from './holds.ts';
 import { type LockDeps, lockEmail, withNextAt } from './lock.ts';
 
 export interface OperateDeps extends Omit<AdvanceDeps, 'batches'> {
@@ -27,7 +28,8 @@ export async function resumeEmail(email_id: string, deps: OperateDeps): Promise<
     if (found.status !== 'pending' && found.status !== 'submitting') return undefined;
     const now = deps.clock().toISOString();
     const scheduled = found.status === 'pending' ? (found.scheduled_at ?? now) : now;
-    return found.paused ? withNextAt({ paused: false }, scheduled > now ? scheduled : now) : 'done';
+    if (!found.paused) return 'done';
+    return withNextAt({ paused: false, ...askNow(found, now) }, scheduled > now ? scheduled : now);
   });
   return (await advance(email_id, deps)) ?? email;
 }

@@ -2,6 +2,7 @@ import { epochMs, isoAfter } from '../../model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Email, Slot } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
+import { askAt, type HoldCause, holdAfter, isAside, nextRound, waitsUntil } from './holds.ts';
 import { withNextAt } from './lock.ts';
 
 /** A slot whose sender has ended, or hangs in a call with its claim `claim_id`. */
@@ -9,8 +10,8 @@ export interface DoneSlot {
   readonly slot: string;
   readonly batch_id: string;
   readonly claim_id?: string | undefined;
-  /** The provider gives no allowance before. */
-  readonly hold_until?: string;
+  /** Why no other batch fares better. */
+  readonly hold?: HoldCause;
 }
 
 export interface SlotsNow {
@@ -34,19 +35,16 @@ export interface SlotPlan {
 }
 
 /** Frees slots of batches that are done or wait, repeats lost messages, and gives slots to those whose time came. */
-export function planBatchSlots(
-  email: Email,
-  batches: readonly Batch[],
-  { held, done, now, limits }: SlotsNow,
-): SlotPlan {
+export function planBatchSlots(email: Email, batches: readonly Batch[], slots: SlotsNow): SlotPlan {
+  const { held: inSlots, done, now, limits } = slots;
   const at = now.toISOString();
   const next: Record<string, Slot> = {};
   const given: Record<string, string> = {};
   const times: string[] = [];
   let stalled = false;
   for (const [slot, taken] of Object.entries(email.slots)) {
-    const batch = held.get(slot);
-    if (batch === undefined || !isInWork(batch, at, email)) continue;
+    const batch = inSlots.get(slot);
+    if (batch === undefined || !isInWork(batch, email, now, limits)) continue;
     const alive = batch.claim_until !== undefined && batch.claim_until > at;
     // What a sender says again after a lost answer frees no slot of the batch's next sender.
     if (done?.slot === slot && done.batch_id === taken.batch_id && (!alive || done.claim_id === batch.claim_id))
@@ -63,33 +61,37 @@ export function planBatchSlots(
   }
   const isCancelled = email.cancelled_at !== undefined;
   const waiting = batches.filter((batch) => isWaiting(batch, next, isCancelled));
+  const held = heldBy(email, done, now, limits);
   // What is only to be closed waits for nothing.
-  const hold = isCancelled ? undefined : latest(latest(email.next_batch_at, done?.hold_until), email.silence?.until);
-  let next_batch_at = hold;
+  const ask_at = isCancelled ? undefined : askAt({ ...email, ...held });
+  let pace = isCancelled || email.delivery_deadline === undefined ? undefined : email.next_batch_at;
   let next_batch = email.next_batch ?? 0;
   if (!email.paused) {
-    const due = waiting.filter((batch) => dueAt(batch, isCancelled) <= at);
-    // While the provider answers nobody, one batch at a time probes it.
-    const most =
-      isCancelled || email.silence?.until === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
+    const turn = inTurn(waiting, next, { ...email, ...held });
+    const due = turn.filter((batch) => dueAt(batch, isCancelled, slots) <= at);
+    // Another batch asks each time: its recipients may be the bad ones.
+    if (ask_at !== undefined)
+      due.push(...due.splice(0, ((held.hold ?? email.hold)?.asked ?? 0) % Math.max(1, due.length)));
+    // While the email holds, one batch at a time asks: its turn in the window had come.
+    const most = ask_at === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
     for (let i = 0; i < most; i++) {
       const slot = String(i);
-      const batch = next[slot] === undefined && (next_batch_at ?? '') <= at ? due.shift() : undefined;
+      const batch = next[slot] === undefined && (ask_at ?? pace ?? '') <= at ? due.shift() : undefined;
       if (batch === undefined) continue;
       next[slot] = { batch_id: batch.batch_id, since: at, given_at: at };
       given[slot] = batch.batch_id;
       times.push(isoAfter(now, limits.sender_claim_ms));
       next_batch = Math.max(next_batch, Number(batch.batch_id) + 1);
-      if (!isCancelled) next_batch_at = paceOf(email, waiting.length - i, now) ?? next_batch_at;
+      if (!isCancelled && ask_at === undefined) pace = paceOf(email, waiting.length - i, now) ?? pace;
     }
-    const left = waiting
+    const left = turn
       .filter((batch) => !Object.values(given).includes(batch.batch_id))
-      .map((batch) => dueAt(batch, isCancelled));
+      .map((batch) => dueAt(batch, isCancelled, slots));
     const earliest = left.sort()[0];
     const free = Object.keys(next).length < most;
-    if (free && earliest !== undefined) times.push(latest(earliest, next_batch_at) ?? earliest);
+    if (free && earliest !== undefined) times.push(latest(earliest, ask_at ?? pace) ?? earliest);
   }
-  const set = { slots: next, next_batch, ...(next_batch_at !== undefined && { next_batch_at }) };
+  const set = { slots: next, next_batch, ...held, ...(pace !== undefined && { next_batch_at: pace }) };
   return {
     change: withNextAt(set, times.sort()[0]),
     given,
@@ -109,10 +111,31 @@ function repeatAt({ since, given_at = since }: Slot, { status, claim_until }: Ba
   return isoAfter(new Date(since), Math.min(limits.message_ms, Math.max(limits.first_message_ms, waited)));
 }
 
+/** What the end of a sender says of its email, once: a repetition finds the slot freed. */
+function heldBy(
+  { slots, hold, refusals }: Email,
+  done: DoneSlot | undefined,
+  now: Date,
+  limits: JobLimits,
+): Pick<Email, 'hold' | 'refusals'> {
+  if (done?.hold === undefined || slots[done.slot]?.batch_id !== done.batch_id) return {};
+  return {
+    hold: holdAfter(hold, done.hold, now, limits),
+    ...(done.hold.everybody && { refusals: nextRound(refusals) }),
+  };
+}
+
+/** Batches that have nobody left but who was refused come last, when all others have shown whether everybody is. */
+function inTurn(waiting: readonly Batch[], slots: Readonly<Record<string, Slot>>, email: Email): readonly Batch[] {
+  const others = waiting.filter(({ batch_id }) => !isAside(email, batch_id));
+  return others.length > 0 || Object.keys(slots).length > 0 ? others : waiting;
+}
+
 /** A batch keeps its slot until it is done or waits for a time. */
-function isInWork({ status, not_before }: Batch, at: string, { cancelled_at }: Email): boolean {
+function isInWork(batch: Batch, { cancelled_at }: Email, now: Date, limits: JobLimits): boolean {
+  const { status } = batch;
   if (cancelled_at !== undefined) return status !== 'submitted';
-  return status === 'submitting' || (status === 'pending' && (not_before ?? '') <= at);
+  return status === 'submitting' || (status === 'pending' && waitsUntil(batch, now, limits) <= now.toISOString());
 }
 
 function isWaiting({ batch_id, status }: Batch, slots: Readonly<Record<string, Slot>>, isCancelled: boolean): boolean {
@@ -121,9 +144,10 @@ function isWaiting({ batch_id, status }: Batch, slots: Readonly<Record<string, S
 }
 
 /** A batch in work without a slot is waited for until its sender must have ended. */
-function dueAt({ status, not_before, claim_until }: Batch, isCancelled: boolean): string {
+function dueAt(batch: Batch, isCancelled: boolean, { now, limits }: SlotsNow): string {
+  const { status, claim_until } = batch;
   if (status === 'submitting') return claim_until ?? '';
-  return isCancelled ? '' : (not_before ?? '');
+  return isCancelled ? '' : waitsUntil(batch, now, limits);
 }
 
 function latest(a: string | undefined, b: string | undefined): string | undefined {

@@ -12,6 +12,16 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number];
 /** The batch id under which the recipients are stored that the preparation excluded. */
 export const EXCLUDED_BATCH = 'excluded';
 
+/** Pending recipients that the provider refused for good, after the last mail of the batch that it accepted. */
+export interface Suspects {
+  /** Of the email's refusals. */
+  readonly round: number;
+  /** Reasons by place, `<chunk>-<n>`. Fewer than with which the email holds. */
+  readonly places: Readonly<Record<string, string>>;
+  /** The email counts them: the batch waits until others show whether everybody is refused. */
+  readonly told?: true;
+}
+
 /**
  * At most 1,000 recipients of an email, of one rendering and one sending domain: a row of email_batches. The
  * preparation writes it after its chunks, as their commit mark.
@@ -53,8 +63,7 @@ export interface Batch {
   readonly provider_failures?: number;
   /** Tries of recipients up to this number were made before the last retry, and do not count any more. */
   readonly tries_before?: number;
-  /** Everybody was tried and nobody accepted: who is refused alone from now on is at fault, not the post. */
-  readonly judges_alone?: true;
+  readonly suspects?: Suspects;
   /** Message id of the first accepted mail (the source's provider_id). */
   readonly provider_id?: string;
   readonly error_status_code?: number;

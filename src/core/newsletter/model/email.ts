@@ -1,3 +1,5 @@
+import type { ChunkKey } from './chunk.ts';
+
 /** A publication with a sender, and members who subscribe to it. Key: tenant_id + newsletter_id. */
 export interface Newsletter {
   readonly tenant_id: string;
@@ -60,8 +62,11 @@ export interface Email {
   readonly slots: Readonly<Record<string, Slot>>;
   /** Number of the batch at which the search for the next one starts: a hint, earlier ones may wait again. */
   readonly next_batch?: number;
-  /** No batch gets a slot before: the pace of the delivery window, or a provider that gives no allowance. */
+  /** The pace of the delivery window: no batch gets a slot before. Without a window it means nothing. */
   readonly next_batch_at?: string;
+  /** Why no batch is sent for now; absent while nothing is in the way. */
+  readonly hold?: Hold;
+  readonly refusals?: Refusals;
   /** When slots were given away lately, because a call hung. */
   readonly hung_at?: readonly string[];
   /** When an operator ended the sending: whoever is not sent to by then is excluded, batch by batch. */
@@ -97,6 +102,37 @@ export interface Email {
   readonly updated_at: string;
   /** TTL, epoch seconds: two years after creation. The unsubscribe links end with it. */
   readonly expires_at: number;
+}
+
+/** Reasons that leave an operator nothing to do, and those that do. */
+export const LIMIT_HOLDS = ['rate', 'quota'] as const;
+export const FAULT_HOLDS = ['account', 'sender', 'settings', 'refused'] as const;
+
+/** A hold is a question: at `ask_at` one batch asks it again, and the first mail that is accepted ends it. */
+export interface Hold {
+  readonly for: (typeof LIMIT_HOLDS | typeof FAULT_HOLDS)[number];
+  readonly ask_at: string;
+  /** How often it was asked in vain. */
+  readonly asked: number;
+  readonly since: string;
+  /** When the budget expects to have room; absent where nobody can tell. */
+  readonly until?: string;
+  /** The provider's words, and its code. */
+  readonly message?: string;
+  readonly reason?: string;
+  /** Events told that mails were refused after their acceptance: which mails were sent last to ask it, if any. */
+  readonly told_by_events?: { readonly asked?: ChunkKey & { readonly entries: readonly number[] } };
+}
+
+/**
+ * Recipients that were refused for good in batches which have nobody else left to send to. Whether each of them was
+ * refused for itself, or everybody, is known with the next acceptance, or with enough of them.
+ */
+export interface Refusals {
+  /** Counts the holds because everybody was refused: what was refused before the last one says nothing of a recipient. */
+  readonly round: number;
+  /** How many, by batch and reason; empty after an acceptance. */
+  readonly batches: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 /** From the second call in a row without an answer on, the email holds, and one small call at a time probes. */

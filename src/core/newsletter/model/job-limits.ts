@@ -68,8 +68,8 @@ export const DEFAULT_JOB_LIMITS = {
   longest_pause_ms: 20_000,
   /** Pause after a provider refused for its rate, if pacing does not know better. */
   throttled_ms: 2_000,
-  /** Pause after a provider refused for its daily quota, if pacing does not know better. */
-  quota_ms: 15 * MINUTE,
+  /** The longest time until a hold is asked again: with the clock's minute, five. */
+  longest_hold_ms: 4 * MINUTE,
   /** How often a sender looks whether the email was paused. */
   email_check_ms: 3_000,
   /** How long recipients are uncertain before they may be sent to again: SES's events may tell of them. */
@@ -78,8 +78,8 @@ export const DEFAULT_JOB_LIMITS = {
   resolve_ms: 6_000,
   /** Batches that are resolved at once. */
   resolve_group: 10,
-  /** Recipients whose mail is refused alone before anything of a batch was accepted: then it is the post. */
-  suspects: 3,
+  /** So many recipients that are refused for good, for one reason, with no acceptance between: everybody is refused. */
+  refused_recipients: 10,
 };
 export type JobLimits = Readonly<typeof DEFAULT_JOB_LIMITS>;
 
@@ -125,6 +125,11 @@ export const JOB_RETRY_SETTINGS = {
    * @ja SES の呼び出しの最初の再試行までの秒数。以後は 2 倍ずつ延びる
    */
   providerPauseSeconds: { name: 'provider_pause_seconds', from: 1, to: 300, unit: 'seconds', standard: 10 },
+  /**
+   * Recipients that SES refuses for one reason, with no acceptance between, after which a mailing holds.
+   * @ja SES が同じ理由で続けて拒否し、その間に受理がないとき、配信を保留する受信者数
+   */
+  refusedRecipients: { name: 'refused_recipients', from: 2, to: 40, unit: 'recipients', whole: true, standard: 10 },
 } as const satisfies NamedSettings;
 
 export type JobRetries = Configured<typeof JOB_RETRY_SETTINGS>;
@@ -147,6 +152,7 @@ export function withRetries(limits: JobLimits, retries: JobRetries): JobLimits {
   });
   return {
     ...limits,
+    refused_recipients: retries.refused_recipients,
     storage_before_sending: storage(retries.storage_before_sending, retries.storage_before_minutes),
     storage_after_sending: storage(retries.storage_after_sending, retries.storage_after_minutes),
     provider: provider(limits.provider, retries.provider),

@@ -77,7 +77,8 @@ export type EntryAnswer =
  * - throttled: the rate is exceeded; costs no try
  * - quota: the quota of the day is used up; costs no try, pauses
  * - unverified: the sender, or in SES's sandbox a recipient, is not verified
- * - settings: an operator has to mend something (sender not verified, sending paused, rights): the email fails
+ * - account: sending is paused or suspended; everybody is refused
+ * - settings: an operator has to mend something (a domain, a right, a configuration set); everybody is refused
  */
 type RefusalClass =
   | 'recipient'
@@ -87,6 +88,7 @@ type RefusalClass =
   | 'throttled'
   | 'quota'
   | 'unverified'
+  | 'account'
   | 'settings';
 
 export interface Refusal {

@@ -1,6 +1,7 @@
 import { ExplainedError } from '../../model/problem.ts';
 import { isoAfter } from '../../model/time.ts';
 import { countChunks } from '../accounting/counts.ts';
+import { askAt, stopsAll } from '../lifecycle/holds.ts';
 import type { Batch } from '../model/batch.ts';
 import type { ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
@@ -10,6 +11,7 @@ import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { withSample } from '../views/throughput.ts';
 import { WarmedMails } from '../warming/domain-warming.ts';
 import { ExclusionChecks, RecipientReader } from './exclusion-checks.ts';
+import { RefusedRecipients } from './refused-recipients.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** Another sender took the batch over. */
@@ -26,16 +28,13 @@ export class BatchWork {
   readonly deps: SendDeps;
   batch: Batch;
   states: readonly ChunkState[] = [];
-  /** Recipients whose mail was refused alone before anything of the batch was accepted. */
-  suspects = 0;
-  /** A whole pass made nobody's mail accepted, nor enough suspects: they are judged one by one. */
-  judges_alone: boolean;
+  readonly refused: RefusedRecipients;
   /** Refusals of whole calls in a row. */
   provider_failures: number;
   /** Calls without an answer, in a row. */
   unanswered: number;
-  /** The email holds because the provider answers nobody: this sender tries it with one recipient. */
-  probes: boolean;
+  /** The email holds: this sender asks whether it still has to. */
+  asks: boolean;
   /** A call hung until another batch got the slot: this sender ends when it knows what became of the call. */
   gave_slot_away = false;
   /** The provider has answered a call, since the batch has its slot or since the last pause. */
@@ -57,10 +56,10 @@ export class BatchWork {
     this.deps = deps;
     const { warmed_domain, claim_id = '' } = claimed.batch;
     this.#warmed = warmed_domain === undefined ? undefined : new WarmedMails(warmed_domain, claim_id, deps.warming);
-    this.judges_alone = claimed.batch.judges_alone ?? false;
+    this.refused = new RefusedRecipients(claimed.email, claimed.batch.suspects);
     this.provider_failures = claimed.batch.provider_failures ?? 0;
     this.unanswered = claimed.email.silence?.calls ?? 0;
-    this.probes = claimed.email.silence?.until !== undefined;
+    this.asks = askAt(claimed.email) !== undefined;
     this.#checked_at = deps.clock().getTime();
     this.#saved_at = this.#checked_at;
   }
@@ -123,6 +122,7 @@ export class BatchWork {
       clock(),
       Object.values(done).reduce((sum, count) => sum + count, 0),
     );
+    const { suspects } = this.refused;
     const changed = await this.storage('write the counts of a batch', () =>
       batches.change(this.batch, {
         set: {
@@ -132,10 +132,10 @@ export class BatchWork {
           provider_failures: this.provider_failures,
           ...(provider_id !== undefined && { provider_id }),
           // Another sender may go on.
-          ...(this.judges_alone && { judges_alone: true }),
+          ...(suspects && { suspects }),
           ...set,
         },
-        remove,
+        remove: suspects === undefined && this.batch.suspects !== undefined ? [...remove, 'suspects'] : remove,
       }),
     );
     if (changed !== undefined) {
@@ -150,11 +150,7 @@ export class BatchWork {
     return false;
   }
 
-  /** Whether a refusal of one mail alone is its recipient's, and not the post's. */
-  get post_is_known(): boolean {
-    return this.judges_alone || this.is_accepted;
-  }
-
+  /** The provider has accepted a mail of the batch. */
   get is_accepted(): boolean {
     return this.states.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
   }
@@ -203,8 +199,8 @@ export class BatchWork {
     this.#checked_at = clock().getTime();
     if (email === undefined) return false;
     this.email = email;
-    const others = email.silence?.until !== undefined && !this.probes && email.cancelled_at === undefined;
-    return !others && isWanted(email, this.slot, this.batch.batch_id);
+    const stopped = stopsAll(email) && !this.asks && email.cancelled_at === undefined;
+    return !stopped && isWanted(email, this.slot, this.batch.batch_id);
   }
 }
 

@@ -8,6 +8,7 @@ import { pauseAfter, retryStorage, StorageUnavailableError } from '../model/job-
 import { hadFirst, hasBit, RECIPIENT_STATES, SENT_AGAIN } from '../model/recipient-state.ts';
 import type { BatchWork } from './batch-work.ts';
 import { hasUsedUpTries } from './judge-answer.ts';
+import { failRefused, holdFor } from './refused-recipients.ts';
 import type { SendDeps, Stop } from './send-deps.ts';
 
 /** What is kept of an invocation for the queue, when storage does not take an outcome. */
@@ -90,7 +91,14 @@ export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
     await work.reload();
     await acceptFromEvents(work);
     const until = whenToGoOn(work);
-    if (until !== undefined) return { kind: 'wait', until, everyone: false };
+    if (until !== undefined) return { kind: 'wait', until };
+    if (work.states.some((state) => work.refused.in(state).size > 0)) {
+      const stop = whatIsMissing(work);
+      if (stop !== undefined) return stop;
+      await failRefused(work);
+      continue;
+    }
+    work.refused.clear();
     const refused = work.reader.unreadable ?? givenUp(work);
     if (refused !== undefined) return refused;
     const done = await work.trySave({
@@ -108,14 +116,23 @@ function whenToGoOn(work: BatchWork): string | undefined {
   return readable.flatMap((state) => timesOf(state, now, work)).sort()[0];
 }
 
-function timesOf(state: ChunkState, now: Date, { batch, deps: { limits } }: BatchWork): string[] {
+function timesOf(state: ChunkState, now: Date, { batch, refused, deps: { limits } }: BatchWork): string[] {
   const { states, tries, call } = state;
   return [...states].flatMap((code, n) => {
     if (code === RECIPIENT_STATES.claimed) return [call?.until ?? now.toISOString()];
     if (code !== RECIPIENT_STATES.pending || hasUsedUpTries(state, n, batch, limits)) return [];
+    if (refused.has(state.chunk, n)) return [];
     const made = (tries[n] ?? 0) - (batch.tries_before ?? 0);
     return [made <= 0 ? now.toISOString() : isoAfter(now, pauseAfter(made, limits.provider))];
   });
+}
+
+/** Nobody is left but who was refused: others have to show first whether everybody is. */
+function whatIsMissing(work: BatchWork): Stop | undefined {
+  if (!work.refused.isTold) return { kind: 'aside' };
+  const { for: why, reason = '', message = reason } = work.email.hold ?? {};
+  // Nobody is left who could show it, and everybody was refused for the same before.
+  return why === 'refused' && reason in work.refused.counts ? holdFor({ for: why, reason, message }, work) : undefined;
 }
 
 function givenUp({ states, batch, deps: { limits } }: BatchWork): Stop | undefined {

@@ -1,5 +1,6 @@
 import { isoAfter } from '../../model/time.ts';
 import { advance } from '../lifecycle/advance.ts';
+import { askAt, waitsUntil } from '../lifecycle/holds.ts';
 import type { DoneSlot } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
@@ -8,8 +9,9 @@ import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { StateCounts } from '../model/recipient-state.ts';
 import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
-import { otherWaits } from './judge-answer.ts';
+import { otherWaits } from './note-answer.ts';
 import { acceptFromEvents, finishBatch, msUntil } from './record-outcome.ts';
+import { inTurn, tellRefused } from './refused-recipients.ts';
 import { sendChunk } from './send-chunk.ts';
 import type { SendDeps, Stop } from './send-deps.ts';
 
@@ -53,9 +55,9 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
       const halted = await sendPass(work);
       const stop = halted ?? (await finishBatch(work));
       // Others fare better where single recipients are waited for, or where a call was refused among ones that were not.
-      const isAlone = stop?.kind === 'wait' && !stop.everyone && (halted === undefined || work.was_answered);
+      const isAlone = stop?.kind === 'wait' && stop.hold === undefined && (halted === undefined || work.was_answered);
       const givesWay = isAlone && (await canGiveWay(stop.until, work));
-      if (stop?.kind === 'wait' && !givesWay && canPause(stop.until, work)) {
+      if (stop?.kind === 'wait' && !givesWay && canPause(stop, work)) {
         await pauseUntil(stop.until, work);
         work.was_answered = false;
         if (await work.isWanted()) continue;
@@ -93,9 +95,9 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   const now = clock().toISOString();
   if (batch?.status === 'submitting' && (batch.claim_until ?? '') > now) return 'duplicate';
   const isCancelled = email.cancelled_at !== undefined;
-  const waits = !isCancelled && batch?.status === 'pending' && (batch.not_before ?? '') > now;
+  const waits = !isCancelled && batch?.status === 'pending' && waitsUntil(batch, clock(), limits) > now;
   const open = isCancelled ? batch?.status !== 'submitted' : ['pending', 'submitting'].includes(batch?.status ?? '');
-  const holds = !isCancelled && (email.silence?.until ?? '') > now;
+  const holds = !isCancelled && (askAt(email) ?? '') > now;
   if (batch === undefined || !open || waits || holds || !isWanted(email, slot, batch_id)) {
     await passOn({ slot, batch_id }, email_id, deps);
     return 'halted';
@@ -115,13 +117,12 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
 }
 
 async function sendPass(work: BatchWork): Promise<Stop | undefined> {
-  for (const { email_id, batch_id, chunk, version } of work.states) {
+  for (const { email_id, batch_id, chunk, version } of inTurn(work.states, work, 1)) {
     const stop = await sendChunk({ email_id, batch_id, chunk }, work);
     if (stop !== undefined) return stop;
     const changed = work.states.some((state) => state.chunk === chunk && state.version !== version);
     if (changed) await work.saveInTime();
   }
-  if (work.suspects > 0) work.judges_alone = true;
   return undefined;
 }
 
@@ -131,9 +132,9 @@ async function canGiveWay(until: string, work: BatchWork): Promise<boolean> {
 }
 
 /** Whether the pause is short enough to keep the slot, and the invocation long enough for a call after it. */
-function canPause(until: string, { deps, email }: BatchWork): boolean {
-  // Another sender probes.
-  if (email.silence?.until !== undefined) return false;
+function canPause({ until, hold }: Extract<Stop, { kind: 'wait' }>, { deps, email }: BatchWork): boolean {
+  // Another sender asks, at the email's time.
+  if (email.silence?.until !== undefined || (hold !== undefined && hold.for !== 'rate')) return false;
   const { limits, clock, remaining_ms } = deps;
   const wait = msUntil(until, clock());
   return (
@@ -163,10 +164,19 @@ async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
       await work.save({ set: { status: 'pending' }, remove });
       await passOn({ slot, batch_id }, email_id, deps);
       return { result: 'halted', counts: counts() };
-    case 'wait':
-      await work.save({ set: { status: 'pending', not_before: stop.until }, remove });
-      await passOn({ slot, batch_id, ...(stop.everyone && { hold_until: stop.until }) }, email_id, deps);
-      return { result: 'waiting', counts: counts(), until: stop.until };
+    case 'wait': {
+      const { until, hold } = stop;
+      await work.save({ set: { status: 'pending', ...(hold === undefined && { not_before: until }) }, remove });
+      await passOn({ slot, batch_id, ...(hold && { hold }) }, email_id, deps);
+      return { result: 'waiting', counts: counts(), until };
+    }
+    case 'aside': {
+      const refused = await tellRefused(work);
+      if (refused !== undefined) return leave(refused, work);
+      await work.save({ set: { status: 'pending' }, remove });
+      await passOn({ slot, batch_id }, email_id, deps);
+      return { result: 'waiting', counts: counts() };
+    }
     case 'fail': {
       const { message: said, ...why } = stop.refusal;
       await work.save(failed(stop));

@@ -1,13 +1,15 @@
 import { epochMs, isoAfter } from '../../model/time.ts';
-import { claimEntries, expireCall, expirePending, type NextState, placesOf } from '../accounting/chunk-changes.ts';
+import { claimEntries, expireCall, failPending, type NextState, placesOf } from '../accounting/chunk-changes.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome } from '../model/email-message.ts';
 import type { BulkAnswer, BulkCall } from '../model/provider.ts';
-import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
+import { EXPIRED, type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { nextDay } from '../warming/domain-warming.ts';
 import { BatchLostError, type BatchWork } from './batch-work.ts';
-import { giveSlotAway, hasUsedUpTries, type Judgement, judgeAnswer, noteAnswer } from './judge-answer.ts';
+import { hasUsedUpTries, type Judgement, judgeAnswer } from './judge-answer.ts';
+import { giveSlotAway, noteAnswer } from './note-answer.ts';
 import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
+import { inTurn, isAccepted, noteRefused } from './refused-recipients.ts';
 import { bulkEntries, type Stop, sentAs } from './send-deps.ts';
 
 /**
@@ -17,7 +19,8 @@ import { bulkEntries, type Stop, sentAs } from './send-deps.ts';
 export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | undefined> {
   const { clock, limits, pacing } = work.deps;
   const tried = new Set<number>();
-  let most = work.probes ? 1 : limits.chunk_size;
+  // A call that is not answered leaves its recipients uncertain; one that is refused costs nobody anything.
+  let most = work.email.silence?.until === undefined ? limits.chunk_size : 1;
   let chunk: Chunk | undefined;
   for (;;) {
     const state = stateOf(work, key);
@@ -33,13 +36,15 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
       await exclude(state, new Map(pending.map((n) => [n, 'cancelled'])), work);
       continue;
     }
-    const open = pending.filter((n) => !tried.has(n) && !hasUsedUpTries(state, n, work.batch, limits));
+    const left_out = (n: number) => tried.has(n) || work.refused.has(key.chunk, n);
+    const open = pending.filter((n) => !left_out(n) && !hasUsedUpTries(state, n, work.batch, limits));
     if (open.length === 0 || work.reader.isUnreadable(key.chunk)) return undefined;
     chunk ??= await work.reader.chunk(key.chunk);
     if (chunk === undefined) {
       if (!work.reader.isGone(key.chunk)) return undefined;
       // An email that rested too long ends all the same: no retry brings the addresses back.
-      await write('end expired recipients', state, expirePending(state), work);
+      const expired = new Map(pending.map((n) => [n, EXPIRED]));
+      await write('end expired recipients', state, failPending(state, expired), work);
       continue;
     }
     const excluded = await work.checks.of(chunk, open, work);
@@ -52,30 +57,26 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     if (typeof own !== 'number') return own;
     const wanted = Math.min(left.length, most, own);
     const following = Math.min(left.length - wanted + pendingIn(work.nextOpen(key.chunk)), most, own - wanted);
-    const { granted, retry_at } = await work.storage('reserve mails', () => pacing.reserve(wanted, following));
+    const allowance = await work.storage('reserve mails', () => pacing.reserve(wanted, following));
+    const { granted } = allowance;
     if (granted <= 0) {
-      const until = retry_at ?? new Date(clock().getTime() + limits.throttled_ms).toISOString();
-      return { kind: 'wait', until, everyone: true };
+      const { why = 'rate', retry_at: until = isoAfter(clock(), limits.throttled_ms) } = allowance;
+      return { kind: 'wait', until, hold: { for: why, until } };
     }
-    const entries = left.slice(0, Math.min(granted, wanted));
-    const result = await makeCall({ chunk, state, entries, excluded }, work);
+    const entries = inTurn(left, work, limits.refused_recipients).slice(0, Math.min(granted, wanted));
+    const inOrder = entries.toSorted((a, b) => a - b);
+    const result = await makeCall({ chunk, state, entries: inOrder, excluded }, work);
     if (result.kind === 'stopped') return result.stop;
     if (result.kind === 'not-made') continue;
     const { judgement } = result;
     if (judgement.stop !== undefined) return judgement.stop;
-    if (judgement.halve) most = Math.ceil(entries.length / 2);
-    else if (judgement.suspect !== undefined) {
-      // One call per recipient would fail everybody for a post that the provider does not take.
-      work.suspects += 1;
-      if (work.suspects >= limits.suspects) return { kind: 'fail', refusal: judgement.suspect };
-      most = 1;
-      for (const n of entries) tried.add(n);
-    } else {
-      // The bad entry stood alone, or there is none: larger calls may succeed again.
-      if (judgement.outcomes.some((outcome) => outcome.state === 'submitted'))
-        most = Math.min(most * 2, limits.chunk_size);
-      for (const n of entries) tried.add(n);
+    if (judgement.halve) {
+      most = Math.ceil(entries.length / 2);
+      continue;
     }
+    // The bad entry stood alone, or there is none: larger calls may succeed again.
+    if (isAccepted(judgement)) most = Math.min(most * 2, limits.chunk_size);
+    for (const n of entries) tried.add(n);
   }
 }
 
@@ -88,7 +89,7 @@ async function ownMails(work: BatchWork): Promise<number | Stop> {
   if (work.warmed === undefined) return Number.POSITIVE_INFINITY;
   const until = nextDay(clock());
   const ends = until.getTime() - clock().getTime() < limits.call_timeout_ms + SLACK_MS;
-  if (ends) return { kind: 'wait', until: until.toISOString(), everyone: false };
+  if (ends) return { kind: 'wait', until: until.toISOString() };
   const wanted = work.states.reduce((sum, state) => sum + pendingIn(state), 0);
   const allowed = await work.storage('reserve mails of a domain', async () => work.warmed?.allowed(wanted, clock()));
   if (allowed === undefined || allowed > 0) return allowed ?? Number.POSITIVE_INFINITY;
@@ -160,10 +161,9 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
     return freed ?? { kind: 'not-made' };
   }
   const answer = await whileSlotServes(callProvider({ ...content, timeout_ms }, work), work);
-  const { provider_failures, is_accepted, post_is_known } = work;
+  const { provider_failures } = work;
   const { tries_before = 0 } = work.batch;
-  const made = { entries, state: claimed.state, tries_before, provider_failures };
-  const given = { ...made, is_accepted, post_is_known, limits, now: clock() };
+  const given = { entries, state: claimed.state, tries_before, provider_failures, limits, now: clock() };
   const judgement = judgeAnswer(answer, given);
   work.warmed?.count(countOutcomes(judgement.outcomes));
   const stopped = keep(await record(judgement.outcomes), work);
@@ -171,9 +171,11 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
   work.provider_failures = judgement.provider_failures;
   const silent = await noteAnswer(answer, work);
   if (answer.kind === 'answered') work.was_answered = true;
+  const refused = await noteRefused(planned.chunk, judgement, work);
   // Pacing is told for the calls to come; this one is recorded already.
   if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
-  if (silent !== undefined) return { kind: 'stopped', stop: silent };
+  const found = silent ?? refused;
+  if (found !== undefined) return { kind: 'stopped', stop: found };
   // Another batch has the slot; an operator's matter is told all the same.
   const { stop } = judgement;
   if (work.gave_slot_away) return { kind: 'stopped', stop: stop?.kind === 'fail' ? stop : { kind: 'halt' } };

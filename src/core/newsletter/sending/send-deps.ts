@@ -1,4 +1,5 @@
 import type { Clock } from '../../model/time.ts';
+import type { HoldCause } from '../lifecycle/holds.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Chunk, ChunkKey, Recipient } from '../model/chunk.ts';
 import type { Email, EmailContent, Newsletter } from '../model/email.ts';
@@ -11,8 +12,10 @@ import type { Warming } from '../warming/domain-warming.ts';
 
 /** Why a sender does not go on with its batch for now. */
 export type Stop =
-  /** A pause; `everyone`: the provider gives no allowance, so other batches of the email would not fare better. */
-  | { readonly kind: 'wait'; readonly until: string; readonly everyone: boolean }
+  /** A pause of the batch; with a cause one of the email, as its other batches would not fare better. */
+  | { readonly kind: 'wait'; readonly until: string; readonly hold?: HoldCause }
+  /** The batch has nobody left but who was refused for good: others show whether everybody is. */
+  | { readonly kind: 'aside' }
   /** The invocation's time ends: another one goes on. */
   | { readonly kind: 'continue' }
   /** The email was paused, or the slot was given to another batch. */
@@ -33,7 +36,10 @@ export interface SendPacing {
    * Reserves up to `count` mails: how many may go now, and when the rest may ask again.
    * @param following how many mails this sender wants for its next call, which may be reserved with these
    */
-  reserve(count: number, following?: number): Promise<{ readonly granted: number; readonly retry_at?: string }>;
+  reserve(
+    count: number,
+    following?: number,
+  ): Promise<{ readonly granted: number; readonly retry_at?: string; readonly why?: 'rate' | 'quota' | 'account' }>;
   /** The provider refused for its rate or its quota although the mails were granted. */
   refused(limit: 'throttled' | 'quota'): Promise<void>;
 }

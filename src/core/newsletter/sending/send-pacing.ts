@@ -2,11 +2,15 @@ import { isoAfter } from '../../model/time.ts';
 import { KEPT_MS } from '../../pacing/pacing-policy.ts';
 import type { SendDeps, SendPacing } from './send-deps.ts';
 
+interface Answer {
+  readonly slots: readonly number[];
+  readonly waits: readonly number[];
+  readonly why?: 'rate' | 'quota' | 'account';
+}
+
 /** The budget of the account that all e-mail goes through, as far as newsletters need it. */
 interface AccountBudget {
-  reserve(
-    asks: readonly { readonly count: number; readonly use: 'newsletter' }[],
-  ): Promise<readonly { readonly slots: readonly number[]; readonly waits: readonly number[] }[]>;
+  reserve(asks: readonly { readonly count: number; readonly use: 'newsletter' }[]): Promise<readonly Answer[]>;
   exceeded(limit: 'rate' | 'quota'): Promise<void>;
 }
 
@@ -38,24 +42,25 @@ export function createSendPacing(
     // The calls are slower than their slots: what is reserved ahead would be lost each time.
     if (usable.length < kept.length) alone_until = at + ALONE_MS;
     kept = usable.slice(count);
-    if (usable.length >= count) return { slots: usable.slice(0, count), waits: [] };
+    if (usable.length >= count) return { slots: usable.slice(0, count), waits: [], why: undefined };
     const more = at < alone_until ? 0 : following;
     const [answer] = await budget.reserve([{ count: count - usable.length + more, use: 'newsletter' }]);
     const slots = [...usable, ...(answer?.slots ?? [])];
     const [first = Number.POSITIVE_INFINITY] = slots;
     if (slots.length < count + more || first > at + NEAR_MS) alone_until = at + ALONE_MS;
     kept = [...kept, ...slots.slice(count)];
-    return { slots: slots.slice(0, count), waits: answer?.waits ?? [] };
+    return { slots: slots.slice(0, count), waits: answer?.waits ?? [], why: answer?.why };
   }
 
   return {
     async reserve(count, following = 0) {
-      const { slots, waits } = await slotsFor(count, following);
+      const { slots, waits, why } = await slotsFor(count, following);
       const [first] = slots;
       const retry = slots.length < count ? waits.toSorted((a, b) => a - b)[0] : undefined;
       const at = now();
       if (first !== undefined && first > at) await pause(first - at);
-      return { granted: slots.length, ...(retry !== undefined && { retry_at: isoAfter(new Date(retry), 0) }) };
+      if (retry === undefined) return { granted: slots.length };
+      return { granted: slots.length, retry_at: isoAfter(new Date(retry), 0), ...(why && { why }) };
     },
     refused(limit) {
       kept = [];

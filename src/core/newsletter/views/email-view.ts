@@ -1,8 +1,9 @@
 import { defined } from '../../model/defined.ts';
 import { countsOf, reasonsOf, sentBatches } from '../accounting/counts.ts';
+import { faultOf, holdSentence, stopsAll } from '../lifecycle/holds.ts';
 import type { Resolved } from '../lifecycle/resolve.ts';
 import { BATCH_STATUSES, type Batch, type BatchStatus } from '../model/batch.ts';
-import { type Email, type Held, heldSentence } from '../model/email.ts';
+import { type Email, FAULT_HOLDS, type Held, heldSentence } from '../model/email.ts';
 import { type BatchEvents, countBits, EVENT_KINDS, type EventKind } from '../model/recipient-state.ts';
 import { throughputOf } from './throughput.ts';
 
@@ -31,11 +32,19 @@ type EmailSummary = ReturnType<typeof emailSummary>;
 export type ListedEmail = EmailSummary & ReturnType<typeof ratesOf>;
 export type EmailView = ReturnType<typeof emailView>;
 
-/** `retry`: SES refused; `silence`: it answers no call; `window`: the pace of the delivery window; `allowance`: rate or quota. */
-export const WAITS = ['retry', 'silence', 'window', 'allowance'] as const;
+/**
+ * `retry`: SES refused; `silence`: it answers no call; `window`: the pace of the delivery window; `allowance`: rate or
+ * quota; the others: what an operator or AWS has to mend (FAULT_HOLDS).
+ */
+export const WAITS = ['retry', 'silence', 'window', 'allowance', ...FAULT_HOLDS] as const;
 export interface Waits {
   readonly for: (typeof WAITS)[number];
+  /** When it goes on, as far as anybody can tell: at the latest it asks again then. */
   readonly until: string;
+  /** When it asks whether it may go on; absent where it just goes on. */
+  readonly asks_at?: string;
+  /** Why, for people. */
+  readonly message?: string;
 }
 
 export interface EmailRows {
@@ -94,15 +103,19 @@ export function emailView({ email, batches, events }: EmailRows, now: Date, allo
 function waitsOf(email: Email, batches: readonly Batch[], now: Date): Waits | undefined {
   if (emailPhaseOf(email, now) !== 'waiting') return undefined;
   const at = now.toISOString();
-  const { silence, next_batch_at = '', delivery_deadline, next_at = at } = email;
-  if ((silence?.until ?? '') > at) return { for: 'silence', until: silence?.until ?? at };
+  const { silence, hold, next_at = at } = email;
+  if (silence?.until !== undefined) return { for: 'silence', until: silence.until, asks_at: silence.until };
+  if (hold !== undefined) {
+    const { ask_at, until = ask_at } = hold;
+    return { for: faultOf(hold) ?? 'allowance', until, asks_at: ask_at, message: holdSentence(hold) };
+  }
   const tried = batches.filter(
     ({ provider_failures = 0, not_before = '' }) => provider_failures > 0 && not_before > at,
   );
   const [retry_at] = tried.flatMap(({ not_before }) => not_before ?? []).sort();
   if (retry_at !== undefined) return { for: 'retry', until: retry_at };
-  const until = next_batch_at > at ? next_batch_at : next_at;
-  return { for: delivery_deadline !== undefined && next_batch_at > at ? 'window' : 'allowance', until };
+  const pace = paceOf(email);
+  return pace > at ? { for: 'window', until: pace } : { for: 'allowance', until: next_at };
 }
 
 export function ratesOf({ counts: { submitted, delivered, opened, clicked, bounced } }: Pick<EmailView, 'counts'>) {
@@ -117,15 +130,21 @@ export function ratesOf({ counts: { submitted, delivered, opened, clicked, bounc
 }
 
 export function emailPhaseOf(email: Email, now: Date): EmailPhase {
-  const { status, paused, prepared, scheduled_at, slots, next_batch_at, cancelled_at } = email;
+  const { status, paused, prepared, scheduled_at, slots, cancelled_at } = email;
   const at = now.toISOString();
   if (status !== 'pending' && status !== 'submitting') return status;
   if (cancelled_at !== undefined) return 'cancelling';
   if (paused) return 'paused';
   if (status === 'pending') return (scheduled_at ?? '') > at ? 'scheduled' : 'queued';
   if (prepared === undefined) return 'preparing';
-  return Object.keys(slots).length === 0 && (next_batch_at ?? email.next_at ?? '') > at ? 'waiting' : 'sending';
+  // Of a batch that only asks nobody can say that it is sent.
+  if (stopsAll(email)) return 'waiting';
+  const isIdle = Object.keys(slots).length === 0;
+  return isIdle && (email.hold !== undefined || (paceOf(email) || email.next_at || '') > at) ? 'waiting' : 'sending';
 }
+
+const paceOf = ({ delivery_deadline, next_batch_at = '' }: Email) =>
+  delivery_deadline === undefined ? '' : next_batch_at;
 
 /** From the last minute's throughput, not before the delivery window's end. Undefined while too little is known. */
 function etaOf(email: Email, pending: number, rate: number | undefined, now: Date): string | undefined {

@@ -192,7 +192,7 @@ export async function findRecipient(
 /** A batch without what the job keeps on it for itself. */
 function batchView(batch: Batch) {
   const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...rest } = batch;
-  const { warmed_domain, judges_alone, ...shown } = rest;
+  const { warmed_domain, suspects, ...shown } = rest;
   return shown;
 }
 

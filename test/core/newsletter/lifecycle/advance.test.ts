@@ -127,7 +127,7 @@ describe('the slots of an email', () => {
 
   it('are free while a batch waits, and the clock wakes it up', async () => {
     const world = await sending([{}, {}]);
-    const until = new Date(world.now.getTime() + 10 * MINUTE).toISOString();
+    const until = new Date(world.now.getTime() + 5 * MINUTE).toISOString();
     await advance('email-1', world.deps());
     const batch = await world.tables.batches.read('email-1', '00000');
     if (batch !== undefined) await world.tables.batches.change(batch, { set: { not_before: until } });
@@ -144,10 +144,15 @@ describe('the slots of an email', () => {
     const world = await sending([{}, {}, {}], {
       slots: { 0: { batch_id: '00000', since: '2026-03-01T10:00:00.000Z' } },
     });
-    const hold_until = new Date(world.now.getTime() + 60 * MINUTE).toISOString();
-    await advance('email-1', world.deps(), { slot: '0', batch_id: '00000', hold_until });
+    const until = new Date(world.now.getTime() + 600 * MINUTE).toISOString();
+    const done = { slot: '0', batch_id: '00000', hold: { for: 'quota', until } } as const;
+    await advance('email-1', world.deps(), done);
     expect(world.sends).toEqual([]);
-    expect(await world.email()).toMatchObject({ slots: {}, next_at: hold_until });
+    const ask_at = new Date(world.now.getTime() + 10_000).toISOString();
+    const hold = { for: 'quota', until, ask_at, asked: 0, since: world.now.toISOString() };
+    expect(await world.email()).toMatchObject({ slots: {}, next_at: ask_at, hold });
+    await advance('email-1', world.deps(), done);
+    expect((await world.email()).hold, 'a repeated report asks no later').toEqual(hold);
   });
 });
 

@@ -131,7 +131,6 @@ describe('an email that is cancelled while it is sent', () => {
   it('has no recipient left when the record of a refused call comes after its end', async () => {
     const world = await prepared();
     world.answer = () => ({ kind: 'unknown', error: 'TimeoutError' });
-    world.limits = { ...world.limits, suspects: 3 };
     const [first] = world.sends;
     if (first?.kind === 'batch') await sendBatch(first, world.deps());
     await cancelEmail('email-1', world.deps());

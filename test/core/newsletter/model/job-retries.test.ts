@@ -15,9 +15,11 @@ it('a stage may change each of them, and nothing else', () => {
     provider: 6,
     provider_overloaded: 7,
     provider_pause_seconds: 400,
+    refused_recipients: 20,
   });
   expect(limits).toEqual({
     ...DEFAULT_JOB_LIMITS,
+    refused_recipients: 20,
     storage_before_sending: { tries: 1, first_ms: 5_000, longest_ms: 120_000, within_ms: 120_000 },
     storage_after_sending: { tries: 3, first_ms: 5_000, longest_ms: 240_000, within_ms: 240_000 },
     // The first pause is never cut off.

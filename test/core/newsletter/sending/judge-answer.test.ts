@@ -7,12 +7,10 @@ import { chunkState } from '../../../support/newsletter/job-rows.ts';
 const NOW = new Date('2026-03-01T10:00:00.000Z');
 const at = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
 const given = (provider_failures = 0, entries = [0, 1], tries = {}, tries_before = 0) => ({
-  is_accepted: false,
   entries,
   tries_before,
   state: chunkState('>>', { tries }),
   provider_failures,
-  post_is_known: true,
   limits: DEFAULT_JOB_LIMITS,
   now: NOW,
 });
@@ -26,19 +24,17 @@ describe('a call that the provider refused as a whole', () => {
     (kind) => expect(refused(kind).outcomes.map(({ state }) => state)).toEqual(['pending', 'pending']),
   );
 
-  it('is halved for its content until the bad entry stands alone, which fails with the reason', () => {
-    expect(refused('content')).toMatchObject({ halve: true });
-    expect(refused('content', given(0, [1]))).toEqual({
-      outcomes: [{ n: 1, state: 'failed', reason: 'because_content' }],
-      provider_failures: 0,
-    });
-    const unknown = { ...given(0, [1]), post_is_known: false };
-    expect(refused('content', unknown), 'the post may be the reason').toEqual({
-      outcomes: [{ n: 1, state: 'pending' }],
-      suspect: refusal('content'),
-      provider_failures: 0,
-    });
-  });
+  it.each(['content', 'recipient', 'unverified'] as const)(
+    'is halved until the bad entry stands alone, which stays pending until others show whether it is: %s',
+    (kind) => {
+      expect(refused(kind)).toMatchObject({ halve: true, refused: [] });
+      expect(refused(kind, given(0, [1]))).toEqual({
+        outcomes: [{ n: 1, state: 'pending', reason: `because_${kind}` }],
+        refused: [[1, refusal(kind)]],
+        provider_failures: 0,
+      });
+    },
+  );
 
   it.each([
     [0, 10_000],
@@ -47,7 +43,7 @@ describe('a call that the provider refused as a whole', () => {
   ])('is tried again after 10 s, doubling: %i refusals before', (failures, ms) => {
     expect(refused('transient', given(failures))).toMatchObject({
       provider_failures: failures + 1,
-      stop: { kind: 'wait', until: at(ms), everyone: false },
+      stop: { kind: 'wait', until: at(ms) },
     });
   });
 
@@ -58,17 +54,24 @@ describe('a call that the provider refused as a whole', () => {
     expect(refused('overloaded', given(30)).stop).toMatchObject({ kind: 'fail' });
   });
 
-  it.each(['throttled', 'quota'] as const)('costs no try and holds the whole email for a while: %s', (kind) => {
+  it.each([
+    ['throttled', 'rate'],
+    ['quota', 'quota'],
+  ] as const)('costs no try and holds the whole email for a while: %s', (kind, reason) => {
     expect(refused(kind, given(3))).toMatchObject({
       provider_failures: 3,
       limited: kind,
-      stop: { kind: 'wait', everyone: true },
+      stop: { kind: 'wait', hold: { for: reason } },
     });
   });
 
-  it('fails the batch at once where an operator has to mend something', () => {
-    expect(refused('settings').stop).toMatchObject({ kind: 'fail', refusal: { reason: 'because_settings' } });
-  });
+  it.each(['account', 'settings'] as const)(
+    'holds the whole email where somebody has to mend something: %s',
+    (kind) => {
+      const { stop } = refused(kind, given(3));
+      expect(stop).toMatchObject({ kind: 'wait', hold: { for: kind, message: `because_${kind}` } });
+    },
+  );
 });
 
 describe('a call that was answered entry by entry', () => {
@@ -83,15 +86,30 @@ describe('a call that was answered entry by entry', () => {
       given(5, [0, 1], tries, tries_before),
     );
 
-  it('lets one bad recipient fail none of the others, and ends a row of refusals', () => {
-    expect(answered(['ok', 'recipient'])).toEqual({
+  it('fails one bad recipient alone where one after it was accepted, and ends a row of refusals', () => {
+    expect(answered(['recipient', 'ok'])).toEqual({
       outcomes: [
-        { n: 0, state: 'submitted', message_id: 'id-0' },
-        { n: 1, state: 'failed', reason: 'because_recipient' },
+        { n: 0, state: 'failed', reason: 'because_recipient' },
+        { n: 1, state: 'submitted', message_id: 'id-1' },
       ],
+      refused: [],
       provider_failures: 0,
     });
   });
+
+  it.each(['recipient', 'content', 'unverified'] as const)(
+    'leaves open whether who was refused after the last acceptance is refused alone: %s',
+    (kind) => {
+      expect(answered(['ok', kind])).toEqual({
+        outcomes: [
+          { n: 0, state: 'submitted', message_id: 'id-0' },
+          { n: 1, state: 'pending', reason: `because_${kind}` },
+        ],
+        refused: [[1, refusal(kind)]],
+        provider_failures: 0,
+      });
+    },
+  );
 
   it.each([
     [undefined, 0, 1, false],
@@ -115,42 +133,11 @@ describe('a call that was answered entry by entry', () => {
   it('keeps what a quota cut off for later, without a try', () => {
     const judged = answered(['ok', 'quota'], { 1: 6 });
     expect(judged.outcomes[1]).toEqual({ n: 1, state: 'pending' });
-    expect(judged.stop).toMatchObject({ kind: 'wait', everyone: true, until: at(DEFAULT_JOB_LIMITS.quota_ms) });
+    expect(judged.stop).toMatchObject({ kind: 'wait', hold: { for: 'quota' } });
   });
 
   it('takes an entry without an answer for uncertain', () => {
     expect(answered(['ok']).outcomes[1]).toEqual({ n: 1, state: 'uncertain' });
-  });
-});
-
-describe('an identity that is not verified', () => {
-  const entry = (accepted: boolean) =>
-    accepted ? ({ accepted, message_id: 'id' } as const) : ({ accepted, refusal: refusal('unverified') } as const);
-  const answered = (...entries: boolean[]) => ({ kind: 'answered', entries: entries.map(entry) }) as const;
-
-  it('is the recipient where others of the call were accepted, or others before: the rest goes on', () => {
-    const [among, alone] = [
-      judgeAnswer(answered(true, false), given()),
-      judgeAnswer(answered(false), { ...given(0, [1]), is_accepted: true }),
-    ];
-    for (const judged of [among, alone]) {
-      expect(judged.outcomes.at(-1)).toEqual({ n: 1, state: 'failed', reason: 'because_unverified' });
-      expect(judged).not.toHaveProperty('stop');
-    }
-  });
-
-  it('is the sender where nobody was accepted: the batch fails, and everybody stays to be sent to', () => {
-    const judged = judgeAnswer(answered(false, false), given());
-    expect(judged.outcomes.map(({ state }) => state)).toEqual(['pending', 'pending']);
-    expect(judged.stop).toMatchObject({ kind: 'fail' });
-    expect(refused('unverified').stop).toMatchObject({ kind: 'fail' });
-  });
-
-  it('is found among the recipients of a call that was refused as a whole', () => {
-    expect(refused('unverified', { ...given(), is_accepted: true })).toMatchObject({ halve: true });
-    expect(refused('unverified', { ...given(0, [1]), is_accepted: true }).outcomes).toEqual([
-      { n: 1, state: 'failed', reason: 'because_unverified' },
-    ]);
   });
 });
 

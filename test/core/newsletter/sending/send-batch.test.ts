@@ -208,9 +208,10 @@ describe('a batch in its slot', () => {
     const begun = world.now.getTime();
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting' });
     expect(world.now.getTime() - begun).toBe(5_000);
-    const until = new Date(begun + 3_605_000).toISOString();
-    // No batch would get an allowance before.
-    expect(await world.email()).toMatchObject({ slots: {}, next_batch_at: until, next_at: until });
+    const ask_at = new Date(begun + 5_000 + 240_000).toISOString();
+    // No batch would get an allowance before, but for what nobody foresees.
+    const hold = { for: 'rate', until: new Date(begun + 3_605_000).toISOString(), ask_at };
+    expect(await world.email()).toMatchObject({ slots: {}, hold, next_at: ask_at });
     expect(world.sends).toEqual([]);
   });
 
@@ -223,25 +224,40 @@ describe('a batch in its slot', () => {
     expect((await world.batches())[0]).toMatchObject({ failed_by_reason: { because_content: 1 } });
   });
 
-  it('fails for a post that the provider refuses for everybody, after few calls, and nobody is lost', async () => {
+  it('makes the email hold for a post that is refused for everybody, after few calls, and nobody is lost', async () => {
     const world = await sending(
       Array.from({ length: 20 }, () => '.'.repeat(50)),
       50,
     );
     world.answer = () => refuse('content');
-    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'failed', counts: { pending: 1000 } });
-    expect(world.calls.length).toBeLessThan(12);
-    expect((await world.batches())[0]).toMatchObject({ status: 'failed', counts: { pending: 1000, failed: 0 } });
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', counts: { pending: 1000 } });
+    expect(world.calls.length).toBeLessThan(20);
+    expect((await world.batches())[0]).toMatchObject({ status: 'pending', counts: { pending: 1000, failed: 0 } });
+    const ask_at = isoAfter(world.now, 10_000);
+    expect(await world.email()).toMatchObject({ slots: {}, hold: { for: 'refused', message: 'No.', ask_at } });
+    expect(world.counted).toEqual(['failed']);
     world.answer = accept;
-    await world.tables.batches.change((await world.batches())[0] ?? batchFor([]), { set: { status: 'pending' } });
-    const slots = { 0: { batch_id: '00000', since: '' } };
-    await world.tables.emails.change(await world.email(), { set: { status: 'submitting', slots } });
+    world.advance(10_000);
+    await advance('email-1', world.deps());
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { submitted: 1000 } });
+    expect(await world.email()).not.toHaveProperty('hold');
+  });
+
+  it('makes the email hold, too, where the provider accepted others before, and refuses entry by entry', async () => {
+    const world = await sending(['....', '............'], 12);
+    const { refusal } = refuse('recipient');
+    world.answer = (call) =>
+      world.calls.length === 1
+        ? accept(call)
+        : { kind: 'answered', entries: call.entries.map(() => ({ accepted: false, refusal })) };
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting' });
+    expect(await world.states()).toBe('ssss............');
+    expect((await world.email()).hold).toMatchObject({ for: 'refused' });
   });
 
   it.each([
     ['the first ones', ['m0@', 'm1@'], 'ffssssss'],
-    ['the last one', ['m7@'], 'sssssssf'],
+    ['one between', ['m6@'], 'ssssssfs'],
   ])('fails %s alone whom the provider refuses, and the others arrive', async (_, bad, states) => {
     const world = await sending(['........'], 8);
     const isBad = (call: BulkCall) => call.entries.some(({ to }) => bad.some((one) => to.startsWith(one)));
@@ -250,10 +266,23 @@ describe('a batch in its slot', () => {
     expect(await world.states()).toBe(states);
   });
 
-  it('judges recipients one by one where there are too few to tell whether it is the post', async () => {
-    const world = await sending(['..']);
-    world.answer = () => refuse('content');
-    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { failed: 2 } });
+  it.each([
+    ['the last one', '........', ['m7@'], 'sssssssf'],
+    ['everybody of a small audience', '..', ['m0@', 'm1@'], 'ff'],
+  ])('waits for the others before it fails %s whom the provider refuses', async (_, chunk, bad, states) => {
+    const world = await sending([chunk], 8);
+    const isBad = (call: BulkCall) => call.entries.some(({ to }) => bad.some((one) => to.startsWith(one)));
+    world.answer = (call) => (isBad(call) ? refuse('content') : accept(call));
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', counts: { failed: 0 } });
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+    const other = (await world.batches())[1] ?? batchFor([]);
+    await world.tables.batches.change(other, { set: { status: 'submitted' } });
+    await advance('email-1', world.deps(), { slot: '0', batch_id: '00001' });
+    const calls = world.calls.length;
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(await world.states()).toBe(states);
+    expect(world.calls, 'nobody is called for twice').toHaveLength(calls);
+    expect(await world.email()).toMatchObject({ status: 'submitted' });
   });
 
   it('gives its slot to a batch that waits while it waits for single recipients, and goes on later', async () => {
@@ -317,9 +346,39 @@ describe('a batch in its slot', () => {
     expect(world.now.getTime() - begun).toBe(10_000 + 20_000);
   });
 
-  it('fails where an operator has to mend something, and its recipients stay to be sent', async () => {
+  it.each([
+    ['account', 'account'],
+    ['settings', 'settings'],
+    ['unverified', 'sender'],
+  ] as const)('makes the email hold where somebody has to mend something (%s), and asks again', async (kind, why) => {
     const world = await sending(['....']);
-    const { kind, refusal } = refuse('settings');
+    await world.tables.batches.remove('email-1', ['00001']);
+    world.answer = () => refuse(kind);
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', counts: { pending: 4 } });
+    for (const [asked, seconds] of [10, 20, 40, 80, 160, 240, 240].entries()) {
+      expect((await world.email()).hold).toMatchObject({
+        for: why,
+        message: 'No.',
+        asked,
+        ask_at: isoAfter(world.now, 1_000 * seconds),
+      });
+      await advance('email-1', world.deps());
+      const sent = world.sends.length;
+      world.advance(1_000 * seconds);
+      await advance('email-1', world.deps());
+      expect(world.sends, 'one batch asks, at its time').toHaveLength(sent + 1);
+      if (asked === 6) world.answer = accept;
+      await sendBatch(MESSAGE, world.deps());
+    }
+    expect(await world.states()).toBe('ssss');
+    expect(await world.email()).not.toHaveProperty('hold');
+    expect(world.counted, 'it rings once').toEqual(['failed']);
+  });
+
+  it('fails where the provider refused too often, and its recipients stay to be sent', async () => {
+    const world = await sending(['....'], 4);
+    await world.tables.batches.change((await world.batches())[0] ?? batchFor([]), { set: { provider_failures: 6 } });
+    const { kind, refusal } = refuse('transient');
     world.answer = () => ({ kind, refusal: { ...refusal, status_code: 403 } });
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'failed' });
     expect((await world.batches())[0]).toMatchObject({
@@ -327,12 +386,12 @@ describe('a batch in its slot', () => {
       counts: { pending: 4 },
       error_status_code: 403,
       error_message: 'The provider refused the batch: No.',
-      error_data: JSON.stringify({ code: 'BULK_EMAIL_SEND_FAILED', reason: 'because_settings' }),
+      error_data: JSON.stringify({ code: 'BULK_EMAIL_SEND_FAILED', reason: 'because_transient' }),
     });
     const context = {
       email_id: 'email-1',
       batch_id: '00000',
-      reason: 'because_settings',
+      reason: 'because_transient',
       said: 'No.',
       status_code: 403,
     };
@@ -405,7 +464,8 @@ describe('a batch in its slot', () => {
       },
     };
     await sendBatch(MESSAGE, { ...deps, provider });
-    expect(await world.states()).toBe('fss');
+    // Whether it was refused for itself the others show.
+    expect(await world.states()).toBe('.ss');
     expect(world.calls.map(({ entries }) => entries.map(({ to }) => to))).toEqual([
       ['m0@example.com', 'm2@example.com'],
     ]);
