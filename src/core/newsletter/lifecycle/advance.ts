@@ -115,7 +115,7 @@ function report({ email_id, status, error, failed_recipients = 0 }: Email, befor
 }
 
 /** What an operator has to mend rings once, however often it is asked again. */
-export function reportHold({ email_id, hold }: Email, before: Pick<Email, 'hold'>, { log }: Pick<AdvanceDeps, 'log'>) {
+function reportHold({ email_id, hold }: Email, before: Pick<Email, 'hold'>, { log }: Pick<AdvanceDeps, 'log'>) {
   if (hold === undefined || hold.for === before.hold?.for) return;
   const { message, ask_at } = hold;
   // `message` is the log's own field, and would be dropped.

@@ -4,7 +4,7 @@ import { type Email, FAULT_HOLDS, type Hold, type Refusals } from '../model/emai
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
 
 /** Why a sender makes its email hold. */
-export interface HoldCause extends Pick<Hold, 'for' | 'until' | 'message' | 'reason' | 'told_by_events'> {
+export interface HoldCause extends Pick<Hold, 'for' | 'until' | 'message' | 'reason'> {
   /** Everybody was refused: what was refused until now says nothing of a recipient. */
   readonly everybody?: true;
 }
@@ -19,7 +19,7 @@ export function holdAfter(known: Hold | undefined, cause: HoldCause, now: Date, 
   const { everybody: _, ...told } = cause;
   const isSame = known?.for === cause.for;
   // Another batch was refused beside the one that asked.
-  if (isSame && known.ask_at > at && cause.told_by_events === undefined) return known;
+  if (isSame && known.ask_at > at) return known;
   const asked = isSame ? known.asked + 1 : 0;
   const grown = cause.for === 'rate' ? limits.longest_hold_ms : pauseAfter(asked + 1, limits.provider);
   const latest = isoAfter(now, Math.min(limits.longest_hold_ms, grown));

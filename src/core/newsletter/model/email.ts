@@ -1,5 +1,3 @@
-import type { ChunkKey } from './chunk.ts';
-
 /** A publication with a sender, and members who subscribe to it. Key: tenant_id + newsletter_id. */
 export interface Newsletter {
   readonly tenant_id: string;
@@ -104,13 +102,12 @@ export interface Email {
   readonly expires_at: number;
 }
 
-/** Reasons that leave an operator nothing to do, and those that do. */
-export const LIMIT_HOLDS = ['rate', 'quota'] as const;
+/** What an operator, or AWS, has to mend. */
 export const FAULT_HOLDS = ['account', 'sender', 'settings', 'refused'] as const;
 
 /** A hold is a question: at `ask_at` one batch asks it again, and the first mail that is accepted ends it. */
 export interface Hold {
-  readonly for: (typeof LIMIT_HOLDS | typeof FAULT_HOLDS)[number];
+  readonly for: 'rate' | 'quota' | (typeof FAULT_HOLDS)[number];
   readonly ask_at: string;
   /** How often it was asked in vain. */
   readonly asked: number;
@@ -120,8 +117,6 @@ export interface Hold {
   /** The provider's words, and its code. */
   readonly message?: string;
   readonly reason?: string;
-  /** Events told that mails were refused after their acceptance: which mails were sent last to ask it, if any. */
-  readonly told_by_events?: { readonly asked?: ChunkKey & { readonly entries: readonly number[] } };
 }
 
 /**
@@ -136,7 +131,7 @@ export interface Refusals {
 }
 
 /** From the second call in a row without an answer on, the email holds, and one small call at a time probes. */
-export interface Silence {
+interface Silence {
   /** Calls of a sender without an answer, in a row. */
   readonly calls: number;
   /** Nobody calls before; present while the email holds. */

@@ -47,8 +47,7 @@ async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): P
   const isAccepted = answers.some(({ accepted }) => accepted);
   const news = ({ silence, hold, refusals }: Email) => ({
     answered: silence !== undefined,
-    // What events told of ends by events.
-    free: isAccepted && hold !== undefined && hold.told_by_events === undefined,
+    free: isAccepted && hold !== undefined,
     single: isAccepted && Object.keys(refusals?.batches ?? {}).length > 0,
   });
   const { answered, free, single } = news(work.email);
@@ -72,7 +71,7 @@ async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): P
  * either, the email holds. A sender does it once, none does that stands in for another, and no more calls hang at once
  * than there are slots.
  */
-export async function giveSlotAway(work: BatchWork): Promise<void> {
+async function giveSlotAway(work: BatchWork): Promise<void> {
   if (work.gave_slot_away || work.email.silence !== undefined) return;
   const { email_id, batch_id, claim_id } = work.batch;
   if (!(await otherWaits(work))) return;
@@ -117,5 +116,20 @@ export async function changeEmail(
     work.email = found;
     if (changed !== undefined) return true;
     email = found;
+  }
+}
+
+/** A call that hangs keeps nobody else waiting: its slot is given away, and the sender waits without one. */
+export async function whileSlotServes(call: Promise<BulkAnswer>, work: BatchWork): Promise<BulkAnswer> {
+  let giving: Promise<void> | undefined;
+  const stop = work.deps.repeat(work.deps.limits.hang_ms, () => {
+    giving ??= giveSlotAway(work).catch(() => undefined);
+    return giving;
+  });
+  try {
+    return await call;
+  } finally {
+    stop();
+    await giving;
   }
 }

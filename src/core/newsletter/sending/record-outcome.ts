@@ -8,7 +8,7 @@ import { pauseAfter, retryStorage, StorageUnavailableError } from '../model/job-
 import { hadFirst, hasBit, RECIPIENT_STATES, SENT_AGAIN } from '../model/recipient-state.ts';
 import type { BatchWork } from './batch-work.ts';
 import { hasUsedUpTries } from './judge-answer.ts';
-import { failRefused, holdFor } from './refused-recipients.ts';
+import { failRefused, holdFor } from './refused-for-all.ts';
 import type { SendDeps, Stop } from './send-deps.ts';
 
 /** What is kept of an invocation for the queue, when storage does not take an outcome. */

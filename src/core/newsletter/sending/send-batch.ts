@@ -11,7 +11,7 @@ import type { StateCounts } from '../model/recipient-state.ts';
 import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
 import { otherWaits } from './note-answer.ts';
 import { acceptFromEvents, finishBatch, msUntil } from './record-outcome.ts';
-import { inTurn, tellRefused } from './refused-recipients.ts';
+import { inTurn, tellRefused } from './refused-for-all.ts';
 import { sendChunk } from './send-chunk.ts';
 import type { SendDeps, Stop } from './send-deps.ts';
 

@@ -1,3 +1,4 @@
+import { ExplainedError } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import { claimEntries, expireCall, failPending, type NextState, placesOf } from '../accounting/chunk-changes.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
@@ -7,9 +8,9 @@ import { EXPIRED, type ExclusionReason, RECIPIENT_STATES } from '../model/recipi
 import { nextDay } from '../warming/domain-warming.ts';
 import { BatchLostError, type BatchWork } from './batch-work.ts';
 import { hasUsedUpTries, type Judgement, judgeAnswer } from './judge-answer.ts';
-import { giveSlotAway, noteAnswer } from './note-answer.ts';
+import { noteAnswer, whileSlotServes } from './note-answer.ts';
 import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
-import { inTurn, isAccepted, noteRefused } from './refused-recipients.ts';
+import { inTurn, isAccepted, noteRefused } from './refused-for-all.ts';
 import { bulkEntries, type Stop, sentAs } from './send-deps.ts';
 
 /**
@@ -145,7 +146,8 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
     return { kind: 'stopped', stop: { kind: 'continue' } };
   }
   // What can fail without a call fails before the claim: nobody becomes uncertain by it.
-  const content = await callContent(planned, work);
+  const content = await callContent(planned, work).catch((error: unknown) => whyNoContent(error, planned, work));
+  if ('kind' in content) return { kind: 'stopped', stop: content };
   // Once the claim has run out, as when storage answers late, another sender may have the batch and the slot.
   while ((work.batch.claim_until ?? '') <= clock().toISOString()) await work.save();
   const claimed = await claim(planned, work);
@@ -221,19 +223,19 @@ async function callContent({ chunk, entries }: PlannedCall, work: BatchWork): Pr
   };
 }
 
-/** A call that hangs keeps nobody else waiting: its slot is given away, and the sender waits without one. */
-async function whileSlotServes(call: Promise<BulkAnswer>, work: BatchWork): Promise<BulkAnswer> {
-  let giving: Promise<void> | undefined;
-  const stop = work.deps.repeat(work.deps.limits.hang_ms, () => {
-    giving ??= giveSlotAway(work).catch(() => undefined);
-    return giving;
-  });
-  try {
-    return await call;
-  } finally {
-    stop();
-    await giving;
-  }
+/** A post that cannot be rendered, or keys that cannot be had: tried again like a call, then the batch fails with the reason. */
+function whyNoContent(error: unknown, { entries, state }: PlannedCall, work: BatchWork): Stop {
+  const { limits, clock } = work.deps;
+  // Only our own words are sure to hold nothing of the post or of a person.
+  const message =
+    error instanceof ExplainedError ? error.message : error instanceof Error ? error.name : 'unknown error';
+  const refusal = { class: 'transient', reason: 'not_rendered', message } as const;
+  const { provider_failures } = work;
+  const given = { entries, state, tries_before: 0, provider_failures, limits, now: clock() };
+  const judgement = judgeAnswer({ kind: 'refused', refusal }, given);
+  work.provider_failures = judgement.provider_failures;
+  const { stop = { kind: 'halt' } } = judgement;
+  return stop.kind === 'fail' ? { ...stop, what: 'The mails of the batch could not be made' } : stop;
 }
 
 async function callProvider(call: BulkCall, { deps }: BatchWork): Promise<BulkAnswer> {

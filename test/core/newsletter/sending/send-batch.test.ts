@@ -375,6 +375,29 @@ describe('a batch in its slot', () => {
     expect(world.counted, 'it rings once').toEqual(['failed']);
   });
 
+  it('fails with the reason where its post can never be rendered, after the tries of a call', async () => {
+    const world = await sending(['....']);
+    await world.tables.batches.remove('email-1', ['00001']);
+    let made = 0;
+    const of = async () => {
+      made += 1;
+      throw new UnreadableChunkError('The post has 31 parts; at most 30 are possible.');
+    };
+    for (let turn = 0; turn < 20 && (await world.email()).status === 'submitting'; turn++) {
+      await sendBatch(MESSAGE, { ...world.deps(), renderings: { of } });
+      world.advance(320_000);
+      await advance('email-1', world.deps());
+    }
+    expect(made, 'a first try and six more').toBe(7);
+    expect(world.calls).toEqual([]);
+    expect((await world.batches())[0]).toMatchObject({
+      status: 'failed',
+      counts: { pending: 4 },
+      error_message: 'The mails of the batch could not be made: The post has 31 parts; at most 30 are possible.',
+    });
+    expect(await world.email()).toMatchObject({ status: 'failed', error: expect.stringContaining('31 parts') });
+  });
+
   it('fails where the provider refused too often, and its recipients stay to be sent', async () => {
     const world = await sending(['....'], 4);
     await world.tables.batches.change((await world.batches())[0] ?? batchFor([]), { set: { provider_failures: 6 } });
