@@ -15,6 +15,7 @@ export const handler = bindFunction(apiIntakeEnv, (env, observability) => {
   const tables = {
     notification_log: env.NOTIFICATION_LOG_TABLE,
     notification_content: env.NOTIFICATION_CONTENT_TABLE,
+    notification_retry_log: env.NOTIFICATION_RETRY_LOG_TABLE,
   };
   const storage = { client, tables, ...createSecretsAndKeys(env, client) };
   const deps = {

@@ -76,7 +76,11 @@ export const handler = bindFunction(dueIndexerEnv, (env, observability) => {
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const store = createIndexStore({
     client,
-    tables: { notification_log: env.NOTIFICATION_LOG_TABLE, notification_content: env.NOTIFICATION_CONTENT_TABLE },
+    tables: {
+      notification_log: env.NOTIFICATION_LOG_TABLE,
+      notification_content: env.NOTIFICATION_CONTENT_TABLE,
+      notification_retry_log: env.NOTIFICATION_RETRY_LOG_TABLE,
+    },
     sealer,
     hashKey,
   });

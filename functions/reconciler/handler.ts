@@ -87,7 +87,11 @@ export function createHandler(deps: ReconcilerDeps, { logger, metrics }: Observa
 export const handler = bindFunction(reconcilerEnv, (env, observability) => {
   const client = createDynamoDb();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
-  const tables = { notification_log: env.NOTIFICATION_LOG_TABLE, notification_content: env.NOTIFICATION_CONTENT_TABLE };
+  const tables = {
+    notification_log: env.NOTIFICATION_LOG_TABLE,
+    notification_content: env.NOTIFICATION_CONTENT_TABLE,
+    notification_retry_log: env.NOTIFICATION_RETRY_LOG_TABLE,
+  };
   const deps: ReconcilerDeps = {
     scan: createRowScan(client, tables),
     store: createIndexStore({ client, tables, sealer, hashKey }),

@@ -1,7 +1,6 @@
-/**
- * The invariants of docs/architecture.md as a small world can be asked for them. Plain data in, violations out: what is
- * remembered is part of a state, so it is never changed. Shares no code with the pipeline.
- */
+// The invariants of docs/architecture.md as a small world can be asked for them. Plain data in, violations out: what is
+// remembered is part of a state, so it is never changed. Shares no code with the pipeline.
+import { broken, claimed, deleted, made, ofThisLife } from './life-promises.ts';
 
 /** A row, or a retry record, as it is stored. */
 export type Stored = Readonly<Record<string, unknown>>;
@@ -10,7 +9,7 @@ export type Stored = Readonly<Record<string, unknown>>;
  * What the provider took. `excused`: whoever sent it died, or was told that it had failed, before it could be noted;
  * `unrecorded`: storage refuses to note it, and may still take it.
  */
-interface Acceptance {
+export interface Acceptance {
   readonly attempt: number;
   readonly by: string;
   readonly how: 'open' | 'recorded' | 'excused' | 'unrecorded';
@@ -29,6 +28,12 @@ export interface Memory {
   readonly corrected: Readonly<Record<string, number>>;
   /** The attempts that had been claimed when a notification was cancelled, or deleted by its writer. */
   readonly deleted: Readonly<Record<string, number>>;
+  /** How often a writer has begun another life of a notification, and of a successor: that of its predecessor when made. */
+  readonly lives: Readonly<Record<string, number>>;
+  /** The greatest number of an attempt that was claimed. */
+  readonly numbered: Readonly<Record<string, number>>;
+  /** Claims of successors, as `log_id#attempt`, that were made when nobody wanted them any more. */
+  readonly unwanted: readonly string[];
   /** Notifications of which an operator was told that they are erased. */
   readonly erased: readonly string[];
   /** Notifications whose producer was told that they are accepted. */
@@ -43,6 +48,9 @@ export const NOTHING_YET: Memory = {
   redriven: {},
   corrected: {},
   deleted: {},
+  lives: {},
+  numbered: {},
+  unwanted: [],
   erased: [],
   handedOver: [],
   refused: {},
@@ -53,6 +61,7 @@ export const textOf = (value: unknown): string => (typeof value === 'string' ? v
 
 /** Somebody has put it into the work index, and any value into any of its columns: only what comes of it counts. */
 export const isIntruder = ({ log_id }: Stored): boolean => String(log_id).startsWith('hostile-');
+type Write = { readonly by: string; readonly now: number; readonly predecessor?: Stored | undefined };
 
 /** What came of an observation. */
 export interface Judged {
@@ -116,15 +125,6 @@ export function redriven(memory: Memory, log_ids: readonly string[]): Memory {
   return { ...memory, redriven: times };
 }
 
-/** Its writer puts another recipient into a row: the attempts that are claimed from now on go there. */
-export function corrected(memory: Memory, { log_id, last_attempt }: Stored): Memory {
-  return { ...memory, corrected: { ...memory.corrected, [String(log_id)]: Number(last_attempt ?? -1) } };
-}
-
-export function deleted(memory: Memory, { log_id, last_attempt }: Stored): Memory {
-  return { ...memory, deleted: { ...memory.deleted, [String(log_id)]: Number(last_attempt ?? -1) } };
-}
-
 export function handedOver(memory: Memory, log_id: string): Memory {
   return { ...memory, handedOver: [...memory.handedOver, log_id] };
 }
@@ -156,18 +156,25 @@ export function sent(memory: Memory, send: Send, row: Stored | undefined, record
   const { log_id, attempt, recipient, now, late } = send;
   const violations: string[] = [];
   const since = memory.corrected[log_id] ?? Number.POSITIVE_INFINITY;
-  const known = recipient === `${log_id}@example.com` && attempt <= since;
-  if (!known && !(recipient === `new-${log_id}@example.com` && since < Number.POSITIVE_INFINITY))
-    violations.push(`9: sent to ${recipient === `${log_id}@example.com` ? 'its former' : 'another'} recipient`);
+  // The successor of a later life is for whom the writer has named since.
+  const [, first = log_id] = /^(n\d+-fallback)-\d+$/.exec(log_id) ?? [];
+  const [given, later] = [`${first === log_id ? '' : 'new-'}${first}@example.com`, `new-${log_id}@example.com`];
+  const known = recipient === given && attempt <= since;
+  if (!known && !(recipient === later && since < Number.POSITIVE_INFINITY))
+    violations.push(`9: sent to ${recipient === given ? 'its former' : 'another'} recipient`);
   if (late) return { memory, violations };
   if (send.left_ms < SEND_AND_RECORD_MS) violations.push('13: sent by a function whose time may end before the record');
+  // Its writer may have put it anew since the claim, which is seconds old: nobody asks again.
+  if (attempt <= (memory.corrected[log_id] ?? -1)) return { memory, violations };
   if (row?.['send_status'] !== 'SENDING') violations.push(`2: sent while its row is ${row?.['send_status']}`);
   else if (row['last_attempt'] !== attempt) violations.push('2: sent by a claim that another one has followed');
   if (attempt > (memory.deleted[log_id] ?? attempt))
     violations.push('5: sent although it was cancelled before its claim');
   if (memory.knownArrived.includes(`${log_id}#${attempt}`))
     violations.push('5: sent although its claim knew that it had arrived');
-  if (memory.accepted[log_id]?.some(({ how }) => how === 'recorded'))
+  if (memory.unwanted.includes(`${log_id}#${attempt}`))
+    violations.push('16: sent although nobody wanted the successor before its claim');
+  if (ofThisLife(memory, log_id).some(({ how }) => how === 'recorded'))
     violations.push('5: sent after it was recorded as delivered');
   const last = records
     .filter(({ retry_attempt }) => Number(retry_attempt) < attempt)
@@ -185,7 +192,7 @@ const byAttempt = (a: Stored, b: Stored) => Number(a['retry_attempt']) - Number(
 /** The provider takes the message. */
 export function accepted(memory: Memory, { log_id, attempt, by, late }: Send): Judged {
   const before = memory.accepted[log_id] ?? [];
-  const again = !late && before.some(({ how }) => how === 'open' || how === 'recorded');
+  const again = !late && ofThisLife(memory, log_id).some(({ how }) => how === 'open' || how === 'recorded');
   const acceptance: Acceptance = { attempt, by, how: late ? 'excused' : 'open' };
   return {
     memory: { ...memory, accepted: { ...memory.accepted, [log_id]: [...before, acceptance] } },
@@ -206,18 +213,20 @@ export function recorded(memory: Memory, record: Stored, by: string): Judged {
     !/died/.test(String(response_message));
   const violations = judged && wait < least ? ['7: the next attempt comes too soon'] : [];
   if (retry_status !== 'SUCCESS') return { memory, violations };
-  const isIts = ({ attempt }: Acceptance, log_id: string) => log_id === original_log_id && attempt === retry_attempt;
+  const isIts = ({ attempt }: Acceptance, id: string) => id === original_log_id && attempt === retry_attempt;
   return { memory: marked(memory, 'recorded', isIts), violations };
 }
 
-/** A row that is stored has changed. @param by who wrote it */
-export function written(memory: Memory, was: Stored, row: Stored, { by, now }: { by: string; now: number }): Judged {
-  const { log_id, send_status, last_attempt, claim_id } = row as Record<string, string>;
-  if (isIntruder(row)) return { memory, violations: [] };
-  const violations: string[] = [];
+/** A row that is stored has changed. @param was absent where it is new @param write by whom; the predecessor as it is */
+export function written(memory: Memory, was: Stored | undefined, row: Stored, write: Write): Judged {
+  const { by, now, predecessor } = write;
+  const { log_id = '', send_status, last_attempt, claim_id } = row as Record<string, string>;
+  if (was === undefined || isIntruder(row)) return { memory: made(memory, row), violations: [] };
+  const violations = broken(memory, was, row);
   let next = memory;
   const claims = send_status === 'SENDING' && claim_id !== was['claim_id'];
   if (row['is_deleted'] === true && was['is_deleted'] !== true) next = deleted(next, was);
+  if (claims) next = claimed(next, row, predecessor);
   const held = was['send_status'] === 'SENDING' && Date.parse(String(was['claim_until'])) > now;
   if (claims && held) violations.push('2: two unexpired claims');
   const hasArrived = Object.values(row['delivery_by_attempt'] ?? {}).some((it) => it === 'delivered' || it === 'seen');
@@ -229,8 +238,8 @@ export function written(memory: Memory, was: Stored, row: Stored, { by, now }: {
   if (final && !by.startsWith('event')) violations.push(`5: SUCCESS became ${send_status}`);
   const limit = Number(row['max_retry_count'] ?? RETRIES[String(row['priority'])]);
   if (Number(row['send_attempts']) > limit + 1) violations.push('4: more attempts than its limit allows');
-  if (Number(row['redrive_count'] ?? 0) > (memory.redriven[log_id ?? ''] ?? 0))
-    violations.push('11: redrive_count without an operator');
+  const redrives = Number(row['redrive_count'] ?? 0);
+  if (redrives > (memory.redriven[log_id] ?? 0)) violations.push('11: redrive_count without an operator');
   return { memory: next, violations };
 }
 

@@ -1,6 +1,6 @@
 import type { Feedback } from '../../src/core/delivery-events/delivery-event.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
-import { type Given, INFO, ONE, type Scope } from '../world/state.ts';
+import { type Edit, type Given, INFO, ONE, type Scope } from '../world/state.ts';
 
 interface NamedScope extends Omit<Scope, 'faults'> {
   /** What meets in it. */
@@ -16,6 +16,8 @@ const refused = (...script: ProviderErrorType[]): Given => ({ ...ONE, script });
  */
 const dead = { given: [refused('AUTH_FAILED')], receives: 3 };
 const downOnce = { given: [refused('SERVER_OVERLOAD'), refused('SERVER_OVERLOAD')], breakers: true } as const;
+const failedOver = { workers: 3, given: [{ ...refused('INVALID_RECIPIENT', 'INVALID_RECIPIENT'), fallback: true }] };
+const anew = (edited: readonly Edit[]) => ({ edits: 1, edited, indexings: 1 });
 const BOUNCE: Feedback = {
   kind: 'failed',
   answer: { error_type: 'INVALID_RECIPIENT', message: 'bounced' },
@@ -126,10 +128,26 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     gathering: true,
     everyday: 0,
   },
-  'failed-over': {
-    about: 'a wrong recipient, and a fallback channel',
+  'failed-over': { about: 'a wrong recipient, and a fallback channel', ...failedOver },
+  'failed-over-deleted': {
+    about: 'the same, and a writer who deletes the row',
+    ...failedOver,
+    deletions: 1,
+    everyday: 0,
+  },
+  'failed-over-erased': { about: 'the same, and an operator who erases', ...failedOver, erasures: 1, everyday: 0 },
+  'failed-over-anew': {
+    about: 'the same, the indexer, and a writer who corrects both recipients, or puts the row anew',
+    ...failedOver,
+    ...anew(['recipient', 'anew']),
+    everyday: 0,
+  },
+  'put-anew': {
+    about: 'a time-out, the indexer, and a writer who puts the row anew',
     workers: 3,
-    given: [{ ...refused('INVALID_RECIPIENT'), fallback: true }],
+    given: [refused('NETWORK_TIMEOUT')],
+    ...anew(['anew']),
+    everyday: 0,
   },
   breaker: { about: 'two rows of a provider that is down once', ...downOnce, workers: 2, everyday: 0 },
   'breaker-kept': {

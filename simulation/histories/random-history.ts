@@ -57,7 +57,9 @@ const BREAKDOWNS = ['records. refuses every call', 'breakers. answers no call'] 
 /** @param intruders rows that somebody may put into the work index */
 export async function drawHistory(seed: number, intruders: readonly Stored[] = []): Promise<RandomHistory> {
   const draw = createRandom(seed, 'history');
-  const scope = drawScope(createRandom(seed, 'scope'), intruders);
+  // Drawn apart, so that the seeds of before have the worlds of before.
+  const erasures = createRandom(seed, 'erasures')() < 0.2 ? 1 : 0;
+  const scope = { ...drawScope(createRandom(seed, 'scope'), intruders), erasures };
   const kinds = new Set<string>(FAULTS.filter(() => draw() < 0.5));
   const share = pick(draw, FAULT_SHARES);
   const world = new World(scope, new Troupe({ remember: false }));

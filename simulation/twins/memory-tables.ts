@@ -15,7 +15,9 @@ import {
   type ContentOwner,
   ErasedError,
   type IndexStore,
+  nextLife,
   RowUnstorableError,
+  type StoredContent,
 } from '../../src/core/indexing/index-row.ts';
 import type {
   ForeignRow,
@@ -131,7 +133,8 @@ export class MemoryTables implements IndexStore {
       if (content.tenant_id !== tenant_id) {
         throw new ContentUnreadableError('The encrypted recipient belongs to another notification or tenant.');
       }
-      const { tenant_id: _, sequence: __, fallback: ___, erased_at: ____, ...rest } = content;
+      const { tenant_id: _, sequence: __, fallback: ___, erased_at: ____, ...kept } = content;
+      const { life: _____, attempts_before: ______, ...rest } = kept;
       return rest;
     },
   };
@@ -152,18 +155,32 @@ export class MemoryTables implements IndexStore {
   }
 
   async putContent(
-    { log_id, tenant_id, sequence, amends }: ContentOwner,
+    { log_id, tenant_id, sequence, amends, begins, attempts_before }: ContentOwner,
     content: Partial<NotificationContent>,
-  ): Promise<string | undefined> {
+  ): Promise<StoredContent> {
     const stored = this.content.get(log_id);
     if (amends && stored?.tenant_id !== tenant_id) throw new RowUnstorableError('the content that it lacks');
     if (stored?.erased_at !== undefined) throw new ErasedError('The content of this log_id was erased.');
-    const kept = stored?.sequence === undefined ? {} : { image_sequence: guards.sequenceValue(stored.sequence) };
-    if (guards.isAny(guards.notLater(sequence), kept)) {
+    const isKept = begins === 'kept' || (begins === undefined && (stored?.sequence ?? '0') === sequence);
+    const life = stored === undefined || isKept ? stored?.life : nextLife(stored, this.#lastRecorded(log_id));
+    const { sequence: image, life: before } = stored ?? {};
+    const kept = {
+      ...(image !== undefined && { image_sequence: guards.sequenceValue(image) }),
+      ...(before !== undefined && { life: before }),
+    };
+    const begun = life === undefined ? {} : { life };
+    const before_it = attempts_before === undefined ? {} : { attempts_before };
+    if (guards.isAny(guards.notLater(sequence, life), kept)) {
       const whole = { ...(amends ? stored : {}), ...content } as NotificationContent;
-      this.content.set(log_id, { ...whole, tenant_id, sequence });
+      this.content.set(log_id, { ...whole, tenant_id, sequence, ...begun, ...before_it });
     }
-    return content.recipient === undefined ? undefined : `hash of ${tenant_id}/${content.recipient}`;
+    const { recipient } = content;
+    return { ...(recipient !== undefined && { recipient_hash: `hash of ${tenant_id}/${recipient}` }), ...begun };
+  }
+
+  #lastRecorded(log_id: string): number | undefined {
+    const its = [...this.retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id);
+    return its.length === 0 ? undefined : Math.max(...its.map(({ retry_attempt }) => retry_attempt));
   }
 
   readonly erasable: Erasable = {

@@ -1,5 +1,6 @@
 import { holds, isAny, isFree, ofGeneration } from '../../src/adapters/dynamodb/table/guards.ts';
 import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
+import type { StoredLife } from '../../src/core/indexing/index-row.ts';
 import type { RowScan } from '../../src/core/indexing/reconcile.ts';
 import type { IntakeRecord, IntakeStore } from '../../src/core/intake/ports.ts';
 import { type Channel, providerHost } from '../../src/core/model/channels.ts';
@@ -49,12 +50,13 @@ const position = ({ work_at, log_id }: DueItem): string => `${work_at} ${log_id}
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Content as it is kept, with its tenant and the place of its row in the stream. */
-export type KeptContent = NotificationContent & {
-  readonly tenant_id: string;
-  readonly sequence?: string;
-  /** Nothing is left of it but the mark. */
-  readonly erased_at?: string;
-};
+export type KeptContent = NotificationContent &
+  StoredLife & {
+    readonly tenant_id: string;
+    readonly sequence?: string;
+    /** Nothing is left of it but the mark. */
+    readonly erased_at?: string;
+  };
 
 interface Tables {
   /** Draws the tokens of turns. */
@@ -67,10 +69,10 @@ interface Tables {
 /** Successors of failover among rows and contents in memory. */
 export function memorySuccessors({ log, content: contents, row }: Omit<Tables, 'random'>): SuccessorStore {
   return {
-    copyContent: async ({ log_id, tenant_id }, successor) => {
+    copyContent: async ({ log_id, tenant_id, life }, successor) => {
       const content = contents.get(log_id);
-      if (content?.fallback === undefined) return undefined;
-      const { sequence: _, fallback, ...rest } = content;
+      if (content?.fallback === undefined || content.life !== life) return undefined;
+      const { sequence: _, life: __, attempts_before: ___, fallback, ...rest } = content;
       if (!contents.has(successor.log_id)) {
         contents.set(successor.log_id, { ...rest, recipient: fallback.recipient, sequence: '0' });
       }
@@ -196,7 +198,7 @@ export function memoryRowScan(
     },
     read: async (log_id) => {
       const row = log.get(log_id);
-      return row && { row: { ...row }, sequence: content.get(log_id)?.sequence ?? '0' };
+      return row && { row: { ...row }, sequence: content.get(log_id)?.sequence ?? '0', unseen: true };
     },
   };
 }

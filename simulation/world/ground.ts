@@ -231,7 +231,8 @@ export class Ground {
     const changed = [...this.tables.log].filter(([log_id, row]) => before.get(log_id) !== row);
     for (const [log_id, row] of changed) {
       const was = before.get(log_id);
-      if (was !== undefined) this.judge(promises.written(this.state.memory, was, row, { by, now: now + this.apart }));
+      const predecessor = this.tables.log.get(promises.textOf(row['predecessor_log_id']));
+      this.judge(promises.written(this.state.memory, was, row, { by, now: now + this.apart, predecessor }));
       if (was !== undefined && this.scope.stale) this.set({ former: { ...this.state.former, [log_id]: was } });
       this.show(row);
     }

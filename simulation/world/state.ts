@@ -21,6 +21,7 @@ export type Limit = (typeof LIMITS)[number];
 /** What the writer of a row does to it, in words. */
 export const EDITS = {
   recipient: 'corrects its recipient',
+  anew: 'puts it anew',
   limit: 'spoils its limit',
   minute: 'writes its time without seconds',
   decimals: 'writes its time with ten decimals',

@@ -1,5 +1,6 @@
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { corrected, deleted } from '../audit/life-promises.ts';
 import * as promises from '../audit/promises.ts';
 import type { Ground } from './ground.ts';
 import { type Edit, type Given, START_MS } from './state.ts';
@@ -45,7 +46,7 @@ export function give(ground: Ground, log_id: string, { priority, fallback, forei
 const FROM_API = { created_by: 'intake-api' };
 
 /** By the kind of edit: what it changes beside the recipient and the body, which one that corrects them changes alone. */
-const SPOILED: Readonly<Record<Exclude<Edit, 'recipient'>, (row: promises.Stored) => promises.Stored>> = {
+const SPOILED: Readonly<Record<Exclude<Edit, 'recipient' | 'anew'>, (row: promises.Stored) => promises.Stored>> = {
   limit: () => ({ max_retry_count: 'many' }),
   minute: (row) => ofTime(row, (time) => `${time.slice(0, 16)}Z`),
   decimals: (row) => ofTime(row, (time) => time.replace('Z', '0000000Z')),
@@ -58,19 +59,27 @@ function ofTime({ work_at }: promises.Stored, spoilt: (time: string) => string):
 
 export function edit(ground: Ground, log_id: string, how: Edit): void {
   const was = ground.tables.log.get(log_id) ?? {};
-  if (how !== 'recipient') {
+  if (how !== 'recipient' && how !== 'anew') {
     put(ground, { ...was, ...SPOILED[how](was), updated_by: 'BATCH-951' });
     return;
   }
-  ground.set({ memory: promises.corrected(ground.state.memory, was) });
-  const fallback = was['fallback_channel'] !== undefined && { fallback_recipient: `${log_id}-fallback@example.com` };
-  put(ground, { ...was, ...fallback, ...contentOf(`new-${log_id}@example.com`) });
+  const anew = how === 'anew';
+  ground.set({ memory: corrected(ground.state.memory, was, { anew }) });
+  const { tenant_id, priority, channel, fallback_channel } = was;
+  const named = fallback_channel !== undefined && {
+    fallback_channel,
+    fallback_recipient: `new-${log_id}-fallback@example.com`,
+  };
+  // Who puts it anew keeps nothing of what we wrote there.
+  const type = promises.textOf(channel).toUpperCase() || was['notification_type'];
+  const row = anew ? { log_id, tenant_id, priority, notification_type: type, send_status: 'FAILED' } : was;
+  put(ground, { ...row, ...named, ...contentOf(`new-${log_id}@example.com`) });
 }
 
 /** The writer of a row wants it no more. */
 export function remove(ground: Ground, log_id: string): void {
   const was = ground.tables.log.get(log_id) ?? {};
-  ground.set({ memory: promises.deleted(ground.state.memory, was) });
+  ground.set({ memory: deleted(ground.state.memory, was) });
   put(ground, { ...was, is_deleted: true });
 }
 

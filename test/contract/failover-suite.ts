@@ -3,12 +3,12 @@ import { failOver, successorId } from '../../src/core/delivery/failover.ts';
 import { failedBecause } from '../../src/core/delivery/verdict.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { at, CONTENT, iso, messageFor, T0 } from '../support/rows.ts';
-import { fresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
+import { fresh, putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
 
 /** What every SuccessorStore must do. `store` is called when a test runs. */
 export function failoverSuite(store: () => StoreUnderTest): void {
   it('continues a notification on its fallback channel: one content and one row, linked, due now', async () => {
-    const row = fresh({ fallback_channel: 'email', last_attempt: 3 });
+    const row = await putFresh(store(), { fallback_channel: 'email', last_attempt: 3 });
     const { log_id, tenant_id } = row;
     const owner = { log_id, tenant_id, expires_at: 4_000_000_000, sequence: '1' };
     const fallback = { recipient: 'yamada@example.com', integration_config_id: 'IC9' };
@@ -34,7 +34,7 @@ export function failoverSuite(store: () => StoreUnderTest): void {
   });
 
   it('gives up as usual without a stored fallback recipient, or when the successor’s log_id is taken', async () => {
-    const row = fresh({ fallback_channel: 'email' });
+    const row = await putFresh(store(), { fallback_channel: 'email' });
     const { log_id, tenant_id } = row;
     const deps = { rows: store().rows, successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
     const verdict = failedBecause('EXPIRED', 'NETWORK_TIMEOUT');

@@ -83,10 +83,10 @@ export function indexingSuite(store: () => StoreUnderTest): void {
     expect(left.filter((row) => found.has(row['log_id']))).toEqual([]);
     const [row] = foreign;
     const log_id = row?.log_id ?? '';
-    expect(await scan.read(log_id)).toEqual({ row, sequence: '0' });
+    expect(await scan.read(log_id)).toEqual({ row, sequence: '0', unseen: true });
     const owner = { log_id, tenant_id: 't', expires_at: 4_000_000_000, sequence: '170000000000000000001' };
     await indexStore.putContent(owner, { recipient: 'r', body: 'b', format: 'PLAIN' });
-    expect(await scan.read(log_id)).toEqual({ row, sequence: owner.sequence });
+    expect(await scan.read(log_id)).toEqual({ row, sequence: owner.sequence, unseen: true });
     expect(await scan.read('nobody')).toBeUndefined();
   });
 }

@@ -31,6 +31,8 @@ const TOLD = [
   /^somebody puts/,
   /'s writer deletes it$/,
   /'s writer corrects its recipient$/,
+  /'s writer puts it anew$/,
+  /^an operator erases/,
   /'s writer spoils its limit$/,
   /^indexer .* takes in/,
   /^the provider reports .*: failed/,

@@ -2,6 +2,7 @@
 export const INDEXER_ENVIRONMENT = {
   NOTIFICATION_LOG_TABLE: 'log',
   NOTIFICATION_CONTENT_TABLE: 'content',
+  NOTIFICATION_RETRY_LOG_TABLE: 'retry-log',
   DATA_KEYS_TABLE: 'data-keys',
   PIPELINE_STATE_TABLE: 'pipeline-state',
   INDEX_SHARDS: '{"work":8,"history":4}',

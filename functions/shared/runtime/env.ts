@@ -44,6 +44,8 @@ export const dispatcherEnv = /* @__PURE__ */ environment({
 const dueIndexer = {
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
+  /** Knows the last attempt that was recorded of a row that is put behind older content. */
+  NOTIFICATION_RETRY_LOG_TABLE: name,
   /** Holds how many shards the indexes ever had. */
   PIPELINE_STATE_TABLE: name,
   /** Over how many partitions new entries of the indexes are spread. */

@@ -81,6 +81,7 @@ function takingIn({ config, tables, encryption }: StageStorage) {
   const environment = {
     NOTIFICATION_LOG_TABLE: tables.log.tableName,
     NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+    NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
     DATA_KEYS_TABLE: tables.dataKeys.tableName,
     PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
     INDEX_SHARDS: indexShardsJson(config),
@@ -91,6 +92,8 @@ function takingIn({ config, tables, encryption }: StageStorage) {
     RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
   } satisfies DueIndexerEnv;
   const permissions = [
+    // The last recorded attempt, where a row is put behind older content.
+    on(tables.retryLog, 'Query'),
     useKinds(tables.pipelineState, SHARDS_KIND),
     useTableKey(encryption.dataKey),
     ...sealRecipients(encryption, tables),

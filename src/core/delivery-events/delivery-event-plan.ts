@@ -1,13 +1,12 @@
 import { isClaimed } from '../delivery/claim-plan.ts';
-import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
-import { resultOf } from '../delivery/retry-record.ts';
-import { isOfClaim } from '../delivery/take-over.ts';
+import { isOfClaim, resultOf } from '../delivery/retry-record.ts';
 import { cameBack, present, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { judge, type RetryRules } from '../delivery/verdict.ts';
 import { policyOf } from '../model/error-types.ts';
 import {
   arrived,
   type DeliveryByAttempt,
+  hasContent,
   type NotificationRow,
   type RetryRecord,
   withEvidence,
@@ -55,12 +54,15 @@ export interface EventContext extends RetryRules {
 export function planDeliveryEvent(event: DeliveryEvent, found: EventSubject, context: EventContext): EventPlan {
   const { record, ...others } = found;
   const { row } = found;
+  if (event.attempt < (row.life ?? 0) || isReplaced(row)) {
+    return { do: 'ignore', because: 'its writer has put the notification anew since that attempt' };
+  }
   const inProgress = isClaimed(row) && event.attempt === row.last_attempt;
   if (event.attempt > row.last_attempt || (record === undefined && !inProgress)) {
     return { do: 'ignore', because: 'the notification has had no such attempt' };
   }
   // The writer may have put the row anew, and the attempt of that number before be the one on record.
-  const isFormer = inProgress && record !== undefined && !isOfClaim(record, row, { claim_ms: CLAIM_MS });
+  const isFormer = inProgress && record !== undefined && !isOfClaim(record, row);
   const id = record?.provider_message_id;
   if (id !== undefined && (id === event.provider_message_id) === isFormer) {
     return { do: 'ignore', because: 'the attempt sent another message' };
@@ -74,6 +76,11 @@ export function planDeliveryEvent(event: DeliveryEvent, found: EventSubject, con
     default:
       return planArrival(event, event.feedback.kind, subject, context);
   }
+}
+
+/** It waits for the indexer, which begins another life with what its writer has put in. */
+function isReplaced(row: NotificationRow): boolean {
+  return hasContent(row) && row.work_queue !== undefined && !isClaimed(row) && row.send_status !== 'SUCCESS';
 }
 
 type Answer = Extract<Feedback, { kind: 'failed' }>['answer'];

@@ -1,12 +1,11 @@
-import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { RetryRecord } from '../model/notification.ts';
 import { followUp, MAX_DELAY_MS } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
 import type { Attempt, DeliveryOutcome, Disposition } from './attempt.ts';
-import { type Failover, type FailoverDeps, failOver, withdrawable } from './failover.ts';
-import { type ClaimStore, queueIfNear, type RecordStore, type RetryQueue } from './ports.ts';
+import { type Failover, type FailoverDeps, failOver } from './failover.ts';
+import { CHANGE_TRIES, type ClaimStore, queueIfNear, type RecordStore, type RetryQueue } from './ports.ts';
 import { recordOf, recordOnce } from './retry-record.ts';
 import { settlementOf, settlementWithPendingRecord } from './transitions/settlements.ts';
-import { CANCELLATION } from './transitions/without-attempt.ts';
 import { failedBecause, heldVerdict, judge, type Random, type RetryRules, type Verdict } from './verdict.ts';
 
 export interface SettleDeps extends FailoverDeps {
@@ -73,16 +72,29 @@ export interface Settled {
 }
 
 /**
- * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. The message
- * is queued first, so that no crash leaves a row that waits for a message nobody sent. If the row is not settled then,
- * the message meets another due time, and is dropped (docs/decisions/delivery/claims-and-messages.md#0075).
+ * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. What was
+ * decided by the row as others have left it is decided anew if they change it before it is written.
  */
 export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps): Promise<Settled> {
+  for (let tries = 1; ; tries++) {
+    const { isByRow, ...settled } = await settleOnce(attempt, deps);
+    if (settled.settled || !isByRow || tries === CHANGE_TRIES) return settled;
+  }
+}
+
+/**
+ * The message is queued first, so that no crash leaves a row that waits for a message nobody sent. If the row is not
+ * settled then, the message meets another due time, and is dropped (docs/decisions/delivery/claims-and-messages.md#0075).
+ */
+async function settleOnce(
+  attempt: Attempt<'judged'>,
+  deps: SettleDeps,
+): Promise<Settled & { readonly isByRow: boolean }> {
   const { row, run_id, asked_again_at } = attempt;
   const asked = attempt.received?.message;
   const final = attempt.verdict.status === 'FAILED' && asked_again_at === undefined;
   const over: Failover = final ? await failOver(row, attempt.verdict, run_id, deps) : { verdict: attempt.verdict };
-  const { verdict, message: successor, shown = row } = over;
+  const { verdict, message: successor, current = row } = over;
   // What was held was not made: its next attempt is asked for by the same, and as this one was.
   const held = attempt.held_by && {
     requested_by: attempt.requested_by,
@@ -93,18 +105,11 @@ export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps
   const next = successor ?? retry ?? again;
   const queued = next ? await queueIfNear(next, deps, asked_again_at) : {};
   const change = settlementOf({ ...attempt, verdict }, { queued: !('requeue_error' in queued) });
-  const settled = await (isShown(attempt, verdict) ? deps.rows.change(shown, change) : deps.rows.settle(row, change));
-  if (!settled && verdict.status === 'FAILED' && verdict.successor_log_id !== undefined) await withdraw(row, deps);
-  return { settled, verdict, ...queued };
-}
-
-/** Who ended the notification while it was handed on found no successor yet, and left it live. */
-async function withdraw({ log_id }: NotificationRow, deps: SettleDeps): Promise<void> {
-  const row = await deps.rows.read(log_id);
-  const cancelled = row?.failure_reason === 'CANCELLED' && row.successor_log_id === undefined;
-  if (row === undefined || !(row.send_status === 'SUCCESS' || cancelled)) return;
-  const successor = await withdrawable(row, deps);
-  if (successor !== undefined) await deps.rows.change(successor, CANCELLATION);
+  const isByRow = over.current !== undefined;
+  const settled = await (isByRow || isShown(attempt, verdict)
+    ? deps.rows.change(current, change)
+    : deps.rows.settle(row, change));
+  return { settled, verdict, isByRow, ...queued };
 }
 
 /** Delivered as an event has shown, not as the provider answered: another event may take that back before it is written. */

@@ -1,14 +1,17 @@
-import type { ProviderErrorType } from '../model/error-types.ts';
+import type { ErrorType, ProviderErrorType } from '../model/error-types.ts';
 import { arrived, hasContent, INTAKE_API, mayArrive, type NotificationRow } from '../model/notification.ts';
 import { type Clock, isoAfter, whenAborted } from '../model/time.ts';
 import { traceOf } from '../model/trace.ts';
 import type { Attempt, AttemptOutcome } from './attempt.ts';
+import { goesOnAs } from './failover.ts';
 import { TIME_TO_SEND_MS } from './policy/attempt-times.ts';
-import { type ContentStore, ContentUnreadableError, OUT_OF_TIME, type ProviderGate } from './ports.ts';
+import { type ClaimStore, type ContentStore, ContentUnreadableError, OUT_OF_TIME, type ProviderGate } from './ports.ts';
 import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
+import { REPLACED_MS } from './verdict.ts';
 
 export interface ConductDeps extends SendDeps {
   readonly gate: ProviderGate;
+  readonly rows: ClaimStore;
   readonly clock: Clock;
   /** Milliseconds that the worker still has. */
   readonly timeLeft: () => number;
@@ -23,9 +26,6 @@ const NOT_MADE: Refused = {
   message: 'The worker had no time left to send.',
 };
 
-/** The indexer takes new content in within seconds. */
-const REPLACED_MS = 60_000;
-
 /** Makes the attempt, unless it is pointless, the provider is down, or its content replaced. Writes nothing. */
 export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductDeps): Promise<Attempt<'made'>> {
   const { row, claim, received } = attempt;
@@ -34,13 +34,18 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
     return { ...attempt, started: now, ended: now, outcome };
   };
   if (arrived(row.delivery_by_attempt)) return withoutSend({ kind: 'arrived' });
-  const skipped = claim.skip !== undefined && !(mayArrive(row) && claim.skip === row.give_up);
-  if (skipped) return withoutSend({ kind: 'skipped', reason: claim.skip });
+  if (claim.skip !== undefined && !isReplaced(row, claim.skip))
+    return withoutSend({ kind: 'skipped', reason: claim.skip });
   // Its writer has corrected it since it was taken in: what is stored may go to the wrong recipient, whose bounce ends it.
   if (hasContent(row)) {
     const until = isoAfter(deps.clock(), REPLACED_MS);
     const { error_type = 'UNKNOWN' } = row;
     return withoutSend({ kind: 'held', hold: { do: 'hold', until, error_type, by: { content: 'replaced' } } });
+  }
+  const { predecessor_log_id } = row;
+  if (predecessor_log_id !== undefined) {
+    const asked = await askPredecessor(row, predecessor_log_id, deps);
+    if (asked !== undefined) return withoutSend(asked);
   }
   const admission = await deps.gate.admit(row, received.message.options?.named ?? false);
   if (admission.do === 'hold') return withoutSend({ kind: 'held', hold: admission });
@@ -56,6 +61,30 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
   const ended = deps.clock();
   const provider_down = await admission.report(result);
   return { ...attempt, started, ended, outcome: { kind: 'sent', result, provider_down, paced: admission.paced } };
+}
+
+/**
+ * Whether the reason not to send is one of the content that the row had: its writer has put in another since, with which
+ * its attempts and its window start anew.
+ */
+function isReplaced(row: NotificationRow, reason: ErrorType): boolean {
+  if (reason === 'CANCELLED') return false;
+  return reason === row.give_up ? mayArrive(row) : hasContent(row);
+}
+
+/** @returns why the successor is not sent; undefined where its predecessor goes on as this one */
+async function askPredecessor(
+  row: NotificationRow,
+  predecessor_log_id: string,
+  { rows }: ConductDeps,
+): Promise<AttemptOutcome | undefined> {
+  try {
+    return goesOnAs(row, await rows.read(predecessor_log_id)) ? undefined : { kind: 'skipped', reason: 'CANCELLED' };
+  } catch (error) {
+    // Nobody was asked to deliver anything, so no retry is used up.
+    const result = { ...failedOfOurs(error, 'The predecessor could not be read'), counted: false };
+    return { kind: 'sent', result, provider_down: false };
+  }
 }
 
 export interface SendDeps {

@@ -1,14 +1,14 @@
 import type { Channel } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import { historyKeys } from '../model/history-index.ts';
-import { arrived, type ForeignRow, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
+import { arrived, type ForeignRow, hasContent, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
 import { followUp, type QueueMessage, queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { stateOf } from '../model/row-state.ts';
 import { beginning } from '../model/text.ts';
-import { type Clock, expiresAt } from '../model/time.ts';
+import { type Clock, expiresAt, isoAfter } from '../model/time.ts';
 import { fnv1a, movedQueue } from '../model/work-index.ts';
-import { limitOf, type Verdict } from './verdict.ts';
+import { failedBecause, limitOf, REPLACED_MS, type Verdict } from './verdict.ts';
 
 /** How the fallback recipient is reached, without the address. */
 export interface FallbackRouting {
@@ -19,9 +19,11 @@ export interface FallbackRouting {
 
 /** NotificationLog and NotificationContent, as failover needs them. Each call may be repeated. */
 export interface SuccessorStore {
-  /** The content for the successor and its recipient. @returns undefined when no content is stored */
+  /**
+   * The content for the successor and its recipient. @returns undefined when none is stored for this life of the row
+   */
   copyContent(
-    row: Pick<NotificationRow, 'log_id' | 'tenant_id'>,
+    row: Pick<NotificationRow, 'log_id' | 'tenant_id' | 'life'>,
     successor: { readonly log_id: string; readonly expires_at: number },
   ): Promise<FallbackRouting | undefined>;
   /** Puts the row unless there is one already. @returns the row that is stored then */
@@ -42,8 +44,8 @@ export interface Failover {
   readonly verdict: Verdict;
   /** Sends the successor, once the predecessor is settled. */
   readonly message?: QueueMessage;
-  /** The row as it was claimed, with what events have just shown: it has arrived. */
-  readonly shown?: NotificationRow;
+  /** The row as it was when that was decided: with what others have noted on it since its claim. */
+  readonly current?: NotificationRow;
 }
 
 /**
@@ -56,13 +58,15 @@ const ID_LENGTH = 50;
 const SUFFIX = '-fallback';
 
 /**
- * The log_id of the one successor that a notification can have: deterministic, so that repeated tries create one row.
+ * The log_id of the one successor that a notification can have in this life: deterministic, so that repeated tries create
+ * one row. A life is known by the number of its first attempt, the first one by none.
  */
-export function successorId(log_id: string): string {
-  const whole = `${log_id}${SUFFIX}`;
+export function successorId(log_id: string, life?: number): string {
+  const suffix = life === undefined ? SUFFIX : `${SUFFIX}-${life}`;
+  const whole = `${log_id}${suffix}`;
   if (whole.length <= ID_LENGTH) return whole;
   const hash = fnv1a(log_id).toString(16).padStart(8, '0');
-  return `${beginning(log_id, ID_LENGTH - SUFFIX.length - hash.length - 1)}-${hash}${SUFFIX}`;
+  return `${beginning(log_id, ID_LENGTH - suffix.length - hash.length - 1)}-${hash}${suffix}`;
 }
 
 /**
@@ -81,13 +85,13 @@ export async function failOver(
   }
   // Also after INVALID_RECIPIENT, which leaves no letter otherwise, and which no operator can retry without one.
   if (deps.channels?.includes(channel) === false) return { verdict: { ...verdict, dead_letter: true } };
-  // An event may have shown since the claim that an earlier attempt of uncertain outcome has arrived.
-  const current = await deps.rows.read(row.log_id);
-  const { delivery_by_attempt } = current ?? {};
-  if (delivery_by_attempt && arrived(delivery_by_attempt))
-    return { verdict: { status: 'SUCCESS' }, shown: { ...row, delivery_by_attempt } };
   const now = deps.clock();
-  const log_id = successorId(row.log_id);
+  const current = await deps.rows.read(row.log_id);
+  // Whoever has claimed it since, or put it anew, decides.
+  if (current === undefined || !isSameClaim(row, current)) return { verdict };
+  const instead = withoutSuccessor(current, verdict, now);
+  if (instead !== undefined) return { verdict: instead, current };
+  const log_id = successorId(row.log_id, row.life);
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
   if (routing === undefined) return { verdict };
   const successor = await deps.successors.put(successorOf(row, channel, routing, { now, policy: deps.policy }));
@@ -97,16 +101,57 @@ export async function failOver(
   if (stateOf(successor, now) === 'stopped') return { verdict: { ...verdict, dead_letter: true } };
   const { work_at } = successor;
   const message = work_at === undefined ? undefined : followUp(successor, work_at, run_id);
-  return { verdict: { ...verdict, dead_letter: false, successor_log_id: log_id }, ...(message && { message }) };
+  const over = { ...verdict, dead_letter: false, successor_log_id: log_id };
+  return { verdict: over, current, ...(message && { message }) };
+}
+
+/**
+ * What becomes of the notification where it must not go on elsewhere.
+ * @param current the row as it is, in the same claim: others have noted on it meanwhile what stops it, or shows that it
+ * has arrived, and its writer may have put in what is to be sent instead
+ */
+function withoutSuccessor(current: NotificationRow, verdict: Ended, now: Date): Verdict | undefined {
+  // Of an earlier attempt, whose outcome was uncertain.
+  if (arrived(current.delivery_by_attempt)) return { status: 'SUCCESS' };
+  const { error_type } = verdict;
+  if (isStopped(current)) return failedBecause('CANCELLED', error_type);
+  if (!hasContent(current)) return undefined;
+  // A dead one that was forced waits for its operator, or for the indexer, which takes it in with what was put in.
+  if (current.failure_reason !== undefined) return { ...verdict, dead_letter: true };
+  return { status: 'RETRY', error_type, next_retry_at: isoAfter(now, REPLACED_MS), counted: true };
+}
+
+/** Its writer wants it no more, or an operator has erased or cancelled it. */
+function isStopped({ is_deleted, erased_at, failure_reason }: NotificationRow): boolean {
+  return is_deleted === true || erased_at !== undefined || failure_reason === 'CANCELLED';
+}
+
+type Ended = Extract<Verdict, { status: 'FAILED' }>;
+
+/** The same attempt of the same worker: nobody has claimed the row since, or put it anew. */
+function isSameClaim(row: NotificationRow, current: NotificationRow): boolean {
+  const claim = ['send_status', 'last_attempt', 'claim_id'] as const;
+  return claim.every((column) => current[column] === row[column]);
 }
 
 /** The row that continues the notification, also where a worker that crashed has put it and the row does not name it. */
 export async function findSuccessor(
-  { log_id, fallback_channel }: NotificationRow,
+  { log_id, fallback_channel, life }: NotificationRow,
   { rows }: Pick<FailoverDeps, 'rows'>,
 ): Promise<NotificationRow | undefined> {
-  const successor = fallback_channel === undefined ? undefined : await rows.read(successorId(log_id));
+  const successor = fallback_channel === undefined ? undefined : await rows.read(successorId(log_id, life));
   return successor?.predecessor_log_id === log_id ? successor : undefined;
+}
+
+/**
+ * Whether the predecessor, as it is, wants the successor sent. Asked between claim and send: what stops a notification
+ * need not find its successor, which its writer does not know.
+ */
+export function goesOnAs({ log_id }: NotificationRow, predecessor: NotificationRow | undefined): boolean {
+  if (predecessor === undefined || isStopped(predecessor) || predecessor.send_status === 'SUCCESS') return false;
+  const isOfThisLife = successorId(predecessor.log_id, predecessor.life) === log_id && predecessor.last_attempt >= 0;
+  if (!isOfThisLife) return false;
+  return predecessor.failure_reason === undefined ? !hasContent(predecessor) : predecessor.successor_log_id === log_id;
 }
 
 /**
@@ -146,7 +191,7 @@ function successorOf(
     COPIED.filter((name) => (columns[name] ?? null) !== null).map((name) => [name, columns[name]]),
   );
   const { tenant_id, priority } = row;
-  const log_id = successorId(row.log_id);
+  const log_id = successorId(row.log_id, row.life);
   const at = now.toISOString();
   return {
     ...copied,

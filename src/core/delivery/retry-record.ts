@@ -29,16 +29,18 @@ export function isStored(record: RetryRecord, stored: RetryRecord | undefined): 
 export const RECORD_GUARD = ['claim_id', 'retry_at', 'evidence'] as const satisfies readonly (keyof RetryRecord)[];
 
 /**
- * Records an attempt. A record of the same claim stays, as an event may have corrected it; an older one is of a row that
- * its writer has replaced since. A send that a producer reports has no claim: another report of it has the same time.
+ * Whether the record is of the row's claim. A number is used once per log_id; rows of an earlier version were numbered
+ * anew when their writer put them anew. A send that a producer reports has no claim.
  */
+export function isOfClaim({ claim_id = '' }: RetryRecord, { claim_id: claimed = '' }: Pick<RetryRecord, 'claim_id'>) {
+  return claim_id === claimed;
+}
+
+/** Records an attempt. A record of the same claim stays, as an event may have corrected it. */
 export async function recordOnce(record: RetryRecord, records: RecordStore): Promise<void> {
   if (await records.putIfAbsent(record)) return;
   const stored = await records.find(record.original_log_id, record.retry_attempt);
-  const { claim_id, retry_at } = record;
-  if (stored === undefined) return;
-  const isSame = stored.claim_id === claim_id && (claim_id !== undefined || stored.retry_at === retry_at);
-  if (!isSame && stored.retry_at <= retry_at) await records.replace(record, stored);
+  if (stored !== undefined && !isOfClaim(stored, record)) await records.replace(record, stored);
 }
 
 export function recordOf(attempt: Omit<Attempt<'judged'>, 'first_attempt_at' | 'counted'>): RetryRecord {

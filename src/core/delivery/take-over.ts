@@ -9,7 +9,7 @@ import type { DeliveryOutcome } from './attempt.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';
 import { CLAIM_MS, CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { RecordStore, RowStore } from './ports.ts';
-import { crashedAfterArrival, owedRecord, recordedAttempt, recordOfCrash } from './retry-record.ts';
+import { crashedAfterArrival, isOfClaim, owedRecord, recordedAttempt, recordOfCrash } from './retry-record.ts';
 import { CRASHED, RECORD_WRITTEN, returnedToDead } from './transitions/settlements.ts';
 import { removalOfMisindexed, shownDelivered } from './transitions/without-attempt.ts';
 
@@ -31,26 +31,13 @@ export async function takeOver(
   { alone }: Company,
 ): Promise<Takeover> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
-  if (record !== undefined && isOfClaim(record, row, deps)) {
+  if (record !== undefined && isOfClaim(record, row)) {
     return isForcedAttemptOnDead(row, record)
       ? returnToDead(row, received, deps)
       : settleByRecord(row, record, received, deps);
   }
   if (alone) return settleAfterCrash(row, record, received, deps);
   return { disposition: { do: 'isolate', claim_until: row.claim_until ?? '' } };
-}
-
-/**
- * A writer that replaces the row starts its attempts anew: an older record says nothing about this claim. Records of an
- * earlier version name no claim, and their times decide, by the present length of a claim.
- */
-export function isOfClaim(
-  record: RetryRecord,
-  row: NotificationRow,
-  { claim_ms }: Pick<TakeOverDeps, 'claim_ms'>,
-): boolean {
-  if (record.claim_id !== undefined && row.claim_id) return record.claim_id === row.claim_id;
-  return epochMs(record.retry_at) >= epochMs(row.claim_until ?? '') - claim_ms;
 }
 
 /**
@@ -93,7 +80,7 @@ async function settleByRecord(
   return { ...requeued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict };
 }
 
-/** @param older a record of the same attempt, of a row that its writer has replaced since */
+/** @param older a record of the same number, from a version that used numbers again */
 async function settleAfterCrash(
   row: NotificationRow,
   older: RetryRecord | undefined,
@@ -161,13 +148,13 @@ const SET_ASIDE = {
 } as const;
 
 /** Ends the attempt of a worker that crashed. @returns the change where it is known to have arrived */
-async function concluded(row: NotificationRow, now: Date, { records, claim_ms }: LeaveDeps) {
+async function concluded(row: NotificationRow, now: Date, { records }: LeaveDeps) {
   if (row.send_status === 'SUCCESS') return undefined;
   const delivered = (at: string) => ({ change: shownDelivered(row, {}, at), why: 'it is delivered already' });
   const shown = arrived(row.delivery_by_attempt) ? delivered(row.delivered_at ?? now.toISOString()) : undefined;
   if (row.send_status !== 'SENDING' || !isRecordable(row)) return shown;
   const record = await records.find(row.log_id, row.last_attempt);
-  if (record !== undefined && isOfClaim(record, row, { claim_ms }))
+  if (record !== undefined && isOfClaim(record, row))
     return record.retry_status === 'SUCCESS' ? delivered(record.retry_at) : shown;
   const crashed = recordOfCrash(row, {
     run_id: RUN_ID,

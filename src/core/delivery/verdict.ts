@@ -128,7 +128,7 @@ const LAST_CHANCE_MS = 60_000;
  * so within the time for which SQS can delay its message.
  */
 export function heldVerdict(
-  { until, soonest, error_type }: Pick<Held, 'until' | 'soonest' | 'error_type'>,
+  { until, soonest, error_type, by }: Pick<Held, 'until' | 'soonest' | 'error_type'> & Partial<Pick<Held, 'by'>>,
   attempt: Judging,
   policy: RetryPolicy,
 ): Verdict {
@@ -136,11 +136,15 @@ export function heldVerdict(
   const retry = (at: number): Verdict => {
     return { status: 'RETRY', error_type, next_retry_at: new Date(at).toISOString(), counted: false };
   };
-  if (epochMs(until) <= deadline) return retry(epochMs(until));
+  // Its content is replaced: the window of what is to be sent instead has not begun, however long the indexer takes.
+  if (epochMs(until) <= deadline || (by && 'content' in by)) return retry(epochMs(until));
   if (attempt.forced) return retry(Math.min(epochMs(until), attempt.now.getTime() + MAX_DELAY_MS));
   const last = Math.max(deadline - LAST_CHANCE_MS, epochMs(soonest ?? until));
   return last <= deadline ? retry(last) : failedBecause('EXPIRED', error_type);
 }
+
+/** The indexer takes new content in within seconds: until then, an attempt would go to the former recipient. */
+export const REPLACED_MS = 60_000;
 
 export function failedBecause(
   failure_reason: ErrorType,

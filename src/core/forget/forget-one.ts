@@ -1,3 +1,4 @@
+import { successorId } from '../delivery/failover.ts';
 import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
@@ -57,7 +58,8 @@ export async function forgetOne(log_id: string, run_id: string, names: Names, de
     if (step === 'claimed') return { log_id, result: 'claimed', records: 0 };
     const hadContent = await deps.erasable.eraseContent(row);
     const records = await deps.erasable.eraseRecords(log_id);
-    const { successor_log_id } = row;
+    // Whoever failed it over may have made its successor, and found it deleted then.
+    const { successor_log_id = row.fallback_channel && successorId(log_id, row.life) } = row;
     const found = step === 'already' && (hadContent || records > 0) ? 'erased' : step;
     const result = ended && found === 'erased' ? 'cancelled' : found;
     return { log_id, result, records, ...(successor_log_id !== undefined && { successor_log_id }) };

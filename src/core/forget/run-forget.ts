@@ -16,6 +16,13 @@ import { FORGET_PHASES, type ForgetState, type Later, newForget } from './forget
 /** Whom a row, or a content, is for: the recipient themselves, or somebody else, and the recipient if that one fails. */
 export type Whose = 'recipient' | 'fallback';
 
+export interface FoundContent {
+  readonly log_id: string;
+  readonly whose: Whose;
+  /** Of the notification, by which its successor is named. */
+  readonly life?: number;
+}
+
 /** The tables of one tenant, as one recipient is looked for in them. */
 export interface ForgetPorts extends ForgetDeps {
   readonly tenant_id: string;
@@ -23,10 +30,7 @@ export interface ForgetPorts extends ForgetDeps {
   readonly rowPage: (segment: number, after: PageCursor | null) => Promise<Page<ForeignRow>>;
   readonly whose: (row: ForeignRow) => Promise<Whose | undefined>;
   /** The contents that are theirs, each recipient decrypted: what has no row, or a row without the hash, is found, too. */
-  readonly contentPage: (
-    segment: number,
-    after: PageCursor | null,
-  ) => Promise<Page<{ readonly log_id: string; readonly whose: Whose }>>;
+  readonly contentPage: (segment: number, after: PageCursor | null) => Promise<Page<FoundContent>>;
   readonly contentOf: (log_id: string) => Promise<Whose | undefined>;
   readonly eraseFallback: (log_id: string) => Promise<void>;
   /** Members with the address. Absent: the stage has no newsletters. */
@@ -157,14 +161,14 @@ function later(state: ForgetState, one: Omit<Later, 'at'>, { clock }: ForgetPort
   state.later.push({ ...one, at: clock().getTime() + LATER_MS });
 }
 
-async function takeContent({ log_id, whose }: { readonly log_id: string; readonly whose: Whose }, work: Work) {
+async function takeContent({ log_id, whose, life }: FoundContent, work: Work) {
   const { state, ports, run } = work;
   if (whose === 'fallback') {
     state.fallbacks += 1;
     if (run.dry_run) return;
     await ports.eraseFallback(log_id);
     // Whoever was handing it on at the moment has copied it.
-    later(state, { log_id: successorId(log_id), of: 'content', looks: 0 }, ports);
+    later(state, { log_id: successorId(log_id, life), of: 'content', looks: 0 }, ports);
     return;
   }
   const row = await ports.rows.read(log_id);

@@ -25,6 +25,8 @@ export interface IndexTerms {
   readonly channels?: readonly Channel[] | undefined;
   /** Content of the row is stored: what the row lacks of its content stays as it is. */
   readonly stored?: boolean | undefined;
+  /** Number of the first attempt of a life behind older content; absent: nobody knows of any, or there is none. */
+  readonly life?: number | undefined;
 }
 
 export type IndexPlan =
@@ -58,7 +60,7 @@ export function planIndex(
   row: ForeignRow,
   now: Date,
   policy: RetryPolicy,
-  { time_zone, shards = BASE_SHARDS, stored = false, channels }: IndexTerms = {},
+  { time_zone, shards = BASE_SHARDS, stored = false, channels, life }: IndexTerms = {},
 ): IndexPlan {
   const { log_id, tenant_id } = row;
   if (typeof log_id !== 'string') return { do: 'ignore' };
@@ -81,7 +83,7 @@ export function planIndex(
   if (typeof tenant_id !== 'string' || nameless) {
     return ended ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now, row) };
   }
-  const taking = { now, policy, time_zone, shards };
+  const taking = { now, policy, time_zone, shards, life };
   const created = columnTime(row, 'created_at', time_zone) ?? now;
   const history = {
     ...historyKeys({ ...row, log_id, tenant_id }, created, {
@@ -103,13 +105,16 @@ export function planIndex(
   }
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
   const host = hostOf(row, inline);
-  const removed: readonly string[] = moved.remove;
+  const keys = workKeys(row, log_id, taking);
+  const former =
+    life === undefined ? [] : OF_FORMER_LIFE.filter((column) => row[column] !== undefined && !(column in keys));
+  const removed: readonly string[] = [...moved.remove, ...former];
   return {
     do: 'index',
-    set: { ...history, ...workKeys(row, log_id, taking), ...host.set, ...written },
+    set: { ...history, ...keys, ...host.set, ...written },
     ...moved,
     remove: [
-      ...moved.remove,
+      ...removed,
       ...host.remove,
       ...OF_BEFORE.filter((column) => row[column] !== undefined && (column !== 'give_up' || mayArrive(row))),
       // NULL means absent, and takes bytes of the kilobyte that a write unit covers.
@@ -124,6 +129,11 @@ export function planIndex(
  */
 const OF_BEFORE = [
   ...['failure_reason', 'give_up', 'queued_for', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'],
+] as const satisfies readonly string[];
+
+/** What attempts of a former life have come to: no attempt of this one. */
+const OF_FORMER_LIFE = [
+  ...['first_attempt_at', 'successor_log_id', 'delivery_by_attempt', 'delivered_at', 'opened_at', 'bounced_at'],
 ] as const satisfies readonly string[];
 
 /** A writer that has not settled its own attempt within this time has crashed (docs/decisions/delivery/untrusted-rows.md). */

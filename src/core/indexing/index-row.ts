@@ -12,7 +12,7 @@ import { ExplainedError } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import { isGivenUp } from '../model/work-index.ts';
-import { type IndexPlan, planIndex } from './index-plan.ts';
+import { type IndexPlan, type IndexTerms, planIndex } from './index-plan.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 
 /** A row as a change record of the table shows it. */
@@ -20,6 +20,8 @@ export interface RowImage {
   readonly row: ForeignRow;
   /** The change's sequence number, decimal: of two images of a row, the later one has the greater number. */
   readonly sequence: string;
+  /** It is no image of the stream, and the sequence that of what is stored: its content may be another one. */
+  readonly unseen?: true;
 }
 
 /** NotificationLog and NotificationContent, as the indexer needs them. */
@@ -28,11 +30,32 @@ export interface IndexStore {
   index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean>;
   /**
    * Stores the content, with its recipient encrypted, unless the content of a later image is stored.
-   * @returns the recipient's keyed hash; undefined if the content has none
    * @throws RowUnstorableError, ErasedError
    */
-  putContent(owner: ContentOwner, content: Partial<NotificationContent>): Promise<string | undefined>;
+  putContent(owner: ContentOwner, content: Partial<NotificationContent>): Promise<StoredContent>;
   hasContent(log_id: string): Promise<boolean>;
+}
+
+export interface StoredContent {
+  /** The recipient's keyed hash; absent if the content has none. */
+  readonly recipient_hash?: string;
+  /** Of the life that has this content: number of its first attempt. Absent: no older content was there. */
+  readonly life?: number;
+}
+
+/** What is stored of a life: its first attempt is number `life`, and its writer had made so many when it was taken in. */
+export interface StoredLife {
+  readonly life?: number;
+  /** One unless given: the send that failed. */
+  readonly attempts_before?: number;
+}
+
+/**
+ * A number is used once per log_id: a life behind another begins after its last recorded attempt, and after one that a
+ * worker may have made, and died before it recorded it.
+ */
+export function nextLife({ life = 0, attempts_before = 1 }: StoredLife, last_recorded = -1): number {
+  return Math.max(last_recorded, life + attempts_before - 1) + 2;
 }
 
 export interface ContentOwner {
@@ -43,6 +66,10 @@ export interface ContentOwner {
   readonly sequence: string;
   /** What the content lacks is kept from what is stored. Without it the content is complete, and replaces what is. */
   readonly amends?: true;
+  /** `kept`: it is over, so none begins with it. `new`: also behind content of the same sequence. */
+  readonly begins?: 'kept' | 'new';
+  /** Attempts that its writer had made before it was taken in; one unless given. */
+  readonly attempts_before?: number;
 }
 
 /** The storage will never accept this, for instance an item beyond its size limit. The message names the rule. */
@@ -84,8 +111,9 @@ export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexO
     // A writer may have corrected a part of the content that is stored: the recipient, but not the body.
     const lacking = hasContent(row) && contentFaults(row).length > 0;
     const stored = (lacking && (await deps.store.hasContent(String(row['log_id'])))) || undefined;
-    const plan = planned(row, now, deps, stored);
-    return await carryOut(await withContentChecked(plan, row, now, deps.store), image, deps.store);
+    const terms = { ...deps, stored };
+    const plan = await withContentChecked(planned(row, now, terms), row, now, deps.store);
+    return await carryOut(plan, image, deps.store, (life) => planned(row, now, { ...terms, life }));
   } catch (error) {
     if (error instanceof ErasedError) return dropContent(image, now, deps.store);
     if (!(error instanceof RowUnstorableError)) throw error;
@@ -108,14 +136,9 @@ function dropContent(image: RowImage, now: Date, store: IndexStore): Promise<Ind
 }
 
 /** The rules must see every fault. Where one is missing, the row is at fault all the same, and stops no other row. */
-function planned(
-  row: ForeignRow,
-  now: Date,
-  { policy, time_zone, shards, channels }: IndexDeps,
-  stored?: true,
-): IndexPlan {
+function planned(row: ForeignRow, now: Date, { policy, ...terms }: Pick<IndexDeps, 'policy'> & IndexTerms): IndexPlan {
   try {
-    return planIndex(row, now, policy, { time_zone, shards, stored, channels });
+    return planIndex(row, now, policy, terms);
   } catch (cause) {
     throw new RowUnstorableError('a value that cannot be read', { cause });
   }
@@ -154,29 +177,51 @@ async function setUnstorableAside(
   }
 }
 
-async function carryOut(plan: IndexPlan, { row, sequence }: RowImage, store: IndexStore): Promise<IndexOutcome> {
+/** @param anew the plan of a life that begins behind older content */
+async function carryOut(
+  plan: IndexPlan,
+  image: RowImage,
+  store: IndexStore,
+  anew: (life: number) => IndexPlan = () => plan,
+): Promise<IndexOutcome> {
   if (plan.do === 'ignore') return { outcome: 'ignored' };
-  const found = plan.content && {
-    recipient_hash: await store.putContent(ownerOf(row, plan, sequence), plan.content),
-  };
-  if (!(await store.index(row, { ...plan.set, ...found }, plan.remove))) return { outcome: 'outdated' };
+  const { row } = image;
+  const { life, ...found } = plan.content ? await store.putContent(ownerOf(plan, image), plan.content) : {};
+  const { set, remove } = plan.do === 'index' && life !== undefined ? ofLife(plan, anew(life)) : plan;
+  if (!(await store.index(row, { ...set, ...found }, remove))) return { outcome: 'outdated' };
   if (plan.do === 'set_aside') return { outcome: 'set_aside', why: plan.why ?? '' };
   return { outcome: plan.do === 'wait' ? 'ignored' : 'indexed' };
 }
 
-/** A row without content is valid only if its content was moved before, as when a writer corrects a row set aside. */
+function ofLife(plan: Taken, anew: IndexPlan): Taken {
+  return anew.do === plan.do ? anew : plan;
+}
+
+/**
+ * A row without content is valid only if its content was moved before, as when a writer corrects a row set aside. What is
+ * stored is its content then, in another life.
+ */
 async function withContentChecked(plan: IndexPlan, row: ForeignRow, now: Date, store: IndexStore): Promise<IndexPlan> {
   // A row that only moves to another partition was checked when it was taken in.
   const waits = plan.do === 'index' && plan.content === undefined && plan.set['work_at'] !== undefined;
-  if (!waits || (await store.hasContent(String(row['log_id'])))) return plan;
+  if (!waits) return plan;
+  if (await store.hasContent(String(row['log_id']))) return { ...plan, content: {}, amends: true };
   return { do: 'set_aside', ...setAside(contentFaults(row), now, row) };
 }
 
-function ownerOf(
-  { log_id, tenant_id }: ForeignRow,
-  { set, amends }: Exclude<IndexPlan, { readonly do: 'ignore' }>,
-  sequence: string,
-): ContentOwner {
-  const expires_at = Number(set['expires_at']);
-  return { log_id: String(log_id), tenant_id: String(tenant_id), expires_at, sequence, ...(amends && { amends }) };
+type Taken = Exclude<IndexPlan, { readonly do: 'ignore' }>;
+
+function ownerOf(plan: Taken, { row, sequence, unseen }: RowImage): ContentOwner {
+  const { set, amends } = plan;
+  const begins = plan.do === 'history' ? 'kept' : unseen && 'new';
+  return {
+    log_id: String(row['log_id']),
+    tenant_id: String(row['tenant_id']),
+    expires_at: Number(set['expires_at']),
+    sequence,
+    // Those of a row that was taken in before are ours, and recorded.
+    attempts_before: typeof row['last_attempt'] === 'number' ? 0 : Number(set['send_attempts'] ?? 0),
+    ...(amends && { amends }),
+    ...(begins && { begins }),
+  };
 }

@@ -28,22 +28,29 @@ export interface Taking {
   readonly policy: RetryPolicy;
   readonly time_zone: string | undefined;
   readonly shards: IndexShards;
+  /** See IndexTerms. */
+  readonly life?: number | undefined;
 }
 
 /** The routing, counters and time of a row that needs work, from what its writer says. */
 export function workKeys(row: ForeignRow, log_id: string, taking: Taking): Partial<NotificationRow> {
   const priority = priorityOf(row);
-  const send_attempts = attemptsMade(row);
+  const { life } = taking;
+  // The counters are ours, and count the attempts of a former life.
+  const isAnew = life !== undefined && numberOf(row, 'last_attempt') !== undefined;
+  const send_attempts = isAnew ? 0 : attemptsMade(row);
   const limit = numberOf(row, 'max_retry_count') ?? taking.policy.priorities[priority].max_retries;
   const begun = send_attempts > 0;
-  const first_attempt_at = windowStart(row, begun, taking)?.toISOString();
+  const window = isAnew ? scheduledLater(row, taking) : windowStart(row, begun, taking);
+  const first_attempt_at = window?.toISOString();
   return {
     channel: channelOf(row),
     priority,
     send_attempts,
     attempts_left: Math.max(0, limit + 1 - send_attempts),
     retry_count: Math.max(0, send_attempts - 1),
-    last_attempt: Math.max(send_attempts - 1, numberOf(row, 'last_attempt') ?? -1),
+    last_attempt: Math.max((life ?? 0) + send_attempts - 1, numberOf(row, 'last_attempt') ?? -1),
+    ...(life !== undefined && { life }),
     ...(first_attempt_at !== undefined && { first_attempt_at }),
     work_queue: workQueueOf('due', priority, log_id, taking.shards.work),
     work_at: dueTime(row, begun, taking).toISOString(),
@@ -63,6 +70,12 @@ export function keptFrom(row: ForeignRow, { now, time_zone }: Taking): Date {
  */
 function windowStart(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date | undefined {
   return columnTime(row, 'first_attempt_at', time_zone) ?? (begun ? now : columnTime(row, 'scheduled_at', time_zone));
+}
+
+/** A window that is to begin; one that has begun was that of a former life. */
+function scheduledLater(row: ForeignRow, { now, time_zone }: Taking): Date | undefined {
+  const scheduled = columnTime(row, 'scheduled_at', time_zone);
+  return scheduled !== undefined && scheduled > now ? scheduled : undefined;
 }
 
 /** Never in the past: a sweep decides by the due time whether a row is new since the last sweep. */

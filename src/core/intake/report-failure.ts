@@ -128,18 +128,27 @@ async function takeIn(
   const log_id = String(image['log_id']);
   const first_attempt_at = image['first_attempt_at'] ?? at.toISOString();
   const failed = { ...image, send_status: 'FAILED', next_retry_at: undefined, first_attempt_at };
-  const plan = planIndex(failed, now, policy, { shards: await shards() });
+  const terms = { shards: await shards() };
+  const plan = planIndex(failed, now, policy, terms);
   if (plan.do !== 'index')
     throw conflict(plan.do === 'set_aside' ? (plan.why ?? 'the row is malformed') : 'the row is deleted');
   const stored = await reports.hasContent(log_id);
-  if (stored === (plan.content !== undefined)) {
-    throw conflict(stored ? 'its content was written again' : 'it has neither recipient nor body');
+  if (plan.content === undefined) {
+    if (stored)
+      throw unavailable('The failure is not recorded, because the notification is being taken in. Report it again.');
+    throw conflict('it has neither recipient nor body');
   }
-  const owner = { log_id, tenant_id: String(image['tenant_id']), expires_at: Number(plan.set['expires_at']) };
+  if (stored) throw conflict('its content was written again');
+  const owner = {
+    log_id,
+    tenant_id: String(image['tenant_id']),
+    expires_at: Number(plan.set['expires_at']),
+    attempts_before: Number(plan.set['send_attempts']),
+  };
   try {
-    const hash = plan.content && {
-      recipient_hash: await reports.putContent({ ...owner, sequence: '0' }, plan.content),
-    };
+    const { life, ...hash } = await reports.putContent({ ...owner, sequence: '0' }, plan.content);
+    // Others have stored another content in this moment: the row is theirs to take in.
+    if (life !== undefined) return undefined;
     const counted = asNotification({ ...image, ...plan.set });
     const set = { ...plan.set, ...hash, ...claimOf(counted, at, afterReport(now)) };
     return (await reports.index(image, set, plan.remove)) ? asNotification({ ...image, ...set }) : undefined;

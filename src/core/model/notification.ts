@@ -12,10 +12,7 @@ export type MessageFormat = (typeof MESSAGE_FORMATS)[number];
 export const RECIPIENT_TYPES = ['USER', 'GROUP', 'CHANNEL', 'WEBHOOK'] as const;
 export type RecipientType = (typeof RECIPIENT_TYPES)[number];
 
-/**
- * What is stored encrypted. Each purpose has data keys of its own: it is the first part of their `key_id`, and the
- * `purpose` in their encryption context at KMS, to which rights can be limited.
- */
+/** Purposes of encryption: first part of a data key's `key_id`, and `purpose` in KMS's context, which rights name. */
 export const SEALED = { recipients: 'recipient', members: 'member' } as const;
 
 /**
@@ -36,6 +33,8 @@ export interface NotificationRow {
   readonly retry_count: number;
   /** Number of the newest attempt, counted or not: −1 before the first send. It never decreases. */
   readonly last_attempt: number;
+  /** Number of the first attempt since its writer has put the row anew or corrected it; absent in its first life. */
+  readonly life?: number;
   /** The row's own limit of retries; absent: the limit of its priority. */
   readonly max_retry_count?: number;
   readonly first_attempt_at?: string;

@@ -1,9 +1,7 @@
 import { isLetter } from '../delivery/claim-plan.ts';
 import { findSuccessor } from '../delivery/failover.ts';
-import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
-import { crashedAfterArrival, recordOfCrash } from '../delivery/retry-record.ts';
-import { isOfClaim } from '../delivery/take-over.ts';
+import { crashedAfterArrival, isOfClaim, recordOfCrash } from '../delivery/retry-record.ts';
 import { CANCELLATION, GIVEN_UP, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../delivery/verdict.ts';
 import { arrived, type NotificationRow } from '../model/notification.ts';
@@ -95,7 +93,7 @@ async function reasonNotToCancel(
       return { result: 'refused', because: 'it is not in the work index yet; try again in a few seconds' };
     case 'abandoned': {
       const stored = await records.find(row.log_id, row.last_attempt);
-      const record = stored && isOfClaim(stored, row, { claim_ms: CLAIM_MS }) ? stored : undefined;
+      const record = stored && isOfClaim(stored, row) ? stored : undefined;
       if (record?.retry_status === 'SUCCESS') {
         return { result: 'ended', because: 'its last attempt delivered it; the next sweep settles that' };
       }

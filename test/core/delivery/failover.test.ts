@@ -28,7 +28,13 @@ function setUp() {
   };
   const content = { ...CONTENT, tenant_id: 'tenant-1', fallback: { recipient: 'https://hooks.example.com/secret' } };
   tables.content.set('log-1', content);
-  return { tables, deps: { rows: tables.rows, successors, policy, clock: () => T0 }, calls: () => calls };
+  const deps = { rows: tables.rows, successors, policy, clock: () => T0 };
+  /** The row as a worker has it. @param noted what others have noted on it since */
+  const over = (row: NotificationRow, reason: ErrorType, noted: Partial<NotificationRow> = {}, run_id = 'sweep-1') => {
+    tables.log.set(row.log_id, { ...row, ...noted });
+    return failOver(row, failedBecause(reason, 'UNKNOWN'), run_id, deps);
+  };
+  return { tables, deps, over, calls: () => calls };
 }
 
 describe('a notification with a fallback', () => {
@@ -40,20 +46,18 @@ describe('a notification with a fallback', () => {
     ['PERMISSION_DENIED', false],
     ['FORMAT_ERROR', false],
     ['CANCELLED', false],
-  ])('that is given up for %s fails over: %s', async (reason, over) => {
-    const { tables, deps } = setUp();
-    const row = dueRow({ fallback_channel: 'teams' });
-    const { verdict, message } = await failOver(row, failedBecause(reason, 'UNKNOWN'), 'sweep-1', deps);
-    expect('successor_log_id' in verdict).toBe(over);
-    expect(message !== undefined).toBe(over);
-    expect(tables.row('log-1-fallback') !== undefined).toBe(over);
+  ])('that is given up for %s fails over: %s', async (reason, expected) => {
+    const { tables, over } = setUp();
+    const { verdict, message } = await over(dueRow({ fallback_channel: 'teams' }), reason);
+    expect('successor_log_id' in verdict).toBe(expected);
+    expect(message !== undefined).toBe(expected);
+    expect(tables.row('log-1-fallback') !== undefined).toBe(expected);
   });
 
   it('continues in the same trace', async () => {
-    const { tables, deps } = setUp();
+    const { tables, over } = setUp();
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
-    const row = dueRow({ fallback_channel: 'teams', traceparent });
-    await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', deps);
+    await over(dueRow({ fallback_channel: 'teams', traceparent }), 'MAX_RETRIES');
     expect(tables.row('log-1-fallback')).toMatchObject({ traceparent });
   });
 
@@ -68,26 +72,49 @@ describe('a notification with a fallback', () => {
     expect(tables.row('log-1-fallback')).toBeUndefined();
   });
 
-  it('is SUCCESS without a successor when an event has shown since the claim that it arrived', async () => {
-    const { tables, deps } = setUp();
-    const row = dueRow({ fallback_channel: 'teams' });
-    tables.log.set('log-1', { ...row, delivery_by_attempt: { 0: 'delivered' } });
-    const { verdict, message } = await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', deps);
-    expect({ verdict, message }).toEqual({ verdict: { status: 'SUCCESS' }, message: undefined });
+  const row = dueRow({ fallback_channel: 'teams', send_status: 'SENDING', last_attempt: 1, claim_id: 'c' });
+  const ended = { status: 'FAILED', failure_reason: 'CANCELLED', dead_letter: false } as const;
+
+  it.each<[string, Partial<NotificationRow> & object, object]>([
+    ['an event has shown that it arrived', { delivery_by_attempt: { 0: 'delivered' } }, { status: 'SUCCESS' }],
+    ['its writer has deleted it', { is_deleted: true }, ended],
+    ['an operator has erased it', { erased_at: iso() }, ended],
+    [
+      'its writer has corrected it',
+      { recipient_address: 'new@example.com' } as object,
+      { status: 'RETRY', next_retry_at: iso(60_000), counted: true },
+    ],
+  ])('has none where since the claim %s', async (_, noted, verdict) => {
+    const { tables, over } = setUp();
+    const outcome = await over(row, 'MAX_RETRIES', noted);
+    expect(outcome).toMatchObject({ verdict, current: { ...row, ...noted } });
+    expect(outcome).not.toHaveProperty('message');
+    expect([tables.row('log-1-fallback'), tables.content.get('log-1-fallback')]).toEqual([undefined, undefined]);
+  });
+
+  it.each<[string, Partial<NotificationRow>]>([
+    ['claimed it since', { last_attempt: 2, claim_id: 'd' }],
+    ['put it anew', { send_status: 'FAILED', last_attempt: -1 }],
+  ])('leaves it to whoever has %s', async (_, now) => {
+    const { tables, over } = setUp();
+    expect(await over(row, 'MAX_RETRIES', now)).toEqual({ verdict: failedBecause('MAX_RETRIES', 'UNKNOWN') });
     expect(tables.row('log-1-fallback')).toBeUndefined();
   });
 
-  it('is SUCCESS by what events have just shown, but only while its claim is as it was read', async () => {
-    const { tables, deps } = setUp();
-    const row = dueRow({ fallback_channel: 'teams', send_status: 'SENDING', last_attempt: 1 });
-    const delivery_by_attempt = { 0: 'delivered' } as const;
-    tables.log.set('log-1', { ...row, last_attempt: 2, delivery_by_attempt });
-    const { shown } = await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', deps);
-    expect(shown).toEqual({ ...row, delivery_by_attempt });
+  it('has the successor of its own life, and none with the content of another one', async () => {
+    const { tables, over } = setUp();
+    const fallback = { recipient: 'https://hooks.example.com/corrected' };
+    tables.content.set('log-1', { ...CONTENT, tenant_id: 'tenant-1', fallback, life: 7 });
+    tables.content.set('log-1-fallback', { ...CONTENT, tenant_id: 'tenant-1', body: 'of a former life' });
+    expect(await over(row, 'MAX_RETRIES')).toEqual({ verdict: failedBecause('MAX_RETRIES', 'UNKNOWN') });
+    const { verdict } = await over({ ...row, life: 7 }, 'MAX_RETRIES');
+    expect(verdict).toMatchObject({ successor_log_id: 'log-1-fallback-7' });
+    expect(tables.content.get('log-1-fallback-7')).toMatchObject({ recipient: fallback.recipient, body: CONTENT.body });
+    expect(tables.row('log-1-fallback-7')).toMatchObject({ predecessor_log_id: 'log-1' });
   });
 
   it('gives its successor its priority, limit and notification_id, and a new budget and window', async () => {
-    const { tables, deps } = setUp();
+    const { tables, over } = setUp();
     const row = {
       ...dueRow({ fallback_channel: 'teams', priority: 'urgent', max_retry_count: 2, notification_id: 'N1' }),
       recipient_type: 'USER' as const,
@@ -95,7 +122,7 @@ describe('a notification with a fallback', () => {
     };
     const columns = { setting_id: 'S1', template_id: null, created_by: 'BATCH-951', subject: 'Not copied' };
     const given = { ...row, ...columns } as NotificationRow;
-    const { verdict, message } = await failOver(given, failedBecause('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
+    const { verdict, message } = await over(given, 'EXPIRED', { subject: undefined } as object);
     const now = iso();
     expect(tables.log.get('log-1-fallback')).toStrictEqual({
       log_id: 'log-1-fallback',
@@ -146,47 +173,45 @@ describe('a notification with a fallback', () => {
     };
     const successors = { ...tables.successors, copyContent };
     const row = dueRow({ fallback_channel: 'teams' });
+    tables.log.set('log-1', { ...row });
     await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', { ...deps, successors });
     expect(asked).toEqual([{ log_id: 'log-1-fallback', expires_at: T0.getTime() / 1000 + 730 * 86_400 }]);
     expect(tables.content.get('log-1-fallback')).toMatchObject({ recipient: 'https://hooks.example.com/secret' });
   });
 
   it('stays dead when the content for the other channel is missing', async () => {
-    const { tables, deps } = setUp();
+    const { tables, over } = setUp();
     tables.content.clear();
     const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
-    const row = dueRow({ fallback_channel: 'teams' });
-    expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
-    expect(tables.log.size).toBe(0);
+    expect(await over(dueRow({ fallback_channel: 'teams' }), 'MAX_RETRIES')).toEqual({ verdict });
+    expect(tables.log.size).toBe(1);
   });
 
   it('stays dead when the id of its successor belongs to a notification of someone else', async () => {
-    const { tables, deps } = setUp();
+    const { tables, over } = setUp();
     const theirs = dueRow({ log_id: 'log-1-fallback' });
     tables.log.set(theirs.log_id, { ...theirs });
     const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
-    const row = dueRow({ fallback_channel: 'teams' });
-    expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
+    expect(await over(dueRow({ fallback_channel: 'teams' }), 'MAX_RETRIES')).toEqual({ verdict });
     expect(tables.row('log-1-fallback')).toEqual(theirs);
   });
 
   it('sends no second message for a successor that is delivered already', async () => {
-    const { tables, deps } = setUp();
+    const { tables, over } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });
-    const verdict = failedBecause('MAX_RETRIES', 'UNKNOWN');
-    const first = await failOver(row, verdict, 'sweep-1', deps);
+    const first = await over(row, 'MAX_RETRIES');
     const { work_queue: _, work_at: __, ...done } = tables.log.get('log-1-fallback') ?? {};
     tables.log.set('log-1-fallback', { ...done, send_status: 'SUCCESS' });
-    expect(await failOver(row, verdict, 'sweep-2', deps)).toEqual({ verdict: first.verdict });
+    expect(await over(row, 'MAX_RETRIES', {}, 'sweep-2')).toEqual({ verdict: first.verdict, current: row });
   });
 
   it('has a letter when its successor was withdrawn, because it seemed to have arrived, or has ended otherwise', async () => {
-    const { tables, deps } = setUp();
+    const { tables, over } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });
-    const verdict = failedBecause('INVALID_RECIPIENT', 'INVALID_RECIPIENT');
-    await failOver(row, verdict, 'sweep-1', deps);
+    const verdict = failedBecause('INVALID_RECIPIENT', 'UNKNOWN');
+    await over(row, 'INVALID_RECIPIENT');
     await tables.rows.change(tables.row('log-1-fallback') as NotificationRow, CANCELLATION);
-    expect(await failOver(row, verdict, 'sweep-2', deps)).toEqual({ verdict: { ...verdict, dead_letter: true } });
+    expect(await over(row, 'INVALID_RECIPIENT')).toEqual({ verdict: { ...verdict, dead_letter: true } });
     const dead = dueRow({ work_queue: workQueueOf('dead', 'normal', 'log-1', 1), send_status: 'FAILED' });
     const continued = { ...dead, failure_reason: 'INVALID_RECIPIENT', successor_log_id: 'log-1-fallback' };
     expect(exclusionOf(continued, {}, T0)).toBeUndefined();
@@ -230,10 +255,12 @@ describe('a successor’s log_id', () => {
   it('is no longer than the table allows, and unique for its predecessor', () => {
     // As long as a message allows, so that most of them are longer than the table's column.
     const id = fc.string({ minLength: 1, maxLength: 100, size: 'max' });
+    const life = fc.option(fc.nat(), { nil: undefined });
     fc.assert(
-      fc.property(id, id, (a, b) => {
-        expect(successorId(a).length).toBeLessThanOrEqual(50);
-        expect(successorId(a) === successorId(b)).toBe(a === b);
+      fc.property(id, id, life, life, (a, b, first, second) => {
+        expect(successorId(a, first).length).toBeLessThanOrEqual(50);
+        expect(successorId(a, first) === successorId(b, second)).toBe(a === b && first === second);
+        expect(successorId(a, first) === successorId(a, second)).toBe(first === second);
       }),
     );
   });

@@ -75,7 +75,7 @@ describe('a report on a row that is not indexed yet', () => {
     });
     for (const column of ['recipient_address', 'message_body']) expect(row).not.toHaveProperty(column);
     expect(content).toEqual([
-      { log_id: 'log-1', tenant_id: 'tenant-1', expires_at: row?.['expires_at'], sequence: '0' },
+      { log_id: 'log-1', tenant_id: 'tenant-1', attempts_before: 1, expires_at: row?.['expires_at'], sequence: '0' },
     ]);
     expect(tables.content.get('log-1')).toMatchObject({ recipient: 'https://example.com/hook', body: 'Hello' });
     expect([...tables.retryLog.values()]).toMatchObject([
@@ -109,11 +109,11 @@ describe('a report on a row that is not indexed yet', () => {
     expect(tables.log.get('log-1')).toEqual(ROW);
   });
 
-  it('whose content is stored already, and not in the row, keeps it', async () => {
+  it('whose content is stored already, and not in the row, is left to the indexer: another life begins', async () => {
     const { tables, report, content } = reportOn(bare);
     const stored = { recipient: 'https://example.com/hook', body: 'Hello', format: 'PLAIN' } as const;
     await tables.putContent({ log_id: 'log-1', tenant_id: 'tenant-1', expires_at: 9e9, sequence: '1' }, stored);
-    expect(await report()).toMatchObject({ status: 'retrying' });
-    expect(content).toEqual([]);
+    await expect(report()).rejects.toThrow('the notification is being taken in. Report it again.');
+    expect([content, tables.retryLog.size]).toEqual([[], 0]);
   });
 });

@@ -21,7 +21,9 @@ async function successorOf(row: NotificationRow): Promise<Partial<NotificationRo
     fallback: { recipient: 'https://hooks.example.com/x' },
   });
   const deps = { rows: tables.rows, successors: tables.successors, policy, clock: () => T0 };
-  await failOver({ ...row, fallback_channel: 'teams' }, failedBecause('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
+  const failed = { ...row, fallback_channel: 'teams' } as const;
+  tables.log.set(failed.log_id, { ...failed });
+  await failOver(failed, failedBecause('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
   return tables.row('log-1-fallback') ?? {};
 }
 

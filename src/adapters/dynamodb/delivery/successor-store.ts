@@ -1,8 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type FallbackRouting, type SuccessorStore, successorId } from '../../../core/delivery/failover.ts';
 import { providerHost } from '../../../core/model/channels.ts';
-import type { NotificationContent } from '../../../core/model/notification.ts';
-import type { Sealer } from '../../sealing/sealer.ts';
+import { type NotificationContent, type NotificationRow, SEALED } from '../../../core/model/notification.ts';
+import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { getItems } from '../table/calls.ts';
 import { putGuarded } from '../table/guarded-update.ts';
@@ -28,7 +28,8 @@ export function createSuccessorStore(
     async copyContent(row, { log_id, expires_at }) {
       const content = (await readItem(client, notification_content, row.log_id)) ?? {};
       const { encrypted_fallback_recipient: encrypted_recipient } = content;
-      if (encrypted_recipient === undefined) return undefined;
+      // What is stored for another life is sealed for the successor of that one.
+      if (encrypted_recipient === undefined || lifeOf(content) !== row.life) return undefined;
       const copied = Object.fromEntries(COPIED.flatMap((name) => (content[name] ? [[name, content[name]]] : [])));
       await putNew(notification_content, {
         ...copied,
@@ -48,6 +49,11 @@ export function createSuccessorStore(
   };
 }
 
+/** Of the life that a stored content is of; undefined: of the first one. */
+export function lifeOf({ life }: Item): number | undefined {
+  return life?.N === undefined ? undefined : Number(life.N);
+}
+
 function routingOf(content: Item): FallbackRouting {
   const { fallback_integration_config_id, fallback_provider_host, fallback_recipient_hash } = content;
   return {
@@ -62,15 +68,39 @@ function routingOf(content: Item): FallbackRouting {
  * encrypted for the successor now, so the function that fails over never sees it and needs no right to encrypt.
  */
 export async function fallbackAttributes(
-  { log_id, tenant_id }: { readonly log_id: string; readonly tenant_id: string },
+  { log_id, tenant_id, life }: Pick<NotificationRow, 'log_id' | 'tenant_id' | 'life'>,
   { recipient, integration_config_id }: NonNullable<NotificationContent['fallback']>,
   sealer: Sealer,
   hashKey: () => Promise<string>,
 ): Promise<Item> {
   return toItem({
-    encrypted_fallback_recipient: await sealRecipient(sealer, { log_id: successorId(log_id), tenant_id }, recipient),
+    encrypted_fallback_recipient: await sealRecipient(
+      sealer,
+      { log_id: successorId(log_id, life), tenant_id },
+      recipient,
+    ),
     fallback_recipient_hash: recipientHash(await hashKey(), tenant_id, recipient),
     fallback_integration_config_id: integration_config_id,
     fallback_provider_host: integration_config_id ? undefined : providerHost(recipient),
   });
+}
+
+/** The stored fallback recipient, sealed for the successor of another life; as it was where nobody can read it. */
+export async function resealed(
+  { log_id, tenant_id, life }: Pick<NotificationRow, 'log_id' | 'tenant_id' | 'life'>,
+  stored: Item,
+  sealer: Sealer,
+): Promise<Item> {
+  const sealed = stored['encrypted_fallback_recipient']?.S;
+  if (sealed === undefined) return {};
+  const from = { tenant_id, purpose: SEALED.recipients, id: successorId(log_id, lifeOf(stored)) };
+  try {
+    const owner = { log_id: successorId(log_id, life), tenant_id };
+    return toItem({
+      encrypted_fallback_recipient: await sealRecipient(sealer, owner, await sealer.open(from, sealed)),
+    });
+  } catch (error) {
+    if (error instanceof SealRefusedError) return {};
+    throw error;
+  }
 }

@@ -4,6 +4,7 @@ import {
   type ContentOwner,
   ErasedError,
   type IndexStore,
+  nextLife,
   RowUnstorableError,
 } from '../../../core/indexing/index-row.ts';
 import type { ProgressStore, RowScan, ScanProgress } from '../../../core/indexing/reconcile.ts';
@@ -17,15 +18,19 @@ import { turnOf } from '../../../core/model/row-change.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { bodyAttribute, contentItem, sealRecipient } from '../delivery/content-store.ts';
-import { fallbackAttributes } from '../delivery/successor-store.ts';
+import { fallbackAttributes, lifeOf, resealed } from '../delivery/successor-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
-import { asRead, IMAGE_COLUMNS, notLater, sequenceValue, storedSequence } from '../table/guards.ts';
+import { asRead, type Guard, IMAGE_COLUMNS, NEW, notLater, sequenceValue, storedSequence } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem, toValue } from '../table/item.ts';
-import { getItem, readItem } from '../table/reads.ts';
+import { getItem, query, readItem } from '../table/reads.ts';
 
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;
-  readonly tables: { readonly notification_log: string; readonly notification_content: string };
+  readonly tables: {
+    readonly notification_log: string;
+    readonly notification_content: string;
+    readonly notification_retry_log: string;
+  };
   readonly sealer: Sealer;
   /** The key of recipientHash; read when first needed. */
   readonly hashKey: () => Promise<string>;
@@ -33,6 +38,56 @@ export interface IndexStoreOptions {
 
 /** IndexStore on NotificationLog and NotificationContent. */
 export function createIndexStore({ client, tables, sealer, hashKey }: IndexStoreOptions): IndexStore {
+  const put = async (item: Item, guards: readonly Guard[]) => {
+    try {
+      return await putGuarded(client, tables.notification_content, item, guards);
+    } catch (error) {
+      throw unstorable(error);
+    }
+  };
+
+  const placed = (item: Item, { sequence, life, attempts_before = 1 }: Owned): Item => {
+    const image_sequence = toValue(sequenceValue(sequence));
+    return { ...item, image_sequence, ...toItem({ life, ...(attempts_before !== 1 && { attempts_before }) }) };
+  };
+
+  /** The life of the content that is to be stored, behind what is there; undefined: the first one. */
+  async function lifeBehind({ log_id, sequence, begins }: ContentOwner, there: Item): Promise<number | undefined> {
+    if (begins === 'kept' || (begins === undefined && storedSequence(there) === sequence)) return lifeOf(there);
+    const newest = {
+      table: tables.notification_retry_log,
+      key: { original_log_id: log_id },
+      backwards: true,
+      limit: 1,
+    };
+    const { items } = await query(client, { ...newest, consistent: true, columns: ['retry_attempt'] });
+    const [{ retry_attempt } = {}] = items.map((item) => unmarshall(item));
+    return nextLife(unmarshall(there), retry_attempt);
+  }
+
+  async function itemOf(owner: Owned, content: NotificationContent): Promise<Item> {
+    const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, sealer, hashKey));
+    return placed(await contentItem(sealer, owner, content, fallback), owner);
+  }
+
+  async function amendedItem(owner: Owned, given: Partial<NotificationContent>, stored: Item): Promise<Item> {
+    const { log_id, tenant_id, expires_at } = owner;
+    if (stored['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
+    const { recipient, subject, body, format, fallback } = given;
+    const { message_body, message_body_deflated, life: _, attempts_before: __, ...rest } = stored;
+    const kept = { ...(message_body && { message_body }), ...(message_body_deflated && { message_body_deflated }) };
+    const encrypted_recipient = recipient && (await sealRecipient(sealer, { log_id, tenant_id }, recipient));
+    const amended = {
+      ...rest,
+      ...toItem({ encrypted_recipient, subject, message_format: format, expires_at }),
+      ...(body === undefined ? kept : bodyAttribute(body)),
+      ...(fallback
+        ? await fallbackAttributes(owner, fallback, sealer, hashKey)
+        : await resealed(owner, stored, sealer)),
+    };
+    return placed(amended, owner);
+  }
+
   return {
     async index(image, set, remove) {
       const turn = turnOf(image, { set, remove }, { now: new Date(), random: Math.random });
@@ -50,29 +105,24 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
     },
 
     async putContent(owner, content) {
-      const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, sealer, hashKey));
-      const item = owner.amends
-        ? await amendedItem(sealer, owner, content, await readItem(client, tables.notification_content, owner.log_id))
-        : await contentItem(sealer, owner, content as NotificationContent);
-      const image_sequence = toValue(sequenceValue(owner.sequence));
-      const stored = { ...item, ...fallback, image_sequence };
-      try {
-        // If the content of a later image is stored already, the update of this image's row finds the row changed.
-        const { applied, item } = await putGuarded(
-          client,
-          tables.notification_content,
-          stored,
-          notLater(owner.sequence),
-        );
-        // Not every emulator returns the item; AWS does.
-        const there = applied
-          ? undefined
-          : (item ?? (await readItem(client, tables.notification_content, owner.log_id)));
-        if (there?.['erased_at'] !== undefined) throw new ErasedError('The content of this log_id was erased.');
-      } catch (error) {
-        throw unstorable(error);
-      }
-      return content.recipient && recipientHash(await hashKey(), owner.tenant_id, content.recipient);
+      const { log_id, tenant_id, sequence, amends } = owner;
+      const hashed = content.recipient && recipientHash(await hashKey(), tenant_id, content.recipient);
+      const answer = { ...(hashed && { recipient_hash: hashed }) };
+      const whole = content as NotificationContent;
+      // What is there shows by this put: as a rule nothing is, and it costs no more than one that asks nothing.
+      const first = amends ? undefined : await put(await itemOf(owner, whole), [NEW]);
+      if (first?.applied) return answer;
+      // Not every emulator returns the item; AWS does.
+      const there = first?.item ?? (await readItem(client, tables.notification_content, log_id)) ?? {};
+      if (isErased(there)) throw new ErasedError(ERASED);
+      const life = await lifeBehind(owner, there);
+      const owned: Owned = { ...owner, ...(life !== undefined && { life }) };
+      const item = amends ? await amendedItem(owned, content, there) : await itemOf(owned, whole);
+      // If the content of a later image is stored already, the update of this image's row finds the row changed.
+      const { applied, item: other } = await put(item, notLater(sequence, life));
+      const later = applied ? undefined : (other ?? (await readItem(client, tables.notification_content, log_id)));
+      if (isErased(later)) throw new ErasedError(ERASED);
+      return { ...answer, ...(life !== undefined && { life }) };
     },
 
     async hasContent(log_id) {
@@ -81,21 +131,12 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
   };
 }
 
-async function amendedItem(
-  sealer: Sealer,
-  { log_id, tenant_id, expires_at }: ContentOwner,
-  { recipient, subject, body, format }: Partial<NotificationContent>,
-  stored: Item = {},
-): Promise<Item> {
-  if (stored['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
-  const { message_body, message_body_deflated, ...rest } = stored;
-  const kept = { ...(message_body && { message_body }), ...(message_body_deflated && { message_body_deflated }) };
-  const encrypted_recipient = recipient && (await sealRecipient(sealer, { log_id, tenant_id }, recipient));
-  return {
-    ...rest,
-    ...toItem({ encrypted_recipient, subject, message_format: format, expires_at }),
-    ...(body === undefined ? kept : bodyAttribute(body)),
-  };
+const ERASED = 'The content of this log_id was erased.';
+const isErased = (item: Item | undefined): boolean => item?.['erased_at'] !== undefined;
+
+/** A content, of the life that begins with it. */
+interface Owned extends ContentOwner {
+  readonly life?: number;
 }
 
 /** With ValidationException DynamoDB refuses what no retry can store, mostly an item of more than 400 KB. */
@@ -111,7 +152,10 @@ const PAGE_SIZE = 250;
  * RowScan on NotificationLog. The filter leaves out what is certainly ours: rows without content that the pipeline wrote
  * last, with work or with a reason why there is none, and delivered rows that are in the history.
  */
-export function createRowScan(client: DynamoDBClient, tables: IndexStoreOptions['tables']): RowScan {
+export function createRowScan(
+  client: DynamoDBClient,
+  tables: Pick<IndexStoreOptions['tables'], 'notification_log' | 'notification_content'>,
+): RowScan {
   return {
     async page(after) {
       const { Items, ScannedCount, ConsumedCapacity, LastEvaluatedKey } = await client.send(
@@ -139,7 +183,7 @@ export function createRowScan(client: DynamoDBClient, tables: IndexStoreOptions[
       // In this order: content that the indexer stores after this read is recognised as later.
       const content = await readItem(client, tables.notification_content, log_id, ['image_sequence']);
       const row = await readItem(client, tables.notification_log, log_id);
-      return row && { row: toForeignRow(row), sequence: storedSequence(content) };
+      return row && { row: toForeignRow(row), sequence: storedSequence(content), unseen: true };
     },
   };
 }

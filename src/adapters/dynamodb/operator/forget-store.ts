@@ -1,10 +1,11 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { successorId } from '../../../core/delivery/failover.ts';
-import type { ForgetPorts, Whose } from '../../../core/forget/run-forget.ts';
+import type { ForgetPorts, FoundContent, Whose } from '../../../core/forget/run-forget.ts';
 import { SEALED } from '../../../core/model/notification.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { type Page, SEGMENTS } from '../../../core/verify/verification.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
+import { lifeOf } from '../delivery/successor-store.ts';
 import type { ItemChange } from '../table/calls.ts';
 import { createForgetRows, updateItem } from '../table/guarded-update.ts';
 import type { Guard } from '../table/guards.ts';
@@ -29,7 +30,7 @@ interface ForgetStoreOptions {
 const PAGE_SIZE = 500;
 /** What keeps others from storing a content again: its key, the idempotency record of its request, and the mark. */
 const KEPT = [
-  ...['log_id', 'tenant_id', 'expires_at', 'image_sequence', 'erased_at'],
+  ...['log_id', 'tenant_id', 'expires_at', 'image_sequence', 'life', 'erased_at'],
   ...['request_hash', 'accepted_at', 'accepted_status', 'accepted_by', 'latest_generation'],
 ];
 const CONTENT = [
@@ -62,7 +63,7 @@ export function createForgetStore(
   async function whoseContent(item: Item): Promise<Whose | undefined> {
     const log_id = item['log_id']?.S ?? '';
     if (await opens(log_id, item['encrypted_recipient']?.S)) return 'recipient';
-    const isFallback = await opens(successorId(log_id), item['encrypted_fallback_recipient']?.S);
+    const isFallback = await opens(successorId(log_id, lifeOf(item)), item['encrypted_fallback_recipient']?.S);
     return isFallback ? 'fallback' : undefined;
   }
 
@@ -119,14 +120,16 @@ export function createForgetStore(
 
     async contentPage(segment, after) {
       const only = 'attribute_exists(encrypted_recipient) OR attribute_exists(encrypted_fallback_recipient)';
-      const columns = projection(['log_id', 'encrypted_recipient', 'encrypted_fallback_recipient']);
+      const columns = projection(['log_id', 'life', 'encrypted_recipient', 'encrypted_fallback_recipient']);
       const { items: found, ...page } = await pageOf(notification_content, segment, after, only, columns);
-      const items: { log_id: string; whose: Whose }[] = [];
+      const items: FoundContent[] = [];
       for (const item of found) {
         const whose = await whoseContent(item);
-        if (whose !== undefined) items.push({ log_id: item['log_id']?.S ?? '', whose });
+        const life = lifeOf(item);
+        const found = { log_id: item['log_id']?.S ?? '', ...(life !== undefined && { life }) };
+        if (whose !== undefined) items.push({ ...found, whose });
       }
-      return { ...page, items } satisfies Page<{ log_id: string; whose: Whose }>;
+      return { ...page, items } satisfies Page<FoundContent>;
     },
 
     async contentOf(log_id) {

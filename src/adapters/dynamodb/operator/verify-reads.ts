@@ -26,7 +26,15 @@ const ROW = [
   ...['log_id', 'tenant_id', 'channel', 'priority', 'send_status', 'failure_reason', 'work_queue', 'work_at'],
   ...['created_at', 'tenant_created_at', 'expires_at', 'created_by', 'is_deleted', 'erased_at', 'claim_id'],
   ...['send_attempts', 'max_retry_count', 'last_attempt', 'record_due', 'delivery_by_attempt', 'delivered_at'],
-  ...['predecessor_log_id', 'successor_log_id', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'],
+  ...[
+    'life',
+    'predecessor_log_id',
+    'successor_log_id',
+    'dead_message_id',
+    'dead_run_id',
+    'dead_enqueued_at',
+    'dead_sent_at',
+  ],
   ...[
     'recipient_address',
     'subject',

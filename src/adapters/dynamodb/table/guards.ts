@@ -179,13 +179,19 @@ export function storedSequence({ image_sequence }: Readonly<Record<string, Attri
   return image_sequence?.N ?? image_sequence?.S?.replace(/^0+/, '') ?? '0';
 }
 
-/** Neither content of a later image is stored, nor an erased one. A text stands for a larger number than any that is stored as one. */
-export function notLater(sequence: string): readonly Guard[] {
+/**
+ * Neither content of a later image or life is stored, nor an erased one. A text stands for a larger number than any that
+ * is stored as one.
+ */
+export function notLater(sequence: string, life?: number): readonly Guard[] {
   const value = sequenceValue(sequence);
-  const kept: Guard[number] = ['erased_at', '=', undefined];
-  const guard: Guard = [['image_sequence', 'absent or <=', value], kept];
+  const kept: Guard = [
+    ['erased_at', '=', undefined],
+    life === undefined ? ['life', '=', undefined] : ['life', 'absent or <=', life],
+  ];
+  const guard: Guard = [['image_sequence', 'absent or <=', value], ...kept];
   if (typeof value !== 'string') return [guard];
-  return [guard, [['image_sequence', '<=', NumberValueImpl.from('9'.repeat(NUMBER_DIGITS))], kept]];
+  return [guard, [['image_sequence', '<=', NumberValueImpl.from('9'.repeat(NUMBER_DIGITS))], ...kept]];
 }
 
 /** Whether a stored item, or nothing, is as the guard has it. */

@@ -220,7 +220,11 @@ export function recordFaults(
   const isOpen = row['send_status'] === 'SENDING' || !isAbsent(row['record_due']);
   const last = isOpen ? newest - 1 : newest;
   const isOurs = !isAbsent(row['claim_id']) && !isOpen;
-  const from = first ?? (numbers.length > 0 ? Math.min(...numbers) : isOurs ? last : last + 1);
+  // Before this life, a worker may have made an attempt and died, whose number nobody uses again.
+  const life = Number(row['life'] ?? 0);
+  const ofLife = numbers.filter((number) => number >= life);
+  const known = first === undefined ? undefined : life + first;
+  const from = known ?? (ofLife.length > 0 ? Math.min(...ofLife) : isOurs ? last : last + 1);
   const kept = new Set(numbers);
   const faults: string[] = [];
   for (let attempt = Math.max(from, 0); attempt <= last; attempt += 1) {

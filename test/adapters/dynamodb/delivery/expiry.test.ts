@@ -102,8 +102,9 @@ it('a successor and its content expire two years after the failover, not with th
     store: stores.intake,
     clock: () => early,
   });
-  await failOver(dueRow({ log_id, fallback_channel: 'teams' }), failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', {
-    rows: { read: async () => undefined },
+  const row = dueRow({ log_id, fallback_channel: 'teams' });
+  await failOver(row, failedBecause('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', {
+    rows: { read: async () => row },
     successors: stores.successors,
     policy,
     clock: () => NOW,
