@@ -47,7 +47,7 @@ export function contentSuite(store: () => StoreUnderTest): void {
     expect(await store().contents.read(owner)).toEqual({ ...CONTENT, body: 'x'.repeat(3_000), subject: 'corrected' });
     expect(await put('3', { recipient: 'other', body: 'short' }, true)).toEqual({
       recipient_hash: expect.any(String),
-      life: 1,
+      life: 2,
     });
     const corrected = { ...CONTENT, recipient: 'other', body: 'short', subject: 'corrected' };
     expect(await store().contents.read(owner)).toEqual(corrected);

@@ -204,7 +204,7 @@ describe('a notification that goes on, on its fallback channel, while events con
       [
         ...[...bothSent, `${worker}/2 reads n1`, `${worker}/2 calls successors.copyContent`],
         ...[`${worker}/2 calls successors.put`, `${worker}/2 queues n1-fallback for in 1 s`],
-        ...[`${worker}/2 settles n1 as FAILED`, `${worker}/2 ends; deleted: n1/sweep-1/2`, delivered],
+        ...[`${worker}/2 changes n1 as FAILED`, `${worker}/2 ends; deleted: n1/sweep-1/2`, delivered],
         ...event('', ...looks, 'reads n1-fallback', 'changes n1 as SUCCESS'),
         ...[bounced, ...event(' (time 2)', ...looks, 'queues n1 for in 1 s')],
       ],

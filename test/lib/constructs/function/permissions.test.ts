@@ -277,7 +277,9 @@ it('the due-indexer adds index keys and content, encrypts recipients, and does n
   expect(permissions.get('sqs:SendMessage')).toContain('Failures');
   expect(permissions.get('dynamodb:GetItem')).not.toContain('TablesLog');
   expect(permissions.get('dynamodb:UpdateItem')).not.toMatch(/TablesContent|DataKeys/);
-  expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan|Query|Batch)/.test(action))).toEqual([]);
+  expect(permissions.get('dynamodb:Query')).toContain('TablesRetryLog');
+  expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesLog|TablesContent/);
+  expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan|Batch)/.test(action))).toEqual([]);
 });
 
 it('the monitor reads the index and the dead rows, keeps what it told, and publishes to the alerts topic', () => {
@@ -466,7 +468,7 @@ it('the reconciler reads the whole log, adds index keys and content, keeps its c
   const permissions = permissionsOf('ReconcilerReconcilerRole');
 
   expect(actionsOf(permissions, /^(dynamodb|lambda|sqs):/)).toEqual({
-    dynamodb: ['GetItem', 'PutItem', 'Scan', 'UpdateItem'],
+    dynamodb: ['GetItem', 'PutItem', 'Query', 'Scan', 'UpdateItem'],
     lambda: ['InvokeFunction'],
   });
   expect(permissions.get('dynamodb:Scan')).toMatch(/TablesLog/);
