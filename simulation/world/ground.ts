@@ -227,12 +227,11 @@ export class Ground {
   #watch(by: string, port: string, args: readonly unknown[], before: ReadonlyMap<string, promises.Stored>): boolean {
     const records = /^records\.(put|replace)/.test(port);
     if (records) this.judge(promises.recorded(this.state.memory, args[0] as promises.Stored, by));
-    const { now } = this.state;
     const changed = [...this.tables.log].filter(([log_id, row]) => before.get(log_id) !== row);
     for (const [log_id, row] of changed) {
       const was = before.get(log_id);
       const predecessor = this.tables.log.get(promises.textOf(row['predecessor_log_id']));
-      this.judge(promises.written(this.state.memory, was, row, { by, now: now + this.apart, predecessor }));
+      this.judge(promises.written(this.state.memory, was, row, { by, now: this.state.now + this.apart, predecessor }));
       if (was !== undefined && this.scope.stale) this.set({ former: { ...this.state.former, [log_id]: was } });
       this.show(row);
     }
