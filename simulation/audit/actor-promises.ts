@@ -1,4 +1,5 @@
-import { type Stored, textOf } from './promises.ts';
+import type { Stored } from './memory.ts';
+import { textOf } from './promises.ts';
 
 /** What an actor did, with its effect. */
 interface Deed {

@@ -4,9 +4,8 @@
  * show. It shares no code with the pipeline: its numbers are copied from the specification.
  */
 import { ended, WINDOW_HOURS } from './end-promises.ts';
+import { type Memory, NOTHING_YET, type Stored } from './memory.ts';
 import * as promises from './promises.ts';
-
-type Stored = promises.Stored;
 
 /** From a claim, which is made within the window, to the request. */
 const CLAIM_TO_REQUEST_MS = 30_000;
@@ -19,7 +18,7 @@ interface Worker {
 
 /** What is known of a notification. Times in epoch milliseconds. */
 interface Known {
-  memory: promises.Memory;
+  memory: Memory;
   not_before: number;
   /** The same for the last attempt before the deadline. */
   not_before_last: number;
@@ -188,7 +187,7 @@ export class Auditor {
   }
 
   #known(row: number): Known {
-    this.#rows[row] ??= { memory: promises.NOTHING_YET, not_before: 0, not_before_last: 0, first_claim: 0 };
+    this.#rows[row] ??= { memory: NOTHING_YET, not_before: 0, not_before_last: 0, first_claim: 0 };
     return this.#rows[row];
   }
 

@@ -1,4 +1,5 @@
-import { isIntruder, type Stored, textOf } from './promises.ts';
+import type { Stored } from './memory.ts';
+import { isIntruder, textOf } from './promises.ts';
 
 /** What the bus tells, as a producer reads it. */
 interface Told {

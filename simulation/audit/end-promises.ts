@@ -6,7 +6,8 @@ import {
   hasContentInTheClear,
   recordFaults,
 } from '../../src/core/verify/rules/row-rules.ts';
-import { isIntruder, type Memory, type Stored, textOf } from './promises.ts';
+import type { Memory, Stored } from './memory.ts';
+import { isIntruder, textOf } from './promises.ts';
 
 /** A world in which nothing is left to do. */
 export interface End {

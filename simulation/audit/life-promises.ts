@@ -1,4 +1,4 @@
-import type { Acceptance, Memory, Stored } from './promises.ts';
+import type { Acceptance, Memory, Stored } from './memory.ts';
 
 /**
  * What must hold of a notification that its writer puts anew or corrects, and of its successors. Shares no code with the

@@ -1,6 +1,7 @@
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import * as actors from '../audit/actor-promises.ts';
+import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
 import { worker } from './channel-program.ts';
@@ -184,7 +185,7 @@ export class Deeds {
     const { now, left, queue, events, hung, actors } = this.#ground.state;
     const sweeps = (left['sweeps'] ?? 0) > 0;
     const due = this.#ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('due'));
-    const ofRow = (row: promises.Stored) =>
+    const ofRow = (row: Stored) =>
       sweeps
         ? [Date.parse(promises.textOf(row['work_at'])), Date.parse(promises.textOf(row['claim_until']))]
         : sweep_at

@@ -5,6 +5,7 @@ import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import * as actors from '../audit/actor-promises.ts';
 import * as outcomes from '../audit/consumer-promises.ts';
 import * as ends from '../audit/end-promises.ts';
+import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
 import { grantOf } from './endings.ts';
@@ -192,7 +193,7 @@ export class Ground {
     return queue.filter(isIn).length;
   }
 
-  readonly rows = (): promises.Stored[] => [...this.tables.log.values()];
+  readonly rows = (): Stored[] => [...this.tables.log.values()];
 
   /** One message, or with batches all that can be received together. */
   batches(): (readonly Message[])[] {
@@ -217,16 +218,16 @@ export class Ground {
     );
   }
 
-  recordsOf(log_id: string): promises.Stored[] {
+  recordsOf(log_id: string): Stored[] {
     return [...this.tables.retryLog.values()]
       .filter(({ original_log_id }) => original_log_id === log_id)
       .map((record) => ({ ...record }));
   }
 
   /** @returns whether a row or a record is another one than before */
-  #watch(by: string, port: string, args: readonly unknown[], before: ReadonlyMap<string, promises.Stored>): boolean {
+  #watch(by: string, port: string, args: readonly unknown[], before: ReadonlyMap<string, Stored>): boolean {
     const records = /^records\.(put|replace)/.test(port);
-    if (records) this.judge(promises.recorded(this.state.memory, args[0] as promises.Stored, by));
+    if (records) this.judge(promises.recorded(this.state.memory, args[0] as Stored, by));
     const changed = [...this.tables.log].filter(([log_id, row]) => before.get(log_id) !== row);
     for (const [log_id, row] of changed) {
       const was = before.get(log_id);
@@ -239,7 +240,7 @@ export class Ground {
   }
 
   /** The streams show the row, to the indexer unless its filter leaves it out. */
-  show(row: promises.Stored): void {
+  show(row: Stored): void {
     this.judge(outcomes.heard(this.state.consumer, row, toldOf(row)));
     if (!this.scope.indexings || !passesFilter(row)) return;
     this.set({ stream: [...this.state.stream, { row, sequence: String(this.count('images')) }] });

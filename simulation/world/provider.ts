@@ -1,5 +1,6 @@
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
+import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import type { Given, Scope, State } from './state.ts';
 
@@ -8,12 +9,12 @@ interface Ground {
   readonly state: State;
   readonly scope: Scope;
   readonly given: ReadonlyMap<string, Given>;
-  readonly tables: { readonly log: ReadonlyMap<string, promises.Stored> };
+  readonly tables: { readonly log: ReadonlyMap<string, Stored> };
   readonly apart: number;
   set(change: Partial<State>): void;
   count(what: string): number;
   judge(judged: promises.Judged): void;
-  recordsOf(log_id: string): promises.Stored[];
+  recordsOf(log_id: string): Stored[];
 }
 
 /** The provider is asked to send. */

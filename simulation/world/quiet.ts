@@ -1,6 +1,6 @@
 import { shownPhaseOf } from '../../src/core/breaker/breaker.ts';
 import * as ends from '../audit/end-promises.ts';
-import type { Stored } from '../audit/promises.ts';
+import type { Stored } from '../audit/memory.ts';
 import type { Ground } from './ground.ts';
 
 const DAY_MS = 86_400_000;

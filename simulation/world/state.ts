@@ -6,7 +6,7 @@ import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { type Consumer, NOTHING_TOLD } from '../audit/consumer-promises.ts';
-import { type Memory, NOTHING_YET, type Stored } from '../audit/promises.ts';
+import { type Memory, NOTHING_YET, type Stored } from '../audit/memory.ts';
 import type { Call, Moment } from './actor.ts';
 import type { Composition } from './channel-program.ts';
 

@@ -11,7 +11,8 @@ import type { Outcome, OutcomeContext } from '../../src/core/outcomes/outcome.ts
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
-import { isIntruder, type Stored } from '../audit/promises.ts';
+import type { Stored } from '../audit/memory.ts';
+import { isIntruder } from '../audit/promises.ts';
 import { MemoryTables } from '../twins/memory-tables.ts';
 import { MemoryBreakers } from '../twins/pipeline-state.ts';
 import { createMemoryIntake, memoryDueIndex } from '../twins/row-stores.ts';

@@ -1,4 +1,5 @@
-import { type Stored, textOf } from '../audit/promises.ts';
+import type { Stored } from '../audit/memory.ts';
+import { textOf } from '../audit/promises.ts';
 import type { Call, Troupe } from './actor.ts';
 import { Deeds } from './deeds.ts';
 import {

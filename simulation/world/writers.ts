@@ -1,6 +1,7 @@
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { corrected, deleted } from '../audit/life-promises.ts';
+import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import type { Ground } from './ground.ts';
 import { type Edit, type Given, START_MS } from './state.ts';
@@ -46,14 +47,14 @@ export function give(ground: Ground, log_id: string, { priority, fallback, forei
 const FROM_API = { created_by: 'intake-api' };
 
 /** By the kind of edit: what it changes beside the recipient and the body, which one that corrects them changes alone. */
-const SPOILED: Readonly<Record<Exclude<Edit, 'recipient' | 'anew'>, (row: promises.Stored) => promises.Stored>> = {
+const SPOILED: Readonly<Record<Exclude<Edit, 'recipient' | 'anew'>, (row: Stored) => Stored>> = {
   limit: () => ({ max_retry_count: 'many' }),
   minute: (row) => ofTime(row, (time) => `${time.slice(0, 16)}Z`),
   decimals: (row) => ofTime(row, (time) => time.replace('Z', '0000000Z')),
 };
 
 /** A row that has left the work index has no time there to spoil. */
-function ofTime({ work_at }: promises.Stored, spoilt: (time: string) => string): promises.Stored {
+function ofTime({ work_at }: Stored, spoilt: (time: string) => string): Stored {
   return typeof work_at === 'string' ? { work_at: spoilt(work_at) } : {};
 }
 
@@ -94,7 +95,7 @@ export function forge(ground: Ground, log_id: string): void {
   );
 }
 
-export function put(ground: Ground, row: promises.Stored): void {
+export function put(ground: Ground, row: Stored): void {
   ground.tables.log.set(String(row['log_id']), row);
   ground.show(row);
 }

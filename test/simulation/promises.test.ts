@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { acted } from '../../simulation/audit/actor-promises.ts';
 import * as ends from '../../simulation/audit/end-promises.ts';
+import { type Memory, NOTHING_YET } from '../../simulation/audit/memory.ts';
 import * as promises from '../../simulation/audit/promises.ts';
 
-const { NOTHING_YET } = promises;
 const NOW = Date.parse('2026-03-01T10:30:00.000Z');
 const at = (ms: number) => new Date(NOW + ms).toISOString();
 const ROW = {
@@ -67,7 +67,7 @@ describe('a send', () => {
 });
 
 describe('a second acceptance', () => {
-  const again = (memory: promises.Memory) => promises.accepted(memory, { ...SEND, attempt: 2 }).violations;
+  const again = (memory: Memory) => promises.accepted(memory, { ...SEND, attempt: 2 }).violations;
 
   it.each([
     ['without a reason', accepted()],
@@ -87,7 +87,7 @@ describe('a second acceptance', () => {
     ['after one that came late', promises.accepted(NOTHING_YET, { ...SEND, late: true }).memory],
   ])('%s is excused', (_, memory) => expect(again(memory)).toEqual([]));
 
-  function noted(): promises.Memory {
+  function noted(): Memory {
     const row = { ...ROW, send_status: 'SUCCESS', record_due: '{}' };
     return promises.written(accepted(), ROW, row, { by: 'worker', now: NOW }).memory;
   }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ended } from '../../../simulation/audit/end-promises.ts';
-import { NOTHING_YET } from '../../../simulation/audit/promises.ts';
+import { NOTHING_YET } from '../../../simulation/audit/memory.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
 import type { Flow } from '../flow/harness.ts';
 
