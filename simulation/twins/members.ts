@@ -19,6 +19,14 @@ import {
 
 const PAGE = 100;
 
+/** A member was deleted, or moved away, where it was. */
+interface Mark {
+  readonly tenant_id: string;
+  readonly member_id: string;
+  readonly at: number;
+  readonly move?: Move;
+}
+
 /** MemberStore in memory: the twin of dynamodb/newsletter/member-store.ts. */
 export function createMemoryMembers(clock: Clock = () => new Date()): MemberStore {
   const members = new Map<string, StoredMember>();
@@ -27,7 +35,7 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
   const find = (tenant_id: string, member_id: string) => members.get(key(tenant_id, member_id));
   const places = new Map<string, MemberPlace>();
   /** Marks where members were. */
-  const left = new Map<string, { readonly tenant_id: string; readonly member_id: string; readonly move: Move }>();
+  const left = new Map<string, Mark>();
   const markKey = (...place: [tenant_id: string, email_hash: string, member_id: string]) => JSON.stringify(place);
 
   const change = (tenant_id: string, email_hash: string, next: (before: AddressFacts) => AddressFacts) => {
@@ -43,24 +51,21 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
         const at = key(member.tenant_id, member.member_id);
         const { email_hash } = member;
         const { member_uuid, created_at } = members.get(at) ?? member;
-        const place = places.get(at);
-        const before = place?.gone ? undefined : place;
+        const before = places.get(at);
         members.set(at, { ...member, member_uuid, created_at });
-        if (before?.email_hash === email_hash) continue;
+        if (before?.email_hash === email_hash && !before.gone) continue;
         const { tenant_id, member_id } = member;
-        const version = Math.max((place?.version ?? 0) + 1, clock().getTime());
+        const version = Math.max((before?.version ?? 0) + 1, clock().getTime());
+        const place = { email_hash, member_uuid, created_at, version };
         left.delete(markKey(tenant_id, email_hash, member_id));
-        if (before) {
-          const move = { from: before.email_hash, at: version };
-          left.set(markKey(tenant_id, before.email_hash, member_id), { tenant_id, member_id, move });
+        if (before === undefined || before.email_hash === email_hash) {
+          places.set(at, { ...place, ...(before?.moves && { moves: before.moves }) });
+          continue;
         }
-        places.set(at, {
-          email_hash,
-          member_uuid,
-          created_at,
-          version,
-          ...(before && { moved_from: leftAddresses(before, email_hash), moves: movesWith(before, version) }),
-        });
+        const move = { from: before.email_hash, at: version };
+        left.set(markKey(tenant_id, before.email_hash, member_id), { tenant_id, member_id, at: version, move });
+        const moved_from = before.gone ? undefined : leftAddresses(before, email_hash);
+        places.set(at, { ...place, ...(moved_from && { moved_from }), moves: movesWith(before, version) });
       }
     },
     read: async (tenant_id, member_id) => find(tenant_id, member_id),
@@ -87,9 +92,10 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
       const at = key(tenant_id, member_id);
       const place = places.get(at);
       if (!members.delete(at) || place === undefined) return false;
-      const { moved_from: _, moves: __, ...rest } = place;
-      left.delete(markKey(tenant_id, place.email_hash, member_id));
-      places.set(at, { ...rest, version: Math.max(place.version + 1, clock().getTime()), gone: true });
+      const { moved_from: _, ...rest } = place;
+      const version = Math.max(place.version + 1, clock().getTime());
+      left.set(markKey(tenant_id, place.email_hash, member_id), { tenant_id, member_id, at: version });
+      places.set(at, { ...rest, version, gone: true });
       return true;
     },
 
@@ -111,7 +117,8 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
         const { moves } = places.get(key(tenant_id, one.member_id)) ?? {};
         if (moves !== undefined) tell(one.email_hash, one.member_id, moves);
       }
-      for (const one of left.values()) if (one.tenant_id === tenant_id) tell(one.move.from, one.member_id, [one.move]);
+      for (const { move, member_id, ...mark } of left.values())
+        if (mark.tenant_id === tenant_id && move) tell(move.from, member_id, [move]);
       const ordered = [...entries.values()]
         .filter(({ email_hash }) => email_hash > after)
         .sort((a, b) => (a.email_hash < b.email_hash ? -1 : 1));
@@ -126,7 +133,11 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
     async address(tenant_id, email_hash) {
       for await (const page of store.addresses(tenant_id)) {
         const entry = page.find((one) => one.email_hash === email_hash);
-        if (entry !== undefined) return entry.members.length > 0 || entry.facts ? entry : undefined;
+        if (entry === undefined) continue;
+        const marks = [...left].filter(([key, { member_id }]) => key === markKey(tenant_id, email_hash, member_id));
+        const left_at = Math.max(...marks.map(([, { at }]) => at));
+        const known = entry.members.length > 0 || entry.facts !== undefined;
+        return known ? { ...entry, ...(marks.length > 0 && { left_at }) } : undefined;
       }
       return undefined;
     },

@@ -129,6 +129,7 @@ export function memberSuite(store: () => MemberStore): void {
       created_at: first.created_at,
       version: expect.any(Number),
       gone: true,
+      moves: moved.moves,
     });
     expect((await place()).version).toBeGreaterThan(moved.version);
     await store().upsert([third]);
@@ -166,9 +167,31 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await moves(c), 'no more than ten').toHaveLength(10);
     await store().remove(tenant_id, 'm-1');
     expect([await moves(a), await moves(b), await moves(c)]).toEqual([[a.email_hash], [b.email_hash], undefined]);
-    expect((await store().find(tenant_id, ['m-1'])).places.get('m-1')).not.toHaveProperty('moves');
+    // A mailing that is prepared meanwhile knows who comes back by its id.
     await store().upsert([b]);
-    expect([await moves(a), await moves(b)]).toEqual([[a.email_hash], undefined]);
+    expect([await moves(a), await moves(c)]).toEqual([[a.email_hash], [c.email_hash]]);
+    expect((await moves(b))?.at(-1)).toBe(c.email_hash);
+    const back = await store().address(tenant_id, b.email_hash);
+    await store().remove(tenant_id, 'm-1');
+    await store().upsert([b]);
+    const same = await store().address(tenant_id, b.email_hash);
+    expect(same?.moves, 'at the same address it keeps them').toEqual(back?.moves);
+  });
+
+  it('says when somebody left an address last, by a move or a deletion', async () => {
+    const tenant_id = tenant();
+    const [stays, leaves] = ['m-1', 'm-2'].map((id) => storedMember(tenant_id, id, { email: 'a@example.com' }));
+    if (stays === undefined || leaves === undefined) throw new Error('no members');
+    const leftAt = async () => (await store().address(tenant_id, stays.email_hash))?.left_at;
+    await store().upsert([stays, leaves]);
+    expect(await leftAt()).toBeUndefined();
+    const begin = Date.now();
+    await store().upsert([storedMember(tenant_id, 'm-2', { email: 'b@example.com' })]);
+    expect(await leftAt()).toBeGreaterThanOrEqual(begin);
+    await store().upsert([leaves]);
+    expect(await leftAt()).toBeUndefined();
+    await store().remove(tenant_id, 'm-2');
+    expect(await leftAt()).toBeGreaterThanOrEqual(begin);
   });
 
   it('leaves exactly one of many simultaneous upserts of one id with different addresses', async () => {

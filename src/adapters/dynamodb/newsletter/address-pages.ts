@@ -24,6 +24,7 @@ interface Entry<M> {
   readonly members: M[];
   facts?: AddressFacts;
   moves?: Map<string, readonly Move[]>;
+  left_at?: number;
 }
 
 /** Items of a page: a page of 1 MB becomes 20 MB of objects, and two are in memory. */
@@ -105,14 +106,14 @@ export async function readAddress(
   const range = ['item', 'between', email_hash, behind(email_hash)] as const;
   const entries: Entry<StoredMember>[] = [];
   const items = await queryAll(client, { table, key, range, consistent: true });
-  for (const item of items) add(entries, item, { tenant_id, toMember, toMoves });
+  for (const item of items) add(entries, item, { tenant_id, toMember, toMoves, marks: true });
   return entries.find(isInUse);
 }
 
 function add<M>(
   entries: Entry<M>[],
   item: Item,
-  read: Pick<AddressQuery<M>, 'tenant_id' | 'toMember' | 'toMoves'>,
+  read: Pick<AddressQuery<M>, 'tenant_id' | 'toMember' | 'toMoves'> & { readonly marks?: true },
 ): void {
   const key = item['item']?.S ?? '';
   const email_hash = hashIn(key);
@@ -127,6 +128,8 @@ function add<M>(
   } else {
     const member = read.toMember(item);
     if (member !== undefined) entry.members.push(member);
+    // The version of a mark is its time.
+    else if (read.marks) entry.left_at = Math.max(entry.left_at ?? 0, Number(item['version']?.N));
     const moves = item['moves'] && read.toMoves?.(item);
     if (moves?.length) entry.moves = (entry.moves ?? new Map()).set(memberIn(key), moves);
   }

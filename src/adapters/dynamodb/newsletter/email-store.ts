@@ -94,7 +94,7 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
       const { expression: UpdateExpression, ...update } = updateExpression({ set: next, remove: remove.map(String) });
       const condition = conditionOf([ofVersion(email)], update);
       const Update = { TableName: table, Key: keyOf(email.email_id, ROW), UpdateExpression, ...condition };
-      return withContent(email, content, { Update });
+      return withContent({ ...email, ...(set.expires_at && { expires_at: set.expires_at }) }, content, { Update });
     },
 
     async list(tenant_id, cursor) {

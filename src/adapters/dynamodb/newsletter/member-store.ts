@@ -13,6 +13,7 @@ import {
   leftAddresses,
   type MemberPlace,
   type MemberStore,
+  type Move,
   movesWith,
 } from '../../../core/newsletter/model/ports.ts';
 import { GatheredError } from '../../batching/gather.ts';
@@ -55,6 +56,8 @@ interface Placed {
   readonly version: number;
   /** The pointer existed and leads to this address already. */
   readonly kept: boolean;
+  /** Of a member who comes back. */
+  readonly moves?: readonly Move[];
 }
 
 /**
@@ -81,14 +84,17 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
 
   const later = ({ version }: Pick<MemberPlace, 'version'>) => Math.max(version + 1, clock().getTime());
 
-  /** Moves a member that exists to another address: three items in one transaction. */
+  /**
+   * Moves a member to another address: three items in one transaction. One that was deleted comes back as a new member,
+   * but mailings that are prepared just now still know it by its id.
+   */
   async function move(member: StoredMember, from: MemberPlace): Promise<boolean> {
     const { tenant_id, member_id, email_hash } = member;
-    const { member_uuid, created_at } = from;
+    const { member_uuid, created_at } = from.gone ? member : from;
     const version = later(from);
-    const moved_from = leftAddresses(from, email_hash);
+    const moved_from = from.gone ? undefined : leftAddresses(from, email_hash);
     const moves = movesWith(from, version);
-    const place = { email_hash, member_uuid, created_at, version, moved_from, moves };
+    const place = { email_hash, member_uuid, created_at, version, ...(moved_from && { moved_from }), moves };
     const pointer = pointerItem(tenant_id, member_id, place);
     const mark = markItem(memberKey(tenant_id, from.email_hash, member_id), version, clock(), moves.slice(-1));
     return transact([
@@ -101,9 +107,10 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
   async function revive(member: StoredMember, gone: MemberPlace): Promise<Placed | undefined> {
     const { tenant_id, member_id, email_hash, member_uuid, created_at } = member;
     const version = later(gone);
-    const item = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version });
+    const moves = gone.moves && { moves: gone.moves };
+    const item = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version, ...moves });
     const { applied } = await putGuarded(client, table, item, [ofVersion(gone)]);
-    return applied ? { member, version, kept: false } : undefined;
+    return applied ? { member, version, kept: false, ...moves } : undefined;
   }
 
   async function executeAll(statements: readonly BatchStatementRequest[]) {
@@ -119,10 +126,10 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     for (const member of members) {
       const pointer = pointers.get(member.member_id);
       if (pointer === undefined) fresh.push({ member, version: clock().getTime() });
-      else if (pointer.gone) placed.push(...[await revive(member, pointer)].filter((one) => one !== undefined));
       else if (pointer.email_hash !== member.email_hash) {
         if (await move(member, pointer)) done.push(member.member_id);
-      } else {
+      } else if (pointer.gone) placed.push(...[await revive(member, pointer)].filter((one) => one !== undefined));
+      else {
         const { member_uuid, created_at, version } = pointer;
         placed.push({ member: { ...member, member_uuid, created_at }, version, kept: true });
       }
@@ -141,15 +148,15 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
 
   /** Writes the items of members whose pointer leads there. Returns the ids of those that are stored. */
   async function putItems(placed: readonly Placed[]): Promise<string[]> {
-    const statements = placed.map(({ member, version, kept }) =>
-      kept ? replaceStatement(table, member, version) : insertStatement(table, memberItem(member, version)),
+    const statements = placed.map(({ member, version, kept, moves }) =>
+      kept ? replaceStatement(table, member, version) : insertStatement(table, memberItem(member, version, moves)),
     );
     const results = await executeAll(statements);
     const stored = await Promise.all(
-      placed.map(async ({ member, version }, i) => {
+      placed.map(async ({ member, version, moves }, i) => {
         if (applied(results[i])) return [member.member_id];
         // The item is missing because its writer died, or an older mark is in its place.
-        const put = await putGuarded(client, table, memberItem(member, version), [notNewer(version)]);
+        const put = await putGuarded(client, table, memberItem(member, version, moves), [notNewer(version)]);
         return put.applied ? [member.member_id] : [];
       }),
     );
@@ -209,7 +216,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
         if (pointer === undefined || pointer.gone) return false;
         const version = later(pointer);
         const key = memberKey(tenant_id, pointer.email_hash, member_id);
-        const { moved_from: _, moves: __, ...left } = pointer;
+        const { moved_from: _, ...left } = pointer;
         const gone = {
           ...pointerItem(tenant_id, member_id, { ...left, version, gone: true }),
           expires_at: { N: String(markExpiry(clock())) },

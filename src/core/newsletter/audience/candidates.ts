@@ -78,7 +78,10 @@ function stayedFirst(entry: AddressEntry<Addressee>, audience: Audience) {
   if (entry.moves === undefined) return { stayed: entry.members, all: entry.members };
   const isHere = ({ member_id }: Addressee) => originOf(entry, member_id, audience) === entry.email_hash;
   const stayed = entry.members.filter(isHere);
-  return { stayed, all: [...stayed, ...entry.members.filter((member) => !isHere(member))] };
+  // In the order of their coming, as each was decided by those who were there.
+  const cameAt = ({ member_id }: Addressee) => entry.moves?.get(member_id)?.at(-1)?.at ?? 0;
+  const came = entry.members.filter((member) => !isHere(member)).sort((a, b) => cameAt(a) - cameAt(b));
+  return { stayed, all: [...stayed, ...came] };
 }
 
 /** Storage looks for as many moved members at once. */
@@ -115,10 +118,12 @@ async function candidateFrom(
   for (let to = await members.read(tenant_id, member_id); to !== undefined; ) {
     const entry = await members.address(tenant_id, to.email_hash);
     if (entry?.members.some((one) => one.member_id === member_id)) {
-      // Who was deleted and came back is a new member.
       if (originOf(entry, member_id, audience) !== origin) return undefined;
       const all = candidatesOf({ ...entry, members: stayedFirst(entry, audience).all }, audience);
-      return all.find(({ member }) => member.member_id === member_id);
+      const found = all.find(({ member }) => member.member_id === member_id);
+      // Who left the address since may be among the recipients, and it gets one mail.
+      const isTaken = (entry.left_at ?? 0) >= audience.began;
+      return found && isTaken ? { ...found, excluded: found.excluded ?? 'repeated_address' } : found;
     }
     // It moved on, or was deleted, between the two reads.
     to = await members.read(tenant_id, member_id);

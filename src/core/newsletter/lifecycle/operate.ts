@@ -41,12 +41,16 @@ export async function resumeEmail(email_id: string, deps: OperateDeps): Promise<
 export async function cancelEmail(email_id: string, deps: OperateDeps): Promise<Email> {
   const email = await change(email_id, deps, 'cancelled', ({ status, prepared, cancelled_at }) => {
     if (status === 'cancelled' || cancelled_at !== undefined) return 'done';
-    if (status !== 'pending' && status !== 'submitting') return undefined;
+    if (status === 'submitted') return undefined;
     const now = deps.clock().toISOString();
-    if (prepared !== undefined) return withNextAt({ cancelled_at: now, paused: false }, now);
+    const error = ['error', 'error_code'] as const;
+    if (prepared !== undefined) {
+      const set = { cancelled_at: now, paused: false, ...(status === 'failed' && { status: 'submitting' as const }) };
+      return withNextAt(set, now, error);
+    }
     // Without its claim a preparation writes nothing more.
     const set = { status: 'cancelled', cancelled_at: now, paused: false } as const;
-    return withNextAt(set, undefined, ['claim_id', 'claim_until', 'preparation']);
+    return withNextAt(set, undefined, ['claim_id', 'claim_until', 'preparation', ...error]);
   });
   await deps.schedules.remove(email_id);
   return (await advance(email_id, deps)) ?? email;
@@ -92,7 +96,7 @@ const WHAT_IS_RIGHT: Readonly<Record<EmailStatus, string>> = {
   pending: 'It can be paused, resumed or cancelled.',
   submitting: 'It can be paused, resumed or cancelled.',
   submitted: 'It is never sent again; only its uncertain recipients can be resolved.',
-  failed: 'It can be retried: only what was not submitted is sent.',
+  failed: 'It can be retried: only what was not submitted is sent. Or it can be cancelled.',
   cancelled: 'Publish it anew to send it.',
 };
 

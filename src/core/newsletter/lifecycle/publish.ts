@@ -1,7 +1,7 @@
 import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import { clip } from '../../model/text.ts';
-import { type Clock, isoAfter } from '../../model/time.ts';
+import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { mergeFieldRefusal } from '../model/merge-fields.ts';
@@ -90,15 +90,17 @@ export async function replaceEmail(
   for (let found: Email | undefined = email; found !== undefined; found = await deps.emails.read(email_id)) {
     const { status, submitting_at, created_at: made_at, replaced_at = made_at } = found;
     if (status !== 'pending' || submitting_at !== undefined) {
-      throw new Problem('conflict', `The email ${email_id} has started: it is ${status}, and cannot be replaced.`);
+      const what = status === 'cancelled' ? 'was cancelled' : `has started: it is ${status}`;
+      throw new Problem('conflict', `The email ${email_id} ${what}, and cannot be replaced. Publish another one.`);
     }
     if (known_at !== undefined && known_at !== replaced_at) {
       const what = `The email ${email_id} was replaced meanwhile, by somebody or by an earlier try`;
       throw new Problem('conflict', `${what}: look at it again, then edit it.`);
     }
     const next = newEmail(publication, deps);
-    const { newsletter_id, subject, segment, delivery_window_minutes, next_at, created_at } = next;
-    const set = { newsletter_id, subject, segment, scheduled_at, delivery_window_minutes, replaced_at: created_at };
+    const { newsletter_id, subject, segment, delivery_window_minutes, next_at, created_at, expires_at } = next;
+    const sent = { newsletter_id, subject, segment, scheduled_at, delivery_window_minutes };
+    const set = { ...sent, replaced_at: created_at, expires_at };
     // The count was of other members.
     const remove = (['segment', 'scheduled_at', 'delivery_window_minutes'] as const).filter(
       (name) => set[name] === undefined,
@@ -120,8 +122,8 @@ export function newEmail(publication: Publication, { clock, limits }: Pick<Publi
   const now = clock();
   const at = now.toISOString();
   // The clock starts it where the message or the schedule got lost.
-  const next_at =
-    scheduled_at !== undefined && scheduled_at > at ? scheduled_at : isoAfter(now, limits.first_message_ms);
+  const isLater = scheduled_at !== undefined && scheduled_at > at;
+  const next_at = isLater ? scheduled_at : isoAfter(now, limits.first_message_ms);
   const row = defined({
     ...ids,
     newsletter_id: content.newsletter.newsletter_id,
@@ -132,7 +134,8 @@ export function newEmail(publication: Publication, { clock, limits }: Pick<Publi
     delivery_window_minutes,
     created_at: at,
     updated_at: at,
-    expires_at: Math.floor((now.getTime() + KEPT_MS) / 1000),
+    // The links of its mails are valid as long.
+    expires_at: Math.floor((epochMs(isLater ? scheduled_at : at) + KEPT_MS) / 1000),
   });
   return { ...row, ...withNextAt({}, next_at).set };
 }

@@ -11,7 +11,7 @@ import {
 } from '../../../../src/core/newsletter/audience/candidates.ts';
 import { segmentFields, segmentMatcher } from '../../../../src/core/newsletter/audience/segment.ts';
 import { type StoredMember, UnreadableMemberError } from '../../../../src/core/newsletter/model/member.ts';
-import type { MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
+import type { AudienceQuery, MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
 import { legibleSealing, storedMember } from '../../../support/newsletter/members.ts';
 
 const AT = '2026-11-22T00:00:00.000Z';
@@ -194,6 +194,65 @@ async function foundAround(
     member_id.startsWith('m-') ? [] : [[member_id, email_hash, excluded] as const],
   );
 }
+
+const change = fc.record({
+  who: fc.integer({ min: 0, max: 3 }),
+  to: fc.integer({ min: 0, max: 3 }),
+  what: fc.constantFrom('move', 'move', 'delete'),
+  seconds: fc.constantFrom(0, 1),
+});
+
+describe('any members who move, are deleted and come back while the pass runs', () => {
+  it('are candidates once, and so is each address', async () => {
+    let [changed, deleted] = [0, 0];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 4 }),
+        fc.array(change),
+        fc.nat(4),
+        async (homes, changes, early) => {
+          let now = Date.parse(AT) - 60_000;
+          const store = createMemoryMembers(() => new Date(now));
+          const addresses = ['b', 'f', 'p', 'u'];
+          const stay = (who: number, to: number) =>
+            storedMember(TENANT, `m${who}`, { ...PAYING, email_hash: addresses[to] ?? '' });
+          await store.upsert(homes.map((to, who) => stay(who, to)));
+          now = Date.parse(AT) + 1;
+          const left = [...changes];
+          const happen = async (most: number) => {
+            for (const { who, to, what, seconds } of left.splice(0, most)) {
+              if (who >= homes.length) continue;
+              now += 1 + seconds * 1_000;
+              if (what === 'delete') deleted += Number(await store.remove(TENANT, `m${who}`));
+              else await store.upsert([stay(who, to)]);
+              changed += 1;
+            }
+          };
+          /** One address after the other, as the pages of a large tenant bring them. */
+          async function* addressees(query: AudienceQuery, after?: string) {
+            for (let hash = after; ; ) {
+              const [entry] = (await store.addressees(query, hash)[Symbol.asyncIterator]().next()).value ?? [];
+              if (entry === undefined) return;
+              yield [entry];
+              hash = entry.email_hash;
+            }
+          }
+          const found: Candidate[] = [];
+          await happen(early);
+          for await (const page of candidates({ ...store, addressees }, PAID)) {
+            found.push(...page.candidates);
+            await happen(2);
+          }
+          const sent = found.filter(({ excluded }) => excluded === undefined);
+          for (const of of ['member_id', 'email_hash'] as const)
+            expect(sent.length).toBe(new Set(sent.map(({ member }) => member[of])).size);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+    for (const count of [changed, deleted]) expect(count).toBeGreaterThan(500);
+  });
+});
 
 describe('a member who moves while the pass runs', () => {
   it.each([

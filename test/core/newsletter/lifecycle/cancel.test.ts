@@ -28,6 +28,28 @@ async function work(world: JobWorld): Promise<void> {
 
 const counts = async (world: JobWorld) => countsOf(await world.email(), await world.batches());
 
+describe('an email that has failed', () => {
+  it('is cancelled: who was not sent to is excluded, and its error goes', async () => {
+    const world = await prepared();
+    world.sends.length = 0;
+    for (const batch of await world.batches()) await world.tables.batches.change(batch, { set: { status: 'failed' } });
+    const failed = { status: 'failed', error: 'Refused.', slots: {} } as const;
+    await world.tables.emails.change(await world.email(), { set: failed, remove: ['next_at', 'active'] });
+    await cancelEmail('email-1', world.deps());
+    await work(world);
+    const email = await world.email();
+    expect(email).toMatchObject({ status: 'cancelled' });
+    expect(email).not.toHaveProperty('error');
+    expect(await counts(world)).toMatchObject({ recipients: 12, pending: 0, excluded: 12 });
+  });
+
+  it('before it was prepared is cancelled at once', async () => {
+    const world = await JobWorld.of({ status: 'failed', error: 'Nobody.' });
+    expect(await cancelEmail('email-1', world.deps())).toMatchObject({ status: 'cancelled' });
+    expect(await world.email()).not.toHaveProperty('error');
+  });
+});
+
 describe('an email that is cancelled while it is sent', () => {
   it('ends with every recipient in an end state: nobody gets it from the next call on', async () => {
     const world = await prepared();

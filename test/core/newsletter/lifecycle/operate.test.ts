@@ -86,7 +86,7 @@ describe("an operator's command", () => {
   const right: readonly [keyof typeof COMMANDS, readonly EmailStatus[]][] = [
     ['paused', ['pending', 'submitting']],
     ['resumed', ['pending', 'submitting']],
-    ['cancelled', ['pending', 'submitting', 'cancelled']],
+    ['cancelled', ['pending', 'submitting', 'failed', 'cancelled']],
     ['retried', ['failed']],
   ];
   const all: readonly EmailStatus[] = ['pending', 'submitting', 'submitted', 'failed', 'cancelled'];

@@ -30,6 +30,7 @@ export interface EmailStatus {
 
 /** A recipient as `GET …/recipients` shows it. */
 export interface ListedRecipient {
+  readonly member_id: string;
   readonly member_email: string;
   readonly state: string;
   readonly reason?: string;
@@ -82,6 +83,10 @@ export class NewsletterClient {
   /** Creates or changes members, as given. */
   async upsert(members: readonly object[]): Promise<void> {
     await this.#api('POST', '/v1/members', { members });
+  }
+
+  async delete(member_id: string): Promise<void> {
+    await this.#api('DELETE', `/v1/members/${member_id}`);
   }
 
   /** Imports a file of members by the command. */
