@@ -27,6 +27,9 @@ export function createHandler(deps: DueIndexerDeps, { logger, metrics }: Observa
       const rows = results.filter((result) => result.outcome === outcome).length;
       if (rows > 0) count(metrics, metric, rows);
     }
+    // Many in a burst of changes: one line for all of them.
+    const outdated = results.filter(({ outcome }) => outcome === 'outdated').length;
+    if (outdated > 0) logger.info('rows have changed since; their later images count', { rows: outdated });
     const failed = results.find(({ outcome }) => outcome === 'failed');
     // Lambda reads the stream again from the first failure, so one is enough.
     return { batchItemFailures: failed ? [{ itemIdentifier: failed.sequence }] : [] };
@@ -60,7 +63,6 @@ async function indexRecord(
     const { outcome, why } = await indexRow({ row, sequence }, deps);
     const line = { log_id, tenant_id: row['tenant_id'], ...traceIdOf(row), outcome, ...(why !== undefined && { why }) };
     if (why !== undefined) logger.warn('row set aside', line);
-    else if (outcome === 'outdated') logger.info('row has changed since; its later image counts', line);
     return { outcome, sequence };
   } catch (error) {
     logger.error(`row ${log_id} could not be indexed; the stream is read again from here`, {

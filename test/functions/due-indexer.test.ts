@@ -1,7 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { DynamoDBRecord } from 'aws-lambda';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { RowUnstorableError } from '../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
@@ -52,6 +52,16 @@ describe('the due-indexer', () => {
     expect(await handle()({ Records: [record(old, 1), record(fresh, 2)] })).toEqual({ batchItemFailures: [] });
     expect(tables.row('a')).toMatchObject({ work_queue: expect.stringMatching(/^due#/) });
     expect(tables.content.get('a')?.body).toBe('新しい本文');
+  });
+
+  it('says once per batch how many rows have changed since', async () => {
+    const { put, handle } = setUp();
+    const said = vi.spyOn(quiet.logger, 'info');
+    const ids = Array.from({ length: 20 }, (_, i) => `row-${i}`);
+    for (const id of ids) put(image(id, { send_status: text('SUCCESS') }));
+    await handle()({ Records: ids.map((id, i) => record(image(id), i + 1)) });
+    expect(said.mock.calls).toEqual([['rows have changed since; their later images count', { rows: 20 }]]);
+    said.mockRestore();
   });
 
   it('reads the stream again from a row that storage refused for the moment, and takes the others in', async () => {

@@ -17,12 +17,8 @@ export function createDeploymentClients(
   limits: Pick<DynamoDBClientConfig, 'requestHandler'> = {},
 ): DeploymentClients {
   const dynamodb = new DynamoDBClient({ ...clients.dynamodb, ...limits, retryMode: 'standard', maxAttempts: 5 });
-  // By default the client calls the host of a queue's URL, which is not the endpoint of a stand-in.
-  const sqs = new SQSClient({
-    ...clients.sqs,
-    ...limits,
-    ...(clients.sqs.endpoint && { useQueueUrlAsEndpoint: false }),
-  });
+  // By default the client calls the host of a queue's URL, which neither a stand-in nor a VPC endpoint need have.
+  const sqs = new SQSClient({ ...clients.sqs, ...limits, useQueueUrlAsEndpoint: false });
   return {
     dynamodb,
     sqs,

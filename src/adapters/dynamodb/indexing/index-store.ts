@@ -22,7 +22,7 @@ import { fallbackAttributes, lifeOf, resealed } from '../delivery/successor-stor
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { asRead, type Guard, IMAGE_COLUMNS, NEW, notLater, sequenceValue, storedSequence } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem, toValue } from '../table/item.ts';
-import { getItem, query, readItem } from '../table/reads.ts';
+import { getItem, itemsOf, query, readItem } from '../table/reads.ts';
 
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;
@@ -158,7 +158,7 @@ export function createRowScan(
 ): RowScan {
   return {
     async page(after) {
-      const { Items, ScannedCount, ConsumedCapacity, LastEvaluatedKey } = await client.send(
+      const answer = await client.send(
         new ScanCommand({
           TableName: tables.notification_log,
           Limit: PAGE_SIZE,
@@ -171,8 +171,9 @@ export function createRowScan(
           ...(after && { ExclusiveStartKey: after as Item }),
         }),
       );
+      const { ScannedCount, ConsumedCapacity, LastEvaluatedKey } = answer;
       return {
-        rows: (Items ?? []).map(toForeignRow),
+        rows: itemsOf(answer).map(toForeignRow),
         scanned: ScannedCount ?? 0,
         read_units: ConsumedCapacity?.CapacityUnits ?? 0,
         ...(LastEvaluatedKey && { next: LastEvaluatedKey }),

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
 import type { BatchStore, EventStore } from '../../../core/newsletter/model/ports.ts';
 import { type BatchEvents, EVENT_KINDS } from '../../../core/newsletter/model/recipient-state.ts';
-import { MAX_WRITES } from '../table/calls.ts';
+import { incomplete, MAX_WRITES } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, type Query, query, queryAll } from '../table/reads.ts';
 import { changeVersioned, expiresAfter } from './versioned-item.ts';
@@ -65,7 +65,8 @@ export function createBatchStore(client: DynamoDBClient, table: string, clock: C
           const { UnprocessedItems } = await client.send(
             new BatchWriteItemCommand({ RequestItems: { [table]: open } }),
           );
-          open = (UnprocessedItems?.[table] ?? []) as typeof open;
+          if (UnprocessedItems === undefined) throw incomplete('UnprocessedItems');
+          open = (UnprocessedItems[table] ?? []) as typeof open;
         }
       }
     },

@@ -7,6 +7,7 @@ import { type WorkState, workPartitions } from '../../../core/model/work-index.t
 import { ALWAYS, matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { rowsById } from '../table/calls.ts';
 import type { Item } from '../table/item.ts';
+import { itemsOf } from '../table/reads.ts';
 import { daysOf, historyQuery, jumpQuery, pagesOf, workQuery } from './index-queries.ts';
 import {
   type Entry,
@@ -52,8 +53,9 @@ export function createOrderedSearch(
     start?: Item,
   ): Promise<{ readonly items: Item[]; readonly next?: Item }> {
     const command = new QueryCommand({ ...query, ...(start && { ExclusiveStartKey: start }) });
-    const { Items: items = [], LastEvaluatedKey: next } = await client.send(command);
-    return { items, ...(next && { next }) };
+    const answer = await client.send(command);
+    const { LastEvaluatedKey: next } = answer;
+    return { items: itemsOf(answer), ...(next && { next }) };
   }
 
   async function pageOf(

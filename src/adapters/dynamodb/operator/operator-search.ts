@@ -10,6 +10,7 @@ import { matches, type Period, type SearchFilter } from '../../../core/operator/
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
 import { MAX_GETS, rowsById } from '../table/calls.ts';
 import type { Item } from '../table/item.ts';
+import { itemsOf } from '../table/reads.ts';
 import { daysOf, historyQuery, readPage, workQuery } from './index-queries.ts';
 
 /** A place in an index. A search can continue right after it. */
@@ -96,7 +97,7 @@ export function createOperatorSearch(
             ...(ExclusiveStartKey && { ExclusiveStartKey }),
           }),
         );
-        const entries = page.Items ?? [];
+        const entries = itemsOf(page);
         ExclusiveStartKey = page.LastEvaluatedKey;
         const pageEnd = ExclusiveStartKey && positionOf(ExclusiveStartKey, partitionKey, sortKey);
         // A page without matching entries yields a part, too.

@@ -63,6 +63,11 @@ export async function executeStatements(
       break;
     }
     const { Responses = [] } = answer;
+    if (Responses.length !== open.length) {
+      const lacking = new GatheredError(incomplete('Responses'));
+      for (const { index } of open) results[index] = lacking;
+      break;
+    }
     const again: typeof open = [];
     open.forEach((entry, i) => {
       const { Error: fault, Item: item } = Responses[i] ?? {};
@@ -96,7 +101,8 @@ export async function putItems(client: DynamoDBClient, table: string, items: rea
   let open: WriteRequest[] = items.map((Item) => ({ PutRequest: { Item } }));
   for (let round = 1; open.length > 0; round++) {
     const { UnprocessedItems } = await client.send(new BatchWriteItemCommand({ RequestItems: { [table]: open } }));
-    open = UnprocessedItems?.[table] ?? [];
+    if (UnprocessedItems === undefined) throw incomplete('UnprocessedItems');
+    open = UnprocessedItems[table] ?? [];
     if (open.length > 0 && round >= ROUNDS) throw unprocessed('put', open.length, table);
     if (open.length > 0) await pause(round);
   }
@@ -119,9 +125,10 @@ export async function getItems(
         ...(onUnits && { ReturnConsumedCapacity: 'TOTAL' }),
       }),
     );
-    found.push(...(Responses?.[table] ?? []));
+    if (Responses === undefined || UnprocessedKeys === undefined) throw incomplete('UnprocessedKeys');
+    found.push(...(Responses[table] ?? []));
     onUnits?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
-    open = UnprocessedKeys?.[table]?.Keys ?? [];
+    open = UnprocessedKeys[table]?.Keys ?? [];
     if (open.length > 0 && round >= ROUNDS) throw unprocessed('get', open.length, table);
     if (open.length > 0) await pause(round);
   }
@@ -171,6 +178,9 @@ export function createRowReader(
     return item && toNotificationRow(item);
   };
 }
+
+/** A 200 without what every answer has says nothing: what is not in it must not count as absent, or as written. */
+export const incomplete = (member: string): Error => new Error(`DynamoDB's answer is incomplete: it has no ${member}.`);
 
 function unprocessed(verb: string, count: number, table: string): Error {
   return new Error(

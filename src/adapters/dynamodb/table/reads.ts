@@ -8,6 +8,7 @@ import {
   type ScanCommandInput,
   type ScanCommandOutput,
 } from '@aws-sdk/client-dynamodb';
+import { incomplete } from './calls.ts';
 import { type Item, toValue } from './item.ts';
 
 /** Reads an item consistently; undefined when there is none. @param columns all unless given */
@@ -17,9 +18,17 @@ export async function getItem(
   Key: Item,
   columns?: readonly string[],
 ): Promise<Item | undefined> {
-  const { Item } = await client.send(
-    new GetItemCommand({ TableName, Key, ConsistentRead: true, ...(columns && projection(columns)) }),
+  const { Item, ConsumedCapacity } = await client.send(
+    new GetItemCommand({
+      TableName,
+      Key,
+      ConsistentRead: true,
+      // Tells an answer without an item from one that lacks everything.
+      ReturnConsumedCapacity: 'TOTAL',
+      ...(columns && projection(columns)),
+    }),
   );
+  if (Item === undefined && ConsumedCapacity === undefined) throw incomplete('ConsumedCapacity');
   return Item;
 }
 
@@ -112,9 +121,16 @@ export async function scan(client: DynamoDBClient, input: ScanCommandInput, afte
   return pageOf(await client.send(new ScanCommand({ ...input, ...from, ReturnConsumedCapacity: 'TOTAL' })));
 }
 
-function pageOf({ Items = [], LastEvaluatedKey, ConsumedCapacity }: QueryCommandOutput | ScanCommandOutput): QueryPage {
+function pageOf(answer: QueryCommandOutput | ScanCommandOutput): QueryPage {
+  const { LastEvaluatedKey, ConsumedCapacity } = answer;
   const next = LastEvaluatedKey && { next: LastEvaluatedKey };
-  return { items: Items, ...next, read_units: ConsumedCapacity?.CapacityUnits ?? 0 };
+  return { items: itemsOf(answer), ...next, read_units: ConsumedCapacity?.CapacityUnits ?? 0 };
+}
+
+/** @throws Error if the answer lacks them: then it is no page without items */
+export function itemsOf({ Items }: Pick<QueryCommandOutput, 'Items'>): Item[] {
+  if (Items === undefined) throw incomplete('Items');
+  return Items;
 }
 
 /** Page by page to the end. */

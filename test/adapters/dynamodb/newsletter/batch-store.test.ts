@@ -33,7 +33,8 @@ it.each([
   const client = new DynamoDBClient({ region: 'us-east-1' });
   let sent = 0;
   vi.spyOn(client, 'send').mockImplementation(async (command: object) => {
-    if (command instanceof GetItemCommand) return sent > conflicts ? { Item: toItem({ ...emailRow() }) } : {};
+    if (command instanceof GetItemCommand)
+      return { ConsumedCapacity: {}, ...(sent > conflicts && { Item: toItem({ ...emailRow() }) }) };
     if (++sent > conflicts) return {};
     const CancellationReasons = [{ Code: 'TransactionConflict' }, { Code: 'None' }];
     throw new TransactionCanceledException({ message: 'conflict', $metadata: {}, CancellationReasons });

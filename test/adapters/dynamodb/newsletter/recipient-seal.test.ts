@@ -43,7 +43,7 @@ describe('sealed recipients', () => {
           const { chunk: place, expires_at } = PutRequest?.Item ?? {};
           expiry[String(place?.S)] = (Number(expires_at?.N) - NOW.getTime() / 1000) / 86_400;
         }
-        return {};
+        return { UnprocessedItems: {} };
       },
     } as unknown as DynamoDBClient;
     const put = (days: { recipient_days?: number }) =>

@@ -190,7 +190,7 @@ describe('the table document’s lookups', () => {
     const asked: (string | undefined)[] = [];
     const send = async ({ input }: QueryCommand) => {
       asked.push(input.ExpressionAttributeValues?.[':bucket']?.S);
-      return {};
+      return { Items: [] };
     };
     const options = { consistent: false, shards: async () => ({ history: 1, work: 1 }) };
     const counting = createOperatorSearch({ send } as unknown as DynamoDBClient, table, () => NOW, options);
