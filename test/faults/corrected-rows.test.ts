@@ -57,6 +57,15 @@ describe('a writer that corrects a row that was taken in', () => {
     expect(stored()).toMatchObject({ send_status: 'SUCCESS' });
   });
 
+  it('and deleted it, after an event had shown that it arrived: it is delivered, and leaves no address', async () => {
+    const shown = { delivery_by_attempt: { 0: 'seen' }, delivered_at: iso() } as const;
+    const { correct, work, stored } = world(dueRow({ ...TAKEN, ...shown, send_status: 'RETRY', is_deleted: true }));
+    await correct({ recipient_address: NEW });
+    await work();
+    expect(hasContent(stored())).toBe(false);
+    expect(stored()).toMatchObject({ send_status: 'SUCCESS', is_deleted: true });
+  });
+
   it('while a worker is faster than the indexer: nothing is sent, and no attempt counts', async () => {
     const { tables, work, stored } = world(dueRow(TAKEN));
     tables.log.set('log-1', { ...stored(), recipient_address: NEW });

@@ -3,6 +3,7 @@ import { isAbsent, setAside } from '../model/column-rules.ts';
 import { type HistoryKeys, historyKeys } from '../model/history-index.ts';
 import { BASE_SHARDS, type IndexShards } from '../model/index-shards.ts';
 import {
+  arrived,
   type ForeignRow,
   hasContent,
   mayArrive,
@@ -174,8 +175,9 @@ function planEnded(
   const known = typeof row['history_bucket'] === 'string';
   const moved = storable ? moveContent(row, { notes: !known, amends }) : { remove: [] };
   const host = hostOf(row, storable);
-  // Until a worker has written the record that a delivered row owes, it is work.
-  const owes = row['send_status'] === 'SUCCESS' && typeof row['record_due'] === 'string';
+  // Until a worker has written the record that a delivered row owes, it is work; and until it has ended what has arrived.
+  const { send_status, record_due, delivery_by_attempt } = row as Partial<NotificationRow>;
+  const owes = send_status === 'SUCCESS' ? typeof record_due === 'string' : arrived(delivery_by_attempt);
   const remove = [...moved.remove, ...host.remove, ...(given_up || owes ? [] : keysOf(row))];
   // Not even a time: each write of a row with content brings it here again.
   if ((known || given_up) && remove.length === 0) return { do: 'ignore' };
