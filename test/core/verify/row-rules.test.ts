@@ -239,3 +239,9 @@ describe('what an event shows', () => {
     expect(recordFaults(at(1_000), records, 0)).toEqual(contradicts);
   });
 });
+
+it('a row that was put anew, and not attempted since, lacks no record, though its former life had a claim', () => {
+  const row = { ...dueRow(), life: 3, last_attempt: 2, send_attempts: 0, claim_id: '' };
+  expect(recordFaults(row, [{ retry_attempt: 1, retry_status: 'FAILED' }], undefined)).toEqual([]);
+  expect(recordFaults({ ...row, last_attempt: 3 }, [], undefined)).toEqual(['6: attempt 3 has no record']);
+});

@@ -227,7 +227,7 @@ export function recordFaults(
   const from = known ?? (ofLife.length > 0 ? Math.min(...ofLife) : isOurs ? last : last + 1);
   const kept = new Set(numbers);
   const faults: string[] = [];
-  for (let attempt = Math.max(from, 0); attempt <= last; attempt += 1) {
+  for (let attempt = Math.max(from, life); attempt <= last; attempt += 1) {
     if (!kept.has(attempt)) faults.push(`6: attempt ${attempt} has no record`);
   }
   if (isBeingTold(row, now)) return faults;
