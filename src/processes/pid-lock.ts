@@ -39,7 +39,9 @@ export function takePidLock(
   try {
     const holder = holderOf(path, files);
     if (holder !== undefined) throw heldBy(holder);
-    files.writeFileSync(`${path}.draft`, self);
+    // A link that somebody put there is removed, not followed.
+    files.rmSync(`${path}.draft`, { force: true });
+    files.writeFileSync(`${path}.draft`, self, { flag: 'wx' });
     files.renameSync(`${path}.draft`, path);
   } finally {
     files.rmSync(takeover, { force: true });

@@ -93,6 +93,7 @@ const DONE = { read: 'read', write: 'written' } as const;
 
 function faultOf(path: string, verb: keyof typeof DONE, code: string): string {
   if (code === 'EISDIR') return `${path} is a folder, not a file.`;
+  if (code === 'ELOOP') return `${path} is a link, which is not followed: name the file itself.`;
   if (code === 'EACCES') return `You may not ${verb} the file ${path}.`;
   return `${path} cannot be ${DONE[verb]} (${code}).`;
 }

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writePrivateFile } from '../../processes/private-file.ts';
 import type { Session } from './session.ts';
 
 const KEPT_EVERY_MS = 2_000;
@@ -8,12 +9,7 @@ const KEPT_EVERY_MS = 2_000;
 export function stateFile<S>({ stateDirectory }: Pick<Session, 'stateDirectory'>, name: string) {
   const path = join(stateDirectory, `${name}.json`);
   let kept = 0;
-  const write = (state: S) => {
-    mkdirSync(stateDirectory, { recursive: true });
-    // A death in between leaves the state before.
-    writeFileSync(`${path}.new`, JSON.stringify(state));
-    renameSync(`${path}.new`, path);
-  };
+  const write = (state: S) => writePrivateFile(path, JSON.stringify(state));
   return {
     write,
     /** Now and then. */

@@ -1,5 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writePrivateFile } from '../../processes/private-file.ts';
 import { identityOf, isRunning, type ProcessIdentity } from '../../processes/process-identity.ts';
 import { readLeft } from '../support/running.ts';
 
@@ -23,7 +24,7 @@ export function killOrphans(directory: string): void {
 
 /** Records the processes that the next runtime kills if this one is killed; replaces the earlier record. */
 export function recordProcesses(directory: string, pids: readonly number[]): void {
-  writeFileSync(file(directory), JSON.stringify(pids.map(identityOf)));
+  writePrivateFile(file(directory), JSON.stringify(pids.map(identityOf)));
 }
 
 const file = (directory: string): string => join(directory, 'processes.json');

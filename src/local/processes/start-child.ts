@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { continuePrivateFile } from '../../processes/private-file.ts';
 import type { Announcement } from './serve-parent.ts';
 
 export interface Child {
@@ -44,7 +45,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
 
 /** Forks one of our modules on the Node of the functions, with its output in a file. */
 export function forkLogged({ entry, args, logFile, nodeOptions = [], ...rest }: ForkOptions): ChildProcess {
-  const log = openSync(logFile, 'a');
+  const log = continuePrivateFile(logFile);
   const child = fork(entry, args, {
     execPath: pinnedNode(),
     execArgv: [...nodeOptions, '--disable-warning=ExperimentalWarning'],

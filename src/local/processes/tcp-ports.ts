@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { writePrivateFile } from '../../processes/private-file.ts';
 import { readLeft } from '../support/running.ts';
 import type { Teardown } from './teardown.ts';
 
@@ -37,7 +37,10 @@ export async function holdPorts(directory: string, teardown: Teardown): Promise<
     held[service] = one;
     teardown.add(`port of ${service}`, async () => void (await one.take()));
   }
-  writeFileSync(file, JSON.stringify(Object.fromEntries(Object.entries(held).map(([name, { port }]) => [name, port]))));
+  writePrivateFile(
+    file,
+    JSON.stringify(Object.fromEntries(Object.entries(held).map(([name, { port }]) => [name, port]))),
+  );
   return held as Ports;
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { writePrivateFile } from '../../processes/private-file.ts';
 import { REVOKED_TOKEN } from '../providers/receivers.ts';
 import { isObject, type Json, type JsonObject } from '../support/json.ts';
 
@@ -21,9 +21,7 @@ export function prepareSecrets(path: string, simulator: string): void {
     ...known,
     integrations: { ...integrations, ...sampleIntegrations(simulator, integrations) },
   };
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(path, 0o600);
+  writePrivateFile(path, `${JSON.stringify(secrets, null, 2)}\n`);
 }
 
 /** Values of `integration_config_id` in the sample rows. */

@@ -1,12 +1,13 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { appendPrivately, writePrivateFile } from '../../processes/private-file.ts';
 
 /** Takes a line for the runtime's own log. A line never holds the content of an event. */
 export type Log = (line: string) => void;
 
 export function fileLog(path: string): Log {
-  return (line) => appendFileSync(path, `${new Date().toISOString()} ${line.replaceAll('\n', ' ')}\n`);
+  return (line) => appendPrivately(path, `${new Date().toISOString()} ${line.replaceAll('\n', ' ')}\n`);
 }
 
 /** Waits; an abort of the signal ends the wait early. */
@@ -23,11 +24,11 @@ export function jsonLines<T>(file: string | undefined) {
   mkdirSync(dirname(file), { recursive: true });
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  if (whole !== text) truncateSync(file, Buffer.byteLength(whole));
+  if (whole !== text) writePrivateFile(file, whole);
   const lines = whole.split('\n').slice(0, -1);
   return {
     before: lines.map((line): T => JSON.parse(line)),
-    append: (value: T) => appendFileSync(file, `${JSON.stringify(value)}\n`),
+    append: (value: T) => appendPrivately(file, `${JSON.stringify(value)}\n`),
   };
 }
 
@@ -42,7 +43,5 @@ export function readLeft<T>(path: string, otherwise: T): T {
 
 /** Writes JSON so that a reader, and who starts after a kill, finds what was there before or all of it. */
 export function writeWhole(path: string, value: object): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`);
-  renameSync(`${path}.new`, path);
+  writePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { CSV_HEADER, csvLine } from '../../../adapters/member-files/write-members.ts';
 import { exportedMembers, memberAccess } from '../../../operator-service/members/members.ts';
+import { createPrivateFile } from '../../../processes/private-file.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { OperatorError, unwritableFile } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
@@ -47,12 +48,20 @@ interface Export {
   readonly newsletter: string | undefined;
 }
 
+function created(partial: string, file: string): number {
+  try {
+    return createPrivateFile(partial);
+  } catch (error) {
+    throw new OperatorError(unwritableFile(file, error));
+  }
+}
+
 /** Writes beside the file first, so that an interrupted export leaves no file that looks whole. */
 async function writeMembers(session: Session, { file, isCsv, tenant, newsletter }: Export) {
   const partial = `${file}.partial`;
-  const progress = showProgress(session);
   // It has addresses in it: nobody else may read it.
-  const output = createWriteStream(partial, { mode: 0o600 });
+  const output = createWriteStream(partial, { fd: created(partial, file) });
+  const progress = showProgress(session);
   const failed = new Promise<never>((_, reject) => output.once('error', reject));
   failed.catch(() => undefined);
   const write = (text: string) =>

@@ -3,10 +3,10 @@ import {
   constants,
   createReadStream,
   fstatSync,
+  ftruncateSync,
   openSync,
   type Stats,
   statSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -27,6 +27,7 @@ import {
   storeWindow,
 } from '../../../operator-service/members/import-members.ts';
 import { type MemberAccess, memberAccess } from '../../../operator-service/members/members.ts';
+import { continuePrivateFile, createPrivateFile, isStream } from '../../../processes/private-file.ts';
 import { isSameFile } from '../../../processes/same-file.ts';
 import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile, unwritableFile } from '../../../terminal/errors.ts';
@@ -236,10 +237,10 @@ async function rulesOf(
 
 /** Appends faults to a file. A continued import first removes what was written and not committed. */
 function openRejects(path: string, committed: number) {
-  const file = opened(path, committed === 0 ? 'w' : 'a');
+  const file = opened(path, committed === 0 ? createPrivateFile : continuePrivateFile);
   // Somebody may have moved it away, or emptied it: to lengthen it would fill it with zeros.
   const length = Math.min(committed, fstatSync(file).size);
-  if (length > 0) truncateSync(path, length);
+  if (length > 0) ftruncateSync(file, length);
   return {
     length,
     /** @returns the bytes that were written */
@@ -251,9 +252,9 @@ function openRejects(path: string, committed: number) {
   };
 }
 
-function opened(path: string, mode: 'w' | 'a'): number {
+function opened(path: string, open: (path: string) => number): number {
   try {
-    return openSync(path, mode, 0o600);
+    return isStream(path) ? openSync(path, 'a') : open(path);
   } catch (cause) {
     throw new OperatorError(`--rejects: ${unwritableFile(path, cause)}`, EXIT_USAGE);
   }

@@ -1,6 +1,6 @@
-import { appendFileSync } from 'node:fs';
 import { CreateTopicCommand, type SNSClient, SubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
+import { appendPrivately } from '../../../processes/private-file.ts';
 import { queueUrl } from '../../stand-ins/tables-and-queues.ts';
 import type { Log } from '../../support/running.ts';
 import type { AwsClients } from '../aws-clients.ts';
@@ -42,7 +42,7 @@ export async function showNotices({ clients, sqsEndpoint, topics, file, onNotice
     log,
     async invoke(event) {
       for (const { Subject, Message, Timestamp } of published(event)) {
-        appendFileSync(file, `${Timestamp} ${Subject}\n\n${Message}\n`);
+        appendPrivately(file, `${Timestamp} ${Subject}\n\n${Message}\n`);
         onNotice(Subject);
       }
       return { ok: true, result: 'null' };

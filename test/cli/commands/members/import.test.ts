@@ -212,6 +212,15 @@ describe('members import', () => {
     expect(await countMembers()).toBe(0);
   });
 
+  it('writes rejects through no link', async () => {
+    const precious = file('precious.jsonl', 'precious');
+    const rejects = join(ops.directory, `${serial}-rejects.jsonl`);
+    symlinkSync(precious, rejects);
+    const { code, err } = await run(file('rejects.csv', 'email\nnobody\n'), '--rejects', rejects);
+    expect([code, readFileSync(precious, 'utf8')]).toEqual([2, 'precious']);
+    expect(err).toContain('is a link, which is not followed');
+  });
+
   it('refuses a place for rejects that cannot be written, and stores nothing', async () => {
     const path = file('rejects.csv', 'email\na@example.com\n');
     const { code, err } = await run(path, '--rejects', join(ops.directory, 'no-folder', 'rejects.jsonl'));

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
@@ -256,6 +256,24 @@ describe('an export of ours', () => {
 });
 
 describe('an export', () => {
+  it('writes into nothing that lay there before: no file that is open to all, and no link', async () => {
+    const out = pathOf('closed.csv');
+    writeFileSync(`${out}.partial`, 'of somebody');
+    chmodSync(`${out}.partial`, 0o666);
+    const others = openSync(`${out}.partial`, 'r');
+    expect((await ops.run(['members', 'export', out, '--tenant', tenant])).code).toBe(0);
+    expect(statSync(out).mode & 0o777).toBe(0o600);
+    expect(readFileSync(others, 'utf8')).toBe('of somebody');
+    closeSync(others);
+
+    const precious = pathOf('precious');
+    writeFileSync(precious, 'precious');
+    symlinkSync(precious, `${out}.partial`);
+    const refused = await ops.run(['members', 'export', out, '--tenant', tenant]);
+    expect([refused.code, readFileSync(precious, 'utf8')]).toEqual([1, 'precious']);
+    expect(refused.err).toContain('is a link, which is not followed');
+  });
+
   it('leaves out and counts a member whose address nobody can read', async () => {
     await run(file('two.csv', 'member_id,email\na,a@example.com\nb,b@example.com\n'));
     const members = createMemberStore(ops.dynamodb, ops.tables.members, () => new Date());
