@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { createApi } from '../../../functions/shared/api/api-function.ts';
+import { type ApiRoute, createApi } from '../../../functions/shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../../../functions/shared/api/email-routes.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
 import { listOfTenant } from '../../../functions/shared/api/list-of-tenant.ts';
@@ -50,7 +50,8 @@ export interface Answer {
   readonly body: any;
 }
 
-export async function startApiWorld() {
+/** @param more routes beside those of the API */
+export async function startApiWorld(more: readonly ApiRoute[] = []) {
   const dynamodb = await startTestDynamoDb();
   const { client } = dynamodb;
   const tables = await createTables(client, 'api');
@@ -77,45 +78,38 @@ export async function startApiWorld() {
   };
   const store = createIntakeStore(storage);
   const counts = createRequestCounts(client, tables.pipeline_state);
-  const intake = createApi(
-    intakeRoutes(
-      {
-        hashKey: storage.hashKey,
-        store: new Proxy(store, {
-          get: (real, name) => Reflect.get(faults.store ?? {}, name) ?? Reflect.get(real, name),
-        }),
-        reports: createReportStore(storage, clock),
-        records: createRecordStore(client, tables.notification_retry_log),
-        recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
-        send,
-        policy: DEFAULT_RETRY_POLICY,
-        shards: createShardMark(client, tables.pipeline_state).read,
-        clock,
-        newId: randomUUID,
-      },
-      observability,
-    ),
-    { clock, counts },
+  const intake = intakeRoutes(
+    {
+      hashKey: storage.hashKey,
+      store: new Proxy(store, {
+        get: (real, name) => Reflect.get(faults.store ?? {}, name) ?? Reflect.get(real, name),
+      }),
+      reports: createReportStore(storage, clock),
+      records: createRecordStore(client, tables.notification_retry_log),
+      recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
+      send,
+      policy: DEFAULT_RETRY_POLICY,
+      shards: createShardMark(client, tables.pipeline_state).read,
+      clock,
+      newId: randomUUID,
+    },
     observability,
   );
   const shards = createShardMark(client, tables.pipeline_state).read;
-  const notifications = createApi(
-    [
-      ...notificationRoutes({
-        rows: createOperatorRows(client, tables.notification_log, clock),
-        recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
-        list: (query, tenant_id) =>
-          listOfTenant(query, tenant_id, { dynamodb: client, deployment: { tables }, clock, shards }),
-        send,
-        policy: DEFAULT_RETRY_POLICY,
-        clock,
-        newId: randomUUID,
-      }),
-      openApi(),
-    ],
-    { clock, counts },
-    observability,
-  );
+  const notifications = [
+    ...notificationRoutes({
+      rows: createOperatorRows(client, tables.notification_log, clock),
+      recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
+      list: (query, tenant_id) =>
+        listOfTenant(query, tenant_id, { dynamodb: client, deployment: { tables }, clock, shards }),
+      send,
+      policy: DEFAULT_RETRY_POLICY,
+      clock,
+      newId: randomUUID,
+    }),
+    openApi(),
+    ...more,
+  ];
   const members = createMemberStore(client, tables.members, clock);
   const newsletterDeps = {
     members: new Proxy(members, {
@@ -126,48 +120,36 @@ export async function startApiWorld() {
     clock,
     newId: randomUUID,
   };
-  const newsletters = createApi(
-    [...newsletterRoutes(newsletterDeps), ...memberRoutes(newsletterDeps, observability)],
-    { clock, counts },
-    observability,
-  );
+  const newsletters = [...newsletterRoutes(newsletterDeps), ...memberRoutes(newsletterDeps, observability)];
   const emailDeps = emailRouteDeps({ ...storage, clock, faults });
-  const emails = createApi(emailRoutes(emailDeps.deps), { clock, counts }, observability);
   process.env['API_KEYS_TABLE'] = tables.api_keys;
   const { createHandler } = await import('../../../functions/api-authorizer/handler.ts');
   const keys = createApiKeyStore(client, tables.api_keys);
   const secret = async () => 'the secret of the tokens, at least thirty-two characters';
-  const tokens = createApi(tokenRoutes({ secret, clock }), { clock, counts }, observability);
   const authorizer = createHandler({ keys, tokenSecret: secret, clock }, observability);
-  const functions: Readonly<Record<string, (event: never) => Promise<unknown>>> = {
+  const routes: Readonly<Record<string, readonly ApiRoute[]>> = {
     intake,
     notifications,
     newsletters,
-    emails,
-    tokens,
+    emails: emailRoutes(emailDeps.deps),
+    tokens: tokenRoutes({ secret, clock }),
+  };
+  const functions: Readonly<Record<string, (event: never) => Promise<unknown>>> = {
+    ...Object.fromEntries(
+      Object.entries(routes).map(([name, own]) => [name, createApi(own, { clock, counts }, observability)]),
+    ),
     authorizer,
   };
-  const route = (routeKey: string, functionName: string) => ({ routeKey, functionName, authorizer: AUTHORIZER });
   const api = createHttpApi(
     {
       routes: [
-        route('POST /v1/notifications', 'intake'),
-        route('POST /v1/notifications/batch', 'intake'),
-        route('POST /v1/notifications/{log_id}/failures', 'intake'),
-        route('GET /v1/notifications', 'notifications'),
-        route('GET /v1/notifications/{log_id}', 'notifications'),
-        route('POST /v1/notifications/{log_id}/retry', 'notifications'),
-        route('POST /v1/tokens', 'tokens'),
-        route('GET /v1/newsletters', 'newsletters'),
-        route('PUT /v1/newsletters/{newsletter_id}', 'newsletters'),
-        route('GET /v1/newsletters/{newsletter_id}', 'newsletters'),
-        route('POST /v1/members', 'newsletters'),
-        route('GET /v1/members', 'newsletters'),
-        route('GET /v1/members/{member_id}', 'newsletters'),
-        route('DELETE /v1/members/{member_id}', 'newsletters'),
-        route('POST /v1/members/{member_id}/resubscribe', 'newsletters'),
-        ...emailRoutes(emailDeps.deps).map(({ key }) => route(key, 'emails')),
-        { routeKey: 'GET /v1/openapi.json', functionName: 'notifications' },
+        ...Object.entries(routes).flatMap(([functionName, own]) =>
+          own.map(({ key: routeKey, scope }) => ({
+            routeKey,
+            functionName,
+            ...(scope !== 'none' && { authorizer: AUTHORIZER }),
+          })),
+        ),
         { routeKey: '$default', functionName: 'notifications' },
       ],
     },
@@ -182,6 +164,8 @@ export async function startApiWorld() {
   }
 
   return {
+    /** All that are served. */
+    routes: Object.values(routes).flat(),
     tables,
     client,
     sent,
