@@ -77,7 +77,10 @@ export function appendPrivately(path: string, text: string): void {
 function removeRegular(path: string): void {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return;
-  if (there.isFile()) return unlinkSync(path);
+  if (there.isFile()) {
+    unlinkSync(path);
+    return;
+  }
   const code = there.isSymbolicLink() ? 'ELOOP' : there.isDirectory() ? 'EISDIR' : 'EINVAL';
   throw Object.assign(new Error(`${path} is no file.`), { code });
 }

@@ -38,7 +38,7 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
   }
 
   async function leave(how: Pick<Journey, 'silent'> & Partial<Journey>): Promise<SignIn> {
-    const { silent, back = location.pathname + location.search } = how;
+    const { silent, back = wayBack(location) } = how;
     const { authorization_endpoint } = await discovered();
     if (authorization_endpoint === undefined) throw new Error('The issuer names no authorization_endpoint');
     const journey: Journey = {
@@ -190,6 +190,10 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
     signOut,
   };
 }
+
+/** Path and query to come back to. `//x` would be another host, which no page may put into its address. */
+export const wayBack = ({ pathname, search }: Pick<Location, 'pathname' | 'search'>): string =>
+  pathname.replace(/^\/+/, '/') + search;
 
 function refusalOf(error: unknown): string | undefined {
   const refused = error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError;

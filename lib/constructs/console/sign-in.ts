@@ -51,8 +51,9 @@ export function createSignIn(
   const client: UserPoolClient = pool.addClient('Page', {
     generateSecret: false,
     preventUserExistenceErrors: true,
-    // Absent, Cognito would also take passwords without its sign-in page, and let people change their address.
-    authFlows: { userSrp: false },
+    // Absent, Cognito would also take passwords without its sign-in page, and let people change their address. A flow of
+    // one's own needs a function that the pool does not have; that of refresh tokens is not taken beside their rotation.
+    authFlows: { custom: true },
     writeAttributes: new ClientAttributes().withStandardAttributes({ locale: true }),
     oAuth: {
       flows: { authorizationCodeGrant: true },
@@ -63,6 +64,8 @@ export function createSignIn(
     accessTokenValidity: TOKEN_LIFE,
     idTokenValidity: TOKEN_LIFE,
     refreshTokenValidity: Duration.hours(1),
+    // Each is taken once, so that one which was stolen is noticed (RFC 9700, 2.2.2); the time is for answers that got lost.
+    refreshTokenRotationGracePeriod: Duration.seconds(30),
     enableTokenRevocation: true,
   });
   const issuer = `https://cognito-idp.${region}.amazonaws.com/${pool.userPoolId}`;

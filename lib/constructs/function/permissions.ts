@@ -94,8 +94,22 @@ function ofKinds(pipelineState: Table, actions: readonly string[], kinds: readon
   return new PolicyStatement({
     actions: [...actions],
     resources: [pipelineState.tableArn],
-    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [...kinds] } },
+    conditions: onKeys('StringEquals', kinds),
   });
+}
+
+/** ForAllValues alone is true for a request that names no key. */
+function onKeys(operator: 'StringEquals' | 'StringLike' | 'StringNotLike', keys: readonly string[]) {
+  return {
+    [`ForAllValues:${operator}`]: { 'dynamodb:LeadingKeys': [...keys] },
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  };
+}
+
+/** The right to hand a role to a service, and to no other. */
+export function passRole(roleArn: string, service: string): PolicyStatement {
+  const conditions = { StringEquals: { 'iam:PassedToService': service } };
+  return new PolicyStatement({ actions: ['iam:PassRole'], resources: [roleArn], conditions });
 }
 
 /** The right to count requests per API key. It covers no other item of PipelineState. */
@@ -103,7 +117,7 @@ export function countRequests(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({
     actions: ['dynamodb:UpdateItem'],
     resources: [pipelineState.tableArn],
-    conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${RATE_PREFIX}*`] } },
+    conditions: onKeys('StringLike', [`${RATE_PREFIX}*`]),
   });
 }
 
@@ -115,7 +129,7 @@ export function changeNewsletters(newsletters: Table): PolicyStatement {
   return new PolicyStatement({
     actions: ['dynamodb:UpdateItem'],
     resources: [newsletters.tableArn],
-    conditions: { 'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': [`${SENDERS_PREFIX}*`] } },
+    conditions: onKeys('StringNotLike', [`${SENDERS_PREFIX}*`]),
   });
 }
 
@@ -126,7 +140,7 @@ export function useAudit({ tableArn }: Table): PolicyStatement[] {
     new PolicyStatement({
       actions: ['dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
       resources: [tableArn],
-      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['request#*'] } },
+      conditions: onKeys('StringLike', ['request#*']),
     }),
   ];
 }

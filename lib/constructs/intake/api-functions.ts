@@ -20,6 +20,7 @@ import {
   countRequests,
   on,
   openRecipients,
+  passRole,
   queryIndexes,
   readKinds,
   readSecrets,
@@ -222,7 +223,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterStage): Ser
       ...emailRights(scope, props),
       useTableKey(encryption.dataKey),
       sendMessages(newsletterQueues),
-      allow(['iam:PassRole'], [newsletterQueues.scheduleRole.roleArn]),
+      passRole(newsletterQueues.scheduleRole.roleArn, 'scheduler.amazonaws.com'),
     ],
     wildcards: [
       ...allowBulk(scope, config),

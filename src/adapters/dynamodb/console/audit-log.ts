@@ -1,4 +1,4 @@
-import { DeleteItemCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit.ts';
@@ -73,7 +73,8 @@ export function createAuditLog(client: DynamoDBClient, TableName: string, clock:
         item: `${record.at}#${record.audit_id}`,
         expires_at: expiresIn(KEPT_DAYS),
       });
-      await client.send(new PutItemCommand({ TableName, Item }));
+      // One that has ended is not written again: a result that is there is the answer to a put that was repeated.
+      await putGuarded(client, TableName, Item, [[['result', '=', undefined]]]);
     },
 
     async list({ from, to, limit, after, fits }) {

@@ -54,6 +54,23 @@ function actionsOf(permissions: ReadonlyMap<string, string>, wanted = /./): Reco
 }
 
 describe('no role', () => {
+  it('is handed to a service that is not named, or may do without a key what its keys limit', () => {
+    const statements = resourcesOf(template, 'AWS::IAM::Policy').flatMap(
+      ({ properties }): Statement[] => Object(properties['PolicyDocument']).Statement,
+    );
+    const passing = statements.filter(({ Action }) => [Action].flat().includes('iam:PassRole'));
+    expect(passing.map(({ Condition }) => Condition)).toEqual([
+      { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } },
+    ]);
+    // Each ForAllValues is true for a request without the key.
+    const limited = statements.filter(({ Condition }) => JSON.stringify(Condition ?? {}).includes('ForAllValues'));
+    expect(limited.length).toBeGreaterThan(10);
+    for (const { Condition } of limited) {
+      const [name = ''] = Object.keys(Object(Object.entries(Object(Condition)).find(([is]) => is !== 'Null')?.[1]));
+      expect(Object(Condition).Null).toEqual({ [name]: 'false' });
+    }
+  });
+
   it('has a * in its actions, and in its resources only where it is explained', () => {
     const statements = resourcesOf(template, 'AWS::IAM::Policy').flatMap(
       ({ properties }): Statement[] => Object(properties['PolicyDocument']).Statement,
@@ -354,7 +371,7 @@ describe('the API’s functions', () => {
         .filter(({ Properties }) => String(Properties.PolicyName).includes(role))
         .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
         .filter(({ Resource }) => JSON.stringify(Resource).includes('PipelineState'))
-        .map(({ Action, Condition }) => [Action, Object.values(Condition ?? {})]);
+        .map(({ Action, Condition }) => [Action, Object.values({ ...Condition, Null: undefined }).filter(Boolean)]);
       expect(kinds).toEqual([
         ['dynamodb:UpdateItem', [{ 'dynamodb:LeadingKeys': ['rate#*'] }]],
         ...(onShards === undefined ? [] : [[onShards, [{ 'dynamodb:LeadingKeys': ['shards'] }]]]),
