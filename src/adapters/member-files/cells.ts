@@ -84,19 +84,19 @@ export function listOf(values: readonly string[]): string {
   return values.map((value) => safe(value).replaceAll(/[\\;,|]|^["*[]/g, '\\$&')).join(';');
 }
 
-/** What a spreadsheet would take for a formula is written with an apostrophe before it, by Ghost and by us. */
-const FORMULA = /^[=+\-@\t]/;
+/**
+ * What a spreadsheet would take for a formula is written with an apostrophe before it, at the start of a value and behind
+ * a semicolon, where a spreadsheet that separates by semicolons begins a cell: it knows no quotes in the middle of one.
+ * Spaces and quotes before the formula are skipped by some, and apostrophes are our own.
+ */
+const FORMULA = String.raw`[\s'"]*[=+\-@\t\uff1d\uff0b\uff0d\uff20]`;
+const UNSAFE = new RegExp(`(^|;)(?=${FORMULA})`, 'g');
+const SAFE = new RegExp(`(^|;)'(?=${FORMULA})`, 'g');
 
-export const safe = (value: string): string =>
-  FORMULA.test(value) || /^'[=+\-@\t']/.test(value) ? `'${value}` : value;
-
-export function plain(cell: string): string {
-  return cell.startsWith("'") && /^[=+\-@\t']/.test(cell.slice(1)) ? cell.slice(1) : cell;
-}
+export const safe = (value: string): string => value.replaceAll(UNSAFE, "$1'");
+export const plain = (cell: string): string => cell.replaceAll(SAFE, '$1');
 
 /** As Ghost writes it: an apostrophe of the value's own has no other before it. */
-export function plainOfGhost(cell: string): string {
-  return cell.startsWith("'") && FORMULA.test(cell.slice(1)) ? cell.slice(1) : cell;
-}
+export const plainOfGhost = (cell: string): string => cell.replace(/^'(?=[=+\-@\t])/, '');
 
 export const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
