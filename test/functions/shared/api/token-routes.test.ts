@@ -164,14 +164,26 @@ describe('a token to send', () => {
     [{ recipient: EMAIL.recipient }, EMAIL, 202],
     [{ recipient: 'c@d.example' }, EMAIL, 403],
     [{ channel: 'email', recipient: 'c@d.example' }, EMAIL, 403],
-    [{ channel: 'email' }, { ...EMAIL, fallback: { channel: 'slack', recipient: 'https://hooks.example.com/x' } }, 403],
+    [{ channel: 'email' }, { ...EMAIL, fallback: { channel: 'webhook', recipient: 'https://hooks.example/x' } }, 403],
     [{ channel: 'email' }, { ...EMAIL, integration_config_id: 'INT-OTHER' }, 403],
     [{ recipient: EMAIL.recipient }, { ...EMAIL, integration_config_id: 'INT-OTHER' }, 403],
     [{ integration_config_id: 'INT-1' }, { ...EMAIL, integration_config_id: 'INT-1' }, 202],
     [{ integration_config_id: 'INT-1' }, { ...EMAIL, integration_config_id: 'INT-2' }, 403],
     [{ integration_config_id: 'INT-1' }, EMAIL, 403],
-    [{ integration_config_id: 'INT-1' }, { ...EMAIL, fallback: { channel: 'slack', recipient: 'https://hooks.example.com/x' } }, 403],
-    [{}, { ...EMAIL, integration_config_id: 'INT-1', fallback: { channel: 'slack', recipient: 'https://hooks.example.com/x' } }, 202],
+    [
+      { integration_config_id: 'INT-1' },
+      { ...EMAIL, fallback: { channel: 'webhook', recipient: 'https://hooks.example/x' } },
+      403,
+    ],
+    [
+      {},
+      {
+        ...EMAIL,
+        integration_config_id: 'INT-1',
+        fallback: { channel: 'webhook', recipient: 'https://hooks.example/x' },
+      },
+      202,
+    ],
   ])('for %j sends %j with %i', async (narrowed, notification, status) => {
     const { tokenFor } = await producer();
     const token = await tokenFor({ send: true, ...narrowed });
