@@ -245,3 +245,11 @@ it('a row that was put anew, and not attempted since, lacks no record, though it
   expect(recordFaults(row, [{ retry_attempt: 1, retry_status: 'FAILED' }], undefined)).toEqual([]);
   expect(recordFaults({ ...row, last_attempt: 3 }, [], undefined)).toEqual(['6: attempt 3 has no record']);
 });
+
+it('no record is asked of a life that has made no attempt, nor of the number before it', () => {
+  const records = [{ retry_attempt: 1, retry_status: 'FAILED' }];
+  const corrected = { ...dueRow(), claim_id: '', life: 3, last_attempt: 2, send_status: 'RETRY' };
+  for (const first of [undefined, 0, 1]) expect(recordFaults(corrected, records, first, NOW)).toEqual([]);
+  const attempted = { ...corrected, last_attempt: 4 };
+  expect(recordFaults(attempted, [...records, { retry_attempt: 3 }], 0, NOW)).toEqual(['6: attempt 4 has no record']);
+});
