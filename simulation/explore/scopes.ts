@@ -31,12 +31,7 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
   copies: { about: 'two messages for one row', workers: 2, messages: 2 },
   swept: { about: 'a sweep beside the message of an earlier one', workers: 3, sweeps: 1, everyday: 0 },
   pair: { about: 'two rows', workers: 2, given: [ONE, ONE] },
-  delivered: {
-    about: 'two workers, and the event of a delivery',
-    workers: 2,
-    tells: 1,
-    feedback: { kind: 'delivered' },
-  },
+  delivered: { about: 'two workers, the event of a delivery', workers: 2, tells: 1, feedback: { kind: 'delivered' } },
   bounced: { about: 'two workers, and the event of a bounce', workers: 2, tells: 1, feedback: BOUNCE },
   contradicted: {
     about: 'an accepted attempt, and the events of a bounce and of a complaint',
@@ -236,19 +231,13 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     everyday: 0,
   },
   'erased-retried': {
-    about: 'an operator who erases beside one who retries at once',
+    about: 'one operator erases, one retries at once',
     workers: 2,
     retries: 1,
     erasures: 1,
     everyday: 0,
   },
-  'handed-over': {
-    about: 'two requests of a producer with one key',
-    given: [],
-    requests: 2,
-    workers: 2,
-    everyday: 0,
-  },
+  'handed-over': { about: 'two requests of a producer with one key', given: [], requests: 2, workers: 2, everyday: 0 },
 };
 
 export function scopeOf(name: string, faults: number): Scope {

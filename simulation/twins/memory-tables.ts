@@ -62,12 +62,8 @@ export class MemoryTables implements IndexStore {
       const canCount = COUNTED.every((counter) => typeof stored?.[counter] === 'number');
       if (!canCount || !guards.holds(guards.claimable(message), stored))
         return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
-      const { send_attempts, attempts_left, last_attempt } = row;
-      const counted = {
-        send_attempts: send_attempts + 1,
-        attempts_left: attempts_left - 1,
-        last_attempt: last_attempt + 1,
-      };
+      const { send_attempts, attempts_left: left, last_attempt } = row;
+      const counted = { send_attempts: send_attempts + 1, attempts_left: left - 1, last_attempt: last_attempt + 1 };
       const set = { send_status: 'SENDING', claim_until, claim_id, updated_at: this.#now(), ...counted } as const;
       this.#apply(log_id, { set, remove: ['next_retry_at'] });
       const claimed = this.row(log_id);

@@ -70,12 +70,11 @@ export class Deeds {
     const moment = await actor.moment.after({ id, outcome, now });
     const others = ground.state.actors.filter(({ name }) => name !== actor.name);
     const { slow, pages = 0, ...rest } = actor;
-    const { name } = rest;
     const read = port === 'index.page' ? { pages: pages + 1 } : { pages };
     const next = { ...rest, ...read, moment, ...more, ...(slow && more.begun === undefined && { slow }) };
     ground.set({ actors: moment.ended ? others : [...others, next] });
     const { fault } = moment;
-    if (moment.ended) ground.set({ memory: promises.ceased(ground.state.memory, name) });
+    if (moment.ended) ground.set({ memory: promises.ceased(ground.state.memory, actor.name) });
     if (fault && !INJECTED.test(String(fault))) ground.violated(`an actor failed: ${(fault as Error).stack}`);
   }
 

@@ -53,7 +53,6 @@ export class Ground {
     const { clocks = [0] } = scope;
     this.apart = Math.max(...clocks) - Math.min(...clocks);
   }
-
   save(): Saved {
     return { state: this.state, tables: this.#stores.maps.map((table) => [...table]) };
   }

@@ -56,7 +56,6 @@ export class World {
   get faults(): number {
     return this.#ground.state.faults;
   }
-
   get violations(): readonly string[] {
     return this.#ground.state.violations;
   }

@@ -1,14 +1,4 @@
-import {
-  accessSync,
-  constants,
-  createReadStream,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, createReadStream, type Stats, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
 import { InvalidArgumentError } from 'commander';
@@ -27,16 +17,16 @@ import {
   storeWindow,
 } from '../../../operator-service/members/import-members.ts';
 import { type MemberAccess, memberAccess } from '../../../operator-service/members/members.ts';
-import { continuePrivateFile, createPrivateFile, isStream } from '../../../processes/private-file.ts';
 import { isSameFile } from '../../../processes/same-file.ts';
 import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
-import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile, unwritableFile } from '../../../terminal/errors.ts';
+import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { formatOf } from './file-format.ts';
 import { type ImportJournal, type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
+import { openRejects } from './rejects-file.ts';
 
 /** Windows that are stored at once: while one waits for storage, the next is sealed. */
 const WINDOWS_AT_ONCE = 4;
@@ -233,31 +223,6 @@ async function rulesOf(
     ...(status && { status }),
     ...(as && { as }),
   };
-}
-
-/** Appends faults to a file. A continued import first removes what was written and not committed. */
-function openRejects(path: string, committed: number) {
-  const file = opened(path, committed === 0 ? createPrivateFile : continuePrivateFile);
-  // Somebody may have moved it away, or emptied it: to lengthen it would fill it with zeros.
-  const length = Math.min(committed, fstatSync(file).size);
-  if (length > 0) ftruncateSync(file, length);
-  return {
-    length,
-    /** @returns the bytes that were written */
-    write(faults: readonly LineFault[]): number {
-      const text = faults.map((one) => `${JSON.stringify(one)}\n`).join('');
-      writeFileSync(file, text);
-      return Buffer.byteLength(text);
-    },
-  };
-}
-
-function opened(path: string, open: (path: string) => number): number {
-  try {
-    return isStream(path) ? openSync(path, 'a') : open(path);
-  } catch (cause) {
-    throw new OperatorError(`--rejects: ${unwritableFile(path, cause)}`, EXIT_USAGE);
-  }
 }
 
 function describe({ line, column, message }: LineFault): string {
