@@ -1,4 +1,4 @@
-import { BatchGetItemCommand, BatchWriteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { historyKeys } from '../../src/core/model/history-index.ts';
@@ -9,25 +9,6 @@ import { startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { baseShards } from '../support/index-shards.ts';
 import { dueRow, T0 } from '../support/rows.ts';
 import { createTables } from '../support/tables.ts';
-
-it('refuses a notification_id whose index key is full of rows of others, and says what to do', async () => {
-  const foreign = { log_id: { S: 'other' }, tenant_id: { S: 'T-OTHER' }, notification_id: { S: 'N1' } };
-  const send = async (command: object) =>
-    command instanceof BatchGetItemCommand
-      ? { Responses: { log: [foreign] } }
-      : { Items: [foreign], LastEvaluatedKey: { log_id: foreign.log_id } };
-  const deps = {
-    dynamodb: { send } as unknown as DynamoDBClient,
-    deployment: { tables: { notification_log: 'log' } },
-    rows: { read: async () => undefined },
-    shards: async () => ({ work: 8, history: 4 }),
-    clock: () => new Date(),
-  } as unknown as OperatorDeps;
-  await expect(findNotifications({ q: 'N1', tenant: 'T1', limit: 50 }, deps)).rejects.toMatchObject({
-    problem: 'invalid-request',
-    extras: { errors: [expect.objectContaining({ path: 'q', rule: 'crowded' })] },
-  });
-});
 
 describe('the cursor of a list', () => {
   const uuid = '0b1c7c52-8c5d-4c54-9a70-6a6d0f1a9c11';

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 it('reads a key as it is now, so that one which was made a moment ago is found', async () => {
-  server.answer = replying(200, '{}', { 'content-type': 'application/x-amz-json-1.0' });
+  server.answer = replying(200, '{"ConsumedCapacity":{}}', { 'content-type': 'application/x-amz-json-1.0' });
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const client = new DynamoDBClient({ endpoint: server.url, region: 'us-east-1', credentials });
   expect(await createApiKeyStore(client, 'keys').get('0011')).toBeUndefined();

@@ -393,7 +393,7 @@ async function actionsOfMembers(use: (members: MemberStore) => Promise<unknown>)
   const actions = new Set<string>();
   const send = async (command: object) => {
     actions.add(`dynamodb:${command.constructor.name.replace(/Command$/, '')}`);
-    return { Items: [], Responses: {} };
+    return { Items: [], Responses: {}, UnprocessedKeys: {}, UnprocessedItems: {}, ConsumedCapacity: {} };
   };
   await use(createMemberStore({ send } as unknown as DynamoDBClient, 'members', () => new Date(0)));
   return [...actions];

@@ -64,5 +64,7 @@ it('a stage changes them', () => {
     provider: 8,
     provider_overloaded: 9,
     provider_pause_seconds: 11,
+    // Not a retry, and left at its default: how many must be refused before everybody counts as refused.
+    refused_recipients: 10,
   });
 });
