@@ -10,6 +10,8 @@ const client = new NewsletterClient(flow);
 /** The first one's call is never answered. */
 const members = Array.from({ length: 60 }, (_, i) => `${i === 0 ? 'unanswered' : 'reader'}+${i}@example.com`);
 const PATIENCE = 90_000;
+/** What holds is asked again within five minutes; the mails follow. */
+const WITHIN = 330_000;
 
 const limit = (limits: object) =>
   fetch(`${flow.endpoints.endpoints.ses}/_limits`, { method: 'PUT', body: JSON.stringify(limits) });
@@ -84,22 +86,34 @@ describe('a newsletter whose provider', () => {
     expect(await mailed(id)).toEqual([...members].sort());
   }, 120_000);
 
-  it('refuses in the middle is partially sent, and `retry` sends exactly what is missing', async () => {
-    await limit({ per_second: 20 });
-    const id = await client.publish({ subject: 'Second', body: 'Hello', segment: 'status:free' });
-    await eventually(async () => ((await client.receipts(id)).length > 0 ? true : undefined), PATIENCE);
-    await limit({ sending: false });
-    const failed = await ended(client, id, PATIENCE);
-    const before = await mailed(id);
-    await limit({ sending: true, per_second: 400 });
-    expect(failed.status).toBe('failed');
-    expect(failed.error).toMatch(/^The email was partially sent: \d+ of 60 recipients in 1 batch were not sent\./);
-    expect(failed.counts.pending).toBe(60 - before.length);
-    await client.decide(id, 'retry');
-    await settled(id);
-    expect(await mailed(id)).toEqual([...members].sort());
-    expect(before.length).toBeLessThan(60);
-  }, 180_000);
+  it.each([
+    ['pauses the account', 'account', { sending: false }, { sending: true }],
+    ['has no quota left', 'allowance', { per_day: 10 }, { per_day: 1_000_000 }],
+  ])(
+    '%s in the middle holds, says for what, and goes on by itself within five minutes',
+    async (_, why, bad, good) => {
+      await limit({ per_second: 20 });
+      const id = await client.publish({ subject: 'Second', body: 'Hello', segment: 'status:free' });
+      await eventually(async () => ((await client.receipts(id)).length > 0 ? true : undefined), PATIENCE);
+      await limit(bad);
+      const held = await eventually(async () => {
+        const found = await client.status(id);
+        return found.phase === 'waiting' && found.waits?.for === why ? found : undefined;
+      }, PATIENCE);
+      const before = await mailed(id);
+      expect(before.length).toBeLessThan(60);
+      expect(held).toMatchObject({ status: 'submitting', counts: { failed: 0, pending: 60 - before.length } });
+      expect(held.waits).toMatchObject({
+        asks_at: expect.any(String),
+        message: expect.stringMatching(/goes on by itself/),
+      });
+      await limit({ ...good, per_second: 400 });
+      await eventually(async () => ((await client.status(id)).status === 'submitted' ? true : undefined), WITHIN);
+      await settled(id);
+      expect(await mailed(id)).toEqual([...members].sort());
+    },
+    600_000,
+  );
 });
 
 describe('a scheduled newsletter', () => {

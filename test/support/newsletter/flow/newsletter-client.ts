@@ -25,6 +25,12 @@ export interface EmailStatus {
   >;
   readonly excluded_by_reason: Readonly<Record<string, number>>;
   readonly failed_by_reason: Readonly<Record<string, number>>;
+  readonly waits?: {
+    readonly for: string;
+    readonly until: string;
+    readonly asks_at?: string;
+    readonly message?: string;
+  };
   readonly batches: Readonly<Record<'pending' | 'submitting' | 'submitted' | 'failed', number>>;
 }
 
