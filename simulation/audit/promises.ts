@@ -139,7 +139,10 @@ const byAttempt = (a: Stored, b: Stored) => Number(a['retry_attempt']) - Number(
 /** The provider takes the message. */
 export function accepted(memory: Memory, { log_id, attempt, by, late }: Send): Judged {
   const before = memory.accepted[log_id] ?? [];
-  const again = !late && ofThisLife(memory, log_id).some(({ how }) => how === 'open' || how === 'recorded');
+  // A claim that is seconds old is sent, though its writer has put the row anew since: to the former recipient.
+  const isFormer = attempt <= (memory.corrected[log_id] ?? -1);
+  const taken = ofThisLife(memory, log_id).some(({ how }) => how === 'open' || how === 'recorded');
+  const again = !late && !isFormer && taken;
   const acceptance: Acceptance = { attempt, by, how: late ? 'excused' : 'open' };
   return {
     memory: { ...memory, accepted: { ...memory.accepted, [log_id]: [...before, acceptance] } },
