@@ -19,7 +19,7 @@ export function corrected(memory: Memory, was: Stored, { anew = false } = {}): M
   const since = Math.max(Number(was['last_attempt'] ?? -1), memory.numbered[log_id] ?? -1);
   return {
     ...memory,
-    ...(anew && { deleted: deletions }),
+    ...(anew && { deleted: deletions, erased: memory.erased.filter((one) => one !== log_id) }),
     ...((anew || !isOver) && { lives }),
     corrected: { ...memory.corrected, [log_id]: since },
   };

@@ -76,7 +76,12 @@ export function handedOver(memory: Memory, log_id: string): Memory {
   return { ...memory, handedOver: [...memory.handedOver, log_id] };
 }
 
-export const erased = (memory: Memory, log_id: string): Memory => ({ ...memory, erased: [...memory.erased, log_id] });
+/** @param row as it is when its operator is told: its writer may have put it anew between the erasure and the answer */
+export function erased(memory: Memory, { log_id, erased_at }: Stored): Memory {
+  const id = String(log_id);
+  const isAnotherLife = erased_at === undefined && (memory.lives[id] ?? 0) > 0;
+  return isAnotherLife ? memory : { ...memory, erased: [...memory.erased, id] };
+}
 
 /** Lambda ends an invocation that has done nothing but wait. */
 export const OUT_OF_TIME = "13: calls that hang take all of a function's time";

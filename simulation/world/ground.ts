@@ -24,8 +24,7 @@ import {
 } from './state.ts';
 import { passesFilter, Stores, toldOf } from './stores.ts';
 
-/** Workers that may work at the same time. */
-const AT_ONCE = 2;
+const WORKERS_AT_ONCE = 2;
 
 /** What all actors share: tables, lane, provider, clock; and the promises, which watch each effect on them. */
 export class Ground {
@@ -53,6 +52,7 @@ export class Ground {
     const { clocks = [0] } = scope;
     this.apart = Math.max(...clocks) - Math.min(...clocks);
   }
+  #rowOf = (log_id: unknown): Stored => this.tables.log.get(String(log_id)) ?? { log_id };
   save(): Saved {
     return { state: this.state, tables: this.#stores.maps.map((table) => [...table]) };
   }
@@ -173,7 +173,7 @@ export class Ground {
       case 'lanes.backlog':
         return this.#messages(args[0] as Channel, args[1] as Lane);
       case 'operator.erased':
-        return this.set({ memory: promises.erased(this.state.memory, String(args[0])) });
+        return this.set({ memory: promises.erased(this.state.memory, this.#rowOf(args[0])) });
       case 'producer.accepted':
         return this.set({ memory: promises.handedOver(this.state.memory, String(args[0])) });
       case 'time.pause':
@@ -198,7 +198,7 @@ export class Ground {
   batches(): (readonly Message[])[] {
     const { actors, queue, now } = this.state;
     const working = actors.filter((actor) => actor.name.startsWith('worker') && !isIdle(actor));
-    if (working.length >= AT_ONCE) return [];
+    if (working.length >= WORKERS_AT_ONCE) return [];
     const visible = queue.filter(({ visible_at }) => visible_at <= now);
     const together = visible.slice(0, this.scope.batch ?? 1);
     return [...visible.map((one) => [one]), ...(together.length > 1 ? [together] : [])];
