@@ -72,7 +72,7 @@ const KEYS: readonly NamedKey[] = [
     at: BREAKERS,
     store: 'breaker',
     key: (o) => providerKey(hook(o, o.name), 'recipient'),
-    owner: ({ tenant, name, more }) => ['recipient', tenant, name, more],
+    owner: ({ tenant, name }) => ['tenant of an integration', tenant, name],
   },
   {
     at: HASHES,

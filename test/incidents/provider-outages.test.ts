@@ -81,8 +81,8 @@ describe('an incident: one provider is down, and another refuses two notificatio
       ops('show', 'ledger-0'),
       ops('show', 'shop-0'),
     ]);
-    expect(status).toMatch(/^webhook +shop +open .+ SERVER_OVERLOAD /m);
-    expect(status).not.toMatch(/^webhook +(ledger|crm) /m);
+    expect(status).toMatch(/^webhook +TENANT001@#shop +open .+ SERVER_OVERLOAD /m);
+    expect(status).not.toMatch(/^webhook +\S*(ledger|crm) /m);
     expect(status).toContain('2 dead: npm run ops -- list --status dead --local');
 
     for (const log_id of spent) expect(dead).toMatch(new RegExp(`^${log_id} .* dead +MAX_RETRIES `, 'm'));
@@ -95,7 +95,7 @@ describe('an incident: one provider is down, and another refuses two notificatio
     expect(shown).toContain('What to do: Check that the receiver is up, then redrive.');
     expect(shown).toContain('To redrive: npm run ops -- dlq redrive --channel webhook --local');
 
-    expect(waiting).toMatch(/ SKIPPED +SERVER_OVERLOAD .* held: webhook#shop is down$/m);
+    expect(waiting).toMatch(/ SKIPPED +SERVER_OVERLOAD .* held: webhook#TENANT001@#shop is down$/m);
     expect(waiting).not.toContain('redrive');
   }, 120_000);
 
@@ -121,7 +121,8 @@ describe('an incident: one provider is down, and another refuses two notificatio
       expect(records.at(-1)).toMatchObject({ retry_status: 'SUCCESS' });
       for (const record of records.slice(0, -1)) expect(record).toMatchObject({ uncounted: true });
     }
-    for (const put of await skipped()) expect(put).toMatchObject({ error_details: '{"breaker":"webhook#shop"}' });
+    for (const put of await skipped())
+      expect(put).toMatchObject({ error_details: '{"breaker":"webhook#TENANT001@#shop"}' });
     // Slack and Teams do not get the log_id; each got one notification.
     const accepted = (await flow.received('accepted=true')).map(({ log_id, channel }) => log_id ?? `${channel}-0`);
     expect(accepted.sort()).toEqual([...held, ...spent, ...others].sort());

@@ -45,7 +45,6 @@ export interface Routed {
   readonly tenant_id: string;
   readonly integration_config_id?: string;
   readonly provider_host?: string;
-  readonly recipient_hash?: string;
 }
 
 /** The row's own priority, else the priority of its priority_level; normal where it names none that exists. */

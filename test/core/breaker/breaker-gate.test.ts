@@ -180,7 +180,7 @@ describe('a breaker', () => {
 
   it.each([
     ['recipient', { tenant_id: 'tenant-2', recipient_hash: 'theirs' }, false],
-    ['recipient', { recipient_hash: 'another' }, false],
+    ['recipient', { recipient_hash: 'another' }, true],
     ['recipient', {}, true],
     ['integration', { tenant_id: 'tenant-2', recipient_hash: 'theirs' }, true],
   ] as const)('for an integration that is addressed by the %s holds %j: %s', async (by, other, holds) => {

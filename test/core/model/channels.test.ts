@@ -25,7 +25,7 @@ describe('the provider of a notification', () => {
   ])('of %j is %s', (changes, key) => expect(providerKey(dueRow(changes))).toBe(key));
 
   it.each([
-    ['each recipient of each tenant, where the integration only signs', 'recipient', 'webhook#tenant-1@#IC1@hash'],
+    ['the integration of each tenant, where it only signs', 'recipient', 'webhook#tenant-1@#IC1'],
     ['the integration, where that says where to post', 'integration', 'webhook#IC1'],
   ] as const)('is %s', (_, by, key) =>
     expect(providerKey(dueRow({ channel: 'webhook', integration_config_id: 'IC1', recipient_hash: 'hash' }), by)).toBe(
