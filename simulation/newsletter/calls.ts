@@ -13,7 +13,7 @@ export interface Surroundings {
 
 /** Milliseconds of a call to DynamoDB and to SQS. */
 export const CALL_MS = [1, 12] as const;
-const STALL_MS = 400_000;
+export const STALL_MS = 400_000;
 
 /** A call of a worker to storage or a queue. It may fail: before it was applied, or after. An outage is of storage. */
 export function stored<A extends readonly unknown[], T>(

@@ -11,7 +11,7 @@ import { Simulation } from '../models/simulation.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { type Faults, type NewsletterScenario, NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
 import { MemoryPacing } from '../twins/pipeline-state.ts';
-import type { Surroundings } from './calls.ts';
+import { STALL_MS, type Surroundings } from './calls.ts';
 import { GivenMembers, memberOf, usualMember } from './members.ts';
 import { NewsletterTables } from './stores.ts';
 
@@ -52,6 +52,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
   readonly running = new Set<WorkerProcess>();
   /** Nothing breaks any more. */
   healed = false;
+  #calmFrom = 0;
   readonly #old: (() => void)[] = [];
   #ids = 0;
   /** Messages, copies and events that come later. */
@@ -82,6 +83,8 @@ export class NewsletterWorld extends Simulation implements Surroundings {
 
   heal(): void {
     this.healed = true;
+    // A call that stood still when everything healed still does.
+    this.#calmFrom = this.time.now + (this.scenario.faults.stalling > 0 ? STALL_MS : 0);
     this.provider.moods = [];
     this.provider.per_day = this.scenario.provider.per_day;
   }
@@ -185,7 +188,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
       paused: email?.paused ?? false,
       slots: Object.keys(email?.slots ?? {}).length,
       prepared: email?.prepared,
-      holds: email?.hold !== undefined || email?.silence?.until !== undefined,
+      holds: this.time.now >= this.#calmFrom && (email?.hold !== undefined || email?.silence?.until !== undefined),
       active: email?.active !== undefined && email.next_at !== undefined,
       due: this.healed && (email?.scheduled_at ?? '') <= this.time.clock().toISOString(),
     };

@@ -24,6 +24,11 @@ export function holdAfter(known: Hold | undefined, cause: HoldCause, now: Date, 
   const grown = cause.for === 'rate' ? limits.longest_hold_ms : pauseAfter(asked + 1, limits.provider);
   const latest = isoAfter(now, Math.min(limits.longest_hold_ms, grown));
   const { until = latest } = cause;
+  const isLimit = cause.for === 'rate' || cause.for === 'quota';
+  // Whoever asks about a fault may find no allowance: nobody was accepted by that.
+  if (known !== undefined && faultOf(known) !== undefined && isLimit) {
+    return { ...known, ask_at: until < latest ? until : latest };
+  }
   return { ...told, asked, since: isSame ? known.since : at, ask_at: until < latest ? until : latest };
 }
 

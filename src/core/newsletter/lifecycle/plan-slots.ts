@@ -53,8 +53,9 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
     const lost = !alive && repeat_at <= at;
     const given_at = taken.given_at ?? taken.since;
     stalled ||= lost && (repeat_at === batch.claim_until || isoAfter(new Date(given_at), limits.stalled_ms) <= at);
-    if (lost && !email.paused) given[slot] = taken.batch_id;
-    if (lost && email.paused) continue;
+    // Its sender crashed before it freed the slot: the others come first, as if it had.
+    if (lost && (email.paused || isAside(email, taken.batch_id))) continue;
+    if (lost) given[slot] = taken.batch_id;
     next[slot] = lost ? { ...taken, since: at, given_at } : taken;
     const look_at = lost ? repeatAt({ ...taken, since: at, given_at }, batch, limits) : repeat_at;
     times.push(alive ? (batch.claim_until ?? at) : look_at);

@@ -1,6 +1,6 @@
 import { isoAfter } from '../../model/time.ts';
 import { advance } from '../lifecycle/advance.ts';
-import { askAt, isAside, NO_REFUSALS, waitsUntil } from '../lifecycle/holds.ts';
+import { askAt, isAside, NO_REFUSALS, nextRound, waitsUntil } from '../lifecycle/holds.ts';
 import { type Batch, batchId } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { pauseAfter } from '../model/job-limits.ts';
@@ -56,8 +56,11 @@ async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): P
     const { refusals = NO_REFUSALS } = email;
     const found = news(email);
     if (!found.answered && !found.free && !found.single) return undefined;
+    // Who was refused while everybody was is no exception because the provider accepts again.
+    const wasAll = found.free && email.hold !== undefined && ['refused', 'sender'].includes(email.hold.for);
+    const next = wasAll ? nextRound(refusals) : { ...refusals, batches: {} };
     return {
-      set: found.single ? { refusals: { ...refusals, batches: {} } } : {},
+      set: wasAll || found.single ? { refusals: next } : {},
       remove: [...(found.answered ? (['silence'] as const) : []), ...(found.free ? (['hold'] as const) : [])],
     };
   });

@@ -18,6 +18,8 @@ export async function failRefused(work: BatchWork): Promise<void> {
   if (found === undefined) return;
   work.email = found;
   refused.follow(found);
+  // A sender that found everybody to be refused died before its email knew.
+  if (Object.values(refused.counts).some((count) => count >= deps.limits.refused_recipients)) refused.clear();
   for (const state of work.states) {
     const reasons = refused.in(state);
     if (reasons.size === 0) continue;
@@ -62,8 +64,7 @@ function countOf(reason: string, { refused, email, batch }: BatchWork): number {
 }
 
 /** Everybody is refused: what was refused until now says nothing of a recipient. */
-export function holdFor(cause: HoldCause, { refused, deps }: BatchWork): Stop {
-  refused.clear();
+export function holdFor(cause: HoldCause, { deps }: BatchWork): Stop {
   return { kind: 'wait', until: deps.clock().toISOString(), hold: { ...cause, everybody: true } };
 }
 

@@ -2,10 +2,14 @@ import { NO_REFUSALS } from '../lifecycle/holds.ts';
 import type { Suspects } from '../model/batch.ts';
 import type { ChunkState } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
+import { JOB_RETRY_SETTINGS } from '../model/job-limits.ts';
 import type { Refusal } from '../model/provider.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 
 const roundOf = ({ refusals = NO_REFUSALS }: Pick<Email, 'refusals'>) => refusals.round;
+/** As many as a stage may set: the row of a batch stays small. */
+const MOST_KEPT = JOB_RETRY_SETTINGS.refusedRecipients.to;
+
 const placeOf = (chunk: number, n: number) => `${chunk}-${n}`;
 
 /**
@@ -68,7 +72,7 @@ export class RefusedRecipients {
   /** What the batch keeps of them; undefined for nothing. */
   get suspects(): Suspects | undefined {
     if (this.isEmpty) return undefined;
-    const places = Object.fromEntries(this.#places);
+    const places = Object.fromEntries([...this.#places].slice(0, MOST_KEPT));
     return { round: this.#round, places, ...(this.#told && { told: true }) };
   }
 
