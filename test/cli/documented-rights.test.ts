@@ -250,6 +250,10 @@ async function actionsOf(lines: readonly CommandLine[], endpoints: Endpoints = {
   const { region, credentials } = ops.deployment.clients.sqs;
   const findDeployment = async () => ({
     ...ops.deployment,
+    recipientHashKey: () => {
+      actions.add('secretsmanager:GetSecretValue');
+      return ops.deployment.recipientHashKey();
+    },
     reconciler: 'the-reconciler',
     outcomes_bus: 'the-bus',
     clients: {

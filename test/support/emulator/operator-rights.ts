@@ -209,6 +209,12 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ LaneQueues }) => queuesIn(LaneQueues),
   },
   {
+    documented: '`secretsmanager:GetSecretValue` | the secret in output `RecipientHashSecret`',
+    commands: ANY,
+    actions: /^secretsmanager:/,
+    resources: ({ RecipientHashSecret = '' }) => [RecipientHashSecret],
+  },
+  {
     documented: '`lambda:InvokeFunction`',
     commands: ANY,
     actions: /^lambda:/,
@@ -227,8 +233,7 @@ const ROWS: readonly ResourceRow[] = [
 const WRITES = /:(PutItem|UpdateItem|PartiQLUpdate|PartiQLInsert)$/;
 
 /** What the runbook says below its table that commands need beside the table. */
-function besides(command: string, actions: readonly string[], { DataKey = '', ...outputs }: Outputs): Right[] {
-  const { RecipientKey = '', RecipientHashSecret = '' } = outputs;
+function besides(command: string, actions: readonly string[], { DataKey = '', RecipientKey = '' }: Outputs): Right[] {
   return [
     FIND_STACK,
     { actions: ['kms:Decrypt'], resources: [DataKey] },
@@ -236,11 +241,8 @@ function besides(command: string, actions: readonly string[], { DataKey = '', ..
       ? [{ actions: ['kms:Encrypt', 'kms:GenerateDataKey'], resources: [DataKey] }]
       : []),
     ...(command === 'preflight' ? [{ actions: FIND_STACK.actions, resources: ['*'] }] : []),
-    ...(/^(members|forget|emails test)/.test(command)
-      ? [
-          { actions: ['secretsmanager:GetSecretValue'], resources: [RecipientHashSecret] },
-          { actions: ['kms:Decrypt'], resources: [RecipientKey] },
-        ]
+    ...(actions.includes('secretsmanager:GetSecretValue') || command.startsWith('members')
+      ? [{ actions: ['kms:Decrypt'], resources: [RecipientKey] }]
       : []),
     ...(command === 'members import' ? [{ actions: ['kms:GenerateDataKey'], resources: [RecipientKey] }] : []),
     ...(command === 'emails recipients' ? [{ actions: ['kms:Decrypt'], resources: [RecipientKey] }] : []),
