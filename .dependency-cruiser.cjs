@@ -61,7 +61,7 @@ module.exports = {
       from: { path: '^src/processes/' },
       to: { pathNot: '^src/processes/', dependencyTypesNot: ['core'] },
     },
-    onlyTo('console-knows-its-routes', '^console/', '^(console|src/operator-service|src/core)/|^src/http/paths\\.ts$'),
+    onlyTo('console-knows-its-routes', '^console/', '^(console|src/application|src/core)/|^src/http/paths\\.ts$'),
     {
       name: 'console-takes-types-of-routes',
       comment:
@@ -69,8 +69,8 @@ module.exports = {
       severity: 'error',
       from: { path: '^console/' },
       to: {
-        path: '^src/operator-service/',
-        pathNot: '^src/operator-service/contract/choices\\.ts$',
+        path: '^src/application/',
+        pathNot: '^src/application/contract/choices\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },
@@ -81,31 +81,19 @@ module.exports = {
       from: { path: '^console/' },
       to: { path: '^src/core/', pathNot: '^src/core/(model|newsletter/model)/', dependencyTypesNot: ['type-only'] },
     },
+    onlyTo('contract-of-application-knows-core', '^src/application/contract/', '^src/(application/contract|core)/'),
+    onlyTo('application-knows-adapters-and-core', '^src/application/', '^src/(application|adapters|http|core)/'),
     onlyTo(
-      'contract-of-operator-service-knows-core',
-      '^src/operator-service/contract/',
-      '^src/(operator-service/contract|core)/',
-    ),
-    onlyTo(
-      'operator-service-knows-adapters-and-core',
-      '^src/operator-service/',
-      '^src/(operator-service|adapters|http|core)/',
-    ),
-    onlyTo(
-      'console-server-knows-operator-service',
+      'console-server-knows-application',
       '^src/console-server/',
-      '^src/(console-server|operator-service|processes|http|core)/',
+      '^src/(console-server|application|processes|http|core)/',
     ),
     onlyTo('terminal-knows-model', '^src/terminal/', '^src/(terminal|core/model)/'),
-    onlyTo(
-      'batch-knows-operator-service-and-adapters',
-      '^src/batch/',
-      '^src/(batch|terminal|operator-service|adapters|core)/',
-    ),
+    onlyTo('batch-knows-application-and-adapters', '^src/batch/', '^src/(batch|terminal|application|adapters|core)/'),
     onlyTo(
       'cli-knows-client-adapters-and-core',
       '^src/cli/',
-      '^(src/(cli|batch|client|console-server|operator-service|terminal|processes|adapters|http|core)/|console/build\\.ts$)',
+      '^(src/(cli|batch|client|console-server|application|terminal|processes|adapters|http|core)/|console/build\\.ts$)',
     ),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/(browser/)?index\\.ts$)'),
     {
@@ -140,12 +128,12 @@ module.exports = {
     onlyTo(
       'functions-know-adapters-and-core',
       '^functions/([^/]+)/',
-      '^(functions/(shared|$1)|src/adapters|src/http|src/core|src/operator-service)/',
+      '^(functions/(shared|$1)|src/adapters|src/http|src/core|src/application)/',
     ),
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|console-server|operator-service|terminal|processes|adapters|http|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
+      '^(src/(local|batch|console-server|application|terminal|processes|adapters|http|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     onlyTo(
       'simulation-knows-functions-adapters-and-core',

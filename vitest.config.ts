@@ -34,7 +34,7 @@ const SYNTHESIS = 'test/support/synthesize-once.ts';
 const SHARED = [
   'test/{core,terminal,bench,docs}/**/*.test.ts',
   'test/adapters/**/*.test.ts',
-  'test/{lib,faults,console-server,operator-service,client,contract,examples,simulation}/**/*.test.ts',
+  'test/{lib,faults,console-server,application,client,contract,examples,simulation}/**/*.test.ts',
   'test/{batch,console,http,local,processes,scripts}/**/*.test.ts',
   'test/cli/*.test.ts',
   'test/cli/commands/!(members)/**/*.test.ts',

@@ -1,6 +1,6 @@
+import type { ProblemBody } from '../../src/application/contract/fields.ts';
+import type { ConsoleRoutes, RouteKey } from '../../src/application/routes.ts';
 import { pathSegment } from '../../src/http/paths.ts';
-import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
-import type { ConsoleRoutes, RouteKey } from '../../src/operator-service/routes.ts';
 import { accessToken, sessionEnded } from './sign-in/sign-in.ts';
 
 export type GetRoute = Extract<RouteKey, `GET ${string}`>;

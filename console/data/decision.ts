@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import { problemOf } from './api.ts';
 
 /** One per decision of a person. `crypto.randomUUID` exists on https and loopback only, where the console runs. */

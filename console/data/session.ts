@@ -1,5 +1,5 @@
 import { createContext } from 'preact';
-import type { SessionView } from '../../src/operator-service/contract/overview.ts';
+import type { SessionView } from '../../src/application/contract/overview.ts';
 
 /** Until the session is known nothing may be changed. */
 const UNKNOWN_SESSION: SessionView = {

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { NextPage, ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import type { NextPage, ProblemBody } from '../../src/application/contract/fields.ts';
 import { type Answer, type GetRoute, type Params, problemOf, type Query, read } from './api.ts';
 import { useRead } from './use-read.ts';
 

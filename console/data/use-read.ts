@@ -1,5 +1,5 @@
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import { type Answer, type GetRoute, type Params, problemOf, type Query, read } from './api.ts';
 import { SessionContext } from './session.ts';
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
-import type { SessionView } from '../../src/operator-service/contract/overview.ts';
+import type { ProblemBody } from '../../src/application/contract/fields.ts';
+import type { SessionView } from '../../src/application/contract/overview.ts';
 import { ProblemError, problemOf, read } from '../data/api.ts';
 import { SessionContext, type SignedOut, type SignIn } from '../data/session.ts';
 import { onSignedOut, sessionEnded, signIn, signOut } from '../data/sign-in/sign-in.ts';

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { SessionView } from '../../src/operator-service/contract/overview.ts';
+import type { SessionView } from '../../src/application/contract/overview.ts';
 import type { IconName } from '../parts/icon.tsx';
 import { AuditScreen } from '../screens/audit.tsx';
 import { DeadLettersScreen } from '../screens/dead-letters.tsx';

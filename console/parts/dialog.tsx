@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import { useDecision } from '../data/decision.ts';
 import { Button } from './button.tsx';
 import { Ops, Shell } from './shell-command.tsx';

@@ -1,5 +1,5 @@
 import { useContext, useState } from 'preact/hooks';
-import type { ShellCommand } from '../../src/operator-service/contract/fields.ts';
+import type { ShellCommand } from '../../src/application/contract/fields.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { Button } from './button.tsx';
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import type { Reading } from '../data/use-read.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';

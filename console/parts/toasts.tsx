@@ -1,5 +1,5 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/operator-service/contract/fields.ts';
+import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import { problemOf } from '../data/api.ts';
 import { newRequestId } from '../data/decision.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';

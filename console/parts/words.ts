@@ -1,4 +1,4 @@
-import type { OperationKind, OperationStatus } from '../../src/operator-service/contract/choices.ts';
+import type { OperationKind, OperationStatus } from '../../src/application/contract/choices.ts';
 import type { Word } from './badge.tsx';
 
 /** What becomes of a notification (RowState), for people. */

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
+import { quoted } from '../../src/application/contract/choices.ts';
 import type { AuditRecord } from '../../src/core/operator/audit.ts';
-import { quoted } from '../../src/operator-service/contract/choices.ts';
 import { useList } from '../data/use-list.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';

@@ -1,7 +1,7 @@
 import { useContext, useState } from 'preact/hooks';
+import type { OperationKind } from '../../src/application/contract/choices.ts';
+import type { DeadLetterGroup } from '../../src/application/contract/overview.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
-import type { OperationKind } from '../../src/operator-service/contract/choices.ts';
-import type { DeadLetterGroup } from '../../src/operator-service/contract/overview.ts';
 import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';

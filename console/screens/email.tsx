@@ -1,6 +1,6 @@
+import type { EmailDetail } from '../../src/application/contract/newsletters.ts';
 import { SHOWN_STATES } from '../../src/core/newsletter/model/recipient-state.ts';
 import type { RecipientView } from '../../src/core/newsletter/views/list-recipients.ts';
-import type { EmailDetail } from '../../src/operator-service/contract/newsletters.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
 import { usePlace } from '../navigation/router.ts';

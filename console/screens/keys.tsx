@@ -1,5 +1,5 @@
 import { useContext, useState } from 'preact/hooks';
-import type { KeyView } from '../../src/operator-service/contract/keys.ts';
+import type { KeyView } from '../../src/application/contract/keys.ts';
 import { write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';

@@ -1,6 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
-import { shellCommand } from '../../src/operator-service/contract/choices.ts';
-import type { MemberEmail, ShownMembers } from '../../src/operator-service/contract/newsletters.ts';
+import { shellCommand } from '../../src/application/contract/choices.ts';
+import type { MemberEmail, ShownMembers } from '../../src/application/contract/newsletters.ts';
 import { read, write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';

@@ -1,5 +1,3 @@
-import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
-import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import {
   isOfAnyTenant,
   LAST_ERRORS,
@@ -7,8 +5,10 @@ import {
   OPERATION_KINDS,
   type OperationKind,
   quoted,
-} from '../../src/operator-service/contract/choices.ts';
-import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';
+} from '../../src/application/contract/choices.ts';
+import type { OperationFilter } from '../../src/application/contract/operations.ts';
+import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
+import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import type { Query } from '../data/api.ts';
 import { hrefOf } from '../navigation/router.ts';
 

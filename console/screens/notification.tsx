@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useMemo } from 'preact/hooks';
-import type { NotificationDetail } from '../../src/operator-service/contract/notifications.ts';
+import type { NotificationDetail } from '../../src/application/contract/notifications.ts';
 import { write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';

@@ -1,7 +1,7 @@
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { LIST_STATUSES } from '../../src/application/contract/choices.ts';
+import type { OperationFilter } from '../../src/application/contract/operations.ts';
 import type { NotificationView } from '../../src/core/operator/views/notification-view.ts';
-import { LIST_STATUSES } from '../../src/operator-service/contract/choices.ts';
-import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useKeys } from '../navigation/keys.ts';

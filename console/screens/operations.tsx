@@ -1,6 +1,6 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { OperationAction } from '../../src/operator-service/contract/choices.ts';
-import type { OperationView } from '../../src/operator-service/contract/operations.ts';
+import type { OperationAction } from '../../src/application/contract/choices.ts';
+import type { OperationView } from '../../src/application/contract/operations.ts';
 import { write } from '../data/api.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';

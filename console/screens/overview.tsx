@@ -1,4 +1,4 @@
-import type { Overview } from '../../src/operator-service/contract/overview.ts';
+import type { Overview } from '../../src/application/contract/overview.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf } from '../navigation/router.ts';
 import { ScreenFrame } from '../parts/screen.tsx';

@@ -1,4 +1,4 @@
-import { PIPELINE_ROUTES } from '../../src/operator-service/routes/pipeline.ts';
+import { PIPELINE_ROUTES } from '../../src/application/routes/pipeline.ts';
 import { bindConsole } from '../shared/console/console-function.ts';
 
 /** The console's routes but those of newsletters. */

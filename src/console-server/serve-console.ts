@@ -1,13 +1,13 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ConsoleOptions, refuse } from '../application/console.ts';
+import type { ConsoleConfig } from '../application/contract/overview.ts';
+import { createOwnConsole } from '../application/operation-runner.ts';
+import type { Caller } from '../application/route.ts';
 import type { ProblemName } from '../core/model/problem.ts';
 import { jsonObject } from '../core/model/text.ts';
 import type { HttpAnswer, HttpRequest } from '../http/kernel.ts';
 import { type HttpServer, requestOf, serve } from '../http/loopback-server.ts';
-import { type ConsoleOptions, refuse } from '../operator-service/console.ts';
-import type { ConsoleConfig } from '../operator-service/contract/overview.ts';
-import { createOwnConsole } from '../operator-service/operation-runner.ts';
-import type { Caller } from '../operator-service/route.ts';
 import { type GuardedRequest, isOwnPage } from '../processes/loopback-guard.ts';
 import { userOfMachine } from '../processes/process-identity.ts';
 import { securityHeaders } from './security-headers.ts';

@@ -1,6 +1,6 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EMAIL_ACTIONS, OPERATION_ACTIONS } from '../../src/operator-service/contract/choices.ts';
+import { EMAIL_ACTIONS, OPERATION_ACTIONS } from '../../src/application/contract/choices.ts';
 import { axeFindings, openTab, startBrowser } from '../support/browser/browser.ts';
 import { type FakeAnswers, type FakeConsole, problem, startFakeConsole } from '../support/browser/fake-console.ts';
 import { detailOf, EMAIL, notification, operation } from '../support/browser/sample-answers.ts';

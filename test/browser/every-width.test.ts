@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EmailDetail } from '../../src/operator-service/contract/newsletters.ts';
+import type { EmailDetail } from '../../src/application/contract/newsletters.ts';
 import { axeFindings, openTab, startBrowser } from '../support/browser/browser.ts';
 import { type FakeConsole, problem, startFakeConsole } from '../support/browser/fake-console.ts';
 import { detailOf, EMAIL, notification, operation } from '../support/browser/sample-answers.ts';

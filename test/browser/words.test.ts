@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResolveAnswer } from '../../src/operator-service/contract/newsletters.ts';
+import type { ResolveAnswer } from '../../src/application/contract/newsletters.ts';
 import { openTab, startBrowser } from '../support/browser/browser.ts';
 import { type FakeConsole, startFakeConsole } from '../support/browser/fake-console.ts';
 import { verification } from '../support/browser/sample-answers.ts';

@@ -8,8 +8,8 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../src/adapters/signing/hashed-ids.ts';
+import { emailAccess } from '../../src/application/emails.ts';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
-import { emailAccess } from '../../src/operator-service/emails.ts';
 import {
   deadRow,
   HASH_KEY,

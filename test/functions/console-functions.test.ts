@@ -4,9 +4,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { createHandler } from '../../functions/shared/console/console-function.ts';
 import type { ConsoleApiEnv } from '../../functions/shared/runtime/console-env.ts';
 import { LACKS } from '../../src/adapters/deployment/stage-parts.ts';
+import type { Caller } from '../../src/application/route.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { HttpAnswer, HttpRequest } from '../../src/http/kernel.ts';
-import type { Caller } from '../../src/operator-service/route.ts';
 import { asApiGateway, bearer } from '../support/console-token.ts';
 
 const queue = 'http://localhost/queue';

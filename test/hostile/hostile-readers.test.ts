@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createRowReader } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toForeignRow, toNotificationRow } from '../../src/adapters/dynamodb/table/item.ts';
+import { groupDead } from '../../src/application/dead-groups.ts';
 import { summaryOf } from '../../src/core/intake/notification-summary.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
@@ -14,7 +15,6 @@ import { NOTHING, type Operation } from '../../src/core/operator/operations/oper
 import { planRetry } from '../../src/core/operator/retry-now.ts';
 import { matches, type SearchFilter } from '../../src/core/operator/search-filter.ts';
 import { datedView, remedyFor } from '../../src/core/operator/views/notification-view.ts';
-import { groupDead } from '../../src/operator-service/dead-groups.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 import { hostileColumns } from '../support/hostile-rows.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import type { Role } from '../../src/application/contract/choices.ts';
+import { createOwnConsole } from '../../src/application/operation-runner.ts';
+import { type AnswerOf, CONSOLE_ROUTES, type RouteKey } from '../../src/application/routes.ts';
 import { serveConsole } from '../../src/console-server/serve-console.ts';
 import type { AuditRecord } from '../../src/core/operator/audit.ts';
 import { pathSegment } from '../../src/http/paths.ts';
-import type { Role } from '../../src/operator-service/contract/choices.ts';
-import { createOwnConsole } from '../../src/operator-service/operation-runner.ts';
-import { type AnswerOf, CONSOLE_ROUTES, type RouteKey } from '../../src/operator-service/routes.ts';
 import type { Operations } from './cli/operations.ts';
 
 export interface ConsoleSettings {

@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi';
-import type { ConsoleConfig } from '../../../src/operator-service/contract/overview.ts';
+import type { ConsoleConfig } from '../../../src/application/contract/overview.ts';
 import type { SignedOut, SignIn } from '../session.ts';
 
 type OidcConfig = Extract<ConsoleConfig, { sign_in: 'oidc' }>;

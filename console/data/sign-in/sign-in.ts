@@ -1,4 +1,4 @@
-import type { ConsoleConfig } from '../../../src/operator-service/contract/overview.ts';
+import type { ConsoleConfig } from '../../../src/application/contract/overview.ts';
 import type { SignIn } from '../session.ts';
 import { createOidc, type Oidc } from './oidc.ts';
 
@@ -23,7 +23,7 @@ export function sessionEnded(): SignIn {
  */
 export const accessToken = async (): Promise<string | undefined> => oidc?.accessToken();
 
-/** Signs in as `config.json` says (src/operator-service/contract/overview.ts). */
+/** Signs in as `config.json` says (src/application/contract/overview.ts). */
 export async function signIn(): Promise<SignIn> {
   const config = await readConfig();
   if (config.sign_in === 'none') return { state: 'in' };

@@ -1,7 +1,7 @@
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { quoted } from '../../../src/application/contract/choices.ts';
+import type { EmailDraft } from '../../../src/application/contract/newsletters.ts';
 import { FORMATS } from '../../../src/core/newsletter/model/email.ts';
-import { quoted } from '../../../src/operator-service/contract/choices.ts';
-import type { EmailDraft } from '../../../src/operator-service/contract/newsletters.ts';
 import { type Answer, write } from '../../data/api.ts';
 import { newRequestId, useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';

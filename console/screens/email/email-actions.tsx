@@ -1,6 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
-import type { EmailAction } from '../../../src/operator-service/contract/choices.ts';
-import type { EmailDetail, EmailDraft, ResolveAnswer } from '../../../src/operator-service/contract/newsletters.ts';
+import type { EmailAction } from '../../../src/application/contract/choices.ts';
+import type { EmailDetail, EmailDraft, ResolveAnswer } from '../../../src/application/contract/newsletters.ts';
 import { problemOf, read, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';

@@ -1,6 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
+import { shellCommand } from '../../../src/application/contract/choices.ts';
 import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
-import { shellCommand } from '../../../src/operator-service/contract/choices.ts';
 import { write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { FormDialog } from '../../parts/dialog.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { KEY_SCOPES, quoted } from '../../../src/operator-service/contract/choices.ts';
-import type { CreatedKey } from '../../../src/operator-service/contract/keys.ts';
+import { KEY_SCOPES, quoted } from '../../../src/application/contract/choices.ts';
+import type { CreatedKey } from '../../../src/application/contract/keys.ts';
 import { write } from '../../data/api.ts';
 import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';

@@ -1,6 +1,6 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { Action } from '../../../src/operator-service/contract/choices.ts';
-import type { ActionAnswer, NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
+import type { Action } from '../../../src/application/contract/choices.ts';
+import type { ActionAnswer, NotificationDetail } from '../../../src/application/contract/notifications.ts';
 import { write } from '../../data/api.ts';
 import { useDecision } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';

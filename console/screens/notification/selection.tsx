@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
+import { ACTIONS, type Action, MOST_CHOSEN } from '../../../src/application/contract/choices.ts';
 import type { NotificationView } from '../../../src/core/operator/views/notification-view.ts';
-import { ACTIONS, type Action, MOST_CHOSEN } from '../../../src/operator-service/contract/choices.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { count } from '../../parts/time.tsx';

@@ -1,10 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useState } from 'preact/hooks';
-import type {
-  AttemptView,
-  NotificationDetail,
-  SentContent,
-} from '../../../src/operator-service/contract/notifications.ts';
+import type { AttemptView, NotificationDetail, SentContent } from '../../../src/application/contract/notifications.ts';
 import { problemOf, write } from '../../data/api.ts';
 import { newRequestId } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { OperationFilter } from '../../../src/operator-service/contract/operations.ts';
+import type { OperationFilter } from '../../../src/application/contract/operations.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { ConditionSelects } from '../../parts/select.tsx';

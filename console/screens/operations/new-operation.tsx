@@ -1,10 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
-import { OPERATION_KINDS, type OperationKind } from '../../../src/operator-service/contract/choices.ts';
-import type {
-  OperationCounts,
-  OperationFilter,
-  OperationView,
-} from '../../../src/operator-service/contract/operations.ts';
+import { OPERATION_KINDS, type OperationKind } from '../../../src/application/contract/choices.ts';
+import type { OperationCounts, OperationFilter, OperationView } from '../../../src/application/contract/operations.ts';
 import { write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';

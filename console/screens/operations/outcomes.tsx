@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { OperationView } from '../../../src/operator-service/contract/operations.ts';
+import type { OperationView } from '../../../src/application/contract/operations.ts';
 import { useRead } from '../../data/use-read.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';

@@ -1,5 +1,5 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { VerificationView } from '../../../src/operator-service/contract/operations.ts';
+import type { VerificationView } from '../../../src/application/contract/operations.ts';
 import { write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';

@@ -1,6 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
-import { WITHOUT } from '../../../src/operator-service/contract/choices.ts';
-import type { CauseFigures } from '../../../src/operator-service/contract/overview.ts';
+import { WITHOUT } from '../../../src/application/contract/choices.ts';
+import type { CauseFigures } from '../../../src/application/contract/overview.ts';
 import { SessionContext } from '../../data/session.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Button } from '../../parts/button.tsx';

@@ -1,7 +1,7 @@
 import { useEffect, useId, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import type { Overview } from '../../../src/application/contract/overview.ts';
 import type { Series } from '../../../src/core/operator/views/outcome-series.ts';
-import type { Overview } from '../../../src/operator-service/contract/overview.ts';
 import { Ops } from '../../parts/shell-command.tsx';
 import { count, duration } from '../../parts/time.tsx';
 

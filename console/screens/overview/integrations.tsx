@@ -1,4 +1,4 @@
-import type { Health } from '../../../src/operator-service/contract/overview.ts';
+import type { Health } from '../../../src/application/contract/overview.ts';
 import { useRead } from '../../data/use-read.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Panel } from '../../parts/screen.tsx';

@@ -1,4 +1,4 @@
-import type { Overview } from '../../../src/operator-service/contract/overview.ts';
+import type { Overview } from '../../../src/application/contract/overview.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Panel } from '../../parts/screen.tsx';
 import { Ops } from '../../parts/shell-command.tsx';

@@ -1,4 +1,4 @@
-import type { ChannelFigures, Overview } from '../../../src/operator-service/contract/overview.ts';
+import type { ChannelFigures, Overview } from '../../../src/application/contract/overview.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Panel } from '../../parts/screen.tsx';

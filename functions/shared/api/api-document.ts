@@ -5,6 +5,7 @@ import * as requests from '../../../src/adapters/api/request-schemas.ts';
 import * as responses from '../../../src/adapters/api/response-schemas.ts';
 import * as tokens from '../../../src/adapters/api/token-schemas.ts';
 import { SCOPES } from '../../../src/adapters/api-keys/api-key.ts';
+import * as answers from '../../../src/application/contract/emails.ts';
 import { PROBLEMS, type ProblemName } from '../../../src/core/model/problem.ts';
 import {
   documentHead,
@@ -16,7 +17,6 @@ import {
   reference,
   schemaOf,
 } from '../../../src/http/openapi.ts';
-import * as answers from '../../../src/operator-service/contract/emails.ts';
 import type { ApiRoute } from './api-function.ts';
 
 /** The document's components/schemas: the API's own schemas, by the names that generated clients give their types. */

@@ -1,6 +1,12 @@
 import { type EmailRequest, type PublicationDeps, toPublication } from '../../../src/adapters/api/email-request.ts';
 import { draftTestSchema, emailSchema, replaceSchema, testSchema } from '../../../src/adapters/api/email-schemas.ts';
 import { createIdentities, type Identities } from '../../../src/adapters/api/idempotency.ts';
+import {
+  acceptedEmail,
+  acceptedOrDryRun,
+  dryRunAnswer,
+  testResults,
+} from '../../../src/application/contract/emails.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import { type RequestDryRunDeps, requestDryRun, shownDryRun } from '../../../src/core/newsletter/lifecycle/dry-run.ts';
 import {
@@ -13,12 +19,6 @@ import type { Email } from '../../../src/core/newsletter/model/email.ts';
 import type { EmailStore, NewsletterQueues, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { sendTestMail, type TestMailDeps } from '../../../src/core/newsletter/sending/test-mail.ts';
 import type { Given } from '../../../src/http/kernel.ts';
-import {
-  acceptedEmail,
-  acceptedOrDryRun,
-  dryRunAnswer,
-  testResults,
-} from '../../../src/operator-service/contract/emails.ts';
 import { type ApiRoute, REPLAYED, route } from './api-function.ts';
 import type { Caller } from './caller.ts';
 

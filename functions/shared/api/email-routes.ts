@@ -4,6 +4,22 @@ import {
   recipientListQuery,
   resolveSchema,
 } from '../../../src/adapters/api/email-schemas.ts';
+import {
+  acceptedEmail,
+  emailBatchList,
+  emailList,
+  emailState,
+  recipientList,
+  resolvedEmail,
+} from '../../../src/application/contract/emails.ts';
+import {
+  batchPlace,
+  emailPlace,
+  fromCursor,
+  recipientCursor,
+  recipientPlace,
+  toCursor,
+} from '../../../src/application/cursor.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import {
   cancelEmail,
@@ -22,22 +38,6 @@ import {
   type RecipientsDeps,
 } from '../../../src/core/newsletter/views/list-recipients.ts';
 import type { Given, Reply } from '../../../src/http/kernel.ts';
-import {
-  acceptedEmail,
-  emailBatchList,
-  emailList,
-  emailState,
-  recipientList,
-  resolvedEmail,
-} from '../../../src/operator-service/contract/emails.ts';
-import {
-  batchPlace,
-  emailPlace,
-  fromCursor,
-  recipientCursor,
-  recipientPlace,
-  toCursor,
-} from '../../../src/operator-service/cursor.ts';
 import { type ApiRoute, route } from './api-function.ts';
 import type { Caller } from './caller.ts';
 import { type DraftRouteDeps, draftRoutes, OPTIONAL_KEY } from './draft-routes.ts';

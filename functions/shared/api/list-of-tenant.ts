@@ -1,16 +1,16 @@
 import type * as v from 'valibot';
 import type { querySchema } from '../../../src/adapters/api/request-schemas.ts';
-import { publicState } from '../../../src/core/intake/public-state.ts';
-import { asNotification, type ForeignRow } from '../../../src/core/model/notification.ts';
-import { isoBefore, parseTime } from '../../../src/core/model/time.ts';
-import type { Period } from '../../../src/core/operator/search-filter.ts';
-import { invalid } from '../../../src/http/check.ts';
 import {
   type ListDeps,
   listCopies,
   listNotifications,
   type NotificationPage,
-} from '../../../src/operator-service/list-notifications.ts';
+} from '../../../src/application/list-notifications.ts';
+import { publicState } from '../../../src/core/intake/public-state.ts';
+import { asNotification, type ForeignRow } from '../../../src/core/model/notification.ts';
+import { isoBefore, parseTime } from '../../../src/core/model/time.ts';
+import type { Period } from '../../../src/core/operator/search-filter.ts';
+import { invalid } from '../../../src/http/check.ts';
 
 export type TenantQuery = v.InferOutput<typeof querySchema>;
 

@@ -9,6 +9,7 @@ import {
   resubscribeSchema,
 } from '../../../src/adapters/api/newsletter-schemas.ts';
 import type { Scope } from '../../../src/adapters/api-keys/api-key.ts';
+import { addressPlace, fromCursor, toCursor } from '../../../src/application/cursor.ts';
 import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
 import { deleteMember } from '../../../src/core/newsletter/members/left-addresses.ts';
 import {
@@ -21,7 +22,6 @@ import { type AddressFacts, ifReadable, type StoredMember } from '../../../src/c
 import type { MemberStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { check, invalid } from '../../../src/http/check.ts';
 import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
-import { addressPlace, fromCursor, toCursor } from '../../../src/operator-service/cursor.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { type ApiRequest, type ApiRoute, RETRY_AFTER_SOME, route } from './api-function.ts';
 

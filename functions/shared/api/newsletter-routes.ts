@@ -6,13 +6,13 @@ import {
   newsletterListQuery,
   newsletterSchema,
 } from '../../../src/adapters/api/newsletter-schemas.ts';
+import { fromCursor, toCursor } from '../../../src/application/cursor.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { putNewsletter } from '../../../src/core/newsletter/model/senders.ts';
 import { check } from '../../../src/http/check.ts';
-import { fromCursor, toCursor } from '../../../src/operator-service/cursor.ts';
 import { type ApiRoute, route } from './api-function.ts';
 
 export interface NewsletterRouteDeps {

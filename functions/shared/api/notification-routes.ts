@@ -1,6 +1,7 @@
 import type document from '../../../docs/reference/api.json';
 import { querySchema } from '../../../src/adapters/api/request-schemas.ts';
 import { accepted, notificationList, notificationState } from '../../../src/adapters/api/response-schemas.ts';
+import type { NotificationPage } from '../../../src/application/list-notifications.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { notFound, requireOwnRow, whyNoRetry } from '../../../src/core/intake/public-state.ts';
 import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
@@ -8,7 +9,6 @@ import { asNotification, type NotificationRow, type RetryRecord } from '../../..
 import { Problem, unavailable } from '../../../src/core/model/problem.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
-import type { NotificationPage } from '../../../src/operator-service/list-notifications.ts';
 import { type ApiRoute, route } from './api-function.ts';
 import type { TenantQuery } from './list-of-tenant.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';

@@ -4,11 +4,11 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type * as v from 'valibot';
 import type { Deployment } from '../../../src/adapters/deployment/deployment.ts';
 import { isOfNewsletters, LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage-parts.ts';
+import { createConsole, refuse } from '../../../src/application/console.ts';
+import type { AnyRoute, Caller } from '../../../src/application/route.ts';
 import { HistoryUnavailableError } from '../../../src/core/operator/views/outcome-series.ts';
 import { requestOf, resultOf } from '../../../src/http/api-gateway.ts';
 import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
-import { createConsole, refuse } from '../../../src/operator-service/console.ts';
-import type { AnyRoute, Caller } from '../../../src/operator-service/route.ts';
 import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
 import { consoleApiEnv } from '../runtime/console-env.ts';

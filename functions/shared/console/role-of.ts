@@ -1,5 +1,5 @@
+import type { Caller } from '../../../src/application/route.ts';
 import { jsonObject } from '../../../src/core/model/text.ts';
-import type { Caller } from '../../../src/operator-service/route.ts';
 
 export interface RoleRules {
   readonly claim: string;

@@ -1,6 +1,6 @@
+import { shellCommand } from '../../application/contract/choices.ts';
+import { type EmailAccess, showEmail } from '../../application/emails.ts';
 import type { EmailView, Waits } from '../../core/newsletter/views/email-view.ts';
-import { shellCommand } from '../../operator-service/contract/choices.ts';
-import { type EmailAccess, showEmail } from '../../operator-service/emails.ts';
 import { COLORS } from '../../terminal/colors.ts';
 import { printableValue } from '../../terminal/printable.ts';
 import type { Progress } from '../../terminal/progress.ts';

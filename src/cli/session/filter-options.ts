@@ -1,9 +1,9 @@
+import type { OperationFilter } from '../../application/contract/operations.ts';
+import { recipientFilter } from '../../application/notifications.ts';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
 import { isoBefore } from '../../core/model/time.ts';
 import { ALWAYS, NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
-import type { OperationFilter } from '../../operator-service/contract/operations.ts';
-import { recipientFilter } from '../../operator-service/notifications.ts';
 import { type Chosen, choice, value } from '../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';

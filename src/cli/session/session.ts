@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { DEFAULT_STACK, STACK_VARIABLE } from '../../adapters/deployment/aws-deployment.ts';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createDeploymentClients, type DeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
+import { type Decide, decideNow } from '../../application/audit.ts';
+import { type OperatorDeps, operatorDeps } from '../../application/deps.ts';
 import { Problem } from '../../core/model/problem.ts';
 import type { Clock } from '../../core/model/time.ts';
-import { type Decide, decideNow } from '../../operator-service/audit.ts';
-import { type OperatorDeps, operatorDeps } from '../../operator-service/deps.ts';
 import { userOfMachine } from '../../processes/process-identity.ts';
 import { type Chosen, type CommandText, describeCommand, type Options } from '../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
@@ -31,7 +31,7 @@ export interface CliContext {
   readonly exitWith: (code: number) => void;
 }
 
-/** A command that works on a deployment: the operator service on it, and the terminal. */
+/** A command that works on a deployment: the application on it, and the terminal. */
 export interface Session extends Omit<CliContext, 'clock' | 'newId'>, Output, OperatorDeps {
   /** Runs what changes something, and writes to the audit log who did it. What cannot be written there is not done. */
   readonly decide: Decide;

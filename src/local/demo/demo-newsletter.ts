@@ -4,13 +4,13 @@ import { createDeploymentClients } from '../../adapters/deployment/deployment-cl
 import { findLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
+import { emailAccess, requireEmail, showEmail } from '../../application/emails.ts';
 import { doneOf, isOver, summaryOf } from '../../batch/sending-job/email-report.ts';
 import { groupsOf } from '../../core/model/groups.ts';
 import { publishEmail } from '../../core/newsletter/lifecycle/publish.ts';
 import { type GivenMember, MAX_UPSERTS, upsertMembers } from '../../core/newsletter/members/upsert-members.ts';
 import type { EmailView } from '../../core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientView } from '../../core/newsletter/views/list-recipients.ts';
-import { emailAccess, requireEmail, showEmail } from '../../operator-service/emails.ts';
 import { PROJECT_ROOT } from '../runtime/directories.ts';
 
 /** The e-mail of the demo, and one of its recipients for each reason for which somebody gets none. */

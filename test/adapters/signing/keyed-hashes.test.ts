@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { createIdentities } from '../../../src/adapters/api/idempotency.ts';
 import { readPageToken, signPageToken } from '../../../src/adapters/api-keys/page-token.ts';
 import { keyedHash, recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
+import { decideOnce } from '../../../src/application/audit.ts';
 import type { KnownRequest } from '../../../src/core/operator/audit.ts';
-import { decideOnce } from '../../../src/operator-service/audit.ts';
 import { PROJECT_ROOT } from '../../support/project-root.ts';
 
 const EXPIRES = { key_id: '0123456789abcdef', expires_at: '2026-11-22T10:00:00.000Z' };
@@ -98,7 +98,7 @@ const UNKEYED: Readonly<Record<string, string>> = {
   'src/http/kernel.ts': 'an answer, in a header beside it',
   'src/local/providers/respond.ts': 'a body that a simulated receiver shows as it is',
   'src/local/runtime/synthesize.ts': 'sources of this repository',
-  'src/operator-service/dead-groups.ts': 'reason, channel, integration and tenant of a group, beside it',
+  'src/application/dead-groups.ts': 'reason, channel, integration and tenant of a group, beside it',
 };
 
 it('whatever is hashed without a key is named, with the reason why it is no address', () => {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
+import type { Role } from '../../../src/application/contract/choices.ts';
+import type { Caller } from '../../../src/application/route.ts';
+import type { ConsoleRoutes, RouteKey } from '../../../src/application/routes.ts';
 import { type ServedConsole, serveConsole } from '../../../src/console-server/serve-console.ts';
 import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
-import type { Role } from '../../../src/operator-service/contract/choices.ts';
-import type { Caller } from '../../../src/operator-service/route.ts';
-import type { ConsoleRoutes, RouteKey } from '../../../src/operator-service/routes.ts';
 import { sampleAnswers } from './sample-answers.ts';
 
 /** What a route answers: a value of the contract, or a function of the request. */

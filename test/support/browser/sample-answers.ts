@@ -1,9 +1,9 @@
+import type { Role } from '../../../src/application/contract/choices.ts';
+import type { EmailDetail } from '../../../src/application/contract/newsletters.ts';
+import type { NotificationDetail } from '../../../src/application/contract/notifications.ts';
+import type { OperationView, VerificationView } from '../../../src/application/contract/operations.ts';
+import type { DeadLetterGroup, Health, Overview } from '../../../src/application/contract/overview.ts';
 import type { NotificationView } from '../../../src/core/operator/views/notification-view.ts';
-import type { Role } from '../../../src/operator-service/contract/choices.ts';
-import type { EmailDetail } from '../../../src/operator-service/contract/newsletters.ts';
-import type { NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
-import type { OperationView, VerificationView } from '../../../src/operator-service/contract/operations.ts';
-import type { DeadLetterGroup, Health, Overview } from '../../../src/operator-service/contract/overview.ts';
 import type { FakeAnswers } from './fake-console.ts';
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
+import { listAudit } from '../../../application/audit.ts';
 import { AUDIT_PERIOD_MS, type AuditPlace, type AuditRecord } from '../../../core/operator/audit.ts';
-import { listAudit } from '../../../operator-service/audit.ts';
 import { value } from '../../../terminal/command.ts';
 import { parseCount, parseId, parseMoment } from '../../../terminal/option-values.ts';
 import { printList } from '../../../terminal/output.ts';

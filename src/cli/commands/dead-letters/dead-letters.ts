@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { type RedriveProgress, RedriveRunningError } from '../../../adapters/sqs/redrive.ts';
-import { type Channel, channelsIn } from '../../../core/model/channels.ts';
-import { shellCommand } from '../../../operator-service/contract/choices.ts';
+import { shellCommand } from '../../../application/contract/choices.ts';
 import {
   channelsOf,
   countLetters,
@@ -10,7 +9,8 @@ import {
   lettersOf,
   listLetters,
   redriveLetters,
-} from '../../../operator-service/letters.ts';
+} from '../../../application/letters.ts';
+import { type Channel, channelsIn } from '../../../core/model/channels.ts';
 import { takePidLock } from '../../../processes/pid-lock.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { required, value } from '../../../terminal/command.ts';

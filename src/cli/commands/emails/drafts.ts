@@ -2,8 +2,6 @@ import { extname } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Identities } from '../../../adapters/api/idempotency.ts';
 import { mailbox } from '../../../adapters/email/address.ts';
-import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
-import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
 import {
   type DraftAccess,
   draftAccess,
@@ -13,8 +11,10 @@ import {
   replaceBy,
   sendTest,
   storedEmail,
-} from '../../../operator-service/drafts.ts';
-import { requireEmail } from '../../../operator-service/emails.ts';
+} from '../../../application/drafts.ts';
+import { requireEmail } from '../../../application/emails.ts';
+import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
+import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';

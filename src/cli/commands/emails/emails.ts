@@ -1,6 +1,3 @@
-import { describeEmail, followEmail } from '../../../batch/sending-job/email-report.ts';
-import { SHOWN_STATES } from '../../../core/newsletter/model/recipient-state.ts';
-import type { ListedEmail } from '../../../core/newsletter/views/email-view.ts';
 import {
   decideEmail,
   emailAccess,
@@ -8,7 +5,10 @@ import {
   recipientsOf,
   resolveUncertain,
   showEmail,
-} from '../../../operator-service/emails.ts';
+} from '../../../application/emails.ts';
+import { describeEmail, followEmail } from '../../../batch/sending-job/email-report.ts';
+import { SHOWN_STATES } from '../../../core/newsletter/model/recipient-state.ts';
+import type { ListedEmail } from '../../../core/newsletter/views/email-view.ts';
 import { choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';

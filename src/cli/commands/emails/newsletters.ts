@@ -1,11 +1,6 @@
+import { decideNewsletter, decideSender, listSenders, newsletterStore } from '../../../application/members/members.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { SenderAction } from '../../../core/newsletter/model/ports.ts';
-import {
-  decideNewsletter,
-  decideSender,
-  listSenders,
-  newsletterStore,
-} from '../../../operator-service/members/members.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';

@@ -7,10 +7,10 @@ import * as v from 'valibot';
 import type { EmailRequest } from '../../../adapters/api/email-request.ts';
 import { replaceSchema } from '../../../adapters/api/email-schemas.ts';
 import { textOfFile } from '../../../adapters/content/text-encoding.ts';
+import type { DraftAccess } from '../../../application/drafts.ts';
 import { parseTime } from '../../../core/model/time.ts';
 import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
 import { check } from '../../../http/check.ts';
-import type { DraftAccess } from '../../../operator-service/drafts.ts';
 import { EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { faultInOptions, newsletterNotFound, type Session } from '../../session/session.ts';
 

@@ -7,9 +7,9 @@ import {
   type ReconcileAnswer,
   type ReconcilePart,
 } from '../../../adapters/lambda/reconcile-event.ts';
-import type { Decide } from '../../../operator-service/audit.ts';
-import { fromCursor, placeOf, toCursor } from '../../../operator-service/cursor.ts';
-import type { OperatorDeps } from '../../../operator-service/deps.ts';
+import type { Decide } from '../../../application/audit.ts';
+import { fromCursor, placeOf, toCursor } from '../../../application/cursor.ts';
+import type { OperatorDeps } from '../../../application/deps.ts';
 import { value } from '../../../terminal/command.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';

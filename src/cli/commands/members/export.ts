@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { CSV_HEADER, csvLine } from '../../../adapters/member-files/write-members.ts';
-import { exportedMembers, memberAccess } from '../../../operator-service/members/members.ts';
+import { exportedMembers, memberAccess } from '../../../application/members/members.ts';
 import { createPrivateFile } from '../../../processes/private-file.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { OperatorError, unwritableFile } from '../../../terminal/errors.ts';

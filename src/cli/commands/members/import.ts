@@ -7,16 +7,16 @@ import { label } from '../../../adapters/api/newsletter-schemas.ts';
 import { withDirectCalls } from '../../../adapters/direct-calls/direct-calls.ts';
 import { refuseJapaneseEncodings } from '../../../adapters/member-files/lines.ts';
 import { FILE_STANDINGS, type LineFault, readMembers } from '../../../adapters/member-files/read-members.ts';
-import { ExplainedError } from '../../../core/model/problem.ts';
-import { MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
 import {
   checkedWindows,
   type ImportRules,
   type ImportWindow,
   storedInOrder,
   storeWindow,
-} from '../../../operator-service/members/import-members.ts';
-import { type MemberAccess, memberAccess } from '../../../operator-service/members/members.ts';
+} from '../../../application/members/import-members.ts';
+import { type MemberAccess, memberAccess } from '../../../application/members/members.ts';
+import { ExplainedError } from '../../../core/model/problem.ts';
+import { MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
 import { isSameFile } from '../../../processes/same-file.ts';
 import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';

@@ -1,9 +1,4 @@
-import {
-  memberAccess,
-  type NamedAddress,
-  showMembers,
-  suppressAddress,
-} from '../../../operator-service/members/members.ts';
+import { memberAccess, type NamedAddress, showMembers, suppressAddress } from '../../../application/members/members.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';

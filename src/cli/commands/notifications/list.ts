@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
+import { LIST_STATUSES } from '../../../application/contract/choices.ts';
+import { findNotifications } from '../../../application/notifications.ts';
 import { SEND_STATUSES } from '../../../core/model/notification.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import type { NotificationView } from '../../../core/operator/views/notification-view.ts';
-import { LIST_STATUSES } from '../../../operator-service/contract/choices.ts';
-import { findNotifications } from '../../../operator-service/notifications.ts';
 import { value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount } from '../../../terminal/option-values.ts';

@@ -1,8 +1,8 @@
+import { type Acted, act } from '../../../application/actions.ts';
+import { showNotification } from '../../../application/notifications.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import { heldBy, type NotificationView } from '../../../core/operator/views/notification-view.ts';
 import { awaitOutcomes, OUTCOME_PATIENCE_MS } from '../../../core/sweep/await-outcomes.ts';
-import { type Acted, act } from '../../../operator-service/actions.ts';
-import { showNotification } from '../../../operator-service/notifications.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';

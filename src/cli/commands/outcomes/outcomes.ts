@@ -1,4 +1,4 @@
-import { type Resent, resendOutcomes } from '../../../operator-service/scans/resend-outcomes.ts';
+import { type Resent, resendOutcomes } from '../../../application/scans/resend-outcomes.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseMoment } from '../../../terminal/option-values.ts';

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander';
+import { searchFilter } from '../../../application/notifications.ts';
+import { inText } from '../../../application/operations.ts';
+import { ownRun, unfinishedReplay } from '../../../application/replay.ts';
 import type { Exclusion } from '../../../core/operator/operations/exclusions.ts';
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
 import { type Counts, NOTHING, type Operation } from '../../../core/operator/operations/operation.ts';
 import { ALWAYS } from '../../../core/operator/search-filter.ts';
 import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
-import { searchFilter } from '../../../operator-service/notifications.ts';
-import { inText } from '../../../operator-service/operations.ts';
-import { ownRun, unfinishedReplay } from '../../../operator-service/replay.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { type Chosen, value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';

@@ -11,19 +11,13 @@ import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/schema.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { scan } from '../../../adapters/dynamodb/table/reads.ts';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
+import type { OperatorDeps } from '../../../application/deps.ts';
+import { listKeys } from '../../../application/keys.ts';
+import { type Finding, type Holdings, isReadable, preflight, type Wanted } from '../../../application/preflight.ts';
 import { CHANNELS, type Channel, channelsIn } from '../../../core/model/channels.ts';
 import { isKeyed, type Keyed, OVERRIDE, overridden, overridesIn } from '../../../core/model/setting.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import { laneStatus } from '../../../core/operator/views/pipeline-status.ts';
-import type { OperatorDeps } from '../../../operator-service/deps.ts';
-import { listKeys } from '../../../operator-service/keys.ts';
-import {
-  type Finding,
-  type Holdings,
-  isReadable,
-  preflight,
-  type Wanted,
-} from '../../../operator-service/preflight.ts';
 import { describeCommand } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';

@@ -1,7 +1,7 @@
+import { listSweeps, readStatus } from '../../../application/overview.ts';
 import type { BreakerStatus, LaneStatus } from '../../../core/operator/views/pipeline-status.ts';
 import type { BudgetStatus } from '../../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../../core/sweep/sweep-run.ts';
-import { listSweeps, readStatus } from '../../../operator-service/overview.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { value } from '../../../terminal/command.ts';
 import { parseCount } from '../../../terminal/option-values.ts';

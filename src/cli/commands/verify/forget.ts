@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { forgetRecipient, REMAINS, recipientOf } from '../../../application/scans/forget.ts';
+import { VERIFY_RATE } from '../../../application/scans/verify.ts';
 import { type ForgetState, newForget } from '../../../core/forget/forget-state.ts';
-import { forgetRecipient, REMAINS, recipientOf } from '../../../operator-service/scans/forget.ts';
-import { VERIFY_RATE } from '../../../operator-service/scans/verify.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';

@@ -1,4 +1,3 @@
-import { newVerification, type Verification } from '../../../core/verify/verification.ts';
 import {
   equation,
   runVerification,
@@ -6,7 +5,8 @@ import {
   VERIFY_SAMPLE,
   type Verified,
   verified,
-} from '../../../operator-service/scans/verify.ts';
+} from '../../../application/scans/verify.ts';
+import { newVerification, type Verification } from '../../../core/verify/verification.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';

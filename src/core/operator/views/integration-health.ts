@@ -15,7 +15,7 @@ export function healthSince(now: Date): Date {
 
 /**
  * How the notifications of each channel's integrations fared that were created in a day, the worst first
- * (src/operator-service/contract/overview.ts). What was not tried yet says nothing of either.
+ * (src/application/contract/overview.ts). What was not tried yet says nothing of either.
  */
 export function integrationHealth(rows: readonly ForeignRow[], now: Date) {
   const since = healthSince(now).getTime();

@@ -157,7 +157,7 @@ describe('the action that `ops audit --what` asks for', () => {
   });
 
   it('is accepted for every decision of the sources', () => {
-    const sources = ['src/operator-service', 'src/cli/commands'].flatMap((folder) =>
+    const sources = ['src/application', 'src/cli/commands'].flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.ts'))
         .map((file) => readFileSync(join(folder, file), 'utf8')),

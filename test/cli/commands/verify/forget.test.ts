@@ -6,11 +6,11 @@ import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/ind
 import { createIntakeStore } from '../../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { type Item, toForeignRow, toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../../../src/adapters/signing/hashed-ids.ts';
+import { memberAccess } from '../../../../src/application/members/members.ts';
 import { indexRow } from '../../../../src/core/indexing/index-row.ts';
 import { accept } from '../../../../src/core/intake/accept.ts';
 import { type ForeignRow, SEALED } from '../../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
-import { memberAccess } from '../../../../src/operator-service/members/members.ts';
 import { intakeRequest, memoryIntake } from '../../../support/api/intake.ts';
 import {
   deadRow,

@@ -1,9 +1,9 @@
 import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
+import { emailAccess } from '../../../../src/application/emails.ts';
+import type { Verified } from '../../../../src/application/scans/verify.ts';
 import type { ForeignRow } from '../../../../src/core/model/notification.ts';
-import { emailAccess } from '../../../../src/operator-service/emails.ts';
-import type { Verified } from '../../../../src/operator-service/scans/verify.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 import { recordingActions } from '../../../support/cli/recorded-calls.ts';
 import { batchRow, chunkOf, chunkState, emailContent, emailRow } from '../../../support/newsletter/job-rows.ts';

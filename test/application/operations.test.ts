@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
 import { createVerificationStore } from '../../src/adapters/dynamodb/operator/verify-reads.ts';
+import type { OperationView } from '../../src/application/contract/operations.ts';
+import { verificationOf } from '../../src/application/scans/verify.ts';
 import { runKept, startVerification } from '../../src/core/verify/kept-verification.ts';
-import type { OperationView } from '../../src/operator-service/contract/operations.ts';
-import { verificationOf } from '../../src/operator-service/scans/verify.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 

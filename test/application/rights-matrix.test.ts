@@ -3,9 +3,9 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHandler } from '../../functions/shared/console/console-function.ts';
-import { createConsole } from '../../src/operator-service/console.ts';
-import type { AnyRoute } from '../../src/operator-service/route.ts';
-import { CONSOLE_ROUTES } from '../../src/operator-service/routes.ts';
+import { createConsole } from '../../src/application/console.ts';
+import type { AnyRoute } from '../../src/application/route.ts';
+import { CONSOLE_ROUTES } from '../../src/application/routes.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { asApiGateway, bearer } from '../support/console-token.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { storedInOrder } from '../../../src/operator-service/members/import-members.ts';
+import { storedInOrder } from '../../../src/application/members/import-members.ts';
 
 const windowsOf = async function* (...names: string[]) {
   for (const name of names) yield { name, ids: new Set(name) };

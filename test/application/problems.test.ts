@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { problemBody } from '../../src/application/console.ts';
+import { quoted, shellCommand } from '../../src/application/contract/choices.ts';
+import { CONSOLE_ROUTES } from '../../src/application/routes.ts';
 import { Problem } from '../../src/core/model/problem.ts';
-import { problemBody } from '../../src/operator-service/console.ts';
-import { quoted, shellCommand } from '../../src/operator-service/contract/choices.ts';
-import { CONSOLE_ROUTES } from '../../src/operator-service/routes.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 
 let ops: Operations;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { consoleDocument } from '../../src/operator-service/routes/openapi.ts';
-import { CONSOLE_ROUTES } from '../../src/operator-service/routes.ts';
+import { consoleDocument } from '../../src/application/routes/openapi.ts';
+import { CONSOLE_ROUTES } from '../../src/application/routes.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 describe('the OpenAPI document of the console', () => {
@@ -19,7 +19,7 @@ describe('the OpenAPI document of the console', () => {
     expect(await new Validator().validate(document)).toEqual({ valid: true });
   });
 
-  it('is the one in docs/reference; after a change of the routes, `npx vitest run test/operator-service/openapi.test.ts -u` writes it', async () => {
+  it('is the one in docs/reference; after a change of the routes, `npx vitest run test/application/openapi.test.ts -u` writes it', async () => {
     const file = join(PROJECT_ROOT, 'docs', 'reference', 'console-api.json');
     await expect(`${JSON.stringify(consoleDocument(CONSOLE_ROUTES), undefined, 2)}\n`).toMatchFileSnapshot(file);
   });

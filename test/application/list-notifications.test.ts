@@ -1,10 +1,10 @@
 import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { fromListCursor, toListCursor } from '../../src/application/cursor.ts';
+import type { OperatorDeps } from '../../src/application/deps.ts';
+import { findNotifications } from '../../src/application/notifications.ts';
 import { historyKeys } from '../../src/core/model/history-index.ts';
-import { fromListCursor, toListCursor } from '../../src/operator-service/cursor.ts';
-import type { OperatorDeps } from '../../src/operator-service/deps.ts';
-import { findNotifications } from '../../src/operator-service/notifications.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { baseShards } from '../support/index-shards.ts';
 import { dueRow, T0 } from '../support/rows.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountFacts } from '../../src/adapters/deployment/account-facts.ts';
 import { DeploymentNotFoundError } from '../../src/adapters/deployment/deployment.ts';
-import { runProgram } from '../../src/cli/program.ts';
 import {
   type Finding,
   type Holdings,
@@ -9,7 +8,8 @@ import {
   type Parts,
   preflight,
   type Wanted,
-} from '../../src/operator-service/preflight.ts';
+} from '../../src/application/preflight.ts';
+import { runProgram } from '../../src/cli/program.ts';
 import { recordingTerminal } from '../support/cli/recording-terminal.ts';
 
 const GOOD: AccountFacts = {
