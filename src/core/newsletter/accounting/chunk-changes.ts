@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Call, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
@@ -202,16 +203,13 @@ export async function changeState(
   change: (state: ChunkState) => NextState | undefined,
   { chunks }: { readonly chunks: Pick<ChunkStore, 'readState' | 'change'> },
 ): Promise<ChunkState> {
-  let current = state;
-  for (;;) {
-    const next = change(current);
-    if (next === undefined) return current;
-    const changed = await chunks.change(current, next);
-    if (changed !== undefined) return changed;
-    const found = await chunks.readState(current);
-    if (found === undefined) throw new Error(`Chunk ${current.chunk} of batch ${current.batch_id} has no state.`);
-    current = found;
-  }
+  const read = async () => {
+    const found = await chunks.readState(state);
+    if (found === undefined) throw new Error(`Chunk ${state.chunk} of batch ${state.batch_id} has no state.`);
+    return found;
+  };
+  const { row, changed } = await changeUntil(read, change, chunks.change, { from: state });
+  return changed ?? row;
 }
 
 export interface RefreshDeps {
@@ -229,14 +227,11 @@ export async function refreshBatch(
   batch_id: string,
   { batches, chunks }: RefreshDeps,
 ): Promise<Batch | undefined> {
-  for (;;) {
-    const batch = await batches.read(email_id, batch_id);
-    if (batch === undefined) return undefined;
+  const recounted = async (batch: Batch) => {
     const counted = countChunks((await chunks.states(email_id, batch_id)).slice(0, batch.chunks));
-    const status = statusAfter(batch, counted.counts.pending);
-    const changed = await batches.change(batch, { set: { ...counted, status } });
-    if (changed !== undefined) return changed;
-  }
+    return { set: { ...counted, status: statusAfter(batch, counted.counts.pending) } };
+  };
+  return (await changeUntil(() => batches.read(email_id, batch_id), recounted, batches.change)).changed;
 }
 
 function statusAfter({ status }: Batch, pending: number): Batch['status'] {

@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import type { Clock } from '../../model/time.ts';
 import {
   acceptUncertain,
@@ -86,16 +87,16 @@ export async function applyEvents(
   return { news, suppressed, reconciled, ignored };
 }
 
-/** Sets bits until nobody else was faster. */
 async function setBits({ email_id, batch_id }: Batch, events: readonly NewsletterEvent[], deps: ApplyDeps) {
-  for (;;) {
-    const found = await deps.events.read(email_id, batch_id);
-    const { bits, news } = nextBits(found, events);
-    if (Object.keys(news).length === 0) return { bits, news };
-    if ((await deps.events.change(found, bits)) !== undefined) return { bits, news };
-  }
+  const { row, plan } = await changeUntil(
+    () => deps.events.read(email_id, batch_id),
+    (found) => nextBits(found, events),
+    (found, { bits }) => deps.events.change(found, bits),
+  );
+  return plan ?? { bits: row.bits, news: {} };
 }
 
+/** Undefined where all are set already. */
 function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
   const places = new Map<EventKind, Set<number>>();
   for (const { chunk, n, kinds } of events) {
@@ -106,6 +107,7 @@ function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
       places.set(kind, found.add(place));
     }
   }
+  if (places.size === 0) return undefined;
   const next: Partial<Record<EventKind, Uint8Array>> = { ...bits };
   const news: Partial<Record<EventKind, number>> = {};
   for (const [kind, found] of places) {

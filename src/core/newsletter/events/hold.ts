@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import { type Email, type Held, heldSentence } from '../model/email.ts';
@@ -41,14 +42,11 @@ export async function holdIfBad(batch: Batch, bits: BatchEvents['bits'], at: str
   const reason = passed(sent, all, 1, LEAST_SENT);
   if (reason === undefined) return;
   const held: Held = { reason, count: all[reason], sent, limit: LIMITS[reason], at };
-  for (let found: Email | undefined = email; found !== undefined && mayHold(found); ) {
-    if ((await deps.emails.change(found, { set: { paused: true, held } })) !== undefined) {
-      deps.log?.count?.('failed');
-      deps.log?.error(`Email ${email_id} holds: ${heldSentence(held)}`, { email_id, ...held });
-      return;
-    }
-    found = await deps.emails.read(email_id);
-  }
+  const paused = (found: Email) => (mayHold(found) ? { set: { paused: true, held } } : undefined);
+  const { changed } = await changeUntil(() => deps.emails.read(email_id), paused, deps.emails.change, { from: email });
+  if (changed === undefined) return;
+  deps.log?.count?.('failed');
+  deps.log?.error(`Email ${email_id} holds: ${heldSentence(held)}`, { email_id, ...held });
 }
 
 function mayHold({ status, paused, held, cancelled_at }: Email): boolean {

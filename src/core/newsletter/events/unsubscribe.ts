@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import type { Clock } from '../../model/time.ts';
 import { type Chunk, type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
@@ -50,12 +51,13 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
   if (recipient !== undefined) await writeForPerson({ tenant_id, recipient }, write, deps);
   else if (email_hash !== undefined) await write(email_hash);
   const bit = placeInBatch(chunk, n);
-  for (;;) {
-    const found = await deps.events.read(email_id, batch_id);
-    if (hasBit(found.bits.unsubscribed, bit)) return true;
-    const bits = { ...found.bits, unsubscribed: withBits(found.bits.unsubscribed, [bit]) };
-    if ((await deps.events.change(found, bits)) !== undefined) return true;
-  }
+  await changeUntil(
+    () => deps.events.read(email_id, batch_id),
+    ({ bits: { unsubscribed, ...bits } }) =>
+      hasBit(unsubscribed, bit) ? undefined : { ...bits, unsubscribed: withBits(unsubscribed, [bit]) },
+    deps.events.change,
+  );
+  return true;
 }
 
 /** The recipients of a chunk as long as they are kept, and can be read where nothing else tells their hashes. */

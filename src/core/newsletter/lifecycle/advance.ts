@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { type Clock, isoAfter } from '../../model/time.ts';
 import { countsOf, sentBatches } from '../accounting/counts.ts';
 import { type Batch, batchId } from '../model/batch.ts';
@@ -36,19 +37,17 @@ const LOOK_AHEAD = 10;
  * and sends the messages then. A message that is lost is sent again by the clock.
  */
 export async function advance(email_id: string, deps: AdvanceDeps, done?: DoneSlot): Promise<Email | undefined> {
-  for (;;) {
-    const email = await deps.emails.read(email_id);
-    if (email === undefined) return undefined;
-    const plan = await planFor(email, deps, done);
-    if (plan === undefined) return email;
-    const changed = await deps.emails.change(email, plan.change);
-    if (changed === undefined) continue;
-    if (plan.stalled) deps.log.count?.('stalled');
-    await sendMessages(changed, plan, deps);
-    reportHold(changed, email, deps);
-    if (changed.status !== 'submitting' && email.status === 'submitting') report(changed, email, deps);
-    return changed;
-  }
+  const { row, plan, changed } = await changeUntil(
+    () => deps.emails.read(email_id),
+    (email) => planFor(email, deps, done),
+    (email, { change }) => deps.emails.change(email, change),
+  );
+  if (changed === undefined) return row;
+  if (plan.stalled) deps.log.count?.('stalled');
+  await sendMessages(changed, plan, deps);
+  reportHold(changed, row, deps);
+  if (changed.status !== 'submitting' && row.status === 'submitting') report(changed, row, deps);
+  return changed;
 }
 
 async function planFor(email: Email, deps: AdvanceDeps, done: DoneSlot | undefined): Promise<Plan | undefined> {
@@ -169,14 +168,13 @@ export async function markOpen(
   { emails, clock }: Pick<AdvanceDeps, 'emails' | 'clock'>,
   wait_ms: number,
 ): Promise<boolean> {
-  for (;;) {
-    const email = await emails.read(email_id);
+  const reopened = ({ status, prepared }: Email) => {
     // A cancelled one excludes who turns up; one that was cancelled before its recipients were frozen has none.
-    const open = email?.status === 'cancelled' ? email.prepared !== undefined : email?.status !== 'failed';
-    if (email === undefined || email.status === 'pending' || !open) return false;
-    const change = withNextAt({ status: 'submitting' }, isoAfter(clock(), wait_ms));
-    if ((await emails.change(email, change)) !== undefined) return true;
-  }
+    const open = status === 'cancelled' ? prepared !== undefined : status !== 'failed' && status !== 'pending';
+    return open ? withNextAt({ status: 'submitting' }, isoAfter(clock(), wait_ms)) : undefined;
+  };
+  const { changed } = await changeUntil(() => emails.read(email_id), reopened, emails.change);
+  return changed !== undefined;
 }
 
 export interface ClockDeps extends AdvanceDeps {

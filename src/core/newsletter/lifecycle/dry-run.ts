@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
@@ -137,24 +138,25 @@ export async function requestDryRun(publication: Publication, deps: RequestDryRu
   const part = await dryRun(publication, deps, goesOn);
   if ('result' in part) return { ...kept, progress: NOTHING, result: part.result };
   const run: KeptDryRun = { ...kept, publication, progress: part.progress };
-  for (;;) {
-    const earlier = await deps.dry_runs.read(email_id);
-    const goesOnNow = earlier?.publication === undefined ? undefined : earlier;
-    if (goesOnNow !== undefined && goesOnNow.publication?.request_hash !== publication.request_hash) {
+  const read = async () => {
+    const stored = await deps.dry_runs.read(email_id);
+    // Another request under this key may have been faster: then its answer is the answer.
+    return { stored, known: stored?.publication === undefined ? run : stored };
+  };
+  const queuedNow = ({ known }: { readonly known: KeptDryRun }) => {
+    if (known.publication?.request_hash !== publication.request_hash) {
       throw new Problem(
         'idempotency-key-reused',
         'A dry run of another email goes on under this Idempotency-Key. Use a new key for each email.',
       );
     }
-    if (goesOnNow?.queued_at !== undefined && started.getTime() - Date.parse(goesOnNow.queued_at) < QUEUED_MS) {
-      return goesOnNow;
-    }
-    const next = { ...(goesOnNow ?? run), queued_at: started.toISOString() };
-    // Another request under this key may have been faster: then its answer is the answer.
-    if (!(await deps.dry_runs.put(next, earlier))) continue;
-    await queue(email_id, deps);
-    return next;
-  }
+    const isQueued = known.queued_at !== undefined && started.getTime() - Date.parse(known.queued_at) < QUEUED_MS;
+    return isQueued ? undefined : { ...known, queued_at: started.toISOString() };
+  };
+  const { row, plan } = await changeUntil(read, queuedNow, ({ stored }, next) => deps.dry_runs.put(next, stored));
+  if (plan === undefined) return row.known;
+  await queue(email_id, deps);
+  return plan;
 }
 
 /** Where it fails, the next request under the key does it. */

@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { groupsOf } from '../../model/groups.ts';
 import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
@@ -20,14 +21,14 @@ export interface LockDeps {
  */
 export async function lockEmail(email: Email, claim_id: string, deps: LockDeps): Promise<Email | undefined> {
   if (email.status === 'failed') await resetFailed(email.email_id, deps);
-  for (let free: Email | undefined = email; free !== undefined && isAsFree(free, email); ) {
-    const changed = await deps.emails.change(free, lock(free, claim_id, deps));
-    if (changed !== undefined) return changed;
-    free = await deps.emails.read(email.email_id);
-    // The lock may be this one: its answer was lost, and it was taken again at another time.
-    if (free?.claim_id === claim_id) return free;
-  }
-  return undefined;
+  const { row, changed } = await changeUntil(
+    () => deps.emails.read(email.email_id),
+    (found) => (isAsFree(found, email) ? lock(found, claim_id, deps) : undefined),
+    deps.emails.change,
+    { from: email },
+  );
+  // The lock may be this one: its answer was lost, and it was taken again at another time.
+  return changed ?? (row?.claim_id === claim_id ? row : undefined);
 }
 
 /** What a start is decided by. */
@@ -73,16 +74,16 @@ async function resetFailed(email_id: string, deps: LockDeps): Promise<void> {
 
 /** Events and late records change a failed batch, too: a reset that meets one is made again. */
 async function resetBatch(batch: Batch, { batches }: LockDeps): Promise<void> {
-  for (let found: Batch | undefined = batch; found?.status === 'failed'; ) {
+  const reset = ({ status, tries_before: before = 0 }: Batch): Change<Batch> | undefined => {
     // Nobody has more, whatever the stage allowed when they were made: recipients that were given up are tried again.
-    const tries_before: number = (found.tries_before ?? 0) + JOB_RETRY_SETTINGS.providerRetries.to + 1;
-    const changed = await batches.change(found, {
+    const tries_before = before + JOB_RETRY_SETTINGS.providerRetries.to + 1;
+    if (status !== 'failed') return undefined;
+    return {
       set: { status: 'pending', provider_failures: 0, tries_before },
       remove: ['not_before', 'suspects', 'error_status_code', 'error_message', 'error_data'],
-    });
-    if (changed !== undefined) return;
-    found = await batches.read(batch.email_id, batch.batch_id);
-  }
+    };
+  };
+  await changeUntil(() => batches.read(batch.email_id, batch.batch_id), reset, batches.change, { from: batch });
 }
 
 /** Changes of storage that one request makes at once: enough for a million recipients in seconds, few enough to throttle none. */

@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';
@@ -76,14 +77,13 @@ async function change(
   verb: string,
   decide: (email: Email) => Decision,
 ): Promise<Email> {
-  for (;;) {
-    const email = await read(email_id, deps);
+  const decideOn = (email: Email) => {
     const decision = decide(email);
     if (decision === undefined) throw wrongState(email, verb);
-    if (decision === 'done') return email;
-    const changed = await deps.emails.change(email, decision);
-    if (changed !== undefined) return changed;
-  }
+    return decision === 'done' ? undefined : decision;
+  };
+  const { row, changed } = await changeUntil(() => read(email_id, deps), decideOn, deps.emails.change);
+  return changed ?? row;
 }
 
 async function read(email_id: string, { emails }: OperateDeps): Promise<Email> {

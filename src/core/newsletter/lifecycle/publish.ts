@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import { clip } from '../../model/text.ts';
@@ -87,7 +88,7 @@ export async function replaceEmail(
   const { content, scheduled_at } = publication;
   const { email_id } = email;
   refuseUnknownFields(content);
-  for (let found: Email | undefined = email; found !== undefined; found = await deps.emails.read(email_id)) {
+  const replacement = (found: Email) => {
     const { status, submitting_at, created_at: made_at, replaced_at = made_at } = found;
     if (status !== 'pending' || submitting_at !== undefined) {
       const what = status === 'cancelled' ? 'was cancelled' : `has started: it is ${status}`;
@@ -105,15 +106,19 @@ export async function replaceEmail(
     const remove = (['segment', 'scheduled_at', 'delivery_window_minutes'] as const).filter(
       (name) => set[name] === undefined,
     );
-    const change = withNextAt(defined(set), next_at, [...remove, 'email_count', 'counted_at']);
-    const replaced = await deps.emails.replace(found, change, content);
-    if (replaced === undefined) continue;
-    // A schedule of the old time finds that the email is for later, or starts it at once where both are past.
-    await deps.schedules.remove(email_id);
-    await haveStarted(email_id, scheduled_at, deps);
-    return replaced;
-  }
-  throw new Problem('not-found', `There is no email ${email_id}.`);
+    return withNextAt(defined(set), next_at, [...remove, 'email_count', 'counted_at']);
+  };
+  const { changed } = await changeUntil(
+    () => deps.emails.read(email_id),
+    replacement,
+    (found, change) => deps.emails.replace(found, change, content),
+    { from: email },
+  );
+  if (changed === undefined) throw new Problem('not-found', `There is no email ${email_id}.`);
+  // A schedule of the old time finds that the email is for later, or starts it at once where both are past.
+  await deps.schedules.remove(email_id);
+  await haveStarted(email_id, scheduled_at, deps);
+  return changed;
 }
 
 /** The row of an email before anything is done for it. */

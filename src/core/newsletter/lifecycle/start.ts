@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import type { Email } from '../model/email.ts';
 import { retryStorage } from '../model/job-limits.ts';
 import type { BatchStore, EmailStore } from '../model/ports.ts';
@@ -117,12 +118,12 @@ export async function countEmail(
   if (counted === undefined || counted.email_count !== undefined || counted.status === 'cancelled') return undefined;
   const counted_at = clock().toISOString();
   const email_count = await candidates.count(counted);
-  for (;;) {
-    const email = await emails.read(email_id);
-    // The preparation was faster; its number is exact.
-    if (email === undefined || email.email_count !== undefined || email.replaced_at !== counted.replaced_at) {
-      return undefined;
-    }
-    if ((await emails.change(email, { set: { email_count, counted_at } })) !== undefined) return email_count;
-  }
+  // Where the preparation was faster, its number is exact.
+  const isOpen = (email: Email) => email.email_count === undefined && email.replaced_at === counted.replaced_at;
+  const { changed } = await changeUntil(
+    () => emails.read(email_id),
+    (email) => (isOpen(email) ? { set: { email_count, counted_at } } : undefined),
+    emails.change,
+  );
+  return changed && email_count;
 }

@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { isoAfter } from '../../model/time.ts';
 import { advance } from '../lifecycle/advance.ts';
 import { askAt, isAside, NO_REFUSALS, nextRound, waitsUntil } from '../lifecycle/holds.ts';
@@ -109,17 +110,14 @@ export async function changeEmail(
   next: (email: Email) => Change<Email> | undefined,
 ): Promise<boolean> {
   const { emails } = work.deps;
-  for (let email = work.email; ; ) {
-    const was = email;
-    const change = next(was);
-    if (change === undefined) return false;
-    const changed = await work.storage('note whether calls are answered', () => emails.change(was, change));
-    const found = changed ?? (await work.storage('read the email', () => emails.read(was.email_id)));
-    if (found === undefined) return false;
-    work.email = found;
-    if (changed !== undefined) return true;
-    email = found;
-  }
+  const { row, changed } = await changeUntil(
+    () => work.storage('read the email', () => emails.read(work.email.email_id)),
+    next,
+    (was, change) => work.storage('note whether calls are answered', () => emails.change(was, change)),
+    { from: work.email },
+  );
+  work.email = changed ?? row ?? work.email;
+  return changed !== undefined;
 }
 
 /** A call that hangs keeps nobody else waiting: its slot is given away, and the sender waits without one. */

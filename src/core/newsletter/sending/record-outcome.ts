@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import { acceptUncertain, applyOutcome, changeState, placesOf, refreshBatch } from '../accounting/chunk-changes.ts';
 import { reopen } from '../lifecycle/advance.ts';
@@ -53,13 +54,9 @@ async function writeOpen(
   outcome: CallOutcome,
   { chunks }: SendDeps,
 ): Promise<ChunkState | undefined> {
-  for (let current: ChunkState | undefined = state; current?.call?.call_id === outcome.call_id; ) {
-    const next = applyOutcome(current, outcome);
-    const changed = next && (await chunks.change(current, next));
-    if (changed !== undefined) return changed;
-    current = await chunks.readState(keyOf(current));
-  }
-  return undefined;
+  const applied = (found: ChunkState) =>
+    found.call?.call_id === outcome.call_id ? applyOutcome(found, outcome) : undefined;
+  return (await changeUntil(() => chunks.readState(keyOf(state)), applied, chunks.change, { from: state })).changed;
 }
 
 export const keyOf = ({ email_id, batch_id, chunk }: ChunkKey): ChunkKey => ({ email_id, batch_id, chunk });

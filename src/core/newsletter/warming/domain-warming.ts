@@ -1,3 +1,4 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import type { Clock } from '../../model/time.ts';
 
 /** What is kept of a sending domain: one item for all newsletters and tenants that use it. */
@@ -39,11 +40,12 @@ export function createWarming(store: WarmingStore, clock: Clock, curve = allowan
   type Plan<T> = (today: DomainWarming, stored: DomainWarming | undefined) => { next?: DomainWarming; answer: T };
 
   async function change<T>(domain: string, plan: Plan<T>) {
-    for (;;) {
-      const stored = await store.read(domain);
-      const { next, answer } = plan(asOf(clock(), stored, domain), stored);
-      if (next === undefined || (await store.write(next))) return answer;
-    }
+    const done = await changeUntil(
+      async () => ({ stored: await store.read(domain) }),
+      ({ stored }) => plan(asOf(clock(), stored, domain), stored),
+      async (_, { next }) => next === undefined || store.write(next),
+    );
+    return done.plan?.answer;
   }
 
   return {
