@@ -228,11 +228,17 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   },
   'members suppress': async () => {
     await ops.run(await importOf('suppress', 'm,m@example.com'));
-    return [['members', 'suppress', 'm', '--tenant', 'T1']];
+    return [
+      ['members', 'suppress', 'm', '--tenant', 'T1'],
+      ['members', 'suppress', '--email', 'm@example.com', '--tenant', 'T1'],
+    ];
   },
   'members unsuppress': async () => {
     await ops.run(await importOf('unsuppress', 'm,m@example.com'));
-    return [['members', 'unsuppress', 'm', '--tenant', 'T1']];
+    return [
+      ['members', 'unsuppress', 'm', '--tenant', 'T1'],
+      ['members', 'unsuppress', '--email', 'm@example.com', '--tenant', 'T1'],
+    ];
   },
 };
 
