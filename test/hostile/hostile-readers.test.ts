@@ -8,7 +8,8 @@ import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import { asNotification, type ForeignRow } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
-import { causesOf, deathNotice, type Notice, reportDeaths } from '../../src/core/monitor/dead-notifications.ts';
+import { type Reported, reportDeaths } from '../../src/core/monitor/dead-notifications.ts';
+import { causesOf, type Deaths, deathNotice, type Notice } from '../../src/core/monitor/death-notice.ts';
 import { deadLetterView } from '../../src/core/operator/dead-letters/dead-letter.ts';
 import { belongs, choose } from '../../src/core/operator/operations/choose.ts';
 import { NOTHING, type Operation } from '../../src/core/operator/operations/operation.ts';
@@ -28,6 +29,9 @@ const TRICKY: readonly HostileValue[] = [
   'the number 0',
 ];
 const PERIOD = { from: '0000', to: '9999' };
+const deathsOf = (rows: Deaths['rows']): Deaths[] => [
+  { priority: 'normal', tenant_id: 'T1', count: rows.length, sampled: rows.length, rows },
+];
 /** Asks for every column that a search knows. */
 const EVERYTHING: SearchFilter = {
   channel: 'webhook',
@@ -98,7 +102,7 @@ describe('what readers say of a hostile row', () => {
     ['the groups of dead ones', (row) => groupDead([asNotification(row)])],
     [
       'the causes of a notice',
-      (row) => deathNotice(causesOf([asNotification(row)]), { stack: 's', from: '', until: '' }),
+      (row) => deathNotice(deathsOf([asNotification(row)]), { stack: 's', from: '', until: '', more: false }),
     ],
     ['a retry', (row) => planRetry(asNotification(row), now(), policy)],
     ['a replay', (row) => belongs(row, 'created', replay) && choose(row, replay, now(), policy)],
@@ -123,7 +127,7 @@ describe('what readers say of a hostile row', () => {
   });
 
   it('is reported among the dead ones with the rule that it breaks, and the good one with its cause', () => {
-    const causes = causesOf([...judged.map(asNotification), deadRow('good')]);
+    const causes = causesOf(deathsOf([...judged.map(asNotification), deadRow('good')]));
     expect(causes.find(({ log_ids }) => log_ids.includes('good'))?.what).toBe(
       'webhook, integration -: MAX_RETRIES, at last SERVER_OVERLOAD',
     );
@@ -182,20 +186,21 @@ describe('the readers of hostile rows among good ones', () => {
 
   it('the notice of deaths goes out, and its mark moves on', async () => {
     const notices: Notice[] = [];
-    let mark: string | undefined;
+    let mark: Reported | undefined;
     const deps = {
       index: createDueIndex(ops.dynamodb, ops.tables.notification_log, async () => BASE_SHARDS.work),
       rows: { read: createRowReader(ops.dynamodb, ops.tables.notification_log) },
       mark: {
         read: async () => mark,
-        write: async (until: string) => {
-          mark = until;
+        write: async (reported: Reported) => {
+          mark = reported;
         },
       },
       publish: async (notice: Notice) => {
         notices.push(notice);
       },
       stack: 'test',
+      clock: () => new Date(),
     };
     await reportDeaths(deps, new Date(Date.now() + 600_000));
     expect(notices[0]?.text).toMatch(/× webhook, integration -: MAX_RETRIES, at last SERVER_OVERLOAD/);

@@ -202,12 +202,12 @@ describe('every lane', () => {
 });
 
 describe('every function', () => {
-  it('runs on Node.js 24 on arm64 with 256 MB, or 512 MB for the job of newsletters, and logs into a group with a retention', () => {
+  it('runs on Node.js 24 on arm64 with 256 MB, or 512 MB for the job of newsletters and the monitor, and logs into a group with a retention', () => {
     const functions = resourcesOf(template, 'AWS::Lambda::Function');
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const { properties } of functions) {
-      const job = /"newsletter-(prepare|send)"/.test(JSON.stringify(properties['Environment']));
-      const MemorySize = job ? 512 : 256;
+      const large = /"(newsletter-(prepare|send)|monitor)"/.test(JSON.stringify(properties['Environment']));
+      const MemorySize = large ? 512 : 256;
       expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], MemorySize });
       expect(properties).toHaveProperty('LoggingConfig.LogGroup.Ref');
     }

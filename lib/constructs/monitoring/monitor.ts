@@ -3,7 +3,7 @@ import { Construct } from 'constructs';
 import type { MonitorEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { allow, on, useTableKey } from '../function/permissions.ts';
-import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import { ServiceFunction } from '../function/service-function.ts';
 import { runOnSchedule } from '../function/triggers.ts';
 import type { StageStorage } from '../storage/tables.ts';
 import type { Alerts } from './alerts.ts';
@@ -22,7 +22,8 @@ export class Monitor extends Construct {
       config,
       name: 'monitor',
       description: 'Measures what is due and dead, and tells operators what was given up',
-      timeout: SHORT_TIMEOUT,
+      // Counts deaths for 100 seconds at most (src/core/monitor/dead-notifications.ts), and then reads rows.
+      timeout: Duration.minutes(4),
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,

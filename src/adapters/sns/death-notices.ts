@@ -1,6 +1,7 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
-import type { Notice, NoticeMark } from '../../core/monitor/dead-notifications.ts';
+import type { NoticeMark, Reported } from '../../core/monitor/dead-notifications.ts';
+import type { Notice } from '../../core/monitor/death-notice.ts';
 import { getItem } from '../dynamodb/table/reads.ts';
 
 const KEY = { kind: { S: 'notice' }, id: { S: 'deaths' } };
@@ -9,10 +10,13 @@ const KEY = { kind: { S: 'notice' }, id: { S: 'deaths' } };
 export function createNoticeMark(client: DynamoDBClient, table: string): NoticeMark {
   return {
     async read() {
-      return (await getItem(client, table, KEY))?.['until']?.S;
+      const { until, behind } = (await getItem(client, table, KEY)) ?? {};
+      if (until?.S === undefined) return undefined;
+      return { until: until.S, ...(behind?.S && { behind: JSON.parse(behind.S) as Reported['behind'] }) };
     },
-    async write(until) {
-      await client.send(new PutItemCommand({ TableName: table, Item: { ...KEY, until: { S: until } } }));
+    async write({ until, behind }) {
+      const rest = behind && { behind: { S: JSON.stringify(behind) } };
+      await client.send(new PutItemCommand({ TableName: table, Item: { ...KEY, until: { S: until }, ...rest } }));
     },
   };
 }

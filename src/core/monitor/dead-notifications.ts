@@ -1,145 +1,24 @@
 import type { RowStore } from '../delivery/ports.ts';
-import { describeFaults } from '../model/column-rules.ts';
-import { errorTypeIn, policyOf } from '../model/error-types.ts';
-import type { NotificationRow } from '../model/notification.ts';
-import { clip } from '../model/text.ts';
-import { isoAfter, isUtcTime } from '../model/time.ts';
-import { type DueIndex, isListedDead, type WorkPage, workPartitions } from '../model/work-index.ts';
-import { workFaults } from '../model/work-rules.ts';
+import { PRIORITIES, type Priority } from '../model/channels.ts';
+import { type Clock, isoAfter } from '../model/time.ts';
+import { allShards, type DueIndex, type PageCursor } from '../model/work-index.ts';
+import { type Deaths, deathNotice, type Notice, stillDead } from './death-notice.ts';
 
-/** A message to the operators. It has ids and reasons, never an address or a text of a provider. */
-export interface Notice {
-  /** At most 100 characters of ASCII: the limit of SNS. */
-  readonly subject: string;
-  readonly text: string;
+/** Where a partition goes on: behind a page, or from a time on. */
+interface Position {
+  readonly from: string;
+  readonly after?: PageCursor;
 }
 
-/** Notifications that died of the same cause: a person has to look into them once. */
-export interface Cause {
-  /** Channel, integration and reason; or the rules that a malformed row breaks. */
-  readonly what: string;
-  readonly remedy: string;
-  readonly command: string;
-  readonly log_ids: readonly string[];
+/** What deaths have been reported: all up to `until`, ISO-8601 UTC, but of the partitions that are behind. */
+export interface Reported {
+  readonly until: string;
+  readonly behind?: Readonly<Record<string, Position>> | undefined;
 }
 
-/** Causes that are described in full, the most frequent first. A person reads no more at once. */
-const MAX_CAUSES = 20;
-const MAX_EXAMPLES = 3;
-const ID_LENGTH = 80;
-const FAULT_LENGTH = 400;
-const MALFORMED = {
-  remedy: 'Another program put it among the dead ones. Its writer has to correct it, or to remove it.',
-  command: 'npm run ops -- list --status dead',
-};
-
-/**
- * Groups the notifications that are still dead. Those that were redriven or changed since need no operator. Whoever may
- * write to the table may have put a row among the dead ones: it is judged alone, and keeps no other from being reported.
- */
-export function causesOf(rows: readonly NotificationRow[]): Cause[] {
-  const isDead = (row: NotificationRow) => row.failure_reason !== undefined && isListedDead(row);
-  const dead = rows.filter(isDead).map((row) => ({ log_id: row.log_id, ...causeOf(row) }));
-  return [...Map.groupBy(dead, ({ what }) => what).values()]
-    .flatMap((group) => {
-      const [first] = group;
-      if (first === undefined) return [];
-      const { what, remedy, command } = first;
-      return [{ what, remedy, command, log_ids: group.map(({ log_id }) => log_id) }];
-    })
-    .sort((a, b) => b.log_ids.length - a.log_ids.length);
-}
-
-function causeOf(row: NotificationRow): Omit<Cause, 'log_ids'> {
-  const { channel, integration_config_id, failure_reason = 'UNKNOWN' } = row;
-  const faults = workFaults(row);
-  if (faults.length > 0) return { ...MALFORMED, what: `malformed row: ${clip(describeFaults(faults), FAULT_LENGTH)}` };
-  const error_type = errorTypeIn(row.error_type) ?? failure_reason;
-  const last = error_type === failure_reason ? '' : `, at last ${error_type}`;
-  return {
-    what: `${channel}, integration ${clip(integration_config_id ?? '-', ID_LENGTH)}: ${failure_reason}${last}`,
-    remedy: policyOf(failure_reason).remedy,
-    command: `npm run ops -- list --status dead --channel ${channel} --error-type ${error_type}`,
-  };
-}
-
-export function deathNotice(
-  causes: readonly Cause[],
-  { stack, from, until }: { readonly stack: string; readonly from: string | undefined; readonly until: string },
-): Notice {
-  const total = countOf(causes);
-  const rest = causes.slice(MAX_CAUSES);
-  const since = from === undefined ? 'before' : `from ${from} to`;
-  const blocks = [
-    `${notifications(total)} given up ${since} ${until}, and waiting for an operator.`,
-    ...causes.slice(0, MAX_CAUSES).map(describe),
-    ...(rest.length > 0
-      ? [`${rest.length} more causes, of ${notifications(countOf(rest))}: npm run ops -- list --status dead`]
-      : []),
-    `One of them with all its attempts: npm run ops -- show LOG_ID`,
-    `For the commands: export NOTIFICATION_RETRY_STACK=${stack}`,
-    'What to do: docs/runbook.md#dead-letters-redrive',
-  ];
-  return { subject: clip(`${stack}: ${notifications(total)} given up`, 100), text: `${blocks.join('\n\n')}\n` };
-}
-
-function describe({ what, remedy, command, log_ids }: Cause): string {
-  const examples = log_ids.slice(0, MAX_EXAMPLES).map((log_id) => clip(log_id, ID_LENGTH));
-  return [
-    `${log_ids.length} × ${what}`,
-    `  ${remedy}`,
-    `  ${log_ids.length > examples.length ? 'Such as ' : ''}${examples.join(', ')}`,
-    `  ${command}`,
-  ].join('\n');
-}
-
-const countOf = (causes: readonly Cause[]): number => causes.reduce((sum, { log_ids }) => sum + log_ids.length, 0);
-
-const notifications = (count: number): string => (count === 1 ? '1 notification' : `${count} notifications`);
-
-/** Most deaths per partition that one notice covers. The rest is left for the next notice. */
-const PAGE_SIZE = 250;
-/** Most pages of a partition that are read until one has a death. */
-const MOST_PAGES = 40;
-
-/**
- * The notifications that died in [from, until). It reads one page with deaths per partition of the dead part of the work
- * index, whose `work_at` is the time of death. If a partition has more deaths, the period ends earlier, so that none is
- * skipped.
- * @returns all deaths before `until`, oldest first
- */
-async function deathsBetween(index: DueIndex, from: string, until: string) {
-  const partitions = workPartitions('dead', await index.shards());
-  const pages = await Promise.all(partitions.map((partition) => firstDeaths(index, partition, from, until)));
-  const reached = pages
-    .filter(({ next }) => next !== undefined)
-    .map((page) => lastTime(page) ?? until)
-    .reduce((least, time) => (time < least ? time : least), until);
-  // Otherwise a page full of deaths of the same millisecond would be read again and again.
-  const end = reached > from ? reached : isoAfter(new Date(from), 1);
-  const died = pages.flatMap(({ items }) => items).filter(({ work_at }) => work_at < end);
-  return { items: died.sort((a, b) => (a.work_at < b.work_at ? -1 : 1)), until: end };
-}
-
-/** Whoever may write to the table can put entries into the index that are no deaths, and that nobody sets aside here. */
-async function firstDeaths(index: DueIndex, partition: string, from: string, until: string): Promise<WorkPage> {
-  const query = { from, until, limit: PAGE_SIZE };
-  let page = await index.page(partition, query);
-  for (let pages = 1; pages < MOST_PAGES && page.items.length === 0 && page.next !== undefined; pages++) {
-    page = await index.page(partition, { ...query, after: page.next });
-  }
-  return page;
-}
-
-/** Until when the page has all deaths; undefined if no time in it can be read. */
-function lastTime({ items, malformed = [] }: WorkPage): string | undefined {
-  return items.at(-1)?.work_at ?? malformed.findLast(({ work_at }) => isUtcTime(work_at))?.work_at;
-}
-
-/** The time until which deaths have been reported, ISO-8601 UTC. */
 export interface NoticeMark {
-  read(): Promise<string | undefined>;
-  write(until: string): Promise<void>;
+  read(): Promise<Reported | undefined>;
+  write(reported: Reported): Promise<void>;
 }
 
 export interface ReportDeathsDeps {
@@ -149,6 +28,7 @@ export interface ReportDeathsDeps {
   readonly publish: (notice: Notice) => Promise<void>;
   /** Name of the stack, for the commands in the notice. */
   readonly stack: string;
+  readonly clock: Clock;
 }
 
 /**
@@ -157,24 +37,149 @@ export interface ReportDeathsDeps {
  */
 const SETTLING_MS = 2 * 60_000;
 const BEGINNING = '1970-01-01T00:00:00.000Z';
+/**
+ * How long a run counts: an urgent death is told within ten minutes, of which settling takes two, and the schedule five.
+ * A page per partition is read in any case, so that a flood of one priority stops no other.
+ */
+const COUNTING_MS = 100_000;
+const PAGE_SIZE = 2_000;
+/** Rows read per run for their causes, which the index does not have. */
+const MOST_ROWS = 1_000;
+/** Ids kept per group at least, if it has so many. */
+const SAMPLE = 250;
 
 /**
- * Reports to operators what was given up since the last notice, in one message grouped by cause ("超過時の対応" of
- * adr-006-spool-retention.md). The mark is written after the message: a crash in between repeats a notice and skips
- * none.
+ * Reports to operators what was given up since the last notice, in one message grouped by tenant and cause ("超過時の対応"
+ * of adr-006-spool-retention.md), however much it is: counted in the dead part of the work index, whose `work_at` is the
+ * time of death, urgent ones first. What a run has no time for is left to the next. The mark is written after the
+ * message: a crash in between repeats a notice and skips none.
  * @returns the number of reported deaths
  */
-export async function reportDeaths(
-  { index, rows, mark, publish, stack }: ReportDeathsDeps,
-  now: Date,
-): Promise<number> {
-  const from = await mark.read();
-  const end = isoAfter(now, -SETTLING_MS);
-  if (from !== undefined && from >= end) return 0;
-  const { items, until } = await deathsBetween(index, from ?? BEGINNING, end);
-  const found = await Promise.all(items.map(({ log_id }) => rows.read(log_id)));
-  const causes = causesOf(found.filter((row) => row !== undefined));
-  if (causes.length > 0) await publish(deathNotice(causes, { stack, from, until }));
-  await mark.write(until);
-  return causes.reduce((sum, { log_ids }) => sum + log_ids.length, 0);
+export async function reportDeaths(deps: ReportDeathsDeps, now: Date): Promise<number> {
+  const { index, mark, publish, stack, clock } = deps;
+  const last = await mark.read();
+  const until = isoAfter(now, -SETTLING_MS);
+  const from = last?.until ?? BEGINNING;
+  if (last !== undefined && from >= until) return 0;
+  const census = new Census();
+  const behind: Record<string, Position> = {};
+  const failed: unknown[] = [];
+  const shards = await index.shards();
+  const isOver = () => clock().getTime() - now.getTime() >= COUNTING_MS;
+  for (const priority of PRIORITIES) {
+    const walk = async (partition: string) => {
+      const position = last?.behind?.[partition] ?? { from };
+      const reached = await countDeaths({ index, partition, until, isOver }, position, (item) => census.add(item));
+      if (reached.next !== undefined) behind[partition] = reached.next;
+      // What fails stays where it is, and keeps no other from being told.
+      if (reached.error !== undefined) failed.push(reached.error);
+    };
+    await Promise.all(allShards('dead', priority, shards).map(walk));
+  }
+  const died = await census.withRows(deps.rows);
+  const deaths = died.reduce((sum, some) => sum + stillDead(some), 0);
+  const oldest = Object.values(last?.behind ?? {}).reduce((least, one) => (one.from < least ? one.from : least), from);
+  const more = Object.keys(behind).length > 0;
+  const period = { from: last === undefined ? undefined : oldest, until, more };
+  if (deaths > 0) await publish(deathNotice(died, { stack, ...period }));
+  await mark.write({ until, ...(more && { behind }) });
+  if (failed.length > 0)
+    throw new AggregateError(failed, `Deaths could not be counted: ${failed.map(String).join('; ')}`);
+  return deaths;
+}
+
+interface Walk {
+  readonly index: DueIndex;
+  readonly partition: string;
+  /** Excluded. */
+  readonly until: string;
+  readonly isOver: () => boolean;
+}
+
+type Death = Awaited<ReturnType<DueIndex['page']>>['items'][number];
+
+/**
+ * Counts the deaths of a partition page by page, while there is time. Whoever may write to the table can put entries into
+ * the index that are no deaths; nobody sets them aside here.
+ * @returns where to go on; nothing when all of it is counted
+ */
+async function countDeaths(
+  { index, partition, until, isOver }: Walk,
+  position: Position,
+  count: (death: Death) => void,
+): Promise<{ readonly next?: Position; readonly error?: unknown }> {
+  let next = position;
+  do {
+    try {
+      const page = await index.page(partition, { ...next, until, limit: PAGE_SIZE });
+      for (const item of page.items) if (item.work_at < until) count(item);
+      if (page.next === undefined) return {};
+      next = { from: position.from, after: page.next };
+    } catch (error) {
+      return { next, error };
+    }
+  } while (!isOver());
+  return { next };
+}
+
+/** Deaths by priority, tenant and channel, each with a sample of its ids that is spread evenly over the time. */
+class Census {
+  readonly #groups = new Map<string, Group>();
+
+  add({ priority, tenant_id, channel, log_id }: Death): void {
+    const id = `${priority} ${channel} ${tenant_id}`;
+    // Each group needs a row for its cause.
+    const isOne = this.#groups.has(id) || this.#groups.size < MOST_ROWS;
+    const key = isOne ? id : priority;
+    const group = this.#groups.get(key) ?? new Group(priority, isOne ? tenant_id : 'other tenants');
+    this.#groups.set(key, group);
+    group.add(log_id);
+  }
+
+  /** The rows of few are all read; many share the rest. */
+  async withRows(rows: Pick<RowStore, 'read'>): Promise<Deaths[]> {
+    const groups = [...this.#groups.values()].sort((a, b) => a.count - b.count);
+    let left = MOST_ROWS;
+    const asked = groups.map((group, i) => {
+      const ids = group.sample(Math.max(1, Math.floor(left / (groups.length - i))));
+      left -= ids.length;
+      return { group, ids };
+    });
+    return Promise.all(
+      asked.map(async ({ group: { priority, tenant_id, count }, ids }) => {
+        const read = await Promise.all(ids.map((log_id) => rows.read(log_id)));
+        const found = read
+          .filter((row) => row !== undefined)
+          .sort((a, b) => ((a.work_at ?? '') < (b.work_at ?? '') ? -1 : 1));
+        return { priority, tenant_id, count, sampled: ids.length, rows: found };
+      }),
+    );
+  }
+}
+
+class Group {
+  readonly priority: Priority;
+  readonly tenant_id: string;
+  count = 0;
+  /** Every `#each`th. */
+  #ids: string[] = [];
+  #each = 1;
+
+  constructor(priority: Priority, tenant_id: string) {
+    this.priority = priority;
+    this.tenant_id = tenant_id;
+  }
+
+  add(log_id: string): void {
+    if (this.count % this.#each === 0) this.#ids.push(log_id);
+    this.count += 1;
+    if (this.#ids.length < 2 * SAMPLE) return;
+    this.#ids = this.#ids.filter((_, i) => i % 2 === 0);
+    this.#each *= 2;
+  }
+
+  sample(most: number): string[] {
+    const length = Math.min(most, this.#ids.length);
+    return Array.from({ length }, (_, i) => this.#ids[Math.floor((i * this.#ids.length) / length)] ?? []).flat();
+  }
 }

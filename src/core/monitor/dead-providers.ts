@@ -1,7 +1,7 @@
 import { type Breaker, heldNow, shownPhaseOf } from '../breaker/breaker.ts';
 import { clip } from '../model/text.ts';
 import { epochMs } from '../model/time.ts';
-import type { Notice } from './dead-notifications.ts';
+import type { Notice } from './death-notice.ts';
 
 /** The breakers, and what was told of them. */
 export interface DownProviders {
