@@ -6,7 +6,7 @@ import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { type Page, SEGMENTS } from '../../../core/verify/verification.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { lifeOf } from '../delivery/successor-store.ts';
-import type { ItemChange } from '../table/calls.ts';
+import { type ItemChange, itemReader } from '../table/calls.ts';
 import { createForgetRows, updateItem } from '../table/guarded-update.ts';
 import type { Guard } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
@@ -48,6 +48,8 @@ export function createForgetStore(
 ): Omit<ForgetPorts, 'names' | 'members' | 'records' | 'clock'> {
   const { client, tables, sealer, clock, tenant_id, hashes, isTheirs } = options;
   const { notification_log, notification_content, notification_retry_log } = tables;
+
+  const contentReader = itemReader(client, notification_content, { consistent: true });
 
   async function opens(id: string, sealed: string | undefined): Promise<boolean> {
     if (sealed === undefined) return false;
@@ -133,7 +135,7 @@ export function createForgetStore(
     },
 
     async contentOf(log_id) {
-      const item = await readItem(client, notification_content, log_id);
+      const item = await contentReader(log_id);
       return item && item['tenant_id']?.S === tenant_id ? whoseContent(item) : undefined;
     },
 
