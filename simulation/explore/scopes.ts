@@ -5,8 +5,6 @@ import { type Edit, type Given, INFO, ONE, type Scope } from '../world/state.ts'
 interface NamedScope extends Omit<Scope, 'faults'> {
   /** What meets in it. */
   readonly about: string;
-  /** Faults with which `npm test` explores it, so that it takes a second or two; 1 unless given. */
-  readonly everyday?: 0;
 }
 
 const refused = (...script: ProviderErrorType[]): Given => ({ ...ONE, script });
@@ -29,7 +27,7 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
   one: { about: 'one message, two workers', workers: 2 },
   retried: { about: 'a time-out, then a retry', workers: 3, given: [refused('NETWORK_TIMEOUT')] },
   copies: { about: 'two messages for one row', workers: 2, messages: 2 },
-  swept: { about: 'a sweep beside the message of an earlier one', workers: 3, sweeps: 1, everyday: 0 },
+  swept: { about: 'a sweep beside the message of an earlier one', workers: 3, sweeps: 1 },
   pair: { about: 'two rows', workers: 2, given: [ONE, ONE] },
   delivered: { about: 'two workers, the event of a delivery', workers: 2, tells: 1, feedback: { kind: 'delivered' } },
   bounced: { about: 'two workers, and the event of a bounce', workers: 2, tells: 1, feedback: BOUNCE },
@@ -38,14 +36,12 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     workers: 1,
     feedbacks: [BOUNCE, { kind: 'complained' } as const],
     reports: 2,
-    everyday: 0,
   },
   poisonous: {
     about: 'a message that kills each worker that sends it, in a batch with another',
     workers: 3,
     given: [{ ...ONE, poison: true }, ONE],
     batch: 2,
-    everyday: 0,
   },
   cancelled: { about: 'two workers, and an operator who cancels', workers: 2, cancels: 1 },
   'cancelled-told': {
@@ -54,7 +50,6 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     cancels: 1,
     tells: 1,
     feedback: BOUNCE,
-    everyday: 0,
   },
   reported: {
     about: 'an attempt whose answer may be lost, its recipient who opens it, and a producer that reports a failure',
@@ -89,7 +84,6 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     workers: 2,
     sweeps: 1,
     stale: true,
-    everyday: 0,
   },
   'held-lane': {
     about: 'a sweep, and a lane that stays full while its workers are slow',
@@ -97,7 +91,6 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     messages: 2,
     sweeps: 1,
     sweepers: [{}],
-    everyday: 0,
     lanes: { seen: ['email'], least: 2, interval_ms: 60_000 },
   },
   'dry-run': {
@@ -106,7 +99,7 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     sweeps: 1,
     sweepers: [{ ...INFO, dry_run: true }],
   },
-  forced: { about: 'a death, and a forced run', ...dead, workers: 3, forces: 1, everyday: 0 },
+  forced: { about: 'a death, and a forced run', ...dead, workers: 3, forces: 1 },
   'redriven-paced': {
     about: 'a death, a redrive, and a budget that grants nothing',
     ...dead,
@@ -121,36 +114,31 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     given: [ONE, ONE],
     batch: 2,
     gathering: true,
-    everyday: 0,
   },
   'failed-over': { about: 'a wrong recipient, and a fallback channel', ...failedOver },
   'failed-over-deleted': {
     about: 'the same, and a writer who deletes the row',
     ...failedOver,
     deletions: 1,
-    everyday: 0,
   },
-  'failed-over-erased': { about: 'the same, and an operator who erases', ...failedOver, erasures: 1, everyday: 0 },
+  'failed-over-erased': { about: 'the same, and an operator who erases', ...failedOver, erasures: 1 },
   'failed-over-anew': {
     about: 'the same, the indexer, and a writer who corrects both recipients, or puts the row anew',
     ...failedOver,
     ...anew(['recipient', 'anew']),
-    everyday: 0,
   },
   'put-anew': {
     about: 'a time-out, the indexer, and a writer who puts the row anew',
     workers: 3,
     given: [refused('NETWORK_TIMEOUT')],
     ...anew(['anew']),
-    everyday: 0,
   },
-  breaker: { about: 'two rows of a provider that is down once', ...downOnce, workers: 2, everyday: 0 },
+  breaker: { about: 'two rows of a provider that is down once', ...downOnce, workers: 2 },
   'breaker-kept': {
     about: 'the same, and an instance that keeps what it knows',
     ...downOnce,
     workers: 2,
     instances: 'kept',
-    everyday: 0,
   },
   hanging: {
     about: 'a breaker, a budget, and any call that hangs',
@@ -194,7 +182,6 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     redrives: 1,
     edits: 1,
     indexings: 1,
-    everyday: 0,
   },
   'channel-removed': {
     about: 'a channel that the dispatcher has no more, the workers still have, and a row that was due for a day',
@@ -210,16 +197,14 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     workers: 2,
     sweeps: 1,
     edited: ['limit', 'minute', 'decimals'],
-    everyday: 0,
   },
-  erased: { about: 'workers, and an operator who erases', workers: 2, erasures: 1, everyday: 0 },
+  erased: { about: 'workers, and an operator who erases', workers: 2, erasures: 1 },
   'erased-dead': {
     about: 'a death, a redrive, and an operator who erases',
     ...dead,
     workers: 3,
     redrives: 1,
     erasures: 1,
-    everyday: 0,
   },
   'erased-foreign': {
     about: 'a row of another writer, the indexer, a sweep, and an operator who erases',
@@ -228,16 +213,14 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     sweeps: 1,
     workers: 1,
     erasures: 1,
-    everyday: 0,
   },
   'erased-retried': {
     about: 'one operator erases, one retries at once',
     workers: 2,
     retries: 1,
     erasures: 1,
-    everyday: 0,
   },
-  'handed-over': { about: 'two requests of a producer with one key', given: [], requests: 2, workers: 2, everyday: 0 },
+  'handed-over': { about: 'two requests of a producer with one key', given: [], requests: 2, workers: 2 },
 };
 
 export function scopeOf(name: string, faults: number): Scope {

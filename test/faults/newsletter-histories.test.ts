@@ -265,7 +265,7 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
     const add = (to: Record<string, number>, name: string, by: number) => {
       to[name] = (to[name] ?? 0) + by;
     };
-    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 500);
+    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 300);
     await fc.assert(
       fc.asyncProperty(
         members,

@@ -152,7 +152,7 @@ class History {
 describe('any history of members who are erased, deleted, taken away, unsubscribed, added again and moved, on one warmed domain of two tenants, over days', () => {
   it('mails nobody who was gone, each address once, and no day more than its domain is allowed', async () => {
     const seen: Record<string, number> = {};
-    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 60);
+    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 25);
     await fc.assert(
       fc.asyncProperty(
         fc.nat(),
