@@ -8,6 +8,7 @@ import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { groupsOf } from '../../src/core/model/groups.ts';
 import { type ApplyDeps, applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
+import { DEFAULT_JOB_LIMITS, withRetries } from '../../src/core/newsletter/model/job-limits.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { createNewsletterDynamoDb, jobLog } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
@@ -93,6 +94,7 @@ export const handler = bindFunction(newsletterEventsEnv, (env, observability) =>
     sealing: createMemberSealing(sealer, hashKey),
     warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
     clock,
+    limits: withRetries(DEFAULT_JOB_LIMITS, env.NEWSLETTER_RETRIES),
   };
   return createHandler(deps, observability);
 });

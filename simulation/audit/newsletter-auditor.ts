@@ -35,6 +35,9 @@ const MOST_ENTRIES = 50;
 /** A hold is asked again within five minutes; the rows are read every minute. */
 const ASKED_MS = 6 * 60_000;
 
+/** Events tell within this time what was refused late, also where they met an open call and came back. */
+const TOLD_MS = 8 * 60_000;
+
 const SHOWN = 20;
 
 export class NewsletterAuditor {
@@ -52,6 +55,9 @@ export class NewsletterAuditor {
   /** Who was refused as everybody was, since the last acceptance; of enough of them nobody may fail by it. */
   readonly #refused = new Set<number>();
   readonly #refusedWithAll = new Set<number>();
+  /** Since when it is on its way that they were refused late, as everybody was since the last acceptance. */
+  readonly #late = new Map<number, number>();
+  #refusedLate = 0;
   readonly #everybody: number;
   /** Since when nobody asks whether a hold is over. */
   #heldSince: number | undefined;
@@ -106,9 +112,22 @@ export class NewsletterAuditor {
     for (const member of this.#refused) this.#refusedWithAll.add(member);
   }
 
+  /** The provider accepted mails, and sends none of them on. @param everybody whom it refused as everybody else */
+  refusedLate(count: number, everybody: readonly number[], now: number): void {
+    this.#refusedLate += count;
+    for (const member of everybody) this.#late.set(member, this.#late.get(member) ?? now);
+  }
+
+  #endLate(now: number): void {
+    const told = [...this.#late].filter(([, at]) => at <= now - TOLD_MS);
+    if (told.length >= this.#everybody) for (const [member] of told) this.#refusedWithAll.add(member);
+    this.#late.clear();
+  }
+
   /** The receiver got the mail. @param told an event will tell of it within minutes */
   accepted(member: number, now: number, told = false): void {
     this.#refused.clear();
+    this.#endLate(now);
     const before = this.#acceptances[member] ?? 0;
     this.#acceptances[member] = before + 1;
     if (before > 0) this.duplicates += 1;
@@ -143,7 +162,7 @@ export class NewsletterAuditor {
     const sum = STATES.reduce((total, state) => total + counts[state], 0);
     if (sum !== prepared.recipients) this.#violated(`the states add up to ${sum} of ${prepared.recipients}`);
     if (STATES.some((state) => counts[state] < 0)) this.#violated('a count below zero');
-    if (counts.submitted < this.#submitted) this.#violated('fewer are submitted than before');
+    if (counts.submitted < this.#submitted - this.#refusedLate) this.#violated('fewer are submitted than before');
     this.#submitted = counts.submitted;
     // A record that comes late is told to the chunk first, to the email last.
     const isLeft = status === 'submitted' && counts.pending > 0;
@@ -163,6 +182,7 @@ export class NewsletterAuditor {
 
   /** One recipient as the table of recipients holds it when the simulation ends. @param owner whose address it is */
   finish(member: number, owner: number, state: State, reason: string | undefined): void {
+    this.#endLate(Number.POSITIVE_INFINITY);
     if (this.#seen[member]) this.#violated('a recipient is in the table twice', member);
     this.#seen[member] = 1;
     this.#found[state] += 1;

@@ -25,7 +25,7 @@ const REFUSING = ['refuses_entries', 'refuses_calls', 'unverified'] as const;
 export const MOODS = [
   ...(['accepts', 'transient', 'overloaded', 'throttled', 'quota', 'settings'] as const),
   ...(['unknown_accepted', 'unknown_refused', 'slow', 'some_transient', 'all_transient'] as const),
-  ...(['silent', 'quota_in_the_middle', ...REFUSING, 'account'] as const),
+  ...(['silent', 'quota_in_the_middle', ...REFUSING, 'account', 'refuses_late'] as const),
 ] as const;
 export type Mood = (typeof MOODS)[number];
 
@@ -40,6 +40,8 @@ export interface BulkTaken {
   readonly late_ms?: number;
   /** Who was refused only because everybody is at the time. */
   readonly everybody?: readonly BulkEntry[];
+  /** Accepted, and not sent on: an event tells of it later. */
+  readonly late?: readonly BulkEntry[];
 }
 
 const LATE_MS = 120_000;
@@ -50,7 +52,7 @@ const TRANSIENT = refusal('transient', 'transient_failure');
 const RESET: BulkAnswer = { kind: 'unknown', error: 'ECONNRESET' };
 const NOTHING: BulkTaken = { answer: RESET, accepted: [] };
 
-const isGood = ({ to }: BulkEntry): boolean => !to.includes('@refused.');
+const isGood = ({ to }: BulkEntry): boolean => !to.includes('@refused.') && !to.includes('@rejected.');
 
 /** SES's SendBulkEmail, with the rate of the local SES. What exceeds the quota of the last 24 hours is refused entry by entry. */
 export class BulkProvider {
@@ -130,9 +132,12 @@ export class BulkProvider {
     }
     if (luck < overloaded) return none(refusal('overloaded', 'service_unavailable'));
     if (this.#limits.take(0, now) !== undefined) return none(refusal('throttled', 'too_many_requests'));
-    const { answers, accepted } = this.#accept(entries, mood, now);
-    if (mood === 'unknown_accepted') return { answer: RESET, accepted, after_ms };
-    const taken = { answer: { kind: 'answered', entries: answers }, accepted } satisfies BulkTaken;
+    const { answers, ...sent } = this.#accept(entries, mood, now);
+    const late = mood === 'refuses_late' ? sent.accepted : sent.accepted.filter(({ to }) => to.includes('@rejected.'));
+    const accepted = sent.accepted.filter((entry) => !late.includes(entry));
+    if (mood === 'unknown_accepted') return { answer: RESET, accepted, late, after_ms };
+    const taken = { answer: { kind: 'answered', entries: answers }, accepted, late } satisfies BulkTaken;
+    if (mood === 'refuses_late') return { ...taken, after_ms, everybody: late.filter(isGood) };
     if (mood === 'slow') return { ...taken, late_ms: this.#draw() * LATE_MS };
     return luck < overloaded + lost_answers ? taken : { ...taken, after_ms };
   }

@@ -59,7 +59,7 @@ export abstract class Simulation {
   /** An error that a function threw or logged: what is no refusal of storage is a defect. */
   readonly fault = (error: unknown): void => {
     const { name = '', problem = name } = error as Partial<Problem>;
-    if (['unavailable', 'ThrottlingException', 'StorageUnavailableError'].includes(problem)) return;
+    if (['unavailable', 'ThrottlingException', 'StorageUnavailableError', 'OpenCallError'].includes(problem)) return;
     this.auditor.threw(error instanceof Error ? (error.stack ?? error.message) : String(error));
   };
 }

@@ -135,7 +135,7 @@ export class GivenMembers {
 
   #addressOf(member: number): string {
     const { kind } = this.#given(member);
-    const domain = kind === 'refused' || kind === 'content' ? `@${kind}.example.test` : '@example.test';
+    const domain = ['refused', 'content', 'rejected'].includes(kind) ? `@${kind}.example.test` : '@example.test';
     return `m${numbered(member)}${kind === 'malformed' ? '' : domain}`;
   }
 }

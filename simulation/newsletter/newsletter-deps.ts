@@ -20,6 +20,8 @@ export const TOTAL_CONCURRENCY = 10;
 /** Milliseconds from an acceptance to its events: it was sent, it was delivered or bounced, somebody complained. */
 const SENT_MS = [500, 10_000] as const;
 const DELIVERED_MS = [1_000, 120_000] as const;
+/** Longer than a call, so that the recipient of most is not claimed any more. */
+const REFUSED_MS = [3_000, 20_000] as const;
 const COMPLAINED_MS = [60_000, 1_800_000] as const;
 
 const PAID_PART: PartSegment = {
@@ -85,7 +87,7 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
 }
 
 /** Counts the lines of the log that people look for, by their codes. */
-function logOf(world: NewsletterWorld) {
+export function logOf(world: NewsletterWorld) {
   const line = (text: string) => {
     const code = /^\[?[A-Z_]{8,}/.exec(text)?.[0];
     if (code !== undefined) world.count(`logged ${code}`);
@@ -134,9 +136,14 @@ async function request({ entries, timeout_ms }: BulkCall, world: NewsletterWorld
       time.now,
     );
     const taken = provider.take(entries, time.now);
-    if (taken.everybody) auditor.refused(taken.everybody.map(({ to }) => memberOf(to)));
-    if (taken.late_ms === undefined) accept(taken.accepted, world);
-    else world.later(timeout_ms + taken.late_ms, () => accept(taken.accepted, world));
+    const everybody = taken.everybody?.map(({ to }) => memberOf(to));
+    if (everybody && !taken.late) auditor.refused(everybody);
+    const takeEffect = () => {
+      accept(taken.accepted, world);
+      refuseLate(taken.late ?? [], world, everybody);
+    };
+    if (taken.late_ms === undefined) takeEffect();
+    else world.later(timeout_ms + taken.late_ms, takeEffect);
     return taken;
   });
   const { answer, after_ms = timeout_ms } = taken;
@@ -154,12 +161,26 @@ function accept(entries: readonly BulkEntry[], world: NewsletterWorld): void {
   }
 }
 
+/** What was accepted, and is not sent on. Nobody but the event of it tells, so that does not get lost. */
+function refuseLate(entries: readonly BulkEntry[], world: NewsletterWorld, everybody: readonly number[] = []): void {
+  const { auditor, draw, events, time } = world;
+  auditor.refusedLate(entries.length, everybody, time.now);
+  for (const { tags } of entries) {
+    const event = { ...placeOf(tags, world), event: 'Rendering Failure' };
+    world.later(between(draw, ...REFUSED_MS), () => world.send(events, event));
+  }
+}
+
+function placeOf({ email_id, chunk, n }: BulkEntry['tags'], { time }: NewsletterWorld) {
+  const at = time.clock().toISOString();
+  return { version: 1, at, sent_at: at, email_id, chunk, n: String(Number.parseInt(n, 10)) };
+}
+
 /** What the provider reports of an accepted mail, later and in any order. @returns whether anything of it comes */
 function reportEvents({ tags }: BulkEntry, world: NewsletterWorld): boolean {
-  const { draw, scenario, time } = world;
+  const { draw, scenario } = world;
   const { lost, bounced, complained } = scenario.events;
-  const { email_id, chunk } = tags;
-  const place = { version: 1, at: time.clock().toISOString(), email_id, chunk, n: String(Number.parseInt(tags.n, 10)) };
+  const place = placeOf(tags, world);
   let told = false;
   const emit = (event: string, [least, most]: readonly [number, number], more: object = {}) => {
     if (draw() < lost) return;

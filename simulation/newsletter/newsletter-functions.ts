@@ -7,7 +7,7 @@ import type { WorkerProcess } from '../models/worker-process.ts';
 import { NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
 import { loadedIn } from '../world/channel-program.ts';
 import { CALL_MS, through } from './calls.ts';
-import { depsOf, pacingOf, TOTAL_CONCURRENCY } from './newsletter-deps.ts';
+import { depsOf, logOf, pacingOf, TOTAL_CONCURRENCY } from './newsletter-deps.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';
 
 const PACING = { ...DEFAULT_PACING_POLICY, workers: TOTAL_CONCURRENCY };
@@ -101,6 +101,8 @@ function eventsFunction(world: NewsletterWorld) {
       sealing: members.sealing,
       warming: { report: async () => {} },
       clock: time.clock,
+      limits: world.limits,
+      log: logOf(world),
     };
     return events.createHandler(deps, observed(world));
   };

@@ -144,6 +144,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
   async audit() {
     const view = await this.view();
     if (view.email?.hold !== undefined) this.count(`holds for ${view.email.hold.for}`);
+    if (view.email?.hold?.late) this.count('holds by events');
     if (view.email !== undefined) this.auditor.read(this.#seen(view), view.counts, this.time.now);
     return view;
   }

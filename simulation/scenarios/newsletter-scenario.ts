@@ -28,8 +28,11 @@ export const NO_FAULTS: Faults = {
   duplicated_messages: 0,
 };
 
-/** `repeated`: has the address of the member before. The provider refuses `refused`, and every call with a `content`. */
-type MemberKind = 'ok' | 'suppressed' | 'repeated' | 'malformed' | 'refused' | 'content';
+/**
+ * `repeated`: has the address of the member before. The provider refuses `refused`, every call with a `content`, and
+ * `rejected` after it has accepted it.
+ */
+type MemberKind = 'ok' | 'suppressed' | 'repeated' | 'malformed' | 'refused' | 'content' | 'rejected';
 
 export interface Given {
   readonly kind: MemberKind;

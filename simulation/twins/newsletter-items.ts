@@ -171,8 +171,7 @@ export class MemoryEmails {
   readonly events: EventStore = {
     read: async (email_id, batch_id) =>
       this.#events.get(`${email_id}#${batch_id}`) ?? { email_id, batch_id, version: 0, bits: {} },
-    change: async (events, bits) =>
-      this.#events.change(`${events.email_id}#${events.batch_id}`, events, { set: { bits } }),
+    change: async (events, told) => this.#events.change(`${events.email_id}#${events.batch_id}`, events, { set: told }),
     list: async (email_id) => this.#events.list(`${email_id}#`),
   };
 }

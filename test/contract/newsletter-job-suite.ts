@@ -208,15 +208,19 @@ function eventSuite(stores: () => JobStores): void {
     const empty = await events.read(email_id, '00000');
     expect(empty).toEqual({ email_id, batch_id: '00000', version: 0, bits: {} });
     const won = await Promise.all([
-      events.change(empty, { delivered: withBits(undefined, [3]) }),
-      events.change(empty, { opened: withBits(undefined, [999]) }),
+      events.change(empty, { bits: { delivered: withBits(undefined, [3]) } }),
+      events.change(empty, { bits: { opened: withBits(undefined, [999]) } }),
     ]);
     expect(won.filter((one) => one !== undefined)).toHaveLength(1);
     const found = await events.read(email_id, '00000');
-    const bits = { ...found.bits, clicked: withBits(undefined, [8]) };
-    expect(await events.change(found, bits)).toEqual({ ...found, version: 2, bits });
-    expect(await events.change(found, bits)).toMatchObject({ version: 2 });
-    expect(await events.list(email_id)).toEqual([{ ...found, version: 2, bits }]);
+    const AT = '2026-03-01T10:00:00.000Z';
+    const late = { went_on_at: AT, late_refusals: { rejected: { 8: AT } } };
+    const told = { bits: { ...found.bits, clicked: withBits(undefined, [8]) }, ...late };
+    expect(await events.change(found, told)).toEqual({ ...found, version: 2, ...told });
+    expect(await events.change(found, told)).toMatchObject({ version: 2 });
+    expect(await events.list(email_id)).toEqual([{ ...found, version: 2, ...told }]);
+    expect(await events.change({ ...found, version: 2 }, { bits: told.bits }), 'what is not told stays').toBeDefined();
+    expect(await events.read(email_id, '00000')).toEqual({ ...found, version: 3, ...told });
     expect(await batches.list(email_id)).toHaveLength(1);
   });
 }

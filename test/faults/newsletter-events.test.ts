@@ -11,6 +11,7 @@ import { applyEvents, type NewsletterEvent } from '../../src/core/newsletter/eve
 import { unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
+import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
 import { countStates, type EventKind, hasBit } from '../../src/core/newsletter/model/recipient-state.ts';
 import { batchFor, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../support/newsletter/members.ts';
@@ -114,6 +115,7 @@ class EventWorld {
         },
       },
       clock: this.time.clock,
+      limits: DEFAULT_JOB_LIMITS,
     };
     const place = { email_id: 'email-1', batch_id: '00000', chunk: Math.floor(who / SIZE), n: who % SIZE };
     if (what === 'move') return who < PEOPLE && this.#move(who, newAddress(who), members);

@@ -36,7 +36,19 @@ const MOST_BAD = LIMITS.refused_recipients - 1;
 
 const member = fc.record({
   kind: fc.constantFrom(
-    ...(['ok', 'ok', 'ok', 'ok', 'ok', 'refused', 'content', 'suppressed', 'repeated', 'malformed'] as const),
+    ...([
+      'ok',
+      'ok',
+      'ok',
+      'ok',
+      'ok',
+      'refused',
+      'content',
+      'rejected',
+      'suppressed',
+      'repeated',
+      'malformed',
+    ] as const),
   ),
   paid: fc.boolean(),
 });
@@ -44,7 +56,7 @@ const member = fc.record({
 const members: fc.Arbitrary<Given[]> = fc.array(member, { maxLength: 30, size: 'max' }).map((list) =>
   list.map((given, i) => {
     // More in a row, with nobody accepted, are everybody: the email would ask for ever.
-    const isBad = ({ kind }: Given) => kind === 'content' || kind === 'refused';
+    const isBad = ({ kind }: Given) => ['content', 'refused', 'rejected'].includes(kind);
     const isBeyond = isBad(given) && list.slice(0, i).filter(isBad).length >= MOST_BAD;
     // An audience of which everybody is excluded is refused.
     const nobody = i === 0 && list.every(({ kind }) => ['suppressed', 'repeated', 'malformed'].includes(kind));
@@ -87,6 +99,8 @@ const OFTEN = [
   'slow',
   'refuses_entries',
   'refuses_calls',
+  'refuses_late',
+  'refuses_late',
 ] as const;
 
 const moods = fc
@@ -163,7 +177,7 @@ const CLAIMED_TOO_LATE: [Given[], Faults, Around, Mood[], Step[], Publishing] = 
 /** What has to happen in a part of the histories, as the world counts it. */
 const INTERESTING = [
   ...['workers killed', 'workers timeout', 'answers lost', 'cancelled', 'late unsubscriptions', 'late records'],
-  ...['late starts', 'resent', 'waiting', 'decisions continued', 'reconciled by events'],
+  ...['late starts', 'resent', 'waiting', 'decisions continued', 'reconciled by events', 'holds by events'],
   ...['logged BULK_EMAIL_SEND_FAILED', 'logged [BULK_EMAIL_DB_RETRY'],
   ...['refused', 'sender', 'account', 'settings', 'quota'].map((why) => `holds for ${why}`),
 ];

@@ -60,6 +60,38 @@ describe('a provider that refuses everybody', () => {
     },
   );
 
+  it.each([0, AFTER_SOME])(
+    'by events, after it has accepted the mails: likewise from second %i on, with few mails on the way',
+    async (from) => {
+      const events = { lost: 0, bounced: 0, complained: 0 };
+      const world = calmWorld(
+        MEMBERS,
+        [
+          [from, 'refuses_late'],
+          [3_600, 'accepts'],
+        ],
+        {},
+        { events },
+      );
+      await world.time.run(async () => {
+        await publish(world);
+        await pass(world, 3);
+        const early = world.provider.accepted;
+        await pass(world, 55);
+        const { counts } = await world.view();
+        expect(counts.failed + counts.submitted, 'who waits for an event').toBeLessThan(early);
+        expect(counts.pending).toBeGreaterThan(MEMBERS / 2);
+        expect(world.provider.accepted - early, 'those that ask').toBeLessThan(200);
+        expect(await waitsOf(world)).toMatchObject({ for: 'refused', message: expect.stringContaining('by events') });
+        const end = await pass(world, WITHIN_MINUTES + 4);
+        expect(end).toMatchObject({ email: { status: 'submitted' }, counts: { submitted: MEMBERS, failed: 0 } });
+        expect(world.counts['alarm failed'], 'it rings once').toBe(1);
+        await world.auditEnd();
+        expect(world.auditor.result().examples).toEqual([]);
+      });
+    },
+  );
+
   it('asks few, and others each time, so that bad addresses in a row hold nobody up for long', async () => {
     const bad = 25;
     const world = calmWorld(400, [], {}, { given: (n) => ({ kind: n < bad ? 'refused' : 'ok', paid: false }) });
@@ -72,7 +104,7 @@ describe('a provider that refuses everybody', () => {
     });
   });
 
-  it.each(['refused', 'content'] as const)(
+  it.each(['refused', 'content', 'rejected'] as const)(
     '%s addresses of a small audience hold nothing: it ends with them',
     async (kind) => {
       const world = calmWorld(9, [], {}, { given: () => ({ kind, paid: false }) });

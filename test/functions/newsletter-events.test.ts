@@ -5,6 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';
 import { UnreadableChunkError } from '../../src/core/newsletter/model/chunk.ts';
+import { DEFAULT_JOB_LIMITS, SOURCE_RETRIES } from '../../src/core/newsletter/model/job-limits.ts';
 import type { EventStore } from '../../src/core/newsletter/model/ports.ts';
 import { countBits, countStates } from '../../src/core/newsletter/model/recipient-state.ts';
 import { SES_EVENTS } from '../corpus/ses-events/cases.ts';
@@ -42,6 +43,7 @@ describe('the function of newsletter events', () => {
       ...tablesEnv,
       DATA_KEYS_TABLE: 'k',
       PIPELINE_STATE_TABLE: 'p',
+      NEWSLETTER_RETRIES: JSON.stringify(SOURCE_RETRIES),
       LOCAL_SECRETS_FILE: 'none.json',
       POWERTOOLS_METRICS_NAMESPACE: 'test',
       AWS_REGION: 'us-east-1',
@@ -82,6 +84,7 @@ describe('the function of newsletter events', () => {
       sealing: { emailHash: async (_: string, email: string) => `hash of ${email}` },
       warming: { report: async () => {} },
       clock: () => NOW,
+      limits: DEFAULT_JOB_LIMITS,
     };
     const Records = bodies.map((body, i) => ({ messageId: String(i), body }));
     const { batchItemFailures } = await createHandler(deps, { logger: new Logger({ logLevel: 'SILENT' }), metrics })({
@@ -114,6 +117,17 @@ describe('the function of newsletter events', () => {
     expect(await handle(body, body)).toEqual([]);
     expect(await handle(body)).toEqual([]);
     expect(await bits()).toEqual(expected);
+  });
+
+  it('knows when the mail was sent that SES sent on, and which one it refused late', async () => {
+    const sent = (second: number) => ({ sent_at: `2026-03-01T10:00:0${second}.5Z` });
+    await handle(message('Delivery', 0, sent(1)), message('Reject', 1, { ...sent(3), provider_message_id: 'one' }));
+    await handle(message('Reject', 2, { sent_at: 'yesterday', provider_message_id: '?' }));
+    expect((await states())?.slice(0, 3)).toBe('sff');
+    expect(await tables.events.read('email-1', '00000')).toMatchObject({
+      went_on_at: '2026-03-01T10:00:01.500Z',
+      late_refusals: { rejected: { 1: '2026-03-01T10:00:03.500Z' } },
+    });
   });
 
   it('suppresses an address that bounced for good, or whose owner complained', async () => {
@@ -222,7 +236,7 @@ describe('the function of newsletter events', () => {
         const found = await read(id, batch);
         if (!interrupted) {
           interrupted = true;
-          await change(found, { opened: new Uint8Array([1]) });
+          await change(found, { bits: { opened: new Uint8Array([1]) } });
         }
         return found;
       },

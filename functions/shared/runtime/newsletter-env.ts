@@ -83,6 +83,8 @@ export const newsletterEventsEnv = /* @__PURE__ */ environment(localOnly, newsle
   MEMBERS_TABLE: name,
   /** Holds the warming allowances of sending domains: bounces and complaints count for their day. */
   PIPELINE_STATE_TABLE: name,
+  /** Of how many refusals a mailing holds. */
+  NEWSLETTER_RETRIES: retriesFromJson,
 });
 
 export const unsubscribeEnv = /* @__PURE__ */ environment(localOnly, newsletterTables, sealingAndSearch, {

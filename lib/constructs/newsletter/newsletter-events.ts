@@ -5,6 +5,7 @@ import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/news
 import { WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
+import { jobRetriesJson } from '../../config/settings-json.ts';
 import {
   BY_MACHINE,
   BY_PERSON,
@@ -64,7 +65,8 @@ export class NewsletterEvents extends MailEvents {
       this.publish(`Destination${suffix}`, set, events);
       return configurationSetName;
     });
-    this.addRules(RULES, { of: 'a newsletter', sets, tags: ['email_id', 'chunk', 'n'] });
+    const fields = { sent_at: 'mail.timestamp', provider_message_id: 'mail.messageId' };
+    this.addRules(RULES, { of: 'a newsletter', sets, tags: ['email_id', 'chunk', 'n'], fields });
   }
 
   private eventsFunction(props: NewsletterRecipients): ServiceFunction {
@@ -78,10 +80,11 @@ export class NewsletterEvents extends MailEvents {
       environment: {
         ...recipientEnvironment(props),
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+        NEWSLETTER_RETRIES: jobRetriesJson(config),
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
       } satisfies NewsletterEventsEnv,
       permissions: [
-        // Too many bounces or complaints pause an email.
+        // Too many bounces or complaints pause an email; mails that are all refused late make it hold.
         on(emails, 'GetItem', 'UpdateItem'),
         allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
         on(members, 'BatchGetItem', 'UpdateItem'),

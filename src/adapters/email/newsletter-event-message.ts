@@ -15,6 +15,18 @@ const message = v.object({
   chunk: v.pipe(v.string(), v.regex(/^[a-z0-9]{1,20}-\d{1,6}$/)),
   /** `<n>-<hash of the address>`; mails that were sent before the hash was there have the number alone. */
   n: v.pipe(v.string(), v.regex(/^[0-4]?\d(-[\w-]{22})?$/)),
+  /** When SES took the mail, and its id; absent on messages of earlier versions. */
+  sent_at: v.fallback(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.isoTimestamp(),
+        v.transform((at) => new Date(at).toISOString()),
+      ),
+    ),
+    undefined,
+  ),
+  provider_message_id: v.fallback(v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,100}$/))), undefined),
 });
 type Message = v.InferOutput<typeof message>;
 
@@ -25,11 +37,12 @@ type Told = Pick<NewsletterEvent, 'kinds' | 'suppress' | 'rejected'>;
 /** Undefined for an event that tells nothing. @throws Error that names each wrong field and quotes no value */
 export function parseNewsletterEvent(body: string): NewsletterEvent | undefined {
   const parsed = parseMessage(message, body, WHAT);
-  const { email_id, chunk: place, n: entry } = parsed;
+  const { email_id, chunk: place, n: entry, sent_at, provider_message_id: message_id } = parsed;
   const told = toldBy(parsed);
   const [batch_id = '', chunk = ''] = place.split('-');
   const [, n, email_hash] = /^(\d+)(?:-(.+))?$/.exec(entry) ?? [];
-  return told && { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...(email_hash && { email_hash }), ...told };
+  const of = { ...(email_hash && { email_hash }), ...(sent_at && { sent_at }), ...(message_id && { message_id }) };
+  return told && { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...of, ...told };
 }
 
 function toldBy({ event, bounce = NO_BOUNCE, complaint, machine }: Message): Told | undefined {

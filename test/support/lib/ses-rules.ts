@@ -34,6 +34,7 @@ export function eventOf({ event, part, content }: SesEventCase, tags: Readonly<R
     detail: {
       eventType: event,
       mail: {
+        timestamp: '2026-03-01T10:30:02.123Z',
         messageId: 'message-2',
         destination: ['hanako.secret@example.com'],
         commonHeaders: { subject: 'private' },

@@ -93,13 +93,13 @@ export function createEventStore(client: DynamoDBClient, table: string, clock: C
       return item ? toEvents(item) : { email_id, batch_id, version: 0, bits: {} };
     },
 
-    change: (events, bits) =>
+    change: (events, { bits, ...told }) =>
       changeVersioned(client, {
         table,
         key: keyOf(events.email_id, events.batch_id),
         was: events,
-        change: { set: { bits } },
-        stored: { set: { ...bits, expires_at: expiresAfter(clock()) }, remove: [] },
+        change: { set: { bits, ...told } },
+        stored: { set: { ...bits, ...told, expires_at: expiresAfter(clock()) }, remove: [] },
         fromItem: toEvents,
       }),
 
@@ -111,12 +111,14 @@ export function createEventStore(client: DynamoDBClient, table: string, clock: C
 }
 
 function toEvents(item: Item): BatchEvents {
-  const { email_id, batch_id, version, ...rest } = unmarshall(item);
+  const { email_id, batch_id, version, went_on_at, late_refusals, ...rest } = unmarshall(item);
   const kinds = EVENT_KINDS.flatMap((kind) => (rest[kind] === undefined ? [] : [[kind, rest[kind]]]));
   return {
     email_id: String(email_id),
     batch_id: String(batch_id).slice(EVENTS.length),
     version: Number(version),
     bits: Object.fromEntries(kinds),
+    ...(went_on_at !== undefined && { went_on_at }),
+    ...(late_refusals !== undefined && { late_refusals }),
   };
 }

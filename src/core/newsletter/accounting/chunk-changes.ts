@@ -1,10 +1,14 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
-import type { Batch } from '../model/batch.ts';
 import type { Call, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
-import type { BatchStore, ChunkStore } from '../model/ports.ts';
-import { RECIPIENT_STATES as CODE, type ExclusionReason, LEFT, type RecipientCode } from '../model/recipient-state.ts';
-import { countChunks } from './counts.ts';
+import type { ChunkStore } from '../model/ports.ts';
+import {
+  RECIPIENT_STATES as CODE,
+  type ExclusionReason,
+  isLateRefusal,
+  LEFT,
+  type RecipientCode,
+} from '../model/recipient-state.ts';
 
 /**
  * The changes that the state of a chunk's recipients can take: each is a pure function of the state that was read and
@@ -18,7 +22,7 @@ interface Entry {
   readonly reason?: string | undefined;
   readonly tries?: number | undefined;
   readonly unanswered?: string | undefined;
-  readonly message_id?: string;
+  readonly message_id?: string | undefined;
 }
 
 export function placesOf(states: string, code: RecipientCode): number[] {
@@ -60,10 +64,16 @@ export function applyOutcome(state: ChunkState, { call_id, outcomes, at }: CallO
 }
 
 function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string): Entry {
-  const { n, reason, message_id, tries } = outcome;
-  const known = message_id ?? state.message_ids[n];
+  const { n, message_id } = outcome;
+  const wasRefused = isLateRefusal(state.reasons[n]);
+  const known = message_id ?? (wasRefused ? undefined : state.message_ids[n]);
   // An older call of the recipient turned out to be accepted while this one was open.
   if (known !== undefined) return submitted(known);
+  return { ...unaccepted(outcome, call_id), ...(wasRefused && { message_id: undefined }) };
+}
+
+function unaccepted(outcome: EntryOutcome, call_id: string): Entry {
+  const { reason, tries } = outcome;
   switch (outcome.state) {
     case 'submitted':
       return submitted(undefined);
@@ -89,7 +99,7 @@ function olderAnswer(
   if (answered !== 'submitted' || state.states[n] === CODE.submitted) return undefined;
   const known = message_id !== undefined && state.message_ids[n] === message_id;
   // An event rejected it after the provider had accepted it.
-  if (known || (state.states[n] === CODE.failed && state.unanswered[n] === call_id)) return undefined;
+  if (known || state.unanswered[n] === call_id) return undefined;
   // The open call decides; it finds the id when it is recorded.
   if (state.states[n] === CODE.claimed) {
     return message_id === undefined || state.message_ids[n] !== undefined ? undefined : { message_id };
@@ -140,12 +150,26 @@ export function acceptUncertain(
   return withEntries(state, new Map(places.map((n) => [n, submitted(undefined)])));
 }
 
+/** What an event tells of a mail that was not sent after all. */
+export interface Rejection {
+  readonly reason: string;
+  /** Of the mail: who is sent to again has another one. */
+  readonly message_id?: string | undefined;
+}
+
 /** Events show that nothing was sent after all, although the provider accepted it. */
-export function rejectSubmitted(state: ChunkState, reasons: ReadonlyMap<number, string>): NextState | undefined {
-  const moving = [...reasons].filter(([n]) =>
-    [CODE.submitted, CODE.uncertain].some((code) => code === state.states[n]),
-  );
-  return withEntries(state, new Map(moving.map(([n, reason]) => [n, { code: CODE.failed, reason }])));
+export function rejectSubmitted(state: ChunkState, rejections: ReadonlyMap<number, Rejection>): NextState | undefined {
+  const moving = [...rejections].filter(([n, { message_id }]) => {
+    const isOpen = state.states[n] === CODE.submitted || state.states[n] === CODE.uncertain;
+    return isOpen && (message_id === undefined || (state.message_ids[n] ?? message_id) === message_id);
+  });
+  return withEntries(state, new Map(moving.map(([n, { reason }]) => [n, { code: CODE.failed, reason }])));
+}
+
+/** Everybody was refused late: who was is sent to again. The reason tells an older mail's id from that of the next one. */
+export function returnRefused(state: ChunkState, reason: string): NextState | undefined {
+  const places = placesOf(state.states, CODE.failed).filter((n) => state.reasons[n] === reason);
+  return withEntries(state, new Map(places.map((n) => [n, { code: CODE.pending, tries: undefined }])));
 }
 
 /** An operator's decision about uncertain recipients that no one has decided about yet. */
@@ -210,33 +234,4 @@ export async function changeState(
   };
   const { row, changed } = await changeUntil(read, change, chunks.change, { from: state });
   return changed ?? row;
-}
-
-export interface RefreshDeps {
-  readonly batches: Pick<BatchStore, 'read' | 'change'>;
-  readonly chunks: Pick<ChunkStore, 'states'>;
-}
-
-/**
- * Writes the counts of a batch anew after one of its chunks was changed by someone else than its sender. The row is read
- * before the chunks, so its version tells whether another count was written meanwhile. A batch that was done and has
- * something to send again waits for a sender.
- */
-export async function refreshBatch(
-  email_id: string,
-  batch_id: string,
-  { batches, chunks }: RefreshDeps,
-): Promise<Batch | undefined> {
-  const recounted = async (batch: Batch) => {
-    const counted = countChunks((await chunks.states(email_id, batch_id)).slice(0, batch.chunks));
-    return { set: { ...counted, status: statusAfter(batch, counted.counts.pending) } };
-  };
-  return (await changeUntil(() => batches.read(email_id, batch_id), recounted, batches.change)).changed;
-}
-
-function statusAfter({ status }: Batch, pending: number): Batch['status'] {
-  // A sender decides about its own batch.
-  if (status === 'submitting') return status;
-  if (pending === 0) return 'submitted';
-  return status === 'submitted' ? 'pending' : status;
 }

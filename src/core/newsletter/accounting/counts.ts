@@ -1,6 +1,8 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { ChunkState } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
+import type { BatchStore, Change, ChunkStore } from '../model/ports.ts';
 import {
   addCounts,
   countStates,
@@ -67,4 +69,34 @@ export function reasonsOf(
 /** The batches that are sent, without the one of the excluded recipients. */
 export function sentBatches(batches: readonly Batch[]): readonly Batch[] {
   return batches.filter(({ batch_id }) => batch_id !== EXCLUDED_BATCH);
+}
+
+export interface RefreshDeps {
+  readonly batches: Pick<BatchStore, 'read' | 'change'>;
+  readonly chunks: Pick<ChunkStore, 'states'>;
+}
+
+/**
+ * Writes the counts of a batch anew after one of its chunks was changed by someone else than its sender. The row is read
+ * before the chunks, so its version tells whether another count was written meanwhile. A batch that was done and has
+ * something to send again waits for a sender.
+ */
+export async function refreshBatch(
+  email_id: string,
+  batch_id: string,
+  { batches, chunks }: RefreshDeps,
+  more: Change<Batch>['set'] = {},
+): Promise<Batch | undefined> {
+  const recounted = async (batch: Batch) => {
+    const counted = countChunks((await chunks.states(email_id, batch_id)).slice(0, batch.chunks));
+    return { set: { ...counted, status: statusAfter(batch, counted.counts.pending), ...more } };
+  };
+  return (await changeUntil(() => batches.read(email_id, batch_id), recounted, batches.change)).changed;
+}
+
+function statusAfter({ status }: Batch, pending: number): Batch['status'] {
+  // A sender decides about its own batch.
+  if (status === 'submitting') return status;
+  if (pending === 0) return 'submitted';
+  return status === 'submitted' ? 'pending' : status;
 }

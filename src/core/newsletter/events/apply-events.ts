@@ -1,16 +1,18 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
+import { ExplainedError } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import {
   acceptUncertain,
   changeState,
   expireCall,
   placesOf,
-  refreshBatch,
+  type Rejection,
   rejectSubmitted,
 } from '../accounting/chunk-changes.ts';
+import { refreshBatch } from '../accounting/counts.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import { CHUNK_SIZE, type ChunkKey, placeInBatch } from '../model/chunk.ts';
-import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
+import type { ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import {
   type BatchEvents,
   type EventKind,
@@ -18,11 +20,18 @@ import {
   hasBit,
   RECIPIENT_STATES,
   SENT_AGAIN,
+  showsMail,
   withBits,
 } from '../model/recipient-state.ts';
 import type { Warming } from '../warming/domain-warming.ts';
-import { type HoldDeps, holdIfBad } from './hold.ts';
+import { holdIfBad } from './hold.ts';
+import { judgeLate, type LateRefusalDeps, lateAfter, mayJudgeLate } from './late-refusals.ts';
 import { readRecipients, writeForPerson } from './unsubscribe.ts';
+
+/** What became of a call is not recorded yet: the event comes back. */
+class OpenCallError extends ExplainedError {
+  override readonly name = 'OpenCallError';
+}
 
 /** What an event of the provider tells of one recipient. */
 export interface NewsletterEvent {
@@ -39,10 +48,12 @@ export interface NewsletterEvent {
   readonly suppress?: 'bounced' | 'complained';
   /** Nothing was sent after all: the reason. */
   readonly rejected?: string;
+  /** When the provider accepted the mail, and its id. */
+  readonly sent_at?: string;
+  readonly message_id?: string;
 }
 
-export interface ApplyDeps extends HoldDeps {
-  readonly batches: Pick<BatchStore, 'read' | 'change' | 'list'>;
+export interface ApplyDeps extends LateRefusalDeps {
   readonly chunks: Pick<ChunkStore, 'states' | 'readState' | 'readChunk' | 'change'>;
   readonly events: Pick<EventStore, 'read' | 'change' | 'list'>;
   readonly members: Pick<MemberStore, 'suppress' | 'read'>;
@@ -84,19 +95,24 @@ export async function applyEvents(
   // Not only what is new: an earlier try may have ended before this.
   if (known.some(({ kinds }) => kinds.some((kind) => kind === 'bounced' || kind === 'complained')))
     await holdIfBad(batch, bits, deps.clock().toISOString(), deps);
+  if (mayJudgeLate(known, batch.watched === true)) await judgeLate(batch, deps);
   return { news, suppressed, reconciled, ignored };
 }
 
 async function setBits({ email_id, batch_id }: Batch, events: readonly NewsletterEvent[], deps: ApplyDeps) {
   const { row, plan } = await changeUntil(
     () => deps.events.read(email_id, batch_id),
-    (found) => nextBits(found, events),
-    (found, { bits }) => deps.events.change(found, bits),
+    (found) => {
+      const late = lateAfter(found, events, deps.limits.refused_recipients);
+      const { bits, news } = nextBits(found, events);
+      const isNew = Object.keys(news).length > 0 || late.late_refusals !== found.late_refusals;
+      return isNew ? { told: { bits, ...late }, news } : undefined;
+    },
+    (found, { told }) => deps.events.change(found, told),
   );
-  return plan ?? { bits: row.bits, news: {} };
+  return { bits: plan?.told.bits ?? row.bits, news: plan?.news ?? {} };
 }
 
-/** Undefined where all are set already. */
 function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
   const places = new Map<EventKind, Set<number>>();
   for (const { chunk, n, kinds } of events) {
@@ -107,7 +123,6 @@ function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
       places.set(kind, found.add(place));
     }
   }
-  if (places.size === 0) return undefined;
   const next: Partial<Record<EventKind, Uint8Array>> = { ...bits };
   const news: Partial<Record<EventKind, number>> = {};
   for (const [kind, found] of places) {
@@ -128,10 +143,10 @@ async function moveStates(
   bits: BatchEvents['bits'],
   deps: ApplyDeps,
 ): Promise<number> {
-  const rejected = new Map<number, Map<number, string>>();
-  for (const { chunk, n, rejected: reason } of events) {
+  const rejected = new Map<number, Map<number, Rejection>>();
+  for (const { chunk, n, rejected: reason, message_id } of events) {
     if (reason === undefined) continue;
-    rejected.set(chunk, (rejected.get(chunk) ?? new Map<number, string>()).set(n, reason));
+    rejected.set(chunk, (rejected.get(chunk) ?? new Map<number, Rejection>()).set(n, { reason, message_id }));
   }
   const { email_id, batch_id } = batch;
   const now = await deps.batches.read(email_id, batch_id);
@@ -142,7 +157,7 @@ async function moveStates(
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
     const reasons = rejected.get(state.chunk);
     // Also by events that came while its call was open.
-    const isNew = (n: number) => reasons?.has(n) !== true && hasBit(bits.accepted, placeInBatch(state.chunk, n));
+    const isNew = (n: number) => reasons?.has(n) !== true && showsMail({ bits }, placeInBatch(state.chunk, n));
     // Nobody takes over what a dead sender claimed while its email is paused.
     let after = await changeState(state, (found) => expireCall(found, deps.clock().toISOString()), deps);
     const found = placesOf(after.states, RECIPIENT_STATES.uncertain).filter(isNew).length;
@@ -151,7 +166,9 @@ async function moveStates(
     const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
     if (now?.resent) after = await changeState(after, (known) => acceptUncertain(known, first, SENT_AGAIN), deps);
     if ([...(reasons?.keys() ?? [])].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
-      throw new Error(`Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`);
+      throw new OpenCallError(
+        `Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`,
+      );
     }
     if (reasons !== undefined) after = await changeState(after, (found) => rejectSubmitted(found, reasons), deps);
     changed ||= after.version !== state.version;

@@ -9,7 +9,7 @@ export interface HoldDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change'>;
   readonly batches: Pick<BatchStore, 'list'>;
   readonly events: Pick<EventStore, 'list'>;
-  readonly log?: Pick<JobLog, 'error' | 'count'>;
+  readonly log?: Pick<JobLog, 'info' | 'error' | 'count'>;
 }
 
 /**

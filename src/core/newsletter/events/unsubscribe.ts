@@ -54,7 +54,7 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
   await changeUntil(
     () => deps.events.read(email_id, batch_id),
     ({ bits: { unsubscribed, ...bits } }) =>
-      hasBit(unsubscribed, bit) ? undefined : { ...bits, unsubscribed: withBits(unsubscribed, [bit]) },
+      hasBit(unsubscribed, bit) ? undefined : { bits: { ...bits, unsubscribed: withBits(unsubscribed, [bit]) } },
     deps.events.change,
   );
   return true;

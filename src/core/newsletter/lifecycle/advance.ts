@@ -114,14 +114,21 @@ function report({ email_id, status, error, failed_recipients = 0 }: Email, befor
 }
 
 /** What an operator has to mend rings once, however often it is asked again. */
-function reportHold({ email_id, hold }: Email, before: Pick<Email, 'hold'>, { log }: Pick<AdvanceDeps, 'log'>) {
+export function reportHold(
+  { email_id, hold }: Email,
+  before: Pick<Email, 'hold'>,
+  { log }: { readonly log: Pick<JobLog, 'info' | 'error' | 'count'> },
+): void {
   if (hold === undefined || hold.for === before.hold?.for) return;
   const { message, ask_at } = hold;
   // `message` is the log's own field, and would be dropped.
   const fields = { email_id, holds_for: hold.for, ask_at, said: message };
-  if (faultOf(hold) === undefined) return log.info(`Email ${email_id} holds: ${holdSentence(hold)}`, fields);
-  log.count?.('failed');
-  log.error(`Email ${email_id} holds: ${holdSentence(hold)}`, fields);
+  const line = `Email ${email_id} holds: ${holdSentence(hold)}`;
+  if (faultOf(hold) === undefined) log.info(line, fields);
+  else {
+    log.count?.('failed');
+    log.error(line, fields);
+  }
 }
 
 const idle = (): Plan => ({ change: withNextAt({}, undefined), given: {} });

@@ -4,7 +4,7 @@ import { type Email, FAULT_HOLDS, type Hold, type Refusals } from '../model/emai
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
 
 /** Why a sender makes its email hold. */
-export interface HoldCause extends Pick<Hold, 'for' | 'until' | 'message' | 'reason'> {
+export interface HoldCause extends Pick<Hold, 'for' | 'until' | 'message' | 'reason' | 'late'> {
   /** Everybody was refused: what was refused until now says nothing of a recipient. */
   readonly everybody?: true;
 }

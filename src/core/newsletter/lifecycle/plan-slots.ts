@@ -120,6 +120,8 @@ function heldBy(
   limits: JobLimits,
 ): Pick<Email, 'hold' | 'refusals'> {
   if (done?.hold === undefined || slots[done.slot]?.batch_id !== done.batch_id) return {};
+  // Its events were faster than its sender.
+  if (done.hold.late && !hold?.late) return {};
   return {
     hold: holdAfter(hold, done.hold, now, limits),
     ...(done.hold.everybody && { refusals: nextRound(refusals) }),

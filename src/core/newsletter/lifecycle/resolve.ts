@@ -5,11 +5,10 @@ import {
   acceptUncertain,
   changeState,
   type NextState,
-  refreshBatch,
   resolveUncertain,
   undecidedIn,
 } from '../accounting/chunk-changes.ts';
-import { countChunks, sentBatches } from '../accounting/counts.ts';
+import { countChunks, refreshBatch, sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import { type ChunkState, placeInBatch } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';

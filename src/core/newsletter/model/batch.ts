@@ -64,6 +64,8 @@ export interface Batch {
   /** Tries of recipients up to this number were made before the last retry, and do not count any more. */
   readonly tries_before?: number;
   readonly suspects?: Suspects;
+  /** Its events show whether the provider still refuses everybody late. */
+  readonly watched?: true;
   /** Message id of the first accepted mail (the source's provider_id). */
   readonly provider_id?: string;
   readonly error_status_code?: number;

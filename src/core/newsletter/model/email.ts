@@ -114,6 +114,8 @@ export interface Hold {
   readonly since: string;
   /** When the budget expects to have room; absent where nobody can tell. */
   readonly until?: string;
+  /** Events told of it, after calls that were accepted: another one ends it, and no answer of a call. */
+  readonly late?: true;
   /** The provider's words, and its code. */
   readonly message?: string;
   readonly reason?: string;

@@ -11,7 +11,7 @@ import type {
   StoredMember,
   Suppression,
 } from './member.ts';
-import type { BatchEvents } from './recipient-state.ts';
+import type { BatchEvents, ToldEvents } from './recipient-state.ts';
 
 /** What the job reports for people (batch-sending-service-job.md, ログ出力). Ids and numbers only, no address. */
 export interface JobLog {
@@ -203,7 +203,7 @@ export interface ChunkStore {
 export interface EventStore {
   /** Strongly consistent; version 0 without an item. */
   read(email_id: string, batch_id: string): Promise<BatchEvents>;
-  change(events: BatchEvents, bits: BatchEvents['bits']): Promise<BatchEvents | undefined>;
+  change(events: BatchEvents, told: ToldEvents): Promise<BatchEvents | undefined>;
   list(email_id: string): Promise<readonly BatchEvents[]>;
 }
 

@@ -92,6 +92,17 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
+/** Only a mail that the provider sent on has these. That it accepted one shows less: it may refuse it afterwards. */
+export const WENT_ON: readonly EventKind[] = [
+  ...(['delivered', 'opened', 'machine_opened', 'clicked', 'machine_clicked'] as const),
+  ...(['bounced', 'soft_bounced', 'complained'] as const),
+];
+
+/** Why the provider refused a mail after it had accepted it, where that may be for what all mails have in common. */
+const LATE_REFUSALS = ['rejected', 'rendering_failure'];
+export const isLateRefusal = (reason: string | undefined): reason is string =>
+  reason !== undefined && LATE_REFUSALS.includes(reason);
+
 /** The bit of a recipient is its `placeInBatch`. */
 export interface BatchEvents {
   readonly email_id: string;
@@ -100,7 +111,14 @@ export interface BatchEvents {
   readonly version: number;
   /** 125 bytes per kind at most; a kind without events is absent. */
   readonly bits: Readonly<Partial<Record<EventKind, Uint8Array>>>;
+  /** When the newest mail that went on was sent. */
+  readonly went_on_at?: string;
+  /** When mails were sent that were refused late, by reason and `placeInBatch`: the newest, as many as hold an email. */
+  readonly late_refusals?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
+
+/** What events change of it. */
+export type ToldEvents = Pick<BatchEvents, 'bits' | 'went_on_at' | 'late_refusals'>;
 
 export function hasBit(bits: Uint8Array | undefined, place: number): boolean {
   return ((bits?.[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
@@ -108,6 +126,13 @@ export function hasBit(bits: Uint8Array | undefined, place: number): boolean {
 
 /** States of who was to be sent to again, and waits, was left out or was refused. */
 export const SENT_AGAIN = [RECIPIENT_STATES.pending, RECIPIENT_STATES.excluded, RECIPIENT_STATES.failed] as const;
+
+/** Events show a mail that the provider accepted. Where it refused one late, another went on. */
+export function showsMail({ bits }: Pick<BatchEvents, 'bits'>, place: number): boolean {
+  return hasBit(bits.rejected, place)
+    ? WENT_ON.some((kind) => hasBit(bits[kind], place))
+    : hasBit(bits.accepted, place);
+}
 
 /** Events show a mail, and no rejection: who was to be sent to again had the first one. */
 export const hadFirst = ({ accepted, rejected }: BatchEvents['bits'], place: number): boolean =>

@@ -48,7 +48,8 @@ async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): P
   const isAccepted = answers.some(({ accepted }) => accepted);
   const news = ({ silence, hold, refusals }: Email) => ({
     answered: silence !== undefined,
-    free: isAccepted && hold !== undefined,
+    // What events told of only events end.
+    free: isAccepted && hold !== undefined && !hold.late,
     single: isAccepted && Object.keys(refusals?.batches ?? {}).length > 0,
   });
   const { answered, free, single } = news(work.email);

@@ -1,12 +1,13 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
-import { acceptUncertain, applyOutcome, changeState, placesOf, refreshBatch } from '../accounting/chunk-changes.ts';
+import { acceptUncertain, applyOutcome, changeState, placesOf } from '../accounting/chunk-changes.ts';
+import { refreshBatch } from '../accounting/counts.ts';
 import { reopen } from '../lifecycle/advance.ts';
 import type { ResolveDeps } from '../lifecycle/resolve.ts';
 import { type ChunkKey, type ChunkState, placeInBatch } from '../model/chunk.ts';
 import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { pauseAfter, retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
-import { hadFirst, hasBit, RECIPIENT_STATES, SENT_AGAIN } from '../model/recipient-state.ts';
+import { hadFirst, RECIPIENT_STATES, SENT_AGAIN, showsMail } from '../model/recipient-state.ts';
 import type { BatchWork } from './batch-work.ts';
 import { hasUsedUpTries } from './judge-answer.ts';
 import { failRefused, holdFor } from './refused-for-all.ts';
@@ -160,7 +161,7 @@ export async function acceptFromEvents(work: BatchWork): Promise<void> {
   if (open.length === 0) return;
   const { bits } = await work.storage('read the events of a batch', () => events.read(email_id, batch_id));
   for (const state of open) {
-    const known = acceptUncertain(state, (n) => hasBit(bits.accepted, placeInBatch(state.chunk, n)));
+    const known = acceptUncertain(state, (n) => showsMail({ bits }, placeInBatch(state.chunk, n)));
     const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
     const next = (resent && acceptUncertain({ ...state, ...known }, first, SENT_AGAIN)) || known;
     if (next === undefined) continue;

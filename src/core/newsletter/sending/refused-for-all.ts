@@ -58,6 +58,19 @@ export async function noteRefused(
   return first;
 }
 
+/** A call that is not answered leaves its recipients uncertain, and one of which events tell later shows no more with all. */
+export function mostPerCall({ email: { silence, hold }, asks, deps: { limits } }: BatchWork): number {
+  if (silence?.until !== undefined) return 1;
+  return Math.min(limits.chunk_size, asks && hold?.late ? limits.refused_recipients : limits.chunk_size);
+}
+
+/** Where events refused everybody late, an acceptance shows nothing: those of the few that were accepted now tell. */
+export function toldLater(judgement: Judgement, { asks, email: { hold }, deps }: BatchWork): Stop | undefined {
+  if (!asks || !hold?.late || !isAccepted(judgement)) return undefined;
+  const { ask_at: _, asked: __, since: ___, ...cause } = hold;
+  return { kind: 'wait', until: deps.clock().toISOString(), hold: cause };
+}
+
 function countOf(reason: string, { refused, email, batch }: BatchWork): number {
   const others = Object.entries(email.refusals?.batches ?? {}).filter(([batch_id]) => batch_id !== batch.batch_id);
   return others.reduce((sum, [, counts]) => sum + (counts[reason] ?? 0), refused.counts[reason] ?? 0);

@@ -104,11 +104,12 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   }
   const content = await storage('read the content', () => emails.content(email_id));
   if (content === undefined) throw new Error(`The email ${email_id} has no content.`);
-  const set = { status: 'submitting', claim_id: newId() } as const;
+  const watched = email.hold?.late;
+  const set = { status: 'submitting', claim_id: newId(), ...(watched && { watched }) } as const;
   const claimed = await storage('claim a batch', () =>
     batches.change(batch, {
       set: { ...set, claim_until: isoAfter(clock(), limits.sender_claim_ms) },
-      remove: ['not_before'],
+      remove: batch.watched && !watched ? ['not_before', 'watched'] : ['not_before'],
     }),
   );
   const held = claimed ?? (await storage('read a batch', () => batches.read(email_id, batch_id)));

@@ -10,7 +10,7 @@ import { BatchLostError, type BatchWork } from './batch-work.ts';
 import { hasUsedUpTries, type Judgement, judgeAnswer } from './judge-answer.ts';
 import { noteAnswer, whileSlotServes } from './note-answer.ts';
 import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
-import { inTurn, isAccepted, noteRefused } from './refused-for-all.ts';
+import { inTurn, isAccepted, mostPerCall, noteRefused, toldLater } from './refused-for-all.ts';
 import { bulkEntries, type Stop, sentAs } from './send-deps.ts';
 
 /**
@@ -20,8 +20,7 @@ import { bulkEntries, type Stop, sentAs } from './send-deps.ts';
 export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | undefined> {
   const { clock, limits, pacing } = work.deps;
   const tried = new Set<number>();
-  // A call that is not answered leaves its recipients uncertain; one that is refused costs nobody anything.
-  let most = work.email.silence?.until === undefined ? limits.chunk_size : 1;
+  let most = mostPerCall(work);
   let chunk: Chunk | undefined;
   for (;;) {
     const state = stateOf(work, key);
@@ -176,7 +175,7 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
   const refused = await noteRefused(planned.chunk, judgement, work);
   // Pacing is told for the calls to come; this one is recorded already.
   if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
-  const found = silent ?? refused;
+  const found = silent ?? refused ?? toldLater(judgement, work);
   if (found !== undefined) return { kind: 'stopped', stop: found };
   // Another batch has the slot; an operator's matter is told all the same.
   const { stop } = judgement;

@@ -8,6 +8,7 @@ import {
   type NextState,
   rejectSubmitted,
   resolveUncertain,
+  returnRefused,
 } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
 import type { ChunkState } from '../../../../src/core/newsletter/model/chunk.ts';
 import type { EntryOutcome } from '../../../../src/core/newsletter/model/email-message.ts';
@@ -109,10 +110,32 @@ describe('an outcome that comes late', () => {
   });
 
   it('does not revive what an event rejected', () => {
-    const rejected = changed(uncertain, rejectSubmitted(uncertain, new Map([[0, 'rendering_failure']])));
+    const rejected = changed(uncertain, rejectSubmitted(uncertain, new Map([[0, { reason: 'rendering_failure' }]])));
     expect(rejected).toMatchObject({ states: 'fuu', reasons: { 0: 'rendering_failure' } });
     const late = outcome([{ n: 0, state: 'submitted', message_id: 'id' }]);
     expect(applyOutcome(rejected, late)).toBeUndefined();
+  });
+
+  it('sends to those again who were refused late with everybody, and takes no older mail for the next one', () => {
+    const [reason, message_id] = ['rendering_failure', 'first'];
+    const answered = outcome([{ n: 0, state: 'submitted', message_id }]);
+    const sent = changed(claimed(), applyOutcome(claimed(), answered));
+    const refused = changed(sent, rejectSubmitted(sent, new Map([[0, { reason, message_id }]])));
+    const back = changed(refused, returnRefused(refused, reason));
+    expect(back.states[0]).toBe('.');
+    expect(applyOutcome(back, answered), 'the first call is told again').toBeUndefined();
+    const call = { call_id: 'call-2', entries: [0], until: LATER };
+    const open = changed(back, claimEntries(back, call, new Map()));
+    const again = (state: EntryOutcome['state'], id?: string) =>
+      changed(open, applyOutcome(open, outcome([{ n: 0, state, ...(id && { message_id: id }) }], 'call-2')));
+    expect(again('pending').states[0], 'refused this time').toBe('.');
+    expect(again('uncertain')).toMatchObject({ message_ids: {} });
+    const second = again('submitted', 'second');
+    expect(second).toMatchObject({ reasons: {}, message_ids: { 0: 'second' } });
+    expect(rejectSubmitted(second, new Map([[0, { reason, message_id }]])), 'a repeated event').toBeUndefined();
+    expect(rejectSubmitted(second, new Map([[0, { reason, message_id: 'second' }]]))).toMatchObject({
+      reasons: { 0: reason },
+    });
   });
 });
 

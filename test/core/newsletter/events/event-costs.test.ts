@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBatchStore, createEventStore } from '../../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { applyEvents, type NewsletterEvent } from '../../../../src/core/newsletter/events/apply-events.ts';
+import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import type { EventKind } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { startTestDynamoDb } from '../../../support/dynamodb.ts';
 import { batchRow } from '../../../support/newsletter/job-rows.ts';
@@ -49,6 +50,7 @@ it('costs 0.2 write units per delivery at most, and 1.2 per open that comes alon
     sealing: { emailHash: none },
     warming: { report: none },
     clock: () => NOW,
+    limits: DEFAULT_JOB_LIMITS,
   };
   const event = (place: number, ...kinds: EventKind[]): NewsletterEvent => ({
     email_id: 'email-1',

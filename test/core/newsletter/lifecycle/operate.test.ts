@@ -239,7 +239,7 @@ describe('uncertain recipients', () => {
   it('are not sent again where events show that the provider accepted them', async () => {
     const world = await submitted();
     const events = await world.tables.events.read('email-1', '00000');
-    await world.tables.events.change(events, { accepted: Uint8Array.of(0b1010) });
+    await world.tables.events.change(events, { bits: { accepted: Uint8Array.of(0b1010) } });
     expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({
       resolved: 0,
       email: { status: 'submitted' },

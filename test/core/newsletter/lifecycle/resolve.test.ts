@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refreshBatch } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
+import { refreshBatch } from '../../../../src/core/newsletter/accounting/counts.ts';
 import { type ApplyDeps, applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { continueResolve, resolveEmail } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
 import { batchId } from '../../../../src/core/newsletter/model/batch.ts';

@@ -461,7 +461,7 @@ describe('a batch in its slot', () => {
     const call = { call_id: 'dead', entries: [0, 1, 2], until: '2026-03-01T10:00:00.000Z' };
     if (state !== undefined) await world.chunks.store.change(state, { ...state, call });
     const events = await world.tables.events.read('email-1', '00000');
-    await world.tables.events.change(events, { accepted: withBits(undefined, [1]) });
+    await world.tables.events.change(events, { bits: { accepted: withBits(undefined, [1]) } });
     await sendBatch(MESSAGE, world.deps());
     expect(await world.states()).toBe('usus');
     expect(world.calls.map(({ entries }) => entries.map(({ to }) => to))).toEqual([['m3@example.com']]);
@@ -474,7 +474,7 @@ describe('a batch in its slot', () => {
     await world.tables.batches.change(batch, { set: { resent: true } });
     const shown = async (...places: number[]) => {
       const events = await world.tables.events.read('email-1', '00000');
-      await world.tables.events.change(events, { accepted: withBits(events.bits.accepted, places) });
+      await world.tables.events.change(events, { bits: { accepted: withBits(events.bits.accepted, places) } });
     };
     await shown(1);
     const deps = world.deps();

@@ -1,0 +1,110 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
+import type { Clock } from '../../model/time.ts';
+import { changeState, returnRefused } from '../accounting/chunk-changes.ts';
+import { refreshBatch, sentBatches } from '../accounting/counts.ts';
+import { reportHold } from '../lifecycle/advance.ts';
+import { faultOf, holdAfter } from '../lifecycle/holds.ts';
+import { withNextAt } from '../lifecycle/lock.ts';
+import type { Batch } from '../model/batch.ts';
+import { placeInBatch } from '../model/chunk.ts';
+import type { Email } from '../model/email.ts';
+import type { JobLimits } from '../model/job-limits.ts';
+import type { BatchStore, ChunkStore } from '../model/ports.ts';
+import { type BatchEvents, isLateRefusal, WENT_ON } from '../model/recipient-state.ts';
+import type { NewsletterEvent } from './apply-events.ts';
+import type { HoldDeps } from './hold.ts';
+
+export interface LateRefusalDeps extends HoldDeps {
+  readonly batches: Pick<BatchStore, 'read' | 'change' | 'list'>;
+  readonly chunks: Pick<ChunkStore, 'states' | 'readState' | 'change'>;
+  readonly clock: Clock;
+  readonly limits: JobLimits;
+}
+
+type Late = Pick<BatchEvents, 'went_on_at' | 'late_refusals'>;
+
+const wentOn = ({ kinds }: NewsletterEvent) => kinds.some((kind) => WENT_ON.includes(kind));
+
+/**
+ * What events tell of when mails were sent that went on, or were refused late. Events come in any order; the time of the
+ * mail does not depend on it. @param most refusals that are kept: with as many the email holds
+ */
+export function lateAfter(known: Late, events: readonly NewsletterEvent[], most: number): Late {
+  const went_on = events.flatMap((event) => (wentOn(event) && event.sent_at) || []);
+  const [went_on_at] = [...went_on, known.went_on_at ?? []].flat().sort().reverse();
+  let { late_refusals } = known;
+  for (const { chunk, n, rejected: reason, sent_at } of events) {
+    const place = placeInBatch(chunk, n);
+    const before = late_refusals?.[reason ?? ''] ?? {};
+    if (!isLateRefusal(reason) || sent_at === undefined || sent_at <= (before[place] ?? '')) continue;
+    const places: [string, string][] = Object.entries(before).filter(([known]) => known !== String(place));
+    places.push([String(place), sent_at]);
+    places.sort(([, a], [, b]) => (a < b ? 1 : -1));
+    late_refusals = { ...late_refusals, [reason]: Object.fromEntries(places.slice(0, most)) };
+  }
+  return { ...(went_on_at !== undefined && { went_on_at }), ...(late_refusals && { late_refusals }) };
+}
+
+/** The reason for which so many recipients were refused late that everybody is: no mail that was sent since went on. */
+export function refusedLate(all: readonly Late[], least: number): string | undefined {
+  const went_on_at = all.reduce((latest, { went_on_at: at = '' }) => (at > latest ? at : latest), '');
+  const counts: Record<string, number> = {};
+  for (const { late_refusals = {} } of all)
+    for (const [reason, places] of Object.entries(late_refusals))
+      counts[reason] = (counts[reason] ?? 0) + Object.values(places).filter((at) => at > went_on_at).length;
+  return Object.keys(counts).find((reason) => (counts[reason] ?? 0) >= least);
+}
+
+/**
+ * The question of src/core/newsletter/sending/refused-for-all.ts where it is events that refuse: calls were accepted, so
+ * only a mail that went on shows that not everybody is. The email holds, also one that had ended; whoever was refused is
+ * sent to again, first to a few. Everything may be repeated: the clock gives out what is to be asked.
+ */
+export async function judgeLate({ email_id, batch_id }: Batch, deps: LateRefusalDeps): Promise<void> {
+  const read = () => deps.emails.read(email_id);
+  const found = await read();
+  if (found?.prepared === undefined || found.cancelled_at !== undefined) return;
+  const reason = refusedLate(await deps.events.list(email_id), deps.limits.refused_recipients);
+  if (reason !== undefined) await returnAll(email_id, reason, deps);
+  // Of an earlier try that ended before its email knew.
+  const isLeft = reason === undefined && ((await deps.batches.read(email_id, batch_id))?.counts.pending ?? 0) > 0;
+  // Changed in any case: an end that was decided before somebody was returned does not happen.
+  const plan = (email: Email) => changeFor(reason, email, isLeft, deps);
+  const { row, changed } = await changeUntil(read, plan, deps.emails.change, { from: found });
+  if (row !== undefined && changed !== undefined && deps.log) reportHold(changed, row, { log: deps.log });
+}
+
+function changeFor(
+  reason: string | undefined,
+  { status, hold, cancelled_at }: Email,
+  isLeft: boolean,
+  { clock, limits }: LateRefusalDeps,
+) {
+  const now = clock();
+  if (status === 'failed') return undefined;
+  if (cancelled_at !== undefined)
+    return reason === undefined ? undefined : withNextAt({ status: 'submitting' }, now.toISOString());
+  if (reason === undefined) {
+    const isOver = hold?.late || (isLeft && status === 'submitted');
+    return isOver ? withNextAt({ status: 'submitting' }, now.toISOString(), ['hold']) : undefined;
+  }
+  const message = `${reason}, by events after it had accepted the mails`;
+  // Who asks for something else finds out by itself.
+  const isOther = hold !== undefined && (hold.late || faultOf(hold) !== undefined);
+  const next = isOther ? hold : holdAfter(hold, { for: 'refused', late: true, reason, message }, now, limits);
+  return withNextAt({ status: 'submitting', hold: next }, next.ask_at);
+}
+
+/** Whoever was refused late for the reason is to be sent to again: nobody knows who would have been without the others. */
+async function returnAll(email_id: string, reason: string, deps: LateRefusalDeps): Promise<void> {
+  for (const { batch_id, failed_by_reason } of sentBatches(await deps.batches.list(email_id))) {
+    if ((failed_by_reason[reason] ?? 0) === 0) continue;
+    for (const state of await deps.chunks.states(email_id, batch_id))
+      await changeState(state, (found) => returnRefused(found, reason), deps);
+    await refreshBatch(email_id, batch_id, deps, { watched: true });
+  }
+}
+
+/** Whether events may begin or end a hold for late refusals. */
+export const mayJudgeLate = (events: readonly NewsletterEvent[], isWatched: boolean): boolean =>
+  events.some((event) => isLateRefusal(event.rejected) || (isWatched && wentOn(event)));
