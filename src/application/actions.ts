@@ -6,7 +6,7 @@ import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
 import { tally } from '../core/operator/audit.ts';
 import { type CancelResult, cancel, type GiveUpResult, giveUp } from '../core/operator/cancel.ts';
 import { type RetryResult, retryNow } from '../core/operator/retry-now.ts';
-import type { Decide } from './audit.ts';
+import type { Decision } from './audit.ts';
 import type { Action } from './contract/choices.ts';
 import type { OperatorDeps } from './deps.ts';
 
@@ -18,39 +18,43 @@ export interface ChosenAction {
   readonly shown?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface Acted {
-  readonly results: readonly (RetryResult | CancelResult | GiveUpResult)[];
+export type Results = readonly (RetryResult | CancelResult | GiveUpResult)[];
+
+interface Acted {
+  readonly results: Results;
   /** What was queued. */
   readonly messages: readonly QueueMessage[];
 }
 
 type ActionDeps = Pick<OperatorDeps, 'rows' | 'lanes' | 'records' | 'clock' | 'newId'> & {
   readonly deployment: Pick<OperatorDeps['deployment'], 'retry_policy'>;
+  /** Takes what was queued. */
+  readonly onQueued?: (messages: readonly QueueMessage[]) => void;
 };
 
-export async function act(chosen: ChosenAction, deps: ActionDeps, decide: Decide) {
+export function act(chosen: ChosenAction, deps: ActionDeps): Decision<Results> {
   const { action, log_ids } = chosen;
   const run_id = newRunId('manual', deps.newId());
-  let acted: Acted | undefined;
-  const results = await decide({ what: action, on: log_ids, details: { run_id } }, async () => {
-    acted = await perform(chosen, run_id, deps);
-    return { answer: acted.results, result: tally(acted.results) };
-  });
-  // `decide` does not perform a repeated request: its results are those of the first time, and nothing is queued now.
-  const repeated = acted === undefined;
-  return { results, repeated, messages: acted?.messages ?? [] };
+  return {
+    audit: { what: action, on: log_ids, details: { run_id } },
+    async run() {
+      const { results, messages } = await perform(chosen, run_id, deps);
+      deps.onQueued?.(messages);
+      return { answer: results, result: tally(results) };
+    },
+  };
 }
 
 /** What the action would do: the same decisions on the same rows, but nothing is written or sent. */
-export async function tryAction(chosen: ChosenAction, deps: ActionDeps): Promise<Acted['results']> {
-  const { results } = await perform(chosen, newRunId('manual', deps.newId()), {
+export function tryAction(chosen: ChosenAction, { rows, lanes, records, ...deps }: ActionDeps): Decision<Results> {
+  const writesNothing = {
     ...deps,
-    rows: { read: deps.rows.read, change: async () => true },
-    lanes: { ...deps.lanes, send: async () => [] },
+    rows: { read: rows.read, change: async () => true },
+    lanes: { ...lanes, send: async () => [] },
     // Each by its name: a new write does not compile here.
-    records: { find: deps.records.find, putIfAbsent: async () => true, replace: async () => true },
-  });
-  return results;
+    records: { find: records.find, putIfAbsent: async () => true, replace: async () => true },
+  };
+  return { ...act(chosen, writesNothing), audit: undefined };
 }
 
 /** A row that is not as it was shown is not read at all, and thus neither changed nor queued. */
@@ -87,19 +91,21 @@ interface OfNotification {
 }
 
 /** Whom it is for, or with `reveal.content` what is sent, too. @throws Problem when it cannot be decrypted any more */
-export async function revealContent(
+export function revealContent(
   what: 'reveal' | 'reveal.content',
   { tenant_id, log_id }: OfNotification,
   { deployment, dynamodb }: OperatorDeps,
-  decide: Decide,
-): Promise<NotificationContent> {
+): Decision<NotificationContent> {
   const contents = createContentStore(dynamodb, deployment.tables.notification_content, deployment.sealer(dynamodb));
-  return decide({ what, on: [log_id], shows: true }, async () => {
-    try {
-      return { answer: await contents.read({ tenant_id, log_id }), result: { revealed: 1 } };
-    } catch (error) {
-      if (!(error instanceof ContentUnreadableError)) throw error;
-      throw new Problem('conflict', `The recipient cannot be shown: ${error.message}`);
-    }
-  });
+  return {
+    audit: { what, on: [log_id], shows: true },
+    async run() {
+      try {
+        return { answer: await contents.read({ tenant_id, log_id }), result: { revealed: 1 } };
+      } catch (error) {
+        if (!(error instanceof ContentUnreadableError)) throw error;
+        throw new Problem('conflict', `The recipient cannot be shown: ${error.message}`);
+      }
+    },
+  };
 }

@@ -12,7 +12,8 @@ import {
 } from '../core/operator/audit.ts';
 import type { OperatorDeps } from './deps.ts';
 
-interface Decision {
+/** What the audit log keeps of a decision. */
+interface Audit {
   readonly what: string;
   readonly on: readonly string[];
   /** Never an address of a recipient, or a credential. */
@@ -21,8 +22,18 @@ interface Decision {
   readonly shows?: true;
 }
 
-/** Runs a decision of a person, or answers what it was answered before. It is written to the audit log before it begins and with its result afterwards. */
-export type Decide = <A>(decision: Decision, run: () => Promise<Outcome<A>>) => Promise<A>;
+/** What a person decided, checked and not yet done: whoever was asked writes it down and runs it. */
+export interface Decision<A> {
+  /** Undefined: it changes nothing and shows nobody, as a dry run. */
+  readonly audit: Audit | undefined;
+  readonly run: () => Promise<Outcome<A>>;
+}
+
+/** What a decision led to. `repeated`: an earlier request with this id did it, and was answered so. */
+export interface Decided<A> {
+  readonly answer: A;
+  readonly repeated: boolean;
+}
 
 interface Decider {
   readonly who: string;
@@ -39,30 +50,36 @@ interface KeyedDeps {
   readonly hashKey: () => Promise<string>;
 }
 
-/** For a page, which repeats a request that was not answered: each request_id decides once. */
-export function decideOnce(route: string, request: RepeatableRequest, deps: AuditDeps & KeyedDeps): Decide {
-  const { path, input } = request;
-  const { who, role } = request.caller;
+/** Runs a decision of the page, which repeats a request that was not answered: each request_id decides once. */
+export async function decideOnce<A>(
+  { audit, run }: Decision<A>,
+  route: string,
+  { caller: { who, role }, path, input }: RepeatableRequest,
+  deps: AuditDeps & KeyedDeps,
+): Promise<Decided<A>> {
+  if (audit === undefined) return { ...(await run()), repeated: false };
   const { request_id } = input;
+  const action = { who, role, ...stored(audit), request_id };
+  if (audit.shows) return { ...(await recorded(action, deps, run)), repeated: false };
+  // What is asked has an address in it where a recipient is corrected or suppressed.
   const asked = JSON.stringify([who, route, path, input]);
-  return async (decision, run) => {
-    const action = { who, role, ...stored(decision), request_id };
-    if (decision.shows) return (await recorded(action, deps, run)).answer;
-    // What is asked has an address in it where a recipient is corrected or suppressed.
-    const fingerprint = keyedHash(await deps.hashKey(), 'decisions', asked).toString('base64url');
-    return (await audited({ ...action, fingerprint }, deps, run)).answer;
-  };
+  const fingerprint = keyedHash(await deps.hashKey(), 'decisions', asked).toString('base64url');
+  return audited({ ...action, fingerprint }, deps, run);
 }
 
-/** For a command: each run of it is a decision of its own, and nobody repeats it. */
+/** Runs a decision of a command: each run of it is a decision of its own, and nobody repeats it. */
+export type Decide = <A>(decision: Decision<A> | Promise<Decision<A>>) => Promise<A>;
+
 export function decideNow(decider: () => Promise<Decider>, deps: AuditDeps): Decide {
-  return async (decision, run) => {
+  return async (decision) => {
+    const { audit, run } = await decision;
+    if (audit === undefined) return (await run()).answer;
     const { who, role } = await decider();
-    return (await recorded({ who, role, ...stored(decision), request_id: deps.newId() }, deps, run)).answer;
+    return (await recorded({ who, role, ...stored(audit), request_id: deps.newId() }, deps, run)).answer;
   };
 }
 
-function stored({ details, shows: _, ...rest }: Decision) {
+function stored({ details, shows: _, ...rest }: Audit) {
   return { ...rest, ...(details !== undefined && { details: JSON.stringify(details) }) };
 }
 

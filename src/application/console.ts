@@ -55,10 +55,11 @@ const PATH = v.record(v.string(), id);
 
 /** The route for the kernel: its query or body is checked, its decision made once and audited. */
 function served(
-  { key, role, takes, max_bytes, handle }: AnyRoute,
+  route: AnyRoute,
   deps: RouteDeps,
-  audit: Parameters<typeof decideOnce>[2],
+  audit: Parameters<typeof decideOnce>[3],
 ): Route<Caller> & Pick<AnyRoute, 'role'> {
+  const { key, role, takes, max_bytes } = route;
   const isRead = key.startsWith('GET ');
   return {
     key,
@@ -66,10 +67,11 @@ function served(
     ...(isRead ? { query: takes } : { body: takes }),
     ...(max_bytes !== undefined && { max_bytes }),
     async handle({ caller, path, ...given }: Given<Caller, never, never>) {
-      const input = isRead ? given.query() : given.body();
-      const asked = { caller, path: check(PATH, path), input };
-      const answer = await handle({ ...asked, decide: decideOnce(key, asked, audit) }, deps);
-      return { body: answer as object };
+      const asked = { caller, path: check(PATH, path), input: isRead ? given.query() : given.body() };
+      if ('handle' in route) return { body: (await route.handle(asked, deps)) as object };
+      const decided = await decideOnce(await route.decide(asked, deps), key, asked, audit);
+      const shown = route.show === undefined ? decided.answer : route.show(decided as never, asked, deps);
+      return { body: (await shown) as object };
     },
   };
 }

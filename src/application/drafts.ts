@@ -19,7 +19,7 @@ import { sendTestMail } from '../core/newsletter/sending/test-mail.ts';
 import { policyIn } from '../core/pacing/account.ts';
 import { Pacer } from '../core/pacing/pacer.ts';
 import { check } from '../http/check.ts';
-import type { Decide } from './audit.ts';
+import type { Decision } from './audit.ts';
 import type { OperatorDeps } from './deps.ts';
 import { emailAccess, requireEmail } from './emails.ts';
 import { memberAccess } from './members/members.ts';
@@ -106,17 +106,19 @@ export async function keptDryRun(email_id: string, { dry_runs }: DraftAccess) {
   throw new Problem('not-found', 'There is no such dry run: it is kept for a day, if it had many members.');
 }
 
-export async function publish(
+export function publish(
   { publication, repeat }: { readonly publication: Publication; readonly repeat: boolean },
   access: DraftAccess,
-  decide: Decide,
-): Promise<Email> {
+): Decision<Email> {
   const { email_id, tenant_id: tenant, content } = publication;
   const details = { tenant, newsletter: content.newsletter.newsletter_id };
-  return decide({ what: 'email.send', on: [email_id], details }, async () => ({
-    answer: await publishEmail(publication, access),
-    result: { [repeat ? 'repeated' : 'published']: 1 },
-  }));
+  return {
+    audit: { what: 'email.send', on: [email_id], details },
+    run: async () => ({
+      answer: await publishEmail(publication, access),
+      result: { [repeat ? 'repeated' : 'published']: 1 },
+    }),
+  };
 }
 
 /** A stored email, as it may be tested or written anew. @throws Problem not-found */
@@ -134,27 +136,37 @@ export async function draftEmail(draft: Draft, access: DraftAccess) {
 }
 
 /** @throws Problem */
-export async function sendTest(
+export function sendTest(
   tested: { readonly email: Email; readonly content: EmailContent; readonly to: readonly string[] },
   access: DraftAccess,
-  decide: Decide,
-) {
+): Decision<Awaited<ReturnType<typeof sendTestMail>>> {
   check(testSchema, { to: tested.to });
-  return decide({ what: 'email.test', on: [tested.email.email_id] }, async () => {
-    const results = await sendTestMail(tested, access);
-    return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
-  });
+  return {
+    audit: { what: 'email.test', on: [tested.email.email_id] },
+    async run() {
+      const results = await sendTestMail(tested, access);
+      return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
+    },
+  };
 }
 
 /** Replaces an email that has not started; `known_at` as `replaceEmail` takes it. @throws Problem */
-export async function replaceBy(email: Email, asked: object, access: DraftAccess, decide: Decide, known_at?: string) {
+export async function replaceBy(
+  email: Email,
+  asked: object,
+  access: DraftAccess,
+  known_at?: string,
+): Promise<Decision<Email>> {
   const { email_id, tenant_id } = email;
   const request = check(replaceSchema, asked);
   // An id that no email has: the time must be to come, whatever the email had before.
   const { publication } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
   const details = { tenant: tenant_id, request: publication.request_hash };
-  return decide({ what: 'email.replace', on: [email_id], details }, async () => ({
-    answer: await replaceEmail(email, publication, access, known_at),
-    result: { replaced: 1 },
-  }));
+  return {
+    audit: { what: 'email.replace', on: [email_id], details },
+    run: async () => ({
+      answer: await replaceEmail(email, publication, access, known_at),
+      result: { replaced: 1 },
+    }),
+  };
 }

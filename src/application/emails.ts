@@ -21,7 +21,7 @@ import {
 } from '../core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientPlace, type RecipientView } from '../core/newsletter/views/list-recipients.ts';
 import { budgetStatus } from '../core/pacing/budget-status.ts';
-import type { Decide } from './audit.ts';
+import type { Decision } from './audit.ts';
 import { type EmailAction, shellCommand } from './contract/choices.ts';
 import type { EmailDetail } from './contract/newsletters.ts';
 import type { OperatorBinding } from './deps.ts';
@@ -127,13 +127,15 @@ export async function decideEmail(
   email_id: string,
   action: EmailAction,
   access: EmailAccess,
-  decide: Decide,
-): Promise<Pick<Email, 'email_id' | 'status' | 'paused'>> {
+): Promise<Decision<Pick<Email, 'email_id' | 'status' | 'paused'>>> {
   await requireEmail(email_id, access);
-  return decide({ what: `email.${action}`, on: [email_id] }, async () => {
-    const { status, paused } = await ACTIONS[action](email_id, access);
-    return { answer: { email_id, status, paused }, result: { accepted: 1 } };
-  });
+  return {
+    audit: { what: `email.${action}`, on: [email_id] },
+    async run() {
+      const { status, paused } = await ACTIONS[action](email_id, access);
+      return { answer: { email_id, status, paused }, result: { accepted: 1 } };
+    },
+  };
 }
 
 /** Decides about the recipients of whom nobody knows whether they got the mail. @throws Problem */
@@ -141,14 +143,16 @@ export async function resolveUncertain(
   email_id: string,
   action: Resolution,
   access: EmailAccess,
-  decide: Decide,
-): Promise<Omit<Resolved, 'email'> & Pick<Email, 'email_id' | 'status'>> {
+): Promise<Decision<Omit<Resolved, 'email'> & Pick<Email, 'email_id' | 'status'>>> {
   await requireEmail(email_id, access);
-  return decide({ what: `email.resolve.${action}`, on: [email_id] }, async () => {
-    const { email, ...reached } = await resolveEmail(email_id, action, access);
-    const { continued: _, waiting_until: __, ...result } = shownResolved(reached);
-    return { answer: { email_id, status: email.status, ...reached }, result };
-  });
+  return {
+    audit: { what: `email.resolve.${action}`, on: [email_id] },
+    async run() {
+      const { email, ...reached } = await resolveEmail(email_id, action, access);
+      const { continued: _, waiting_until: __, ...result } = shownResolved(reached);
+      return { answer: { email_id, status: email.status, ...reached }, result };
+    },
+  };
 }
 
 /** What the use cases accept in a phase; they refuse the rest themselves. */
@@ -182,10 +186,9 @@ export async function recipientsOf(
   id: string,
   { state, limit, addresses: identities }: RecipientsWanted,
   access: EmailAccess,
-  decide: Decide,
-): Promise<readonly RecipientView[]> {
+): Promise<Decision<readonly RecipientView[]>> {
   const email = await requireEmail(id, access);
-  const read = async () => {
+  async function run() {
     const found: RecipientView[] = [];
     let from: RecipientPlace | undefined;
     do {
@@ -194,11 +197,8 @@ export async function recipientsOf(
       found.push(...page.recipients);
       from = page.next && { batch_id: page.next.batch_id, chunk: page.next.chunk };
     } while (from !== undefined && found.length < limit);
-    return found.slice(0, limit);
-  };
-  if (!identities) return read();
-  return decide({ what: 'email.recipients', on: [email.email_id], shows: true }, async () => {
-    const answer = await read();
+    const answer = found.slice(0, limit);
     return { answer, result: { shown: answer.length } };
-  });
+  }
+  return { audit: identities ? { what: 'email.recipients', on: [email.email_id], shows: true } : undefined, run };
 }

@@ -1,6 +1,6 @@
 import { type ApiKey, createApiKeyStore, newApiKey, type Scope } from '../adapters/api-keys/api-key.ts';
 import { Problem } from '../core/model/problem.ts';
-import type { Decide } from './audit.ts';
+import type { Decision } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
 import type { CreatedKey } from './contract/keys.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -29,33 +29,41 @@ export interface NewKey {
   readonly description?: string | undefined;
 }
 
-export async function createKey(request: NewKey, deps: KeyDeps, decide: Decide): Promise<CreatedKey> {
+export function createKey(request: NewKey, deps: KeyDeps): Decision<CreatedKey> {
   const { tenant, lifetime_ms, rate_limit, description } = request;
   const scopes = [...new Set(request.scopes)];
   // Its id is in the audit log before the key works.
   const made = newApiKey();
-  const decision = { what: 'key.create', on: [made.key_id, tenant], details: { scopes } };
-  return decide(decision, async () => {
-    const now = deps.clock();
-    const answer = await issue(made, deps, {
-      tenant_id: tenant,
-      scopes,
-      created_at: now.toISOString(),
-      ...(lifetime_ms !== undefined && { expires_at: new Date(now.getTime() + lifetime_ms).toISOString() }),
-      ...(rate_limit !== undefined && { rate_limit }),
-      ...(description !== undefined && { description }),
-    });
-    return { answer, stored: { ...answer, key: null }, result: { created: 1 } };
-  });
+  return {
+    audit: { what: 'key.create', on: [made.key_id, tenant], details: { scopes } },
+    async run() {
+      const now = deps.clock();
+      const answer = await issue(made, deps, {
+        tenant_id: tenant,
+        scopes,
+        created_at: now.toISOString(),
+        ...(lifetime_ms !== undefined && { expires_at: new Date(now.getTime() + lifetime_ms).toISOString() }),
+        ...(rate_limit !== undefined && { rate_limit }),
+        ...(description !== undefined && { description }),
+      });
+      return { answer, stored: { ...answer, key: null }, result: { created: 1 } };
+    },
+  };
 }
 
 /** @throws Problem not-found */
-export async function revokeKey(key_id: string, deps: KeyDeps, decide: Decide) {
-  return decide({ what: 'key.revoke', on: [key_id] }, async () => {
-    const revoked_at = deps.clock().toISOString();
-    if (!(await storeOf(deps).end(key_id, { revoked_at }))) throw keyNotFound(key_id, deps);
-    return { answer: { key_id, revoked_at }, result: { revoked: 1 } };
-  });
+export function revokeKey(
+  key_id: string,
+  deps: KeyDeps,
+): Decision<{ readonly key_id: string; readonly revoked_at: string }> {
+  return {
+    audit: { what: 'key.revoke', on: [key_id] },
+    async run() {
+      const revoked_at = deps.clock().toISOString();
+      if (!(await storeOf(deps).end(key_id, { revoked_at }))) throw keyNotFound(key_id, deps);
+      return { answer: { key_id, revoked_at }, result: { revoked: 1 } };
+    },
+  };
 }
 
 /**
@@ -63,12 +71,15 @@ export async function revokeKey(key_id: string, deps: KeyDeps, decide: Decide) {
  * @param keep_old_ms how long the old key still works, at most: rotation does not extend its life
  * @throws Problem not-found
  */
-export async function rotateKey(key_id: string, keep_old_ms: number, deps: KeyDeps, decide: Decide) {
+export function rotateKey(key_id: string, keep_old_ms: number, deps: KeyDeps) {
   const successor = newApiKey();
-  return decide({ what: 'key.rotate', on: [key_id, successor.key_id] }, async () => {
-    const rotated = await rotate(key_id, successor, keep_old_ms, deps);
-    return { answer: rotated, stored: { ...rotated, key: null }, result: { rotated: 1 } };
-  });
+  return {
+    audit: { what: 'key.rotate', on: [key_id, successor.key_id] },
+    async run() {
+      const rotated = await rotate(key_id, successor, keep_old_ms, deps);
+      return { answer: rotated, stored: { ...rotated, key: null }, result: { rotated: 1 } };
+    },
+  };
 }
 
 async function rotate(key_id: string, successor: FreshKey, keep_old_ms: number, deps: KeyDeps) {

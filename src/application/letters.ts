@@ -6,7 +6,7 @@ import { Problem } from '../core/model/problem.ts';
 import { dropDeadLetter } from '../core/operator/cancel.ts';
 import { type DeadLetterView, deadLetterView } from '../core/operator/dead-letters/dead-letter.ts';
 import { remedyFor } from '../core/operator/views/notification-view.ts';
-import type { Decide } from './audit.ts';
+import type { Decision } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
 import type { OperatorDeps } from './deps.ts';
 import { requireNotification } from './notifications.ts';
@@ -82,33 +82,40 @@ export async function channelsOf(
 }
 
 /** Deletes letters. Their notifications keep rows and records, and are not dead any more. */
-export async function dropLetters(
-  choice: LetterChoice,
-  deps: LetterDeps,
-  decide: Decide,
-): Promise<{ readonly dropped: number; readonly missing: readonly string[] }> {
+export function dropLetters(choice: LetterChoice, deps: LetterDeps): Decision<Dropped> {
   const { channels, log_ids, stale } = choice;
-  const on = log_ids.length > 0 ? log_ids : channels;
-  return decide({ what: 'dlq.drop', on, details: { channels, stale } }, async () => {
-    let dropped = 0;
-    const found = new Set<string>();
-    for (const channel of channels) {
-      const url = deps.deployment.dead_letter_queues[channel];
-      const gone = new Set<string>();
-      for await (const letters of peekLetters(deps.sqs, url, gone)) {
-        const chosen = await chosenOf(channel, letters, choice, deps);
-        for (const letter of chosen) {
-          await dropDeadLetter(letter, deps.rows, deps.clock());
-          if (letter.message) found.add(letter.message.log_id);
-        }
-        await deleteLetters(deps.sqs, url, chosen);
-        for (const { message_id } of chosen) gone.add(message_id);
-        dropped += chosen.length;
+  return {
+    audit: { what: 'dlq.drop', on: log_ids.length > 0 ? log_ids : channels, details: { channels, stale } },
+    async run() {
+      const answer = await drop(choice, deps);
+      return { answer, result: { dropped: answer.dropped } };
+    },
+  };
+}
+
+interface Dropped {
+  readonly dropped: number;
+  readonly missing: readonly string[];
+}
+
+async function drop(choice: LetterChoice, deps: LetterDeps): Promise<Dropped> {
+  let dropped = 0;
+  const found = new Set<string>();
+  for (const channel of choice.channels) {
+    const url = deps.deployment.dead_letter_queues[channel];
+    const gone = new Set<string>();
+    for await (const letters of peekLetters(deps.sqs, url, gone)) {
+      const chosen = await chosenOf(channel, letters, choice, deps);
+      for (const letter of chosen) {
+        await dropDeadLetter(letter, deps.rows, deps.clock());
+        if (letter.message) found.add(letter.message.log_id);
       }
+      await deleteLetters(deps.sqs, url, chosen);
+      for (const { message_id } of chosen) gone.add(message_id);
+      dropped += chosen.length;
     }
-    const missing = log_ids.filter((log_id) => !found.has(log_id));
-    return { answer: { dropped, missing }, result: { dropped } };
-  });
+  }
+  return { dropped, missing: choice.log_ids.filter((log_id) => !found.has(log_id)) };
 }
 
 async function chosenOf(
@@ -133,21 +140,23 @@ export async function countLetters(channel: Channel, { sqs, deployment }: Letter
  * Moves all letters of a channel back to their lanes: SQS itself does, or where it cannot, this process.
  * @param lock holds off other redrives of the channel by this machine, and returns what releases it
  */
-export async function redriveLetters(
+export function redriveLetters(
   channel: Channel,
   { lock, ...options }: RedriveOptions & { readonly lock: () => () => void },
   deps: LetterDeps,
-  decide: Decide,
-): Promise<RedriveResult> {
+): Decision<RedriveResult> {
   const { sqs, deployment, local } = deps;
   const url = deployment.dead_letter_queues[channel];
   const details = options.rate !== undefined && { details: { rate: options.rate } };
-  return decide({ what: 'dlq.redrive', on: [channel], ...details }, async () => {
-    const moved = local
-      ? await underLock(lock, () => redriveByCopy(sqs, url, deployment.lane_queues, options))
-      : await redriveByTask(sqs, url, options);
-    return { answer: moved, result: { moved: moved.moved } };
-  });
+  return {
+    audit: { what: 'dlq.redrive', on: [channel], ...details },
+    async run() {
+      const moved = local
+        ? await underLock(lock, () => redriveByCopy(sqs, url, deployment.lane_queues, options))
+        : await redriveByTask(sqs, url, options);
+      return { answer: moved, result: { moved: moved.moved } };
+    },
+  };
 }
 
 async function underLock<A>(lock: () => () => void, run: () => Promise<A>): Promise<A> {

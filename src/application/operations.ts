@@ -14,7 +14,7 @@ import {
 } from '../core/operator/operations/operate.ts';
 import { NOTHING, type Operation } from '../core/operator/operations/operation.ts';
 import { viewOf } from '../core/operator/views/notification-view.ts';
-import type { Decide } from './audit.ts';
+import type { Decision } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
 import type { createOperationBody, OperationFilter, OperationView } from './contract/operations.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -30,12 +30,10 @@ export interface OperationDeps extends OperatorDeps {
 
 type ShowDeps = Pick<OperatorDeps, 'operations' | 'rows' | 'local' | 'clock'>;
 
-/** @returns its id */
-export async function newOperation(
+export function newOperation(
   asked: v.InferOutput<typeof createOperationBody> & { readonly created_by: string },
   deps: OperationDeps,
-  decide: Decide,
-): Promise<string> {
+): Decision<MadeOperation> {
   const { kind, filter, rate, limit, max_age_hours, include_stopped, created_by } = asked;
   const request = {
     kind,
@@ -47,7 +45,7 @@ export async function newOperation(
     ...(limit !== undefined && { limit }),
     ...(max_age_hours !== undefined && { max_age_ms: max_age_hours * HOUR_MS }),
   };
-  return makeOperation(request, deps, decide);
+  return makeOperation(request, deps);
 }
 
 /** A filter as it was asked for, to show it. */
@@ -55,30 +53,37 @@ export function inText(filter: OperationFilter): Operation['asked'] {
   return Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]));
 }
 
-/** Makes the operation of a request, and has it previewed. @returns its id. @throws Problem when another one has it */
-export async function makeOperation(request: NewOperation, deps: OperateDeps, decide: Decide): Promise<string> {
+interface MadeOperation {
+  readonly operation_id: string;
+}
+
+/** Makes the operation of a request, and has it previewed. Its run throws a Problem when another one has its id. */
+export function makeOperation(request: NewOperation, deps: OperateDeps): Decision<MadeOperation> {
   const operation_id = request.operation_id ?? newOperationId(deps);
   const operation = { ...request, operation_id };
-  const decision = { what: 'operation.create', on: [operation_id], details: auditDetails(operation) };
-  const answer = await decide(decision, async () => {
-    await createOperation(operation, deps);
-    return { answer: { operation_id }, result: { created: 1 } };
-  });
-  return answer.operation_id;
+  return {
+    audit: { what: 'operation.create', on: [operation_id], details: auditDetails(operation) },
+    async run() {
+      await createOperation(operation, deps);
+      return { answer: { operation_id }, result: { created: 1 } };
+    },
+  };
 }
 
 export async function decideOperation(
   operation_id: string,
   act: OperationAct,
   deps: OperationDeps,
-  decide: Decide,
-): Promise<void> {
+): Promise<Decision<object>> {
   const operation = await readOperation(operation_id, deps);
   const details = operation !== undefined && { details: auditDetails(operation) };
-  await decide({ what: `operation.${act}`, on: [operation_id], ...details }, async () => {
-    await operate(operation_id, act, deps);
-    return { answer: {}, result: { accepted: 1 } };
-  });
+  return {
+    audit: { what: `operation.${act}`, on: [operation_id], ...details },
+    async run() {
+      await operate(operation_id, act, deps);
+      return { answer: {}, result: { accepted: 1 } };
+    },
+  };
 }
 
 /** The newest first, without their samples. */

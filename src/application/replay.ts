@@ -84,14 +84,14 @@ export function ownRun(given: OwnRunDeps, signal: AbortSignal): OwnRun {
 
   /** @param of the operation as the act makes it */
   async function audited<A>(act: 'rate' | OperationAct, of: Operation, run: () => Promise<A>): Promise<A> {
-    const decision = { what: `operation.${act}`, on: [of.operation_id], details: auditDetails(of) };
-    return decide(decision, async () => ({ answer: await run(), result: { accepted: 1 } }));
+    const audit = { what: `operation.${act}`, on: [of.operation_id], details: auditDetails(of) };
+    return decide({ audit, run: async () => ({ answer: await run(), result: { accepted: 1 } }) });
   }
 
   return {
     sent: () => sent,
 
-    create: async (request) => current(await makeOperation(request, operating, decide)),
+    create: async (request) => current((await decide(makeOperation(request, operating))).operation_id),
 
     dryRun: (request, show) => dryRunOperation(operationOf(request, operating), deps, show, () => signal.aborted),
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Decide } from './audit.ts';
+import type { Decided, Decision } from './audit.ts';
 import type { Role } from './contract/choices.ts';
 import type { Out } from './contract/fields.ts';
 import type { Health, Overview } from './contract/overview.ts';
@@ -32,12 +32,10 @@ interface Asked<K extends string, I> {
   readonly caller: Caller;
   readonly path: Readonly<Record<Names<K>, string>>;
   readonly input: I;
-  /** Runs the decision of a POST, once per request_id, and writes it to the audit log. */
-  readonly decide: Decide;
 }
 
-/** All there is to say of a route: server, OpenAPI, the page's types, refusals' commands and audit come from it. */
-export interface ConsoleRoute<
+/** What is said of any route: server, OpenAPI, the page's types and refusals' commands come from it. */
+interface Described<
   K extends string = string,
   S extends v.GenericSchema = v.GenericSchema,
   A extends v.GenericSchema = v.GenericSchema,
@@ -55,21 +53,40 @@ export interface ConsoleRoute<
   readonly answer: A;
   /** What the shell does alike, or what shows more there, and the parameter of the path that it takes. */
   readonly command: readonly [command: string, parameter?: string];
-  readonly handle: (request: Asked<K, v.InferOutput<S>>, deps: RouteDeps) => Promise<Out<A>>;
+}
+
+type Handle<K extends string, I, O> = (asked: Asked<K, I>, deps: RouteDeps) => Promise<O> | O;
+
+/** A route that changes nothing. */
+interface ReadRoute<K extends string, S extends v.GenericSchema, A extends v.GenericSchema> extends Described<K, S, A> {
+  readonly handle: Handle<K, v.InferOutput<S>, Out<A>>;
+}
+
+/** A POST that changes something, or shows who receives: its decision is audited, and made once per request_id. */
+interface DecisionRoute<K extends string, S extends v.GenericSchema, A extends v.GenericSchema, R>
+  extends Described<K, S, A> {
+  readonly decide: Handle<K, v.InferOutput<S>, Decision<R>>;
+  /** What is answered, where that is not what the audit log keeps for a repeated request. */
+  readonly show?: (decided: Decided<R>, asked: Asked<K, v.InferOutput<S>>, deps: RouteDeps) => Promise<Out<A>> | Out<A>;
 }
 
 /** A route in a list of all: the types of its input are known to itself only. */
-export type AnyRoute = Omit<ConsoleRoute, 'handle'> & {
-  readonly handle: (request: Asked<string, never>, deps: RouteDeps) => Promise<unknown>;
-};
+export type AnyRoute = Described &
+  (
+    | { readonly handle: Handle<string, never, unknown> }
+    | {
+        readonly decide: Handle<string, never, Decision<unknown>>;
+        readonly show?: (decided: Decided<never>, asked: Asked<string, never>, deps: RouteDeps) => unknown;
+      }
+  );
 
 type Rest<R> = Omit<R, 'key' | 'role' | 'takes'>;
 
 /** A GET without parameters. */
 export function show<const K extends `GET /api/${string}`, A extends v.GenericSchema>(
   key: K,
-  route: Rest<ConsoleRoute<K, typeof NOTHING, A>>,
-): ConsoleRoute<K, typeof NOTHING, A> {
+  route: Rest<ReadRoute<K, typeof NOTHING, A>>,
+): ReadRoute<K, typeof NOTHING, A> {
   return { key, role: 'viewer', takes: NOTHING, ...route };
 }
 
@@ -78,16 +95,29 @@ const NOTHING = v.strictObject({});
 export function list<const K extends `GET /api/${string}`, S extends v.GenericSchema, A extends v.GenericSchema>(
   key: K,
   takes: S,
-  route: Rest<ConsoleRoute<K, S, A>>,
-): ConsoleRoute<K, S, A> {
+  route: Rest<ReadRoute<K, S, A>>,
+): ReadRoute<K, S, A> {
   return { key, role: 'viewer', takes, ...route };
 }
 
-/** A POST: it changes something, or shows who receives, unless its role says that a viewer may call it. */
-export function decision<const K extends `POST /api/${string}`, S extends v.GenericSchema, A extends v.GenericSchema>(
+/** A POST that asks: what it takes is too long for a URL, or must not stand in one. */
+export function question<const K extends `POST /api/${string}`, S extends v.GenericSchema, A extends v.GenericSchema>(
   key: K,
   takes: S,
-  route: Rest<ConsoleRoute<K, S, A>> & { readonly role?: Role },
-): ConsoleRoute<K, S, A> {
+  route: Rest<ReadRoute<K, S, A>>,
+): ReadRoute<K, S, A> {
+  return { key, role: 'operator', takes, ...route };
+}
+
+export function decision<
+  const K extends `POST /api/${string}`,
+  S extends v.GenericSchema,
+  A extends v.GenericSchema,
+  R = Out<A>,
+>(
+  key: K,
+  takes: S,
+  route: Rest<DecisionRoute<K, S, A, R>> & (R extends Out<A> ? unknown : { readonly show: object }),
+): DecisionRoute<K, S, A, R> {
   return { key, role: 'operator', takes, ...route };
 }

@@ -60,7 +60,7 @@ function served(routes: readonly AnyRoute[]) {
   const dispatch = createConsole(
     { deployment, dynamodb, sqs, clock: () => new Date(), newId: randomUUID, ...stage, onRecord() {}, onFault() {} },
     { startRun: async () => {}, startVerification: async () => {} },
-    routes.map((one) => ({
+    routes.map(({ handle: _, decide: __, ...one }: AnyRoute & { handle?: unknown; decide?: unknown }) => ({
       ...one,
       async handle() {
         reached.push(one.key);

@@ -24,12 +24,10 @@ const MADE_UP = decision('POST /api/things/{thing_id}/polish', decisionBody, {
   summary: 'Polishes a thing',
   answer: v.strictObject({ thing_id: v.string() }),
   command: ['show', 'thing_id'],
-  async handle({ path: { thing_id }, decide }) {
-    return decide({ what: 'newsletter.polish', on: [thing_id] }, async () => ({
-      answer: { thing_id },
-      result: { polished: 1 },
-    }));
-  },
+  decide: ({ path: { thing_id } }) => ({
+    audit: { what: 'newsletter.polish', on: [thing_id] },
+    run: async () => ({ answer: { thing_id }, result: { polished: 1 } }),
+  }),
 });
 const ROUTES = [MADE_UP];
 

@@ -5,11 +5,12 @@ import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsle
 import type { ExportedMember } from '../../adapters/member-files/write-members.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { Problem } from '../../core/model/problem.ts';
+import type { Newsletter } from '../../core/newsletter/model/email.ts';
 import { ifReadable } from '../../core/newsletter/model/member.ts';
 import type { SenderAction } from '../../core/newsletter/model/ports.ts';
 import { putNewsletter, senderEntry } from '../../core/newsletter/model/senders.ts';
 import { check, invalid } from '../../http/check.ts';
-import type { Decide } from '../audit.ts';
+import type { Decision } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 
 export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {
@@ -50,14 +51,16 @@ async function hashOf(named: NamedAddress, { members, sealing }: MemberAccess): 
 }
 
 /** The members of an address, and what is known of the address. The audit log keeps who was shown it. @throws Problem */
-export async function showMembers(named: NamedAddress, access: MemberAccess, decide: Decide) {
+export async function showMembers(named: NamedAddress, access: MemberAccess) {
   const { tenant } = named;
   const hash = await hashOf(named, access);
-  const decision = { what: 'member.show', on: [nameOf(named, hash)], details: { tenant }, shows: true } as const;
-  return decide(decision, async () => {
-    const answer = await membersOf(named, hash, access);
-    return { answer, result: { shown: answer.members.length } };
-  });
+  return {
+    audit: { what: 'member.show', on: [nameOf(named, hash)], details: { tenant }, shows: true } as const,
+    async run() {
+      const answer = await membersOf(named, hash, access);
+      return { answer, result: { shown: answer.members.length } };
+    },
+  };
 }
 
 /** A member, whose identity stays sealed, and its last moves. @throws Problem not-found */
@@ -96,22 +99,19 @@ async function membersOf(named: NamedAddress, hash: string, access: MemberAccess
 }
 
 /** Ends all newsletters to an address, or lifts that. The audit log names the member or the hash. @throws Problem */
-export async function suppressAddress(
-  named: NamedAddress,
-  action: 'suppress' | 'unsuppress',
-  access: MemberAccess,
-  decide: Decide,
-) {
+export async function suppressAddress(named: NamedAddress, action: 'suppress' | 'unsuppress', access: MemberAccess) {
   const { tenant } = named;
   const hash = await hashOf(named, access);
-  const on = [nameOf(named, hash)];
-  return decide({ what: `member.${action}`, on, details: { tenant } }, async () => {
-    const at = access.clock().toISOString();
-    if (action === 'suppress') await access.members.suppress(tenant, hash, { reason: 'operator', at });
-    else await access.members.unsuppress(tenant, hash);
-    const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
-    return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
-  });
+  return {
+    audit: { what: `member.${action}`, on: [nameOf(named, hash)], details: { tenant } },
+    async run() {
+      const at = access.clock().toISOString();
+      if (action === 'suppress') await access.members.suppress(tenant, hash, { reason: 'operator', at });
+      else await access.members.unsuppress(tenant, hash);
+      const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
+      return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
+    },
+  };
 }
 
 type NewsletterDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment'>;
@@ -125,8 +125,7 @@ export async function decideNewsletter(
   asked: { readonly tenant: string; readonly newsletter_id: string; readonly known_at?: string | null },
   fields: object,
   deps: NewsletterDeps & Pick<OperatorDeps, 'clock'>,
-  decide: Decide,
-) {
+): Promise<Decision<Newsletter>> {
   // Beside the fields, so that a fault of the id has its name, and all are told at once.
   const whole = v.strictObject({ newsletter_id: newsletterId, ...newsletterSchema.entries });
   const checked = check(whole, { ...fields, newsletter_id: asked.newsletter_id });
@@ -134,11 +133,13 @@ export async function decideNewsletter(
   const given = { ...checked, tenant_id: asked.tenant };
   // Who writes to everybody and how it is tracked, as of `sender.allow`; `reply_to` may be a person's address.
   const details = { tenant: asked.tenant, from, sending_domain, fallback_domain, track };
-  const decision = { what: 'newsletter.put', on: [newsletter_id], details };
-  return decide(decision, async () => ({
-    answer: await putNewsletter(given, { newsletters: newsletterStore(deps), clock: deps.clock }, asked.known_at),
-    result: { stored: 1 },
-  }));
+  return {
+    audit: { what: 'newsletter.put', on: [newsletter_id], details },
+    run: async () => ({
+      answer: await putNewsletter(given, { newsletters: newsletterStore(deps), clock: deps.clock }, asked.known_at),
+      result: { stored: 1 },
+    }),
+  };
 }
 
 /** As whom the newsletters of a tenant are sent. Empty: as whomever the stage's `newsletter.senders` lets them. */
@@ -150,8 +151,7 @@ export function listSenders(tenant: string, deps: NewsletterDeps): Promise<reado
 export async function decideSender(
   asked: { readonly tenant: string; readonly sender: string; readonly action: SenderAction },
   deps: NewsletterDeps,
-  decide: Decide,
-): Promise<readonly string[]> {
+): Promise<Decision<readonly string[]>> {
   const { tenant, action } = asked;
   const sender = senderEntry(asked.sender);
   if (sender === undefined) {
@@ -160,13 +160,15 @@ export async function decideSender(
   }
   // An address of the tenant's own, as which it writes to everybody: the log may name it.
   const what = action === 'allow' ? 'sender.allow' : 'sender.revoke';
-  return decide({ what, on: [tenant, sender] }, async () => ({
-    answer: await newsletterStore(deps).changeSenders(tenant, action, sender),
-    result: { changed: 1 },
-  }));
+  return {
+    audit: { what, on: [tenant, sender] },
+    run: async () => ({
+      answer: await newsletterStore(deps).changeSenders(tenant, action, sender),
+      result: { changed: 1 },
+    }),
+  };
 }
 
-/** A member as it is exported: what an import gives it back by. */
 /** The members of a tenant, or of those the ones whom a newsletter concerns, page by page. */
 export async function* exportedMembers(
   tenant: string,

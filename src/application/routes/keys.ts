@@ -22,9 +22,9 @@ export const KEY_ROUTES = [
     summary: 'Makes a key; its secret is shown this once',
     answer: createdKey,
     command: ['keys list'],
-    handle({ input: { expires_in_days, ...asked }, decide }, deps) {
+    decide({ input: { expires_in_days, ...asked } }, deps) {
       const lifetime_ms = expires_in_days === undefined ? undefined : expires_in_days * DAY_MS;
-      return createKey({ ...asked, lifetime_ms }, deps, decide);
+      return createKey({ ...asked, lifetime_ms }, deps);
     },
   }),
   decision('POST /api/keys/{key_id}/revoke', decisionBody, {
@@ -32,6 +32,6 @@ export const KEY_ROUTES = [
     summary: 'Revokes a key',
     answer: revokedKey,
     command: ['keys revoke', 'key_id'],
-    handle: ({ path, decide }, deps) => revokeKey(path.key_id, deps, decide),
+    decide: ({ path }, deps) => revokeKey(path.key_id, deps),
   }),
 ];

@@ -49,18 +49,18 @@ export const MEMBER_ROUTES = [
       'Shows a member, or those of an address, by address and name, and what is known of it; the audit log keeps who saw',
     answer: shownMembers,
     command: ['members show ID --tenant TENANT'],
-    async handle({ input: { tenant, member_id, address = '' }, decide }, deps) {
+    decide({ input: { tenant, member_id, address = '' } }, deps) {
       const named = member_id === undefined ? { tenant, address } : { tenant, member_id };
-      const { members, ...known } = await showMembers(named, memberAccess(deps), decide);
-      return {
-        ...known,
-        members: members.map(({ member_id, email, name }) => ({
-          member_id,
-          email,
-          ...(name !== undefined && { name }),
-        })),
-      };
+      return showMembers(named, memberAccess(deps));
     },
+    show: ({ answer: { members, ...known } }) => ({
+      ...known,
+      members: members.map(({ member_id, email, name }) => ({
+        member_id,
+        email,
+        ...(name !== undefined && { name }),
+      })),
+    }),
   }),
 ] as const;
 

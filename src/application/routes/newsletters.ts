@@ -3,9 +3,10 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
 import { toItem } from '../../adapters/dynamodb/table/item.ts';
 import { shownDryRun } from '../../core/newsletter/lifecycle/dry-run.ts';
-import type { Newsletter } from '../../core/newsletter/model/email.ts';
+import type { Email, Newsletter } from '../../core/newsletter/model/email.ts';
 import { shownResolved } from '../../core/newsletter/views/email-view.ts';
 import { listRecipients } from '../../core/newsletter/views/list-recipients.ts';
+import type { Decided } from '../audit.ts';
 import { EMAIL_ACTIONS } from '../contract/choices.ts';
 import { acceptedEmail, dryRunAnswer, emailList, resolvedEmail, testResults } from '../contract/emails.ts';
 import { decisionBody } from '../contract/fields.ts';
@@ -34,7 +35,7 @@ import {
   resolveUncertain,
 } from '../emails.ts';
 import { decideNewsletter } from '../members/members.ts';
-import { decision, list, show } from '../route.ts';
+import { decision, list, question, show } from '../route.ts';
 import { MEMBER_ROUTES } from './members.ts';
 
 const PAGE = 50;
@@ -52,6 +53,11 @@ const ACTS = {
 const drafts = () => import('../drafts.ts');
 /** The longest post as JSON. */
 const max_bytes = 1024 * 1024;
+
+const accepted = ({ answer: { email_id, status } }: Decided<Pick<Email, 'email_id' | 'status'>>) => ({
+  email_id,
+  status,
+});
 
 /** Newsletters, and their emails with live counts, recipients by state, and what operators decide about them. */
 export const NEWSLETTER_ROUTES = [
@@ -71,8 +77,8 @@ export const NEWSLETTER_ROUTES = [
     summary: 'Makes a newsletter, or replaces the one that somebody looked at',
     answer: newsletter,
     command: ['newsletters create ID --tenant TENANT --name NAME --from ADDRESS'],
-    handle: ({ input: { request_id: _, tenant, newsletter_id, known_at, ...fields }, decide }, deps) =>
-      decideNewsletter({ tenant, newsletter_id, known_at }, fields, deps, decide),
+    decide: ({ input: { request_id: _, tenant, newsletter_id, known_at, ...fields } }, deps) =>
+      decideNewsletter({ tenant, newsletter_id, known_at }, fields, deps),
   }),
   list('GET /api/emails', emailsQuery, {
     operation_id: 'listEmails',
@@ -112,13 +118,11 @@ export const NEWSLETTER_ROUTES = [
       summary: ACTS[action],
       answer: acceptedEmail,
       command: [`emails ${action}`, 'email_id'],
-      async handle({ path: { email_id }, decide }, deps) {
-        const { status } = await decideEmail(email_id, action, emailAccess(deps), decide);
-        return { email_id, status };
-      },
+      decide: ({ path }, deps) => decideEmail(path.email_id, action, emailAccess(deps)),
+      show: accepted,
     }),
   ),
-  decision('POST /api/emails/dry-run', draftBody, {
+  question('POST /api/emails/dry-run', draftBody, {
     operation_id: 'dryRunEmail',
     summary: 'Says who would get an e-mail, in which rendering, and who would not and why; keeps and sends nothing',
     max_bytes,
@@ -145,12 +149,13 @@ export const NEWSLETTER_ROUTES = [
     max_bytes,
     answer: testResults,
     command: ['emails test FILE --tenant TENANT --newsletter ID --to ADDRESS'],
-    async handle({ input: { request_id, tenant, to, ...request }, decide }, deps) {
+    async decide({ input: { request_id, tenant, to, ...request } }, deps) {
       const { draftAccess, draftEmail, draftOfPage, sendTest } = await drafts();
       const access = draftAccess(deps);
       const draft = await draftEmail(draftOfPage(tenant, request_id, request), access);
-      return { results: await sendTest({ ...draft, to }, access, decide) };
+      return sendTest({ ...draft, to }, access);
     },
+    show: ({ answer }) => ({ results: answer }),
   }),
   decision('POST /api/emails', draftBody, {
     operation_id: 'publishEmail',
@@ -158,13 +163,12 @@ export const NEWSLETTER_ROUTES = [
     max_bytes,
     answer: acceptedEmail,
     command: ['emails send FILE --tenant TENANT --newsletter ID'],
-    async handle({ input: { request_id, tenant, ...request }, decide }, deps) {
+    async decide({ input: { request_id, tenant, ...request } }, deps) {
       const { draftAccess, draftOfPage, publicationOf, publish } = await drafts();
       const access = draftAccess(deps);
-      const found = await publicationOf(draftOfPage(tenant, request_id, request), access);
-      const { email_id, status } = await publish(found, access, decide);
-      return { email_id, status };
+      return publish(await publicationOf(draftOfPage(tenant, request_id, request), access), access);
     },
+    show: accepted,
   }),
   show('GET /api/emails/{email_id}/draft', {
     operation_id: 'getDraft',
@@ -186,28 +190,20 @@ export const NEWSLETTER_ROUTES = [
     max_bytes,
     answer: acceptedEmail,
     command: ['emails replace', 'email_id'],
-    async handle({ path, input: { request_id: _, known_at, ...request }, decide }, deps) {
+    async decide({ path, input: { request_id: _, known_at, ...request } }, deps) {
       const { draftAccess, replaceBy } = await drafts();
       const access = draftAccess(deps);
-      const email = await requireEmail(path.email_id, access);
-      const { email_id, status } = await replaceBy(email, request, access, decide, known_at);
-      return { email_id, status };
+      return replaceBy(await requireEmail(path.email_id, access), request, access, known_at);
     },
+    show: accepted,
   }),
   decision('POST /api/emails/{email_id}/resolve', resolveBody, {
     operation_id: 'resolveEmail',
     summary: 'Decides about the uncertain recipients: to send again, or to leave them',
     answer: resolvedEmail,
     command: ['emails status', 'email_id'],
-    async handle({ path, input, decide }, deps) {
-      const { email_id, status, ...reached } = await resolveUncertain(
-        path.email_id,
-        input.action,
-        emailAccess(deps),
-        decide,
-      );
-      return { email_id, status, ...shownResolved(reached) };
-    },
+    decide: ({ path, input }, deps) => resolveUncertain(path.email_id, input.action, emailAccess(deps)),
+    show: ({ answer: { email_id, status, ...reached } }) => ({ email_id, status, ...shownResolved(reached) }),
   }),
 ];
 

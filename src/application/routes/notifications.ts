@@ -17,7 +17,7 @@ import {
   recipientFilter,
   requireNotification,
 } from '../notifications.ts';
-import { decision, list, show } from '../route.ts';
+import { decision, list, question, show } from '../route.ts';
 
 const COMMANDS = { redrive: 'retry --redrive', retry: 'retry', cancel: 'cancel', give_up: 'dlq drop' } as const;
 
@@ -42,24 +42,24 @@ export const NOTIFICATION_ROUTES = [
     summary: 'The recipient; the audit log keeps who asked',
     answer: v.strictObject({ recipient: v.string() }),
     command: ['show', 'log_id'],
-    async handle({ path, decide }, deps) {
-      const row = await requireNotification(path.log_id, deps);
-      const { recipient } = await revealContent('reveal', row, deps, decide);
-      return { recipient };
-    },
+    decide: async ({ path }, deps) => revealContent('reveal', await requireNotification(path.log_id, deps), deps),
+    show: ({ answer: { recipient } }) => ({ recipient }),
   }),
   decision('POST /api/notifications/{log_id}/content', decisionBody, {
     operation_id: 'revealContent',
     summary: 'What is sent at each attempt, and to whom; the audit log keeps who asked',
     answer: sentContent,
     command: ['show', 'log_id'],
-    async handle({ path, decide }, deps) {
-      const row = await requireNotification(path.log_id, deps);
-      const { recipient, subject, body, format } = await revealContent('reveal.content', row, deps, decide);
-      return { recipient, ...(subject !== undefined && { subject }), body, format };
-    },
+    decide: async ({ path }, deps) =>
+      revealContent('reveal.content', await requireNotification(path.log_id, deps), deps),
+    show: ({ answer: { recipient, subject, body, format } }) => ({
+      recipient,
+      ...(subject !== undefined && { subject }),
+      body,
+      format,
+    }),
   }),
-  decision('POST /api/recipient-hash', recipientHashBody, {
+  question('POST /api/recipient-hash', recipientHashBody, {
     // A viewer could find out to which addresses something was sent.
     operation_id: 'hashRecipient',
     summary: 'The hash by which a list finds a recipient, so that no URL holds the address',
@@ -72,13 +72,10 @@ export const NOTIFICATION_ROUTES = [
     summary: 'Redrives, retries, cancels or gives up single notifications',
     answer: actionAnswer,
     command: ['list'],
-    async handle({ input, decide }, deps) {
-      const { action, log_ids, shown, dry_run, request_id } = input;
-      const command = shellCommand(COMMANDS[action], deps.local, [], log_ids);
-      const { results, repeated } = dry_run
-        ? { results: await tryAction({ action, log_ids, shown }, deps), repeated: false }
-        : await act({ action, log_ids, shown }, deps, decide);
-      return { request_id, dry_run, repeated, results, command };
+    decide: ({ input }, deps) => (input.dry_run ? tryAction(input, deps) : act(input, deps)),
+    show({ answer, repeated }, { input: { action, log_ids, dry_run, request_id } }, { local }) {
+      const command = shellCommand(COMMANDS[action], local, [], log_ids);
+      return { request_id, dry_run, repeated, results: answer, command };
     },
   }),
 ];

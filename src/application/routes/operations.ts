@@ -6,7 +6,7 @@ import {
   stopVerification,
 } from '../../core/verify/kept-verification.ts';
 import type { Verification } from '../../core/verify/verification.ts';
-import type { Decide } from '../audit.ts';
+import type { Decision } from '../audit.ts';
 import { OPERATION_ACTIONS } from '../contract/choices.ts';
 import { decisionBody } from '../contract/fields.ts';
 import {
@@ -48,9 +48,8 @@ export const OPERATION_ROUTES = [
     summary: 'Makes a bulk operation and its preview; nothing changes before its start',
     answer: operationView,
     command: ['replay --dry-run'],
-    async handle({ caller, input, decide }, deps) {
-      return showOperation(await newOperation({ ...input, created_by: caller.who }, deps, decide), deps);
-    },
+    decide: ({ caller, input }, deps) => newOperation({ ...input, created_by: caller.who }, deps),
+    show: ({ answer }, _, deps) => showOperation(answer.operation_id, deps),
   }),
   show('GET /api/operations/{operation_id}', {
     operation_id: 'getOperation',
@@ -72,7 +71,8 @@ export const OPERATION_ROUTES = [
       summary: act === 'start' ? 'Verifies that nothing is lost; it reads only' : 'Ends the verification where it is',
       answer: latestVerification,
       command: ['verify'],
-      handle: ({ caller, decide }, deps) => decideVerification(act, caller.who, deps, decide),
+      decide: ({ caller }, deps) => decideVerification(act, caller.who, deps),
+      show: (_, __, deps) => showVerification(deps),
     }),
   ),
   ...OPERATION_ACTIONS.map((action) =>
@@ -81,10 +81,8 @@ export const OPERATION_ROUTES = [
       summary: ACTS[action].summary,
       answer: operationView,
       command: [ACTS[action].command, 'operation_id'],
-      async handle({ path: { operation_id }, decide }, deps) {
-        await decideOperation(operation_id, action, deps, decide);
-        return showOperation(operation_id, deps);
-      },
+      decide: ({ path }, deps) => decideOperation(path.operation_id, action, deps),
+      show: (_, { path }, deps) => showOperation(path.operation_id, deps),
     }),
   ),
 ];
@@ -123,17 +121,17 @@ function resultOf(state: Verification): VerificationView['result'] {
   };
 }
 
-/** @throws Problem when one is running, or none that could be stopped */
-async function decideVerification(
+/** Its run throws a Problem when one is running, or none that could be stopped. */
+function decideVerification(
   act: 'start' | 'stop',
   who: string,
-  deps: ShowDeps & Pick<RouteDeps, 'startVerification'>,
-  decide: Decide,
-): Promise<Latest> {
-  const { verification: store, clock, startVerification: startRun } = deps;
-  await decide({ what: `verification.${act}`, on: [] }, async () => {
-    await (act === 'start' ? startVerification(who, { store, clock, startRun }) : stopVerification({ store, clock }));
-    return { answer: {}, result: { accepted: 1 } };
-  });
-  return showVerification(deps);
+  { verification: store, clock, startVerification: startRun }: ShowDeps & Pick<RouteDeps, 'startVerification'>,
+): Decision<object> {
+  return {
+    audit: { what: `verification.${act}`, on: [] },
+    async run() {
+      await (act === 'start' ? startVerification(who, { store, clock, startRun }) : stopVerification({ store, clock }));
+      return { answer: {}, result: { accepted: 1 } };
+    },
+  };
 }

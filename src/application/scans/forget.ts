@@ -5,7 +5,7 @@ import type { ForgetState } from '../../core/forget/forget-state.ts';
 import { type ForgetRun, forget } from '../../core/forget/run-forget.ts';
 import { newRunId } from '../../core/model/queue-message.ts';
 import { deleteMember } from '../../core/newsletter/members/left-addresses.ts';
-import type { Decide } from '../audit.ts';
+import type { Decision } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { memberAccess } from '../members/members.ts';
 
@@ -41,13 +41,12 @@ export const REMAINS = [
  * Erases the recipient, from where the state is. The audit log says who did it for which tenant, and how much was erased:
  * neither the address nor its hash, which would lead whoever has the key back to it.
  */
-export async function forgetRecipient(
+export function forgetRecipient(
   { tenant, address, hashes, hash }: Recipient,
   state: ForgetState,
   given: Pick<ForgetRun, 'dry_run' | 'rate' | 'isStopping' | 'pause' | 'onProgress'>,
   deps: OperatorDeps,
-  decide: Decide,
-): Promise<void> {
+): Decision<object> {
   const { dynamodb, deployment, clock, records, newId } = deps;
   const isTheirs = (other: string) => hashes.includes(hash(other)) || hashes.includes(hash(mailbox(other) ?? other));
   const store = createForgetStore({
@@ -61,12 +60,14 @@ export async function forgetRecipient(
   });
   const run = { ...given, run_id: newRunId('manual', newId()) };
   const ports = { ...store, records, clock, names: namesOf(address), ...membersOf(tenant, hashes, deps) };
-  if (run.dry_run) return forget(state, ports, run);
-  await decide({ what: 'forget', on: [tenant] }, async () => {
-    await forget(state, ports, run);
-    const { notifications, records: wiped, members, left } = state;
-    return { answer: {}, result: { ...notifications, records: wiped, members, left } };
-  });
+  return {
+    audit: run.dry_run ? undefined : { what: 'forget', on: [tenant] },
+    async run() {
+      await forget(state, ports, run);
+      const { notifications, records: wiped, members, left } = state;
+      return { answer: {}, result: { ...notifications, records: wiped, members, left } };
+    },
+  };
 }
 
 function membersOf(tenant: string, hashes: readonly string[], deps: OperatorDeps) {

@@ -11,7 +11,7 @@ import { notificationOutcomes } from '../../core/outcomes/notification-outcomes.
 import type { Outcome } from '../../core/outcomes/outcome.ts';
 import { addressChanges, emailOutcomes, memberOutcomes, providerOutcomes } from '../../core/outcomes/state-outcomes.ts';
 import { type OutcomeBus, tellOutcomes } from '../../core/outcomes/tell-outcomes.ts';
-import type { Decide } from '../audit.ts';
+import type { Decision } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 
 /** From, inclusive, to, exclusive. Outcomes are chosen by their `at`. */
@@ -35,23 +35,23 @@ interface ResendDeps extends Pick<OperatorDeps, 'deployment' | 'dynamodb' | 'clo
 }
 
 /** What became of the notifications, providers, newsletters and members in the period, told again from the tables. */
-export async function resendOutcomes(asked: Resend, deps: ResendDeps, decide: Decide): Promise<Resent> {
-  const { from, to } = asked;
+export function resendOutcomes(asked: Resend, deps: ResendDeps): Decision<Resent> {
+  const { from, to, dry_run } = asked;
   const { clients, outcomes_bus } = deps.deployment;
   if (outcomes_bus === undefined) throw new Problem('not-found', LACKS.outcomes);
-  const { EventBridgeClient } = await import('@aws-sdk/client-eventbridge');
-  const client = new EventBridgeClient({ ...clients.eventbridge, maxAttempts: 1 });
-  const bus = createOutcomeBus(client, outcomes_bus);
-  try {
-    if (asked.dry_run) return await resend(asked, deps, bus);
-    const decision = { what: 'outcomes.resend', on: [`${from} to ${to}`], details: { from, to } };
-    return await decide(decision, async () => {
-      const resent = await resend(asked, deps, bus);
-      return { answer: resent, result: { told: resent.told } };
-    });
-  } finally {
-    client.destroy();
-  }
+  return {
+    audit: dry_run ? undefined : { what: 'outcomes.resend', on: [`${from} to ${to}`], details: { from, to } },
+    async run() {
+      const { EventBridgeClient } = await import('@aws-sdk/client-eventbridge');
+      const client = new EventBridgeClient({ ...clients.eventbridge, maxAttempts: 1 });
+      try {
+        const answer = await resend(asked, deps, createOutcomeBus(client, outcomes_bus));
+        return { answer, result: { told: answer.told } };
+      } finally {
+        client.destroy();
+      }
+    },
+  };
 }
 
 /** Reads whole tables: no index knows when something ended. Tells a provider's last change, a notification's end. */

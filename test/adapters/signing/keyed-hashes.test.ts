@@ -46,8 +46,8 @@ async function fingerprintOf(key: string, input: object): Promise<string> {
   const none = () => {};
   const deps = { audit, clock: () => new Date(0), newId: () => 'id', onRecord: none, onUnwritten: none };
   const asked = { caller: { who: 'me', role: 'operator' }, path: {}, input: { request_id: 'r', ...input } };
-  const decide = decideOnce('POST /x', asked, { ...deps, hashKey: async () => key });
-  await decide({ what: 'x', on: [] }, async () => ({ answer: {}, result: {} }));
+  const decision = { audit: { what: 'x', on: [] }, run: async () => ({ answer: {}, result: {} }) };
+  await decideOnce(decision, 'POST /x', asked, { ...deps, hashKey: async () => key });
   return known?.fingerprint ?? '';
 }
 

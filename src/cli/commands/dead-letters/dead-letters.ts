@@ -94,7 +94,7 @@ Examples:
   npm run ops -- dlq redrive --channel slack
   npm run ops -- dlq redrive --channel email --rate 10 --yes --json`,
   async run(session, { channel, rate, yes }) {
-    const { json, terminal, stateDirectory, pause, decide } = session;
+    const { json, terminal, stateDirectory, pause } = session;
     const waiting = await countLetters(channel, session);
     if (waiting === 0) {
       printResult(session, { moved: 0 }, () => '');
@@ -110,7 +110,7 @@ Examples:
         onProgress: ({ moved: done, total }: RedriveProgress) => progress.update({ verb: 'moved', done, total }),
         lock: () => lockRedrive(stateDirectory, channel),
       };
-      const { moved, unreadable, held } = await redriveLetters(channel, how, session, decide);
+      const { moved, unreadable, held } = await session.decide(redriveLetters(channel, how, session));
       progress.end();
       printResult(session, { moved }, () => `${letterCount(moved)} of ${channel} moved to their lanes.\n`);
       if (unreadable > 0) {
@@ -168,7 +168,7 @@ Examples:
         ? `the dead letters of ${log_ids.join(', ')}`
         : `${options.stale ? 'the stale' : 'ALL'} dead letters of ${options.channel}`;
     if (!(await confirm(`Drop ${what}? Their rows and records stay.`, options.yes, session))) return;
-    const { dropped, missing } = await dropLetters(choice, session, session.decide);
+    const { dropped, missing } = await session.decide(dropLetters(choice, session));
     printResult(session, { dropped }, () => `${letterCount(dropped)} dropped.\n`);
     for (const log_id of missing) {
       terminal.say(`${log_id} has no dead letter: see \`${shellCommand('show', session.local, [], [log_id])}\`.\n`);

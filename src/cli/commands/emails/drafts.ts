@@ -56,7 +56,7 @@ Example:
     const found = await publicationOf({ tenant_id, request, email_id }, access);
     if (dryRun) return showDryRun(session, found.publication, access);
     const { repeat } = found;
-    const { email_id: id, status, scheduled_at } = await publish(found, access, session.decide);
+    const { email_id: id, status, scheduled_at } = await session.decide(publish(found, access));
     const local = session.local ? ' --local' : '';
     printResult(session, { email_id: id, status, ...(repeat && { repeat }) }, () => {
       const follow = `Follow it: npm run ops -- emails status ${id} --watch${local}`;
@@ -118,7 +118,7 @@ export const addEmailsTest = onDeployment({
   async run(session, { to, tenant, newsletter }, [post = '']) {
     const access = draftAccess(session);
     const tested = await testedOf(post, { tenant, newsletter }, access, session);
-    const results = await sendTest({ ...tested, to }, access, session.decide);
+    const results = await session.decide(sendTest({ ...tested, to }, access));
     printResult(session, { results }, () =>
       table(results, [
         ['to', ({ index }) => to[index]],
@@ -173,7 +173,7 @@ export const addEmailsReplace = onDeployment({
       ...(delivery_window_minutes !== undefined && { delivery_window_minutes }),
     };
     const request = await requestOf(session, file, { tenant, newsletter: newsletter_id, ...options }, access, stored);
-    const { status, scheduled_at: at } = await replaceBy(email, request, access, session.decide);
+    const { status, scheduled_at: at } = await session.decide(replaceBy(email, request, access));
     printResult(session, { email_id: id, status, ...(at !== undefined && { scheduled_at: at }) }, () =>
       at === undefined ? `${id} is replaced, and is being sent.\n` : `${id} is replaced, and is sent at ${at}.\n`,
     );

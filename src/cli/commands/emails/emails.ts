@@ -88,7 +88,7 @@ export const addEmailsRecipients = onDeployment({
   },
   help: '\nExample:\n  npm run ops -- emails recipients ID --state uncertain --addresses',
   async run(session, { addresses = false, ...options }, [id = '']) {
-    const shown = await recipientsOf(id, { ...options, addresses }, emailAccess(session), session.decide);
+    const shown = await session.decide(recipientsOf(id, { ...options, addresses }, emailAccess(session)));
     printResult(session, shown, () =>
       shown.length === 0
         ? 'No recipients.\n'
@@ -118,7 +118,7 @@ export const EMAIL_DECISIONS = (
     says,
     args: { '<ID>': ID },
     async run(session, _, [id = '']) {
-      const { email_id, status, paused } = await decideEmail(id, name, emailAccess(session), session.decide);
+      const { email_id, status, paused } = await session.decide(decideEmail(id, name, emailAccess(session)));
       const answer = { email_id, status, paused };
       printResult(session, answer, () => `${email_id} is ${status}${paused ? ', and paused' : ''}.\n`);
       if (paused) sayNext('Go on with it', `emails resume ${email_id}`, session);
@@ -137,7 +137,7 @@ export const addEmailsResolve = onDeployment({
   async run(session, { resend = false, leave = false }, [id = '']) {
     if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);
     const action = resend ? 'resend' : 'leave';
-    const { email_id, status, ...reached } = await resolveUncertain(id, action, emailAccess(session), session.decide);
+    const { email_id, status, ...reached } = await session.decide(resolveUncertain(id, action, emailAccess(session)));
     const { resolved, busy, continued, waiting, waiting_until } = reached;
     printResult(session, { email_id, status, ...reached }, () => {
       const toSend = status === 'failed' ? 'are to be sent again' : 'are sent again';

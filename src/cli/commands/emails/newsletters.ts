@@ -35,7 +35,7 @@ export const addNewslettersCreate = onDeployment({
       ...((!opens || !clicks) && { track: { opens, clicks } }),
     };
     const asked = { tenant, newsletter_id };
-    const stored = await decideNewsletter(asked, given, session, session.decide).catch((error: unknown) =>
+    const stored = await session.decide(decideNewsletter(asked, given, session)).catch((error: unknown) =>
       faultInOptions(error, {
         newsletter_id: 'The id',
         name: '--name',
@@ -104,9 +104,9 @@ function decision(action: SenderAction, says: string) {
     options: { '--tenant <ID>': TENANT },
     help: `\nExample:\n  npm run ops -- senders ${action} '*@example.com' --tenant TENANT001`,
     async run(session, { tenant }, [sender = '']) {
-      const left = await decideSender({ tenant, sender, action }, session, session.decide).catch((error: unknown) =>
-        faultInOptions(error, { sender: 'SENDER' }),
-      );
+      const left = await session
+        .decide(decideSender({ tenant, sender, action }, session))
+        .catch((error: unknown) => faultInOptions(error, { sender: 'SENDER' }));
       printSenders(tenant, left, session);
     },
   });

@@ -7,7 +7,7 @@ import {
   type ReconcileAnswer,
   type ReconcilePart,
 } from '../../../adapters/lambda/reconcile-event.ts';
-import type { Decide } from '../../../application/audit.ts';
+import type { Decision } from '../../../application/audit.ts';
 import { fromCursor, placeOf, toCursor } from '../../../application/cursor.ts';
 import type { OperatorDeps } from '../../../application/deps.ts';
 import { value } from '../../../terminal/command.ts';
@@ -42,10 +42,11 @@ Examples:
     try {
       progress.step('Scanning NotificationLog');
       const asked = { dry_run, ...(after && { after }) };
-      const total = await reconcileStage(asked, session, session.decide, ({ scanned, missed }, reached) => {
+      const onPart = ({ scanned, missed }: Reconciled, reached: ReconcilePart['after']) => {
         next = reached;
         progress.update({ verb: 'scanned', done: scanned, summary: `${missed} missed` });
-      });
+      };
+      const total = await session.decide(reconcileStage(asked, session, onPart));
       progress.end();
       printResult(session, { dry_run, ...total }, () => describe(total, dry_run));
       return total.failed > 0 ? EXIT_FAILED : 0;
@@ -80,12 +81,11 @@ const PART_SECONDS = 45;
 export type Reconciled = Omit<ReconcileAnswer, 'next'>;
 
 /** Takes in rows of the whole table that the due-indexer missed. @param onPart the sums, and the next part's start */
-async function reconcileStage(
+function reconcileStage(
   asked: Omit<ReconcilePart, 'seconds'>,
   { deployment }: Pick<OperatorDeps, 'deployment'>,
-  decide: Decide,
   onPart: (total: Reconciled, next: ReconcilePart['after']) => void,
-): Promise<Reconciled> {
+): Decision<Reconciled> {
   const { reconciler } = deployment;
   if (reconciler === undefined) {
     throw new DeploymentNotFoundError('The stack has no output ReconcilerFunction: deploy it anew.');
@@ -108,10 +108,12 @@ async function reconcileStage(
     }
     return total;
   };
-  if (asked.dry_run) return scan();
-  return decide({ what: 'reconcile', on: [reconciler] }, async () => {
-    const answer = await scan();
-    const { taken_in, set_aside, failed } = answer;
-    return { answer, result: { taken_in, set_aside, failed } };
-  });
+  return {
+    audit: asked.dry_run ? undefined : { what: 'reconcile', on: [reconciler] },
+    async run() {
+      const answer = await scan();
+      const { taken_in, set_aside, failed } = answer;
+      return { answer, result: { taken_in, set_aside, failed } };
+    },
+  };
 }

@@ -28,7 +28,7 @@ Example:
   npm run ops -- keys create --tenant TENANT001 --scope send --scope read --expires 90d`,
   async run(session, { tenant, scope, expires, rateLimit, description }) {
     const asked = { tenant, scopes: scope, lifetime_ms: expires, rate_limit: rateLimit, description };
-    showKey(session, tenant, await createKey(asked, session, session.decide));
+    showKey(session, tenant, await session.decide(createKey(asked, session)));
   },
 });
 
@@ -78,7 +78,7 @@ export const addKeysRotate = onDeployment({
   },
   help: '\nExample:\n  npm run ops -- keys rotate 4f1d9c0b7a2e6358 --keep-old 2h',
   async run(session, { keepOld = DAY_MS }, [key_id = '']) {
-    const { tenant_id, old_ends_at, ...made } = await rotateKey(key_id, keepOld, session, session.decide);
+    const { tenant_id, old_ends_at, ...made } = await session.decide(rotateKey(key_id, keepOld, session));
     showKey(session, tenant_id, made);
     session.terminal.say(
       old_ends_at !== undefined
@@ -94,6 +94,6 @@ export const addKeysRevoke = onDeployment({
   args: { '<KEY_ID>': 'the key' },
   help: '\nExample:\n  npm run ops -- keys revoke 4f1d9c0b7a2e6358',
   async run(session, _, [key_id = '']) {
-    printResult(session, await revokeKey(key_id, session, session.decide), () => `${key_id} is revoked.\n`);
+    printResult(session, await session.decide(revokeKey(key_id, session)), () => `${key_id} is revoked.\n`);
   },
 });

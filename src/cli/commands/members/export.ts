@@ -27,10 +27,12 @@ Example:
   npm run ops -- members export members.csv --tenant TENANT001`,
   async run(session, { tenant, newsletter }, [file = '']) {
     const isCsv = formatOf(file) === 'csv';
-    const decision = { what: 'member.export', on: [tenant], details: { tenant } };
-    const answer = await session.decide(decision, async () => {
-      const exported = await writeMembers(session, { file, isCsv, tenant, newsletter });
-      return { answer: exported, result: exported };
+    const answer = await session.decide({
+      audit: { what: 'member.export', on: [tenant], details: { tenant } },
+      async run() {
+        const exported = await writeMembers(session, { file, isCsv, tenant, newsletter });
+        return { answer: exported, result: exported };
+      },
     });
     printResult(session, answer, () => {
       const { members, unsubscribed, suppressed, without_member, unreadable = 0 } = answer;

@@ -76,11 +76,13 @@ Example:
     const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
     const journal = importJournal(session.stateDirectory, scope, rejects);
     try {
-      const decision = { what: 'member.import', on: [newsletter ?? tenant], details: { tenant } };
-      const answer = await session.decide(decision, async () => {
-        const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
-        const { created, changed, bad } = state;
-        return { answer: state, result: { created, changed, bad } };
+      const answer = await session.decide({
+        audit: { what: 'member.import', on: [newsletter ?? tenant], details: { tenant } },
+        async run() {
+          const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
+          const { created, changed, bad } = state;
+          return { answer: state, result: { created, changed, bad } };
+        },
       });
       return report(session, answer, rejects);
     } finally {

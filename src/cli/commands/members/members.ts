@@ -31,7 +31,7 @@ export const addMembersShow = onDeployment({
   help: '\nExample:\n  npm run ops -- members show m-17 --tenant TENANT001',
   async run(session, options, [id]) {
     const address = await named(session, id, options);
-    const shown = await showMembers(address, memberAccess(session), session.decide).catch(inOptions);
+    const shown = await session.decide(showMembers(address, memberAccess(session))).catch(inOptions);
     const { members: found, suppressed, unsubscribed } = shown;
     printResult(session, shown, () =>
       [
@@ -68,7 +68,7 @@ function suppression(name: 'suppress' | 'unsuppress', says: string) {
     help: `\nExample:\n  npm run ops -- members ${name} m-17 --tenant TENANT001`,
     async run(session, options, [id]) {
       const address = await named(session, id, options);
-      const changed = await suppressAddress(address, name, memberAccess(session), session.decide).catch(inOptions);
+      const changed = await session.decide(suppressAddress(address, name, memberAccess(session))).catch(inOptions);
       const { suppressed } = changed;
       printResult(session, changed, () =>
         suppressed === null

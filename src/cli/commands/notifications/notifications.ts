@@ -1,6 +1,7 @@
-import { type Acted, act } from '../../../application/actions.ts';
+import { act, type Results } from '../../../application/actions.ts';
 import { showNotification } from '../../../application/notifications.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
+import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import { heldBy, type NotificationView } from '../../../core/operator/views/notification-view.ts';
 import { awaitOutcomes, OUTCOME_PATIENCE_MS } from '../../../core/sweep/await-outcomes.ts';
 import { COLORS } from '../../../terminal/colors.ts';
@@ -80,9 +81,11 @@ Example:
   npm run ops -- retry NL103 NL104 --wait`,
   async run(session, { wait, redrive = false }, log_ids) {
     const { rows, pause, decide } = session;
-    const { results, messages } = await act({ action: redrive ? 'redrive' : 'retry', log_ids }, session, decide);
+    const queued: QueueMessage[] = [];
+    const onQueued = (messages: readonly QueueMessage[]) => queued.push(...messages);
+    const results = await decide(act({ action: redrive ? 'redrive' : 'retry', log_ids }, { ...session, onQueued }));
     const patience = { now: Date.now, patience_ms: OUTCOME_PATIENCE_MS };
-    const outcomes = wait ? await awaitOutcomes(messages, { read: rows.read, pause, ...patience }) : undefined;
+    const outcomes = wait ? await awaitOutcomes(queued, { read: rows.read, pause, ...patience }) : undefined;
     printResult(session, { results, ...(outcomes && { outcomes }) }, () => {
       const counts = Object.entries(outcomes ?? {}).map(([status, number]) => `${status} ${number}`);
       return `${describeResults(results)}${outcomes ? `${counts.join('  ')}\n` : ''}`;
@@ -103,13 +106,13 @@ fallback channel, under a worker: cancel it again after that.
 Example:
   npm run ops -- cancel NL103 NL104`,
   async run(session, _, log_ids) {
-    const { results } = await act({ action: 'cancel', log_ids }, session, session.decide);
+    const results = await session.decide(act({ action: 'cancel', log_ids }, session));
     printResult(session, { results }, () => describeResults(results));
     return results.every(({ result }) => result === 'cancelled' || result === 'ended') ? 0 : EXIT_FAILED;
   },
 });
 
-function describeResults(results: Acted['results']): string {
+function describeResults(results: Results): string {
   const lines = results.map(({ log_id, result, ...why }) => {
     const isDone = result === 'queued' || result === 'cancelled';
     const word = isDone ? COLORS.green(result) : COLORS.yellow(result.replace('_', ' '));

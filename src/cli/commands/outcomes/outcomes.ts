@@ -33,7 +33,7 @@ Examples:
       progress.step('Reading the tables');
       const onProgress = ({ scanned, told }: Resent) =>
         progress.update({ verb: 'read', done: scanned, summary: `${told} told` });
-      return resendOutcomes({ from, to, rate, dry_run }, { ...session, onProgress }, session.decide);
+      return session.decide(resendOutcomes({ from, to, rate, dry_run }, { ...session, onProgress }));
     });
     printResult(session, { dry_run, ...resent }, () => describe(resent, dry_run));
   },

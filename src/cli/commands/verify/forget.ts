@@ -48,23 +48,18 @@ Examples:
     const { signal, exitCode } = session.interruption();
     const progress = showProgress(session);
     try {
-      await forgetRecipient(
-        known,
-        state,
-        {
-          dry_run,
-          rate,
-          pause: session.pause,
-          isStopping: () => signal.aborted,
-          onProgress(reached) {
-            if (!dry_run) file.keep(reached, session.clock());
-            const waiting = reached.later.length > 0 && { summary: `${reached.later.length} to look at again` };
-            progress.update({ verb: `${reached.phase} read`, done: reached.scanned, ...waiting });
-          },
+      const run = {
+        dry_run,
+        rate,
+        pause: session.pause,
+        isStopping: () => signal.aborted,
+        onProgress(reached: ForgetState) {
+          if (!dry_run) file.keep(reached, session.clock());
+          const waiting = reached.later.length > 0 && { summary: `${reached.later.length} to look at again` };
+          progress.update({ verb: `${reached.phase} read`, done: reached.scanned, ...waiting });
         },
-        session,
-        session.decide,
-      );
+      };
+      await session.decide(forgetRecipient(known, state, run, session));
     } finally {
       progress.end();
       if (!dry_run && state.phase !== 'done') file.write(state);

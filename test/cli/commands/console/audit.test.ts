@@ -163,11 +163,13 @@ describe('the action that `ops audit --what` asks for', () => {
         .map((file) => readFileSync(join(folder, file), 'utf8')),
     );
     const decided = sources.flatMap((text) =>
-      [...text.matchAll(/\bdecide\(\s*\{\s*what: (?:'([\w.]+)'|`([\w.]+)\$\{)/g)].map(
-        ([, whole, start]) => whole ?? `${start}x`,
-      ),
+      [
+        ...text.matchAll(
+          /\baudit(?:: |: \w+ \? undefined : | = |: \w+(?:\.\w+)? \? )\{\s*what: (?:'([\w.]+)'|`([\w.]+)\$\{)/g,
+        ),
+      ].map(([, whole, start]) => whole ?? `${start}x`),
     );
-    expect(decided.length).toBeGreaterThan(8);
+    expect(decided.length).toBeGreaterThan(20);
     for (const what of decided) expect(parseAction(what)).toBe(what);
   });
 });
