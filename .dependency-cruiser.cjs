@@ -81,7 +81,16 @@ module.exports = {
       from: { path: '^console/' },
       to: { path: '^src/core/', pathNot: '^src/core/(model|newsletter/model)/', dependencyTypesNot: ['type-only'] },
     },
-    onlyTo('contract-of-application-knows-core', '^src/application/contract/', '^src/(application/contract|core)/'),
+    {
+      name: 'contract-knows-core',
+      comment: 'The gateway and the page take it: no SDK comes with it. One pure file beside core reads addresses.',
+      severity: 'error',
+      from: { path: '^src/application/contract/' },
+      to: {
+        pathNot: '^(src/(application/contract|core)/|src/adapters/email/address\\.ts$|node_modules/valibot/)',
+        dependencyTypesNot: ['core'],
+      },
+    },
     onlyTo('application-knows-adapters-and-core', '^src/application/', '^src/(application|adapters|http|core)/'),
     onlyTo(
       'console-server-knows-application',
@@ -165,7 +174,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/core/delivery/policy/attempt-times\\.ts$|src/console-server/security-headers\\.ts$|src/adapters/dynamodb/schema\\.ts$|src/adapters/api/page-cors\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
+      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/core/delivery/policy/attempt-times\\.ts$|src/console-server/security-headers\\.ts$|src/adapters/dynamodb/schema\\.ts$|src/application/contract/api/|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

@@ -14,7 +14,6 @@ import type { PartSegments } from '../../src/core/newsletter/preparation/ports.t
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import type { Renderings } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
-import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
@@ -70,12 +69,7 @@ export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
     provider: loadedOnUse<BulkProvider>(async () => (await ses()).provider, 'send'),
     senderFault: async (from) => (await ses()).senderFault(from),
     renderings: loadedOnUse<Renderings>(async () => (await postRenderer()).createRenderings(), 'of'),
-    async allowedRate() {
-      const registers = await budgets.read('email');
-      return Object.keys(registers).length === 0
-        ? undefined
-        : (budgetStatus('email', registers, clock()).per_second ?? undefined);
-    },
+    budgets,
     counts: createRequestCounts(client, env.PIPELINE_STATE_TABLE),
   };
   return createApi(emailRoutes(deps), deps, observability);

@@ -3,7 +3,7 @@ import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-up
 import { createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
 import { listOfTenant, type TenantQuery } from '../shared/api/list-of-tenant.ts';
-import { notificationRoutes, openApi } from '../shared/api/notification-routes.ts';
+import { notificationRoutes } from '../shared/api/notification-routes.ts';
 import { apiNotificationsEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 
@@ -23,5 +23,5 @@ export const handler = bindFunction(apiNotificationsEnv, (env, observability) =>
     policy: env.RETRY_POLICY,
     newsletters: !env.WITHOUT_NEWSLETTERS,
   };
-  return createApi([...notificationRoutes(deps), openApi(deps)], deps, observability);
+  return createApi(notificationRoutes(deps), deps, observability);
 });

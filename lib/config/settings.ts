@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../src/adapters/api/page-cors.ts';
+import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../src/application/contract/api/page-cors.ts';
 import { BREAKER_SETTINGS } from '../../src/core/breaker/breaker-policy.ts';
 import { INDEX_SHARD_SETTINGS } from '../../src/core/model/index-shards.ts';
 import { RETRY_SETTINGS } from '../../src/core/model/retry-policy.ts';

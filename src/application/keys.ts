@@ -1,4 +1,5 @@
-import { type ApiKey, createApiKeyStore, newApiKey, type Scope } from '../adapters/api-keys/api-key.ts';
+import { type ApiKey, createApiKeyStore, newApiKey } from '../adapters/api-keys/api-key.ts';
+import type { Scope } from '../core/intake/api-scopes.ts';
 import { Problem } from '../core/model/problem.ts';
 import type { Decision } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';

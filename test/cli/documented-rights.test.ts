@@ -8,7 +8,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../src/adapters/signing/hashed-ids.ts';
-import { emailAccess } from '../../src/application/emails.ts';
+import { emailAccess } from '../../src/application/emails/email-access.ts';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
 import {
   deadRow,

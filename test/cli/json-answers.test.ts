@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAuditLog } from '../../src/adapters/dynamodb/console/audit-log.ts';
-import { emailAccess } from '../../src/application/emails.ts';
+import { emailAccess } from '../../src/application/emails/email-access.ts';
 import { historyKeys } from '../../src/core/model/history-index.ts';
 import type { ForeignRow, NotificationRow } from '../../src/core/model/notification.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { emailAccess } from '../../src/application/emails.ts';
+import { emailAccess } from '../../src/application/emails/email-access.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 import { startLoopback } from '../support/loopback.ts';

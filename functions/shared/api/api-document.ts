@@ -1,11 +1,12 @@
 import type * as v from 'valibot';
-import * as emails from '../../../src/adapters/api/email-schemas.ts';
-import * as newsletters from '../../../src/adapters/api/newsletter-schemas.ts';
-import * as requests from '../../../src/adapters/api/request-schemas.ts';
-import * as responses from '../../../src/adapters/api/response-schemas.ts';
-import * as tokens from '../../../src/adapters/api/token-schemas.ts';
-import { SCOPES } from '../../../src/adapters/api-keys/api-key.ts';
+import * as responses from '../../../src/application/contract/api/answers.ts';
+import * as emails from '../../../src/application/contract/api/emails.ts';
+import * as requests from '../../../src/application/contract/api/intake.ts';
+import * as newsletters from '../../../src/application/contract/api/newsletters.ts';
+import type { PublicRoute } from '../../../src/application/contract/api/routes.ts';
+import * as tokens from '../../../src/application/contract/api/tokens.ts';
 import * as answers from '../../../src/application/contract/emails.ts';
+import { SCOPES } from '../../../src/core/intake/api-scopes.ts';
 import { PROBLEMS, type ProblemName } from '../../../src/core/model/problem.ts';
 import {
   documentHead,
@@ -17,7 +18,6 @@ import {
   reference,
   schemaOf,
 } from '../../../src/http/openapi.ts';
-import type { ApiRoute } from './api-function.ts';
 
 /** The document's components/schemas: the API's own schemas, by the names that generated clients give their types. */
 const SCHEMAS = {
@@ -64,7 +64,7 @@ const ITEMS = new Map<v.GenericSchema, readonly [list: string, item: v.GenericSc
 ]);
 
 /** The document at /v1/openapi.json. A test writes it to docs/reference/api.json, from where it is answered. */
-export function apiDocument(routes: readonly ApiRoute[]): Json {
+export function apiDocument(routes: readonly PublicRoute[]): Json {
   return {
     ...documentHead(
       'notification-retry',
@@ -106,7 +106,7 @@ function named(schema: v.GenericSchema): Json {
 /** Problems that any request with a key can meet. */
 const COMMON: readonly ProblemName[] = ['unauthenticated', 'forbidden', 'too-large', 'rate-limited', 'unavailable'];
 
-function operation(route: ApiRoute): Json {
+function operation(route: PublicRoute): Json {
   const { key, operation_id, summary, scope, path, query, body, idempotency, answer, at_once, problems = [] } = route;
   const content = jsonContent(answer.schema === undefined ? { type: 'object' } : named(answer.schema));
   const { status, description, headers } = answer;
@@ -139,7 +139,7 @@ function operation(route: ApiRoute): Json {
   };
 }
 
-function keyParameter({ needed, description }: NonNullable<ApiRoute['idempotency']>): Json {
+function keyParameter({ needed, description }: NonNullable<PublicRoute['idempotency']>): Json {
   const schema = schemaOf(requests.idempotencyKey);
   return { name: 'Idempotency-Key', in: 'header', required: needed, description, schema };
 }

@@ -4,14 +4,16 @@ import type {
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
 import * as v from 'valibot';
-import { idempotencyKey } from '../../../src/adapters/api/request-schemas.ts';
+import type { Decision } from '../../../src/application/audit.ts';
+import { idempotencyKey } from '../../../src/application/contract/api/intake.ts';
+import type { ApiRoute, ApiRoutes } from '../../../src/application/contract/api/route.ts';
 import { createSharedLimit, createTokenBuckets, type RequestCounts } from '../../../src/core/intake/rate-limit.ts';
-import { Problem, type ProblemName } from '../../../src/core/model/problem.ts';
+import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import { requestOf, resultOf } from '../../../src/http/api-gateway.ts';
-import { createKernel, type Given, type HttpRequest, type Reply, type Route } from '../../../src/http/kernel.ts';
+import { createKernel, type Given, type HttpRequest, type Reply } from '../../../src/http/kernel.ts';
 import type { Observability } from '../runtime/observability.ts';
-import { type Caller, checkRights, fromContext, type RouteRights } from './caller.ts';
+import { type Caller, checkRights, fromContext } from './caller.ts';
 
 export type ApiEvent = APIGatewayProxyEventV2 | APIGatewayProxyEventV2WithLambdaAuthorizer<unknown>;
 
@@ -20,51 +22,27 @@ export interface ApiRequest<Q = unknown, B = unknown> extends Given<Caller, Q, B
   readonly idempotency_key: string;
 }
 
-/** A route of the API as data, of which api-document.ts makes the OpenAPI document. */
-export interface ApiRoute extends Omit<Route<Caller>, 'handle'>, RouteRights {
-  readonly operation_id: string;
-  readonly summary: string;
-  /** Schemas of parameters in the path; the others are any text. */
-  readonly path?: Readonly<Record<string, v.GenericSchema>>;
-  /** How the route treats an Idempotency-Key. Absent: it looks at none. */
-  readonly idempotency?: {
-    readonly needed: boolean;
-    /** For the document, which has no key to send without it. */
-    readonly description?: string;
-  };
-  readonly answer: {
-    readonly status: 200 | 201 | 202;
-    readonly description: string;
-    /** Absent: any object. */
-    readonly schema?: v.GenericSchema;
-    readonly headers?: object;
-  };
-  /** What it answers with 200 where `answer` is for something else. */
-  readonly at_once?: { readonly description: string; readonly schema: v.GenericSchema };
-  /** What it refuses beside what any route does, and beside what its schemas do. */
-  readonly problems?: readonly ProblemName[];
+/** What a schema of the route makes of the request. */
+type Checked<R, N extends 'query' | 'body'> = R extends { readonly [K in N]: infer S extends v.GenericSchema }
+  ? v.InferOutput<S>
+  : unknown;
+
+/** What the routes do, by the names of their operations. */
+type Handlers<R extends ApiRoutes> = {
+  readonly [N in keyof R]: (request: ApiRequest<Checked<R[N], 'query'>, Checked<R[N], 'body'>>) => Promise<Reply>;
+};
+
+/** Runs what a producer decided: its requests are in the log, and not in the audit log of operators. */
+export const done = async <A>(decision: Decision<A> | Promise<Decision<A>>): Promise<A> =>
+  (await (await decision).run()).answer;
+
+export interface ServedRoute extends ApiRoute {
   readonly handle: (request: ApiRequest<never, never>) => Promise<Reply>;
 }
 
-/** For the document: headers of answers that may hold a repeat, or a result of 503. */
-export const REPLAYED = {
-  'Idempotent-Replayed': { description: '`true` on a repeat', schema: { const: 'true' } },
-};
-export const RETRY_AFTER_SOME = {
-  'Retry-After': {
-    description: 'Whole seconds, if a result is 503',
-    schema: { type: 'string', pattern: '^[0-9]+$' },
-  },
-};
-
-interface Typed<Q extends v.GenericSchema, B extends v.GenericSchema> extends Omit<ApiRoute, 'query' | 'body'> {
-  readonly query?: Q;
-  readonly body?: B;
-  readonly handle: (request: ApiRequest<v.InferOutput<Q>, v.InferOutput<B>>) => Promise<Reply>;
+export function serve<const R extends ApiRoutes>(routes: R, handlers: Handlers<R>): ServedRoute[] {
+  return Object.entries(routes).map(([name, route]) => ({ ...route, handle: handlers[name as keyof R] }));
 }
-
-/** Types what a handler gets by the schemas of its route. */
-export const route = <Q extends v.GenericSchema, B extends v.GenericSchema>(given: Typed<Q, B>): ApiRoute => given;
 
 /** Largest body in bytes of a route that names none. */
 const MAX_BYTES = 16 * 1024;
@@ -86,7 +64,7 @@ const ANYBODY: Caller = { tenant_id: '', key_id: '', scopes: [], rate_limit: 0 }
  * (docs/decisions/intake/keys-rights-and-limits.md#0052).
  */
 export function createApi(
-  routes: readonly ApiRoute[],
+  routes: readonly ServedRoute[],
   { clock, counts }: ApiDeps,
   { logger }: Pick<Observability, 'logger'>,
 ) {
@@ -140,7 +118,7 @@ function lineOf({ matched, caller }: HttpRequest<Caller | undefined>) {
 }
 
 /** The route for the kernel: with its status, and with the key read before anything else. */
-function withKey({ handle, ...route }: ApiRoute) {
+function withKey({ handle, ...route }: ServedRoute) {
   const { idempotency, answer } = route;
   return {
     max_bytes: MAX_BYTES,

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
-import { SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { isRecipientOf, type PageToken, scopesFor } from '../../../src/adapters/api-keys/page-token.ts';
+import type { RouteRights } from '../../../src/application/contract/api/route.ts';
+import { SCOPES, type Scope } from '../../../src/core/intake/api-scopes.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
@@ -74,13 +75,6 @@ export function fromContext(context: unknown): Caller | undefined {
   if (!byKey.success) return undefined;
   const { token: _, ...caller } = byKey.output;
   return caller;
-}
-
-export interface RouteRights {
-  /** The scope that the API key must have; `any`: the route itself looks at the scopes; `none`: no key is needed. */
-  readonly scope: Scope | 'any' | 'none';
-  /** The tokens of web pages that may use the route: those to send, or those of the log_id in its path. Absent: none. */
-  readonly tokens?: 'send' | 'log_id';
 }
 
 interface Request {

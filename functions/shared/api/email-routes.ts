@@ -1,189 +1,115 @@
+import { EMAIL_ROUTES } from '../../../src/application/contract/api/newsletter-routes.ts';
+import { batchPlace, fromCursor, toCursor } from '../../../src/application/cursor.ts';
 import {
-  batchListQuery,
-  emailListQuery,
-  recipientListQuery,
-  resolveSchema,
-} from '../../../src/adapters/api/email-schemas.ts';
+  type DraftDeps,
+  draftEmail,
+  keptDryRun,
+  publicationOf,
+  publish,
+  replaceBy,
+  sendTest,
+  storedEmail,
+} from '../../../src/application/emails/drafts.ts';
 import {
-  acceptedEmail,
-  emailBatchList,
-  emailList,
-  emailState,
-  recipientList,
-  resolvedEmail,
-} from '../../../src/application/contract/emails.ts';
-import {
-  batchPlace,
-  emailPlace,
-  fromCursor,
-  recipientCursor,
-  recipientPlace,
-  toCursor,
-} from '../../../src/application/cursor.ts';
-import { Problem } from '../../../src/core/model/problem.ts';
-import {
-  cancelEmail,
-  type OperateDeps,
-  pauseEmail,
-  resumeEmail,
-  retryEmail,
-} from '../../../src/core/newsletter/lifecycle/operate.ts';
-import { type ResolveDeps, resolveEmail } from '../../../src/core/newsletter/lifecycle/resolve.ts';
+  decideEmail,
+  listEmails,
+  pageOfRecipients,
+  requireEmail,
+  resolveUncertain,
+  showEmail,
+} from '../../../src/application/emails/emails.ts';
+import { requestDryRun, shownDryRun } from '../../../src/core/newsletter/lifecycle/dry-run.ts';
 import type { Email } from '../../../src/core/newsletter/model/email.ts';
-import type { EmailStore, EventStore } from '../../../src/core/newsletter/model/ports.ts';
-import { emailSummary, emailView, shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
-import {
-  listBatches,
-  listRecipients,
-  type RecipientsDeps,
-} from '../../../src/core/newsletter/views/list-recipients.ts';
-import type { Given, Reply } from '../../../src/http/kernel.ts';
-import { type ApiRoute, route } from './api-function.ts';
-import type { Caller } from './caller.ts';
-import { type DraftRouteDeps, draftRoutes, OPTIONAL_KEY } from './draft-routes.ts';
+import { shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
+import { listBatches } from '../../../src/core/newsletter/views/list-recipients.ts';
+import { type ApiRequest, done, type ServedRoute, serve } from './api-function.ts';
 
-export interface EmailRouteDeps extends Omit<OperateDeps, 'queues'>, DraftRouteDeps {
-  readonly queues: OperateDeps['queues'];
-  readonly emails: EmailStore;
-  readonly batches: OperateDeps['batches'] & RecipientsDeps['batches'];
-  readonly chunks: ResolveDeps['chunks'] & RecipientsDeps['chunks'];
-  readonly events: Pick<EventStore, 'read' | 'list'>;
-  /** Mails per second that the account may send now; undefined while it is not known. */
-  readonly allowedRate: () => Promise<number | undefined>;
+export type EmailRouteDeps = DraftDeps;
+
+/** The routes by which a tenant writes, tests, publishes and replaces emails, follows them and decides about them. */
+export function emailRoutes(deps: EmailRouteDeps): ServedRoute[] {
+  const ofTenant = ({ caller: { tenant_id } }: Pick<ApiRequest, 'caller'>) => ({ ...deps, tenant_id });
+  const decide = (action: Parameters<typeof decideEmail>[1]) => async (request: ApiRequest) =>
+    accepted(await done(decideEmail(idIn(request), action, ofTenant(request))));
+
+  return serve(EMAIL_ROUTES, {
+    async listEmails({ caller: { tenant_id: tenant }, query }) {
+      const body = await listEmails({ tenant, cursor: query().cursor }, deps, { rates: false });
+      return { body, log: { items: body.emails.length } };
+    },
+    async publishEmail({ caller: { tenant_id }, idempotency_key, json, body }) {
+      const { dry_run, ...request } = body();
+      const draft = { tenant_id, request, asked: json() };
+      const found = await publicationOf(
+        { ...draft, email_id: ({ emailIdOf }) => emailIdOf(tenant_id, idempotency_key) },
+        deps,
+      );
+      const { email_id } = found.publication;
+      if (dry_run === true) {
+        const run = await requestDryRun(found.publication, deps);
+        return { status: run.result ? 200 : 202, body: shownDryRun(run), log: { email_id, dry_run: true } };
+      }
+      const { status } = await done(publish(found, deps));
+      const answer = { body: { email_id, status }, log: { email_id, status } };
+      return found.repeat ? { ...answer, headers: { 'idempotent-replayed': 'true' } } : answer;
+    },
+    async getDryRun(request) {
+      const run = await keptDryRun(idIn(request), ofTenant(request));
+      return { body: shownDryRun(run), log: { email_id: run.email_id } };
+    },
+    async replaceEmail(request) {
+      const asked = request.body();
+      return accepted(await done(replaceBy(await requireEmail(idIn(request), ofTenant(request)), asked, deps)));
+    },
+    async testDraft({ caller: { tenant_id }, body }) {
+      const { to, ...request } = body();
+      return tested({ ...(await draftEmail({ tenant_id, request, email_id: deps.newId() }, deps)), to }, deps);
+    },
+    async testEmail(request) {
+      const { to } = request.body();
+      return tested({ ...(await storedEmail(idIn(request), ofTenant(request))), to }, deps);
+    },
+    async getEmail(request) {
+      const { email, view } = await showEmail(idIn(request), ofTenant(request));
+      return { body: view, log: { email_id: email.email_id } };
+    },
+    async listBatches(request) {
+      const { cursor, limit } = request.query();
+      const after = fromCursor(batchPlace, cursor);
+      const email = await requireEmail(idIn(request), ofTenant(request));
+      const page = await listBatches(email, { limit: Number(limit), ...(after && { after }) }, deps.batches);
+      const body = { batches: page.batches, next_cursor: toCursor(page.next) };
+      return { body, log: { email_id: email.email_id, items: page.batches.length } };
+    },
+    async listRecipients(request) {
+      const { limit, ...asked } = request.query();
+      const identities = request.caller.scopes.includes('newsletters:write');
+      const wanted = { ...asked, limit: Number(limit), identities };
+      const body = await pageOfRecipients(idIn(request), wanted, ofTenant(request));
+      return { body, log: { email_id: idIn(request), items: body.recipients.length } };
+    },
+    retryEmail: decide('retry'),
+    pauseEmail: decide('pause'),
+    resumeEmail: decide('resume'),
+    cancelEmail: decide('cancel'),
+    async resolveEmail(request) {
+      const { action } = request.body();
+      const decision = resolveUncertain(idIn(request), action, ofTenant(request));
+      const { email_id, status, ...reached } = await done(decision);
+      const body = { email_id, status, ...shownResolved(reached) };
+      return { body, log: { email_id, resolved: reached.resolved } };
+    },
+  });
 }
 
-/** The routes by which a tenant publishes emails, follows them and decides about them. */
-export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
-  const { emails, clock } = deps;
+const idIn = ({ path: { email_id = '' } }: Pick<ApiRequest, 'path'>): string => email_id;
 
-  /** @throws Problem not-found, also for an email of another tenant */
-  async function find({ caller: { tenant_id }, path: { email_id = '' } }: Pick<Given<Caller>, 'caller' | 'path'>) {
-    const email = /^[\w-]{1,50}$/.test(email_id) ? await emails.read(email_id) : undefined;
-    if (email?.tenant_id !== tenant_id)
-      throw new Problem('not-found', 'There is no email with this id: see GET /v1/emails.');
-    return email;
-  }
+const accepted = ({ email_id, status }: Pick<Email, 'email_id' | 'status'>) => ({
+  body: { email_id, status },
+  log: { email_id },
+});
 
-  const operation = (name: string, summary: string, run: (email_id: string, by: EmailRouteDeps) => Promise<Email>) =>
-    route({
-      scope: 'newsletters:write',
-      key: `POST /v1/emails/{email_id}/${name}`,
-      operation_id: `${name}Email`,
-      summary,
-      idempotency: OPTIONAL_KEY,
-      answer: { status: 202, description: 'It is done', schema: acceptedEmail },
-      problems: ['not-found', 'conflict'],
-      handle: async (request) => accepted(await run((await find(request)).email_id, deps)),
-    });
-
-  return [
-    ...draftRoutes(deps, find),
-    route({
-      scope: 'newsletters:read',
-      key: 'GET /v1/emails',
-      operation_id: 'listEmails',
-      summary: "List the tenant's emails, newest first",
-      query: emailListQuery,
-      answer: { status: 200, description: 'Emails', schema: emailList },
-      async handle({ caller: { tenant_id }, query }) {
-        const { emails: found, next_cursor } = await emails.list(tenant_id, fromCursor(emailPlace, query().cursor));
-        const now = clock();
-        return {
-          body: { emails: found.map((email) => emailSummary(email, now)), next_cursor: toCursor(next_cursor) },
-          log: { items: found.length },
-        };
-      },
-    }),
-    route({
-      scope: 'newsletters:read',
-      key: 'GET /v1/emails/{email_id}',
-      operation_id: 'getEmail',
-      summary: 'Show how far an email is',
-      answer: { status: 200, description: 'The email', schema: emailState },
-      problems: ['not-found'],
-      async handle(request) {
-        // The row first: what is prepared afterwards is not shown, so the counts add up.
-        const email = await find(request);
-        const { email_id } = email;
-        const [batches, events, allowed] = await Promise.all([
-          // None counts before all are prepared; a refused preparation leaves as many as it made.
-          email.prepared === undefined ? [] : deps.batches.list(email_id),
-          deps.events.list(email_id),
-          deps.allowedRate(),
-        ]);
-        return { body: emailView({ email, batches, events }, clock(), allowed), log: { email_id } };
-      },
-    }),
-    route({
-      scope: 'newsletters:read',
-      key: 'GET /v1/emails/{email_id}/batches',
-      operation_id: 'listBatches',
-      summary: 'List the batches of an email, the excluded recipients last',
-      query: batchListQuery,
-      answer: { status: 200, description: 'Batches', schema: emailBatchList },
-      problems: ['not-found'],
-      async handle(request) {
-        const { cursor, limit } = request.query();
-        const after = fromCursor(batchPlace, cursor);
-        const email = await find(request);
-        const page = await listBatches(email, { limit: Number(limit), ...(after && { after }) }, deps.batches);
-        const body = { batches: page.batches, next_cursor: toCursor(page.next) };
-        return { body, log: { email_id: email.email_id, items: page.batches.length } };
-      },
-    }),
-    route({
-      scope: 'newsletters:read',
-      key: 'GET /v1/emails/{email_id}/recipients',
-      operation_id: 'listRecipients',
-      summary:
-        'List the recipients of an email. A page may be empty and yet have a next one; it may exceed the limit by 49',
-      query: recipientListQuery,
-      answer: { status: 200, description: 'Recipients', schema: recipientList },
-      problems: ['not-found'],
-      async handle(request) {
-        const { state, cursor, limit } = request.query();
-        const from = fromCursor(recipientPlace, cursor);
-        const email = await find(request);
-        const page = await listRecipients(
-          {
-            email,
-            limit: Number(limit),
-            identities: request.caller.scopes.includes('newsletters:write'),
-            ...(state && { state }),
-            ...(from && { from }),
-          },
-          deps,
-        );
-        const body = { recipients: page.recipients, next_cursor: recipientCursor(page.next) };
-        return { body, log: { email_id: email.email_id, items: page.recipients.length } };
-      },
-    }),
-    operation('retry', 'Send what a failed email has not submitted', retryEmail),
-    operation('pause', 'Stop giving out batches', pauseEmail),
-    operation('resume', 'Go on with a paused email', resumeEmail),
-    operation(
-      'cancel',
-      'End an email: whoever has not been sent to is excluded, with the reason `cancelled`',
-      cancelEmail,
-    ),
-    route({
-      scope: 'newsletters:write',
-      key: 'POST /v1/emails/{email_id}/resolve',
-      operation_id: 'resolveEmail',
-      summary: 'Decide about the uncertain recipients: send again, or leave it at that',
-      idempotency: OPTIONAL_KEY,
-      body: resolveSchema,
-      answer: { status: 202, description: 'It is decided', schema: resolvedEmail },
-      problems: ['not-found', 'conflict'],
-      async handle(request) {
-        const { action } = request.body();
-        const { email_id } = await find(request);
-        const { email, ...answer } = await resolveEmail(email_id, action, deps);
-        const body = { email_id, status: email.status, ...shownResolved(answer) };
-        return { body, log: { email_id, resolved: answer.resolved } };
-      },
-    }),
-  ];
+async function tested(draft: Parameters<typeof sendTest>[0], deps: EmailRouteDeps) {
+  const results = await done(sendTest(draft, deps));
+  return { body: { results }, log: { email_id: draft.email.email_id, items: draft.to.length } };
 }
-
-const accepted = ({ email_id, status }: Email): Reply => ({ body: { email_id, status }, log: { email_id } });

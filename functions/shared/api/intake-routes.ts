@@ -1,7 +1,6 @@
-import { batchItemKey, createIdentities } from '../../../src/adapters/api/idempotency.ts';
-import { readBatchItem, readFailure, readNotification } from '../../../src/adapters/api/read-request.ts';
-import { batchSchema, failureSchema, notificationSchema } from '../../../src/adapters/api/request-schemas.ts';
-import { accepted as acceptedSchema, batchResults } from '../../../src/adapters/api/response-schemas.ts';
+import { INTAKE_ROUTES } from '../../../src/application/contract/api/notification-routes.ts';
+import { batchItemKey, createIdentities } from '../../../src/application/requests/idempotency.ts';
+import { readBatchItem, readFailure, readNotification } from '../../../src/application/requests/read-request.ts';
 import { type Acceptance, accept, acceptBatch } from '../../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
@@ -11,7 +10,7 @@ import { Problem, type ProblemName, problemDocument, unavailable } from '../../.
 import { readTraceparent, traceIdOf } from '../../../src/core/model/trace.ts';
 import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
 import { count, countBy, type Observability } from '../runtime/observability.ts';
-import { type ApiRequest, type ApiRoute, REPLAYED, RETRY_AFTER_SOME, route } from './api-function.ts';
+import { type ApiRequest, type ServedRoute, serve } from './api-function.ts';
 import { checkSend } from './caller.ts';
 import { createLaneSender, type SendMessages } from './lane-sender.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
@@ -22,14 +21,8 @@ export interface IntakeRouteDeps extends Omit<IntakeDeps, 'records'>, ReportDeps
   readonly hashKey: () => Promise<string>;
 }
 
-/** Above the longest body of 256 KB, because JSON escapes make a text up to six times as long. */
-const MAX_SINGLE_BYTES = 1024 * 1024;
-/** A Lambda function takes 6 MB, its envelope included. */
-const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-const MAX_REPORT_BYTES = 32 * 1024;
-
 /** The routes by which producers hand over notifications, one or up to a hundred at a time, and report failed sends. */
-export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observability): ApiRoute[] {
+export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observability): ServedRoute[] {
   const { sendAll, sendSoon } = createLaneSender(deps.send, logger);
 
   async function single({ caller, idempotency_key: key, headers, json }: ApiRequest): Promise<Reply> {
@@ -89,63 +82,15 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     };
   }
 
-  const send = {
-    scope: 'send',
-    idempotency: {
-      needed: true,
-      description: 'The same for every try of one request. It is remembered for 72 hours',
+  return serve(INTAKE_ROUTES, {
+    sendNotification: single,
+    sendNotifications: (request) => batch(request, request.body().notifications),
+    async reportFailure({ caller, path, json }) {
+      const report = await reportFailure(logIdIn(path), caller.tenant_id, readFailure(json()), deps);
+      if (report.message !== undefined) await sendAll([report.message]);
+      return answerOf(report);
     },
-  } as const;
-  const accepts = {
-    status: 202,
-    description: 'The request is stored',
-    schema: acceptedSchema,
-    headers: REPLAYED,
-  } as const;
-  return [
-    route({
-      ...send,
-      key: 'POST /v1/notifications',
-      operation_id: 'sendNotification',
-      summary: 'Hand over a notification',
-      tokens: 'send',
-      max_bytes: MAX_SINGLE_BYTES,
-      body: notificationSchema,
-      answer: accepts,
-      problems: ['idempotency-key-reused', 'request-in-progress'],
-      handle: single,
-    }),
-    route({
-      ...send,
-      key: 'POST /v1/notifications/batch',
-      operation_id: 'sendNotifications',
-      summary: 'Hand over up to 100 notifications. Each has its own result',
-      max_bytes: MAX_BATCH_BYTES,
-      body: batchSchema,
-      answer: {
-        status: 200,
-        description: 'One result per item, in the order of the items',
-        schema: batchResults,
-        headers: RETRY_AFTER_SOME,
-      },
-      handle: (request) => batch(request, request.body().notifications),
-    }),
-    route({
-      key: 'POST /v1/notifications/{log_id}/failures',
-      operation_id: 'reportFailure',
-      summary: 'Report a send that the producer made itself and that failed. The service retries it',
-      scope: 'send',
-      max_bytes: MAX_REPORT_BYTES,
-      body: failureSchema,
-      answer: accepts,
-      problems: ['not-found', 'conflict'],
-      async handle({ caller, path, json }) {
-        const report = await reportFailure(logIdIn(path), caller.tenant_id, readFailure(json()), deps);
-        if (report.message !== undefined) await sendAll([report.message]);
-        return answerOf(report);
-      },
-    }),
-  ];
+  });
 }
 
 /** With its own traceparent or else that of the request's header. One that is malformed is no reason to refuse it. */

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { querySchema } from '../../../src/adapters/api/request-schemas.ts';
+import type { querySchema } from '../../../src/application/contract/api/intake.ts';
 import {
   type ListDeps,
   listCopies,

@@ -1,15 +1,7 @@
-import {
-  deletedMember,
-  memberAnswer,
-  memberList,
-  memberListQuery,
-  memberResults,
-  memberSchema,
-  membersSchema,
-  resubscribeSchema,
-} from '../../../src/adapters/api/newsletter-schemas.ts';
-import type { Scope } from '../../../src/adapters/api-keys/api-key.ts';
+import { MEMBER_ROUTES } from '../../../src/application/contract/api/newsletter-routes.ts';
+import { memberSchema } from '../../../src/application/contract/api/newsletters.ts';
 import { addressPlace, fromCursor, toCursor } from '../../../src/application/cursor.ts';
+import type { Scope } from '../../../src/core/intake/api-scopes.ts';
 import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
 import { deleteMember } from '../../../src/core/newsletter/members/left-addresses.ts';
 import {
@@ -23,22 +15,15 @@ import type { MemberStore, NewsletterStore } from '../../../src/core/newsletter/
 import { check, invalid } from '../../../src/http/check.ts';
 import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
 import type { Observability } from '../runtime/observability.ts';
-import { type ApiRequest, type ApiRoute, RETRY_AFTER_SOME, route } from './api-function.ts';
+import { type ApiRequest, type ServedRoute, serve } from './api-function.ts';
 
 export interface MemberRouteDeps extends UpsertDeps {
   readonly members: MemberStore;
   readonly newsletters: Pick<NewsletterStore, 'list' | 'read'>;
 }
 
-/** A Lambda function takes 6 MB, its envelope included. */
-const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-const OPTIONAL_KEY = {
-  needed: false,
-  description: 'Accepted, and not needed: a repeated request stores the same again',
-};
-
 /** The routes by which a tenant keeps its members. Addresses appear in answers only, never in the log. */
-export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observability, 'logger'>): ApiRoute[] {
+export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observability, 'logger'>): ServedRoute[] {
   const { members, newsletters, sealing } = deps;
 
   async function upsert(tenant_id: string, raw: readonly unknown[]): Promise<Reply> {
@@ -102,98 +87,45 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
     };
   }
 
-  return [
-    route({
-      key: 'POST /v1/members',
-      operation_id: 'upsertMembers',
-      summary: 'Add or change up to 500 members. Each has its own result',
-      scope: 'newsletters:write',
-      max_bytes: MAX_BATCH_BYTES,
-      idempotency: OPTIONAL_KEY,
-      body: membersSchema,
-      answer: {
-        status: 200,
-        description: 'One result per member, in the order of the members',
-        schema: memberResults,
-        headers: RETRY_AFTER_SOME,
-      },
-      handle: ({ caller, body }) => upsert(caller.tenant_id, body().members),
-    }),
-    route({
-      key: 'GET /v1/members',
-      operation_id: 'listMembers',
-      summary:
-        'Read all members with their addresses, to take them elsewhere. A page may be empty and yet have a next one; it may exceed the limit, and has less than twice as many',
-      scope: 'newsletters:write',
-      query: memberListQuery,
-      answer: { status: 200, description: 'Members', schema: memberList },
-      async handle({ caller: { tenant_id, scopes }, query }) {
-        const { cursor, limit } = query();
-        const most = Number(limit);
-        const found: Promise<Awaited<ReturnType<typeof shown>>>[] = [];
-        let last: string | undefined;
-        for await (const page of pagesFrom(tenant_id, fromCursor(addressPlace, cursor))) {
-          for (const { email_hash, members: same, facts } of page) {
-            found.push(...same.slice(0, most).map((member) => shown(member, scopes, facts)));
-            last = same.length > most ? `${email_hash} ${same[most - 1]?.member_id}` : email_hash;
-            if (found.length >= most) break;
-          }
-          // Even one without members: a request takes no longer than a page.
-          if (last !== undefined) break;
+  return serve(MEMBER_ROUTES, {
+    upsertMembers: ({ caller, body }) => upsert(caller.tenant_id, body().members),
+    async listMembers({ caller: { tenant_id, scopes }, query }) {
+      const { cursor, limit } = query();
+      const most = Number(limit);
+      const found: Promise<Awaited<ReturnType<typeof shown>>>[] = [];
+      let last: string | undefined;
+      for await (const page of pagesFrom(tenant_id, fromCursor(addressPlace, cursor))) {
+        for (const { email_hash, members: same, facts } of page) {
+          found.push(...same.slice(0, most).map((member) => shown(member, scopes, facts)));
+          last = same.length > most ? `${email_hash} ${same[most - 1]?.member_id}` : email_hash;
+          if (found.length >= most) break;
         }
-        const body = { members: await Promise.all(found), next_cursor: toCursor(last) };
-        return { body, log: { items: found.length } };
-      },
-    }),
-    route({
-      key: 'GET /v1/members/{member_id}',
-      operation_id: 'getMember',
-      summary: 'Show a member; address and name to keys with newsletters:write only',
-      scope: 'newsletters:read',
-      answer: { status: 200, description: 'The member', schema: memberAnswer },
-      problems: ['not-found'],
-      async handle({ caller, path }) {
-        const member = await find(caller.tenant_id, path);
-        return {
-          body: await shown(member, caller.scopes, await factsOf(member)),
-          log: { member_id: member.member_id },
-        };
-      },
-    }),
-    route({
-      key: 'DELETE /v1/members/{member_id}',
-      operation_id: 'deleteMember',
-      summary: 'Delete a member. Unsubscriptions and suppression of the address stay',
-      scope: 'newsletters:write',
-      answer: { status: 200, description: 'The member is deleted', schema: deletedMember },
-      problems: ['not-found'],
-      async handle({ caller, path: { member_id = '' } }) {
-        if (!isId(member_id) || !(await deleteMember(caller.tenant_id, member_id, 'deleted', deps))) throw noMember();
-        return { body: { member_id }, log: { member_id } };
-      },
-    }),
-    route({
-      key: 'POST /v1/members/{member_id}/resubscribe',
-      operation_id: 'resubscribeMember',
-      summary: 'Subscribe a member again who unsubscribed, because the member asked for it',
-      scope: 'newsletters:write',
-      idempotency: OPTIONAL_KEY,
-      body: resubscribeSchema,
-      answer: { status: 200, description: 'The member', schema: memberAnswer },
-      problems: ['not-found'],
-      async handle({ caller: { tenant_id, scopes }, path, body }) {
-        const { newsletter_id } = body();
-        const member = await find(tenant_id, path);
-        if ((await newsletters.read(tenant_id, newsletter_id)) === undefined)
-          throw invalid([noNewsletter('newsletter_id')]);
-        const subscribed = await resubscribe(member, newsletter_id, deps);
-        return {
-          body: await shown(subscribed, scopes, await factsOf(subscribed)),
-          log: { member_id: member.member_id, newsletter_id },
-        };
-      },
-    }),
-  ];
+        // Even one without members: a request takes no longer than a page.
+        if (last !== undefined) break;
+      }
+      const body = { members: await Promise.all(found), next_cursor: toCursor(last) };
+      return { body, log: { items: found.length } };
+    },
+    async getMember({ caller, path }) {
+      const member = await find(caller.tenant_id, path);
+      return { body: await shown(member, caller.scopes, await factsOf(member)), log: { member_id: member.member_id } };
+    },
+    async deleteMember({ caller, path: { member_id = '' } }) {
+      if (!isId(member_id) || !(await deleteMember(caller.tenant_id, member_id, 'deleted', deps))) throw noMember();
+      return { body: { member_id }, log: { member_id } };
+    },
+    async resubscribeMember({ caller: { tenant_id, scopes }, path, body }) {
+      const { newsletter_id } = body();
+      const member = await find(tenant_id, path);
+      if ((await newsletters.read(tenant_id, newsletter_id)) === undefined)
+        throw invalid([noNewsletter('newsletter_id')]);
+      const subscribed = await resubscribe(member, newsletter_id, deps);
+      return {
+        body: await shown(subscribed, scopes, await factsOf(subscribed)),
+        log: { member_id: member.member_id, newsletter_id },
+      };
+    },
+  });
 }
 
 /** A member that breaks rules becomes its Problem, which takes the member's place among the results. */

@@ -1,11 +1,6 @@
 import * as v from 'valibot';
-import {
-  newsletterAnswer,
-  newsletterId,
-  newsletterList,
-  newsletterListQuery,
-  newsletterSchema,
-} from '../../../src/adapters/api/newsletter-schemas.ts';
+import { NEWSLETTER_ROUTES } from '../../../src/application/contract/api/newsletter-routes.ts';
+import { newsletterId } from '../../../src/application/contract/api/newsletters.ts';
 import { fromCursor, toCursor } from '../../../src/application/cursor.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
@@ -13,65 +8,37 @@ import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { putNewsletter } from '../../../src/core/newsletter/model/senders.ts';
 import { check } from '../../../src/http/check.ts';
-import { type ApiRoute, route } from './api-function.ts';
+import { type ServedRoute, serve } from './api-function.ts';
 
 export interface NewsletterRouteDeps {
   readonly newsletters: NewsletterStore;
   readonly clock: Clock;
 }
 
-const PATH = { newsletter_id: newsletterId };
-
 /** The routes by which a tenant sets up its newsletters. */
-export function newsletterRoutes(deps: NewsletterRouteDeps): ApiRoute[] {
+export function newsletterRoutes(deps: NewsletterRouteDeps): ServedRoute[] {
   const { newsletters } = deps;
-  return [
-    route({
-      key: 'GET /v1/newsletters',
-      operation_id: 'listNewsletters',
-      summary: "List the tenant's newsletters",
-      scope: 'newsletters:read',
-      query: newsletterListQuery,
-      answer: { status: 200, description: 'Newsletters', schema: newsletterList },
-      async handle({ caller: { tenant_id }, query }) {
-        const { cursor, limit } = query();
-        const most = Number(limit);
-        const found = await newsletters.list(tenant_id, { after: fromCursor(newsletterId, cursor), limit: most + 1 });
-        const page = found.slice(0, most);
-        const next_cursor = toCursor(found.length > most ? page.at(-1)?.newsletter_id : undefined);
-        return { body: { newsletters: page.map(shown), next_cursor }, log: { items: page.length } };
-      },
-    }),
-    route({
-      key: 'PUT /v1/newsletters/{newsletter_id}',
-      operation_id: 'putNewsletter',
-      summary: 'Make or replace a newsletter',
-      scope: 'newsletters:write',
-      path: PATH,
-      body: newsletterSchema,
-      answer: { status: 200, description: 'The newsletter as it is stored', schema: newsletterAnswer },
-      async handle({ caller: { tenant_id }, path, body }) {
-        const { newsletter_id } = check(v.object(PATH), { newsletter_id: path['newsletter_id'] });
-        const stored = await putNewsletter({ ...body(), tenant_id, newsletter_id }, deps);
-        return { body: shown(stored), log: { newsletter_id } };
-      },
-    }),
-    route({
-      key: 'GET /v1/newsletters/{newsletter_id}',
-      operation_id: 'getNewsletter',
-      summary: 'Show a newsletter',
-      scope: 'newsletters:read',
-      path: PATH,
-      answer: { status: 200, description: 'The newsletter', schema: newsletterAnswer },
-      problems: ['not-found'],
-      async handle({ caller: { tenant_id }, path: { newsletter_id = '' } }) {
-        const found = v.is(newsletterId, newsletter_id) ? await newsletters.read(tenant_id, newsletter_id) : undefined;
-        if (found === undefined)
-          throw new Problem('not-found', 'There is no newsletter with this id: see GET /v1/newsletters.');
-        return { body: shown(found), log: { newsletter_id } };
-      },
-    }),
-  ];
+  return serve(NEWSLETTER_ROUTES, {
+    async listNewsletters({ caller: { tenant_id }, query }) {
+      const { cursor, limit } = query();
+      const most = Number(limit);
+      const found = await newsletters.list(tenant_id, { after: fromCursor(newsletterId, cursor), limit: most + 1 });
+      const page = found.slice(0, most);
+      const next_cursor = toCursor(found.length > most ? page.at(-1)?.newsletter_id : undefined);
+      return { body: { newsletters: page.map(shown), next_cursor }, log: { items: page.length } };
+    },
+    async putNewsletter({ caller: { tenant_id }, path, body }) {
+      const { newsletter_id } = check(v.object(NEWSLETTER_ROUTES.putNewsletter.path), path);
+      const stored = await putNewsletter({ ...body(), tenant_id, newsletter_id }, deps);
+      return { body: shown(stored), log: { newsletter_id } };
+    },
+    async getNewsletter({ caller: { tenant_id }, path: { newsletter_id = '' } }) {
+      const found = v.is(newsletterId, newsletter_id) ? await newsletters.read(tenant_id, newsletter_id) : undefined;
+      if (found === undefined)
+        throw new Problem('not-found', 'There is no newsletter with this id: see GET /v1/newsletters.');
+      return { body: shown(found), log: { newsletter_id } };
+    },
+  });
 }
 
 const shown = ({ tenant_id: _, ...newsletter }: Newsletter) => newsletter;

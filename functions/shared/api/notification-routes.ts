@@ -1,6 +1,5 @@
 import type document from '../../../docs/reference/api.json';
-import { querySchema } from '../../../src/adapters/api/request-schemas.ts';
-import { accepted, notificationList, notificationState } from '../../../src/adapters/api/response-schemas.ts';
+import { NOTIFICATION_ROUTES } from '../../../src/application/contract/api/notification-routes.ts';
 import type { NotificationPage } from '../../../src/application/list-notifications.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { notFound, requireOwnRow, whyNoRetry } from '../../../src/core/intake/public-state.ts';
@@ -9,7 +8,7 @@ import { asNotification, type NotificationRow, type RetryRecord } from '../../..
 import { Problem, unavailable } from '../../../src/core/model/problem.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
-import { type ApiRoute, route } from './api-function.ts';
+import { type ServedRoute, serve } from './api-function.ts';
 import type { TenantQuery } from './list-of-tenant.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
@@ -19,88 +18,55 @@ export interface NotificationRouteDeps extends RetryDeps {
   readonly newId: () => string;
 }
 
-/** The routes that show the state of notifications and retry them. */
-export function notificationRoutes(deps: NotificationRouteDeps): ApiRoute[] {
-  const { rows, clock } = deps;
-  const summary = (row: NotificationRow) => summaryOf({ ...row }, clock());
-
-  return [
-    route({
-      key: 'GET /v1/notifications',
-      operation_id: 'listNotifications',
-      summary: "List the tenant's notifications, newest first. Copies of one notification_id have no order",
-      scope: 'read',
-      query: querySchema,
-      answer: { status: 200, description: 'Notifications', schema: notificationList },
-      async handle({ caller, query }) {
-        const { rows: found, next_cursor } = await deps.list(query(), caller.tenant_id);
-        const notifications = found.map((row) => summary(asNotification(row)));
-        return { body: { notifications, next_cursor }, log: { items: notifications.length } };
-      },
-    }),
-    route({
-      key: 'GET /v1/notifications/{log_id}',
-      operation_id: 'getNotification',
-      summary: 'Show the state of a notification',
-      scope: 'read',
-      tokens: 'log_id',
-      answer: { status: 200, description: 'The notification', schema: notificationState },
-      problems: ['not-found'],
-      async handle({ caller, path }) {
-        const row = requireOwnRow(await rows.read(logIdIn(path)), caller.tenant_id, clock());
-        const attempts = (await deps.recordsOf(row.log_id)).map(attemptOf);
-        return { body: { ...summary(row), attempts }, log: { log_id: row.log_id } };
-      },
-    }),
-    route({
-      key: 'POST /v1/notifications/{log_id}/retry',
-      operation_id: 'retryNotification',
-      summary: 'Retry a notification now',
-      scope: 'operate',
-      tokens: 'log_id',
-      answer: { status: 202, description: 'The retry is queued', schema: accepted },
-      problems: ['not-found', 'conflict'],
-      async handle({ caller, path }) {
-        const log_id = logIdIn(path);
-        const row = requireOwnRow(await rows.read(log_id), caller.tenant_id, clock());
-        const because = whyNoRetry(row, clock());
-        if (because !== undefined) throw noRetry(because);
-        const run_id = newRunId('manual', deps.newId());
-        const { results } = await retryNow([log_id], run_id, { ...deps, requested_by: 'user' });
-        const [result] = results;
-        if (result === undefined || result.result === 'not_found') throw notFound();
-        if (result.result === 'refused') throw noRetry(result.because);
-        if (result.result === 'failed') throw unavailable('The retry could not be queued. Request it again.');
-        return { body: { log_id, status: 'retrying', status_url: statusUrl(log_id) }, log: { log_id } };
-      },
-    }),
-  ];
-}
-
-const OF_NEWSLETTERS = /^(\/v1\/(newsletters|members|emails)(\/|$)|newsletters:)/;
-
-export interface Offered {
+/** What a stage offers; by default all. */
+interface Offered {
   readonly newsletters?: boolean;
   readonly channels?: readonly Channel[];
 }
 
-/** Loads the document when somebody asks for it, and leaves out what the stage does without. */
-export const openApi = ({ newsletters = true, channels = CHANNELS }: Offered = {}) =>
-  route({
-    key: 'GET /v1/openapi.json',
-    operation_id: 'getOpenApi',
-    summary: 'This document',
-    scope: 'none',
-    answer: { status: 200, description: 'OpenAPI 3.1' },
-    handle: async () => {
-      const { default: all } = await import('../../../docs/reference/api.json', { with: { type: 'json' } });
-      const offered = channels.length === CHANNELS.length ? all : withChannels(all, channels);
-      if (newsletters) return { body: offered };
-      const paths = Object.entries(all.paths).filter(([path]) => !OF_NEWSLETTERS.test(path));
-      const tags = all.tags.filter(({ name }) => !OF_NEWSLETTERS.test(name));
-      return { body: { ...offered, tags, paths: Object.fromEntries(paths) } };
+/** The routes that show the state of notifications, retry them, and tell of all routes. */
+export function notificationRoutes(deps: NotificationRouteDeps & Offered): ServedRoute[] {
+  const { rows, clock } = deps;
+  const summary = (row: NotificationRow) => summaryOf({ ...row }, clock());
+  return serve(NOTIFICATION_ROUTES, {
+    async listNotifications({ caller, query }) {
+      const { rows: found, next_cursor } = await deps.list(query(), caller.tenant_id);
+      const notifications = found.map((row) => summary(asNotification(row)));
+      return { body: { notifications, next_cursor }, log: { items: notifications.length } };
     },
+    async getNotification({ caller, path }) {
+      const row = requireOwnRow(await rows.read(logIdIn(path)), caller.tenant_id, clock());
+      const attempts = (await deps.recordsOf(row.log_id)).map(attemptOf);
+      return { body: { ...summary(row), attempts }, log: { log_id: row.log_id } };
+    },
+    async retryNotification({ caller, path }) {
+      const log_id = logIdIn(path);
+      const row = requireOwnRow(await rows.read(log_id), caller.tenant_id, clock());
+      const because = whyNoRetry(row, clock());
+      if (because !== undefined) throw noRetry(because);
+      const run_id = newRunId('manual', deps.newId());
+      const { results } = await retryNow([log_id], run_id, { ...deps, requested_by: 'user' });
+      const [result] = results;
+      if (result === undefined || result.result === 'not_found') throw notFound();
+      if (result.result === 'refused') throw noRetry(result.because);
+      if (result.result === 'failed') throw unavailable('The retry could not be queued. Request it again.');
+      return { body: { log_id, status: 'retrying', status_url: statusUrl(log_id) }, log: { log_id } };
+    },
+    getOpenApi: async () => ({ body: await openApi(deps) }),
   });
+}
+
+const OF_NEWSLETTERS = /^(\/v1\/(newsletters|members|emails)(\/|$)|newsletters:)/;
+
+/** Loads the document when somebody asks for it, and leaves out what the stage does without. */
+export async function openApi({ newsletters = true, channels = CHANNELS }: Offered = {}) {
+  const { default: all } = await import('../../../docs/reference/api.json', { with: { type: 'json' } });
+  const offered = channels.length === CHANNELS.length ? all : withChannels(all, channels);
+  if (newsletters) return offered;
+  const paths = Object.entries(all.paths).filter(([path]) => !OF_NEWSLETTERS.test(path));
+  const tags = all.tags.filter(({ name }) => !OF_NEWSLETTERS.test(name));
+  return { ...offered, tags, paths: Object.fromEntries(paths) };
+}
 
 /** What is taken names the stage's channels alone. Answers may tell of rows from before a channel was switched off. */
 function withChannels({ info, components, ...rest }: typeof document, channels: readonly Channel[]) {

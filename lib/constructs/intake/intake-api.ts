@@ -11,17 +11,17 @@ import {
   HttpRoute,
   HttpRouteKey,
   type HttpStage,
-  type IHttpRouteAuthorizer,
   type ThrottleSettings,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { Construct } from 'constructs';
-import { PAGE_CORS } from '../../../src/adapters/api/page-cors.ts';
+import { PAGE_CORS } from '../../../src/application/contract/api/page-cors.ts';
+import { API_ROUTES } from '../../../src/application/contract/api/routes.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
-import type { NewsletterStage, Stage } from '../stage.ts';
+import type { Stage } from '../stage.ts';
 import { presentPart } from '../storage/encryption.ts';
 import { accessLog } from './access-log.ts';
 import {
@@ -77,8 +77,7 @@ export class IntakeApi extends Construct {
     });
     this.domainTarget = named?.regionalDomainName;
     this.url = named === undefined ? this.api.apiEndpoint : `https://${named.name}`;
-    const authorizer = this.addRoutes(props);
-    if (props.newsletters) this.addNewsletterRoutes({ ...props, ...props.newsletters }, authorizer);
+    this.addRoutes(props);
     limitKeyless(stage, this.keyless, { rateLimit, burstLimit });
   }
 
@@ -88,91 +87,63 @@ export class IntakeApi extends Construct {
     return new DomainName(this, 'Domain', { domainName: name, certificate });
   }
 
-  private route(
-    method: HttpMethod,
-    path: string,
-    integration: HttpLambdaIntegration,
-    authorizer: IHttpRouteAuthorizer,
-  ) {
-    return this.api.addRoutes({ path, methods: [method], integration, authorizer });
-  }
-
-  private addRoutes(props: Stage): HttpLambdaAuthorizer {
+  /** The contract's routes, each to the function that serves it, and what is no route of it. */
+  private addRoutes(props: Stage): void {
+    const { newsletters } = props;
     const authorizer = new HttpLambdaAuthorizer('Authorizer', this.authorizer, {
       responseTypes: [HttpLambdaResponseType.SIMPLE],
       identitySource: ['$request.header.Authorization'],
       resultsCacheTtl: AUTHORIZER_CACHE,
     });
-    const intake = new HttpLambdaIntegration('Intake', this.intake);
     const notifications = new HttpLambdaIntegration('Notifications', this.notifications);
-    const route = (
-      method: HttpMethod,
-      path: string,
-      integration: HttpLambdaIntegration,
-      by: IHttpRouteAuthorizer = authorizer,
-    ) => this.route(method, path, integration, by);
-    const { GET, POST } = HttpMethod;
-    route(POST, '/v1/notifications', intake);
-    route(POST, '/v1/notifications/batch', intake);
-    route(POST, '/v1/notifications/{log_id}/failures', intake);
-    route(GET, '/v1/notifications', notifications);
-    route(GET, '/v1/notifications/{log_id}', notifications);
-    route(POST, '/v1/notifications/{log_id}/retry', notifications);
-    route(POST, '/v1/tokens', new HttpLambdaIntegration('Tokens', this.tokens));
-    const [document] = route(GET, '/v1/openapi.json', notifications, new HttpNoneAuthorizer());
-    if (document === undefined) throw new Error('API Gateway made no route for GET /v1/openapi.json');
-    this.withoutKey(document, 'The OpenAPI document tells nothing that needs a key, and tools fetch it without one.');
+    const stage = newsletters && { ...props, ...newsletters };
+    const integrations = {
+      intake: new HttpLambdaIntegration('Intake', this.intake),
+      notifications,
+      tokens: new HttpLambdaIntegration('Tokens', this.tokens),
+      newsletters: stage && new HttpLambdaIntegration('Newsletters', newslettersFunction(this, stage)),
+      emails: stage && new HttpLambdaIntegration('Emails', emailsApiFunction(this, stage)),
+    };
+    for (const { key, scope, served_by } of API_ROUTES) {
+      const integration = integrations[served_by];
+      if (integration === undefined) continue;
+      const [method = '', path = ''] = key.split(' ');
+      const isOpen = scope === 'none';
+      const routes = this.api.addRoutes({
+        path,
+        methods: [HttpMethod[method as keyof typeof HttpMethod]],
+        integration,
+        authorizer: isOpen ? new HttpNoneAuthorizer() : authorizer,
+      });
+      if (isOpen)
+        this.withoutKeys(
+          routes,
+          'The OpenAPI document tells nothing that needs a key, and tools fetch it without one.',
+        );
+    }
     const unknownPath = new HttpRoute(this, 'Rest', {
       httpApi: this.api,
       routeKey: HttpRouteKey.DEFAULT,
       integration: notifications,
       authorizer: new HttpNoneAuthorizer(),
     });
-    this.withoutKey(
-      unknownPath,
+    this.withoutKeys(
+      [unknownPath],
       'It only says that there is no such path, as a problem document: API Gateway has words of its own.',
     );
-    const { newsletters } = props;
-    const links = newsletters
-      ? new HttpLambdaIntegration('Unsubscribe', unsubscribeFunction(this, { ...props, ...newsletters }))
-      : notifications;
     // Greedy, because some mail programs take a slash along. Programs that look at links ask for their head.
-    for (const method of [GET, HttpMethod.HEAD, POST]) {
-      for (const link of this.route(method, '/u/{token+}', links, new HttpNoneAuthorizer())) {
-        this.withoutKey(link, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
-      }
-    }
-    return authorizer;
+    const links = this.api.addRoutes({
+      path: '/u/{token+}',
+      methods: [HttpMethod.GET, HttpMethod.HEAD, HttpMethod.POST],
+      integration: stage ? new HttpLambdaIntegration('Unsubscribe', unsubscribeFunction(this, stage)) : notifications,
+      authorizer: new HttpNoneAuthorizer(),
+    });
+    this.withoutKeys(links, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
   }
 
-  private withoutKey(route: HttpRoute, reason: string): void {
-    this.keyless.push(route);
-    Validations.of(route).acknowledge({ id: 'AwsSolutions-APIG4', reason });
-  }
-
-  private addNewsletterRoutes(props: NewsletterStage, authorizer: IHttpRouteAuthorizer): void {
-    const newsletters = new HttpLambdaIntegration('Newsletters', newslettersFunction(this, props));
-    const emails = new HttpLambdaIntegration('Emails', emailsApiFunction(this, props));
-    const { GET, POST, PUT, DELETE } = HttpMethod;
-    const route = (method: HttpMethod, path: string, integration: HttpLambdaIntegration) =>
-      this.route(method, path, integration, authorizer);
-    route(GET, '/v1/newsletters', newsletters);
-    route(PUT, '/v1/newsletters/{newsletter_id}', newsletters);
-    route(GET, '/v1/newsletters/{newsletter_id}', newsletters);
-    route(POST, '/v1/members', newsletters);
-    route(GET, '/v1/members', newsletters);
-    route(GET, '/v1/members/{member_id}', newsletters);
-    route(DELETE, '/v1/members/{member_id}', newsletters);
-    route(POST, '/v1/members/{member_id}/resubscribe', newsletters);
-    route(GET, '/v1/emails', emails);
-    route(POST, '/v1/emails', emails);
-    route(GET, '/v1/emails/{email_id}', emails);
-    route(PUT, '/v1/emails/{email_id}', emails);
-    route(POST, '/v1/emails/test', emails);
-    for (const list of ['batches', 'recipients', 'dry-run']) route(GET, `/v1/emails/{email_id}/${list}`, emails);
-    for (const verb of ['retry', 'pause', 'resume', 'cancel', 'test', 'resolve']) {
-      route(POST, `/v1/emails/{email_id}/${verb}`, emails);
-    }
+  private withoutKeys(routes: readonly HttpRoute[], reason: string): void {
+    this.keyless.push(...routes);
+    for (const route of routes) Validations.of(route).acknowledge({ id: 'AwsSolutions-APIG4', reason });
   }
 }
 

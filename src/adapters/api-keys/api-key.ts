@@ -1,14 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { Scope } from '../../core/intake/api-scopes.ts';
 import { putGuarded, updateItem } from '../dynamodb/table/guarded-update.ts';
 import { mayEnd } from '../dynamodb/table/guards.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
 import { getItem, scan } from '../dynamodb/table/reads.ts';
-
-/** What a key may do: hand over notifications, read them, retry them; see newsletters with their members, change them. */
-export const SCOPES = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'] as const;
-export type Scope = (typeof SCOPES)[number];
 
 /** A row of ApiKeys. The secret itself is not stored: only the receiver of the key has it. */
 export interface ApiKey {

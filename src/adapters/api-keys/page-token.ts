@@ -1,8 +1,8 @@
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
+import type { Scope } from '../../core/intake/api-scopes.ts';
 import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { createKeyRings, signingKey } from '../signing/key-ring.ts';
-import type { Scope } from './api-key.ts';
 
 /** What a page may do with its token: hand over notifications, or see and retry these and no others. */
 export type PageRights = SendRights<TokenRecipient> | LogIdRights;
@@ -52,7 +52,6 @@ export interface PageToken {
 
 /** API Gateway takes 10,240 bytes of headers, those of the browser included. */
 export const MAX_TOKEN_CHARACTERS = 4_096;
-export const MAX_TOKEN_LOG_IDS = 50;
 
 const USE = 'page tokens';
 const ringOf = createKeyRings(USE);

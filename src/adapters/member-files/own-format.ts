@@ -1,8 +1,19 @@
-import { memberEntries } from '../api/newsletter-schemas.ts';
+import type { GivenMember } from '../../core/newsletter/members/upsert-members.ts';
 import { type Cells, flagIn, listIn, oneLine, plain, timeIn, timeOr } from './cells.ts';
 import type { Reading } from './foreign-format.ts';
 
-export const OWN_COLUMNS = Object.keys(memberEntries);
+const COLUMNS: Readonly<Record<keyof GivenMember, true>> = {
+  member_id: true,
+  email: true,
+  name: true,
+  status: true,
+  labels: true,
+  newsletters: true,
+  created_at: true,
+  unsubscribed: true,
+  suppressed: true,
+};
+export const OWN_COLUMNS: readonly string[] = Object.keys(COLUMNS);
 
 /** Names that people give the columns. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {

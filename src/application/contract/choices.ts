@@ -1,3 +1,4 @@
+import { SCOPES } from '../../core/intake/api-scopes.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
 import { SEND_STATUSES } from '../../core/model/notification.ts';
 import { NONE } from '../../core/operator/search-filter.ts';
@@ -40,7 +41,8 @@ export type OperationAction = (typeof OPERATION_ACTIONS)[number];
 export const EMAIL_ACTIONS = ['retry', 'pause', 'resume', 'cancel'] as const;
 export type EmailAction = (typeof EMAIL_ACTIONS)[number];
 
-export const KEY_SCOPES = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'] as const;
+/** What an API key may do. */
+export const KEY_SCOPES = SCOPES;
 
 /**
  * The full line for the shell. Ids come from other systems: whoever copies the line must not run what an id says, and an

@@ -1,6 +1,4 @@
 import * as v from 'valibot';
-import { memberEntries, newsletterId } from '../../adapters/api/newsletter-schemas.ts';
-import { moment } from '../../adapters/api/request-schemas.ts';
 import type { FileStanding, LineFault, LineRecord } from '../../adapters/member-files/read-members.ts';
 import { groupsOf } from '../../core/model/groups.ts';
 import { Problem } from '../../core/model/problem.ts';
@@ -12,6 +10,8 @@ import {
 } from '../../core/newsletter/members/upsert-members.ts';
 import { MEMBER_STATUSES, type MemberStatus, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
 import { check } from '../../http/check.ts';
+import { moment } from '../contract/api/intake.ts';
+import { memberEntries, newsletterId } from '../contract/api/newsletters.ts';
 
 /** A member as a line gives it: without an id, the address identifies the member. */
 const lineSchema = v.strictObject({

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { newsletterId, newsletterSchema } from '../../adapters/api/newsletter-schemas.ts';
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
 import type { ExportedMember } from '../../adapters/member-files/write-members.ts';
@@ -11,6 +10,7 @@ import type { SenderAction } from '../../core/newsletter/model/ports.ts';
 import { putNewsletter, senderEntry } from '../../core/newsletter/model/senders.ts';
 import { check, invalid } from '../../http/check.ts';
 import type { Decision } from '../audit.ts';
+import { newsletterId, newsletterSchema } from '../contract/api/newsletters.ts';
 import type { OperatorDeps } from '../deps.ts';
 
 export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {

@@ -12,7 +12,8 @@ import {
   shownMembers,
 } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, toCursor } from '../cursor.ts';
-import { type EmailAccess, emailAccess } from '../emails.ts';
+import { emailAccess } from '../emails/email-access.ts';
+import type { EmailAccess } from '../emails/emails.ts';
 import {
   type MemberAccess,
   memberAccess,

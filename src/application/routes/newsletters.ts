@@ -5,7 +5,6 @@ import { toItem } from '../../adapters/dynamodb/table/item.ts';
 import { shownDryRun } from '../../core/newsletter/lifecycle/dry-run.ts';
 import type { Email, Newsletter } from '../../core/newsletter/model/email.ts';
 import { shownResolved } from '../../core/newsletter/views/email-view.ts';
-import { listRecipients } from '../../core/newsletter/views/list-recipients.ts';
 import type { Decided } from '../audit.ts';
 import { EMAIL_ACTIONS } from '../contract/choices.ts';
 import { acceptedEmail, dryRunAnswer, emailList, resolvedEmail, testResults } from '../contract/emails.ts';
@@ -25,15 +24,16 @@ import {
   resolveBody,
   writtenEmail,
 } from '../contract/newsletters.ts';
-import { emailPlace, fromCursor, placeOf, recipientCursor, recipientPlace, toCursor } from '../cursor.ts';
+import { fromCursor, placeOf, toCursor } from '../cursor.ts';
+import { emailAccess } from '../emails/email-access.ts';
 import {
   decideEmail,
-  emailAccess,
+  emailForPage,
   listEmails,
-  emailForPage as readDetail,
+  pageOfRecipients,
   requireEmail,
   resolveUncertain,
-} from '../emails.ts';
+} from '../emails/emails.ts';
 import { decideNewsletter } from '../members/members.ts';
 import { decision, list, question, show } from '../route.ts';
 import { MEMBER_ROUTES } from './members.ts';
@@ -50,7 +50,10 @@ const ACTS = {
 } as const;
 
 /** SES, the renderer and the parser of segments are loaded with the first draft. */
-const drafts = () => import('../drafts.ts');
+const drafts = async () => ({
+  ...(await import('../emails/drafts.ts')),
+  ...(await import('../emails/draft-access.ts')),
+});
 /** The longest post as JSON. */
 const max_bytes = 1024 * 1024;
 
@@ -85,31 +88,22 @@ export const NEWSLETTER_ROUTES = [
     summary: 'E-mails of a tenant, newest first',
     answer: emailList,
     command: ['emails list --tenant TENANT'],
-    async handle({ input }, deps) {
-      const { emails, next } = await listEmails(input.tenant, fromCursor(emailPlace, input.cursor), emailAccess(deps));
-      return { emails, next_cursor: toCursor(next) };
-    },
+    handle: ({ input }, deps) => listEmails(input, emailAccess(deps), { rates: true }),
   }),
   show('GET /api/emails/{email_id}', {
     operation_id: 'getEmail',
     summary: 'An e-mail with its counts and progress',
     answer: emailDetail,
     command: ['emails status', 'email_id'],
-    handle: ({ path }, deps) => readDetail(path.email_id, emailAccess(deps), deps.local),
+    handle: ({ path }, deps) => emailForPage(path.email_id, emailAccess(deps)),
   }),
   list('GET /api/emails/{email_id}/recipients', recipientsQuery, {
     operation_id: 'listRecipients',
     summary: 'Recipients of an e-mail by state, without addresses',
     answer: recipientPage,
     command: ['emails recipients', 'email_id'],
-    async handle({ input: { state, limit, cursor }, path }, deps) {
-      const access = emailAccess(deps);
-      const from = fromCursor(recipientPlace, cursor);
-      const email = await requireEmail(path.email_id, access);
-      const wanted = { email, limit, identities: false, ...(state && { state }), ...(from && { from }) };
-      const { recipients, next } = await listRecipients(wanted, access);
-      return { recipients, next_cursor: recipientCursor(next) };
-    },
+    handle: ({ input, path }, deps) =>
+      pageOfRecipients(path.email_id, { ...input, identities: false }, emailAccess(deps)),
   }),
   ...MEMBER_ROUTES,
   ...EMAIL_ACTIONS.map((action) =>

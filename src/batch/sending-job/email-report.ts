@@ -1,5 +1,5 @@
 import { shellCommand } from '../../application/contract/choices.ts';
-import { type EmailAccess, showEmail } from '../../application/emails.ts';
+import { type EmailAccess, showEmail } from '../../application/emails/emails.ts';
 import type { EmailView, Waits } from '../../core/newsletter/views/email-view.ts';
 import { COLORS } from '../../terminal/colors.ts';
 import { printableValue } from '../../terminal/printable.ts';

@@ -17,7 +17,7 @@ const COLUMNS = [
   'predecessor_log_id',
 ] as const;
 
-/** The producer's view; adapters/api/response-schemas.ts describes it. @param row with its writer's columns */
+/** The producer's view; application/contract/api/answers.ts describes it. @param row with its writer's columns */
 export function summaryOf(row: NotificationRow & { readonly [column: string]: unknown }, now: Date) {
   const status = publicState(row, now);
   const message = errorMessage(row, now);

@@ -4,7 +4,8 @@ import { createDeploymentClients } from '../../adapters/deployment/deployment-cl
 import { findLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
-import { emailAccess, requireEmail, showEmail } from '../../application/emails.ts';
+import { emailAccess } from '../../application/emails/email-access.ts';
+import { requireEmail, showEmail } from '../../application/emails/emails.ts';
 import { doneOf, isOver, summaryOf } from '../../batch/sending-job/email-report.ts';
 import { groupsOf } from '../../core/model/groups.ts';
 import { publishEmail } from '../../core/newsletter/lifecycle/publish.ts';

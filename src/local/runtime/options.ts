@@ -1,4 +1,4 @@
-import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../adapters/api/page-cors.ts';
+import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../application/contract/api/page-cors.ts';
 import { read, UsageError, whole } from '../../terminal/command-line.ts';
 import { parseSchedule } from '../emulator/events/schedule.ts';
 import type { LocalRuntimeOptions } from './runtime.ts';

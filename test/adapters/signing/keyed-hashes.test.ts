@@ -2,10 +2,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createIdentities } from '../../../src/adapters/api/idempotency.ts';
 import { readPageToken, signPageToken } from '../../../src/adapters/api-keys/page-token.ts';
 import { keyedHash, recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 import { decideOnce } from '../../../src/application/audit.ts';
+import { createIdentities } from '../../../src/application/requests/idempotency.ts';
 import type { KnownRequest } from '../../../src/core/operator/audit.ts';
 import { PROJECT_ROOT } from '../../support/project-root.ts';
 

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { expect, it, vi } from 'vitest';
-import { moment } from '../../../src/adapters/api/request-schemas.ts';
+import { moment } from '../../../src/application/contract/api/intake.ts';
 import { isoBefore, isTimeZone, parseTime } from '../../../src/core/model/time.ts';
 import { parseMoment } from '../../../src/terminal/option-values.ts';
 

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { type ApiRoute, createApi } from '../../../functions/shared/api/api-function.ts';
+import { createApi, type ServedRoute } from '../../../functions/shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../../../functions/shared/api/email-routes.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
 import { listOfTenant } from '../../../functions/shared/api/list-of-tenant.ts';
 import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
-import { notificationRoutes, openApi } from '../../../functions/shared/api/notification-routes.ts';
+import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
-import { createApiKeyStore, newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
+import { createApiKeyStore, newApiKey } from '../../../src/adapters/api-keys/api-key.ts';
 import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
@@ -25,6 +25,7 @@ import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.
 import { createCandidateReader } from '../../../src/adapters/nql/candidate-reader.ts';
 import { createPartSegments, createRenderings } from '../../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
+import { SCOPES, type Scope } from '../../../src/core/intake/api-scopes.ts';
 import type { ForeignRow } from '../../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
@@ -32,6 +33,7 @@ import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/m
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
 import { createLateExclusions } from '../../../src/core/newsletter/sending/exclusion-checks.ts';
+import { PLANNED_SHARE } from '../../../src/core/pacing/pacing-policy.ts';
 import { serve } from '../../../src/http/loopback-server.ts';
 import { createHttpApi } from '../../../src/local/emulator/http-api/http-api.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
@@ -51,7 +53,7 @@ export interface Answer {
 }
 
 /** @param more routes beside those of the API */
-export async function startApiWorld(more: readonly ApiRoute[] = []) {
+export async function startApiWorld(more: readonly ServedRoute[] = []) {
   const dynamodb = await startTestDynamoDb();
   const { client } = dynamodb;
   const tables = await createTables(client, 'api');
@@ -107,7 +109,6 @@ export async function startApiWorld(more: readonly ApiRoute[] = []) {
       clock,
       newId: randomUUID,
     }),
-    openApi(),
     ...more,
   ];
   const members = createMemberStore(client, tables.members, clock);
@@ -127,7 +128,7 @@ export async function startApiWorld(more: readonly ApiRoute[] = []) {
   const keys = createApiKeyStore(client, tables.api_keys);
   const secret = async () => 'the secret of the tokens, at least thirty-two characters';
   const authorizer = createHandler({ keys, tokenSecret: secret, clock }, observability);
-  const routes: Readonly<Record<string, readonly ApiRoute[]>> = {
+  const routes: Readonly<Record<string, readonly ServedRoute[]>> = {
     intake,
     notifications,
     newsletters,
@@ -322,7 +323,7 @@ function emailRouteDeps({
     dry_runs: createDryRunStore(client, tables.emails, clock),
     senderFault: async (from) =>
       unverified.has(from) ? `SES has not verified the sender of this newsletter.` : undefined,
-    allowedRate: async () => 14,
+    budgets: { read: async () => ({ per_second: 14 / PLANNED_SHARE, read_at: 0 }) },
     clock,
     newId: randomUUID,
     limits: DEFAULT_JOB_LIMITS,

@@ -1,6 +1,6 @@
 import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { createMemoryIntake } from '../../../simulation/twins/row-stores.ts';
-import { createIdentities } from '../../../src/adapters/api/idempotency.ts';
+import { createIdentities } from '../../../src/application/requests/idempotency.ts';
 
 import type { IntakeRequest, NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';

@@ -1,18 +1,18 @@
 import { extname } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import type { Identities } from '../../../adapters/api/idempotency.ts';
 import { mailbox } from '../../../adapters/email/address.ts';
+import { draftAccess } from '../../../application/emails/draft-access.ts';
 import {
   type DraftAccess,
-  draftAccess,
   draftEmail,
   publicationOf,
   publish,
   replaceBy,
   sendTest,
   storedEmail,
-} from '../../../application/drafts.ts';
-import { requireEmail } from '../../../application/emails.ts';
+} from '../../../application/emails/drafts.ts';
+import { requireEmail } from '../../../application/emails/emails.ts';
+import type { Identities } from '../../../application/requests/idempotency.ts';
 import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
 import { required, value } from '../../../terminal/command.ts';

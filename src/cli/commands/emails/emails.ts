@@ -1,11 +1,11 @@
+import { emailAccess } from '../../../application/emails/email-access.ts';
 import {
   decideEmail,
-  emailAccess,
   listEmails,
   recipientsOf,
   resolveUncertain,
   showEmail,
-} from '../../../application/emails.ts';
+} from '../../../application/emails/emails.ts';
 import { describeEmail, followEmail } from '../../../batch/sending-job/email-report.ts';
 import { SHOWN_STATES } from '../../../core/newsletter/model/recipient-state.ts';
 import type { ListedEmail } from '../../../core/newsletter/views/email-view.ts';
@@ -31,9 +31,9 @@ export const addEmailsList = onDeployment({
     const found: ListedEmail[] = [];
     let cursor: string | undefined;
     do {
-      const page = await listEmails(tenant, cursor, access);
+      const page = await listEmails({ tenant, cursor }, access, { rates: true });
       found.push(...page.emails);
-      cursor = page.next;
+      cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined && found.length < limit);
     const shown = found.slice(0, limit);
     printResult(session, shown, () =>
@@ -88,7 +88,8 @@ export const addEmailsRecipients = onDeployment({
   },
   help: '\nExample:\n  npm run ops -- emails recipients ID --state uncertain --addresses',
   async run(session, { addresses = false, ...options }, [id = '']) {
-    const shown = await session.decide(recipientsOf(id, { ...options, addresses }, emailAccess(session)));
+    const wanted = { ...options, identities: addresses };
+    const shown = await session.decide(recipientsOf(id, wanted, emailAccess(session)));
     printResult(session, shown, () =>
       shown.length === 0
         ? 'No recipients.\n'

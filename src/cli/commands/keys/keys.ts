@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from 'commander';
-import { DEFAULT_RATE_LIMIT, SCOPES, type Scope } from '../../../adapters/api-keys/api-key.ts';
+import { DEFAULT_RATE_LIMIT } from '../../../adapters/api-keys/api-key.ts';
 import type { CreatedKey } from '../../../application/contract/keys.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../../../application/keys.ts';
+import { SCOPES, type Scope } from '../../../core/intake/api-scopes.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { parseCount, parseDuration, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';

@@ -3,10 +3,10 @@ import { basename, resolve } from 'node:path';
 import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
-import { label } from '../../../adapters/api/newsletter-schemas.ts';
 import { withDirectCalls } from '../../../adapters/direct-calls/direct-calls.ts';
 import { refuseJapaneseEncodings } from '../../../adapters/member-files/lines.ts';
 import { FILE_STANDINGS, type LineFault, readMembers } from '../../../adapters/member-files/read-members.ts';
+import { label } from '../../../application/contract/api/newsletters.ts';
 import {
   checkedWindows,
   type ImportRules,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { PAGE_CORS } from '../../../adapters/api/page-cors.ts';
+import { PAGE_CORS } from '../../../application/contract/api/page-cors.ts';
 import { type JsonObject, read } from '../../support/json.ts';
 import { nameInArn } from './references.ts';
 

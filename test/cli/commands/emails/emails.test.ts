@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { emailAccess } from '../../../../src/application/emails.ts';
+import { emailAccess } from '../../../../src/application/emails/email-access.ts';
 import { parsePost } from '../../../../src/cli/commands/emails/post.ts';
 import { requestStart } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';

@@ -1,7 +1,7 @@
 import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
-import { emailAccess } from '../../../../src/application/emails.ts';
+import { emailAccess } from '../../../../src/application/emails/email-access.ts';
 import type { Verified } from '../../../../src/application/scans/verify.ts';
 import type { ForeignRow } from '../../../../src/core/model/notification.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';

@@ -1,8 +1,8 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listOfTenant } from '../../../../functions/shared/api/list-of-tenant.ts';
-import { querySchema } from '../../../../src/adapters/api/request-schemas.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
+import { querySchema } from '../../../../src/application/contract/api/intake.ts';
 import type { ListDeps, NotificationPage } from '../../../../src/application/list-notifications.ts';
 import { historyKeys } from '../../../../src/core/model/history-index.ts';
 import { check } from '../../../../src/http/check.ts';

@@ -5,12 +5,8 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiDocument } from '../../../../functions/shared/api/api-document.ts';
-import { emailRoutes } from '../../../../functions/shared/api/email-routes.ts';
-import { intakeRoutes } from '../../../../functions/shared/api/intake-routes.ts';
-import { memberRoutes } from '../../../../functions/shared/api/member-routes.ts';
-import { newsletterRoutes } from '../../../../functions/shared/api/newsletter-routes.ts';
-import { notificationRoutes, openApi } from '../../../../functions/shared/api/notification-routes.ts';
-import { tokenRoutes } from '../../../../functions/shared/api/token-routes.ts';
+import { openApi } from '../../../../functions/shared/api/notification-routes.ts';
+import { API_ROUTES } from '../../../../src/application/contract/api/routes.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/model/problem.ts';
 import { pathSegment } from '../../../../src/http/paths.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
@@ -29,17 +25,15 @@ interface Operation {
   >;
 }
 
-const none = {} as never;
 const pathOf = ({ key }: { readonly key: string }) => key.slice(key.indexOf('/'));
+const servedBy = (...functions: readonly string[]) => API_ROUTES.filter((one) => functions.includes(one.served_by));
+const isDocument = ({ scope }: { readonly scope: string }) => scope === 'none';
 const ROUTES = [
-  ...[...intakeRoutes(none, none), ...notificationRoutes(none)].sort((a, b) =>
-    pathOf(a) < pathOf(b) ? -1 : pathOf(a) > pathOf(b) ? 1 : 0,
-  ),
-  ...tokenRoutes(none),
-  ...newsletterRoutes(none),
-  ...memberRoutes(none, none),
-  ...emailRoutes(none),
-  openApi(),
+  ...servedBy('intake', 'notifications')
+    .filter((one) => !isDocument(one))
+    .sort((a, b) => (pathOf(a) < pathOf(b) ? -1 : pathOf(a) > pathOf(b) ? 1 : 0)),
+  ...servedBy('tokens', 'newsletters', 'emails'),
+  ...API_ROUTES.filter(isDocument),
 ];
 
 const document = JSON.parse(JSON.stringify(apiDocument(ROUTES))) as {
@@ -56,7 +50,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('offers no newsletters where the stage has none, and tells of exactly the other routes', async () => {
-    const { body } = await openApi({ newsletters: false }).handle(none);
+    const body = await openApi({ newsletters: false });
     const { paths, tags } = body as { paths: object; tags: object };
     const routes = resourcesOf(templateOf(STAGES['without newsletters']), 'AWS::ApiGatewayV2::Route');
     const deployed = routes.map(({ properties }) => String(properties['RouteKey']).split(' ')[1]);
@@ -65,7 +59,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('names no channel to send on that the stage does not have, and says why answers may name others', async () => {
-    const { body } = await openApi({ channels: ['email', 'webhook'] }).handle(none);
+    const body = await openApi({ channels: ['email', 'webhook'] });
     const { info, components } = body as typeof document & { info: { description?: string } };
     const channelsIn = (name: string) =>
       [...JSON.stringify(components.schemas[name]).matchAll(/"enum":(\["email".*?\])/g)].map(([, list = '']) =>
@@ -81,7 +75,7 @@ describe('the OpenAPI document', () => {
     expect(info.description).toBe(
       'This stage sends on email, webhook. Answers name other channels where their rows are left.',
     );
-    expect((await openApi({}).handle(none)).body).toEqual(document);
+    expect(await openApi({})).toEqual(document);
   });
 
   it('tells of exactly the routes that are deployed, and that functions answer', () => {

@@ -1,9 +1,10 @@
 import { type AttributeValue, ScanCommand } from '@aws-sdk/client-dynamodb';
 import canonicalize from 'canonicalize';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ApiRoute, route } from '../../../../functions/shared/api/api-function.ts';
-import { SCOPES, type Scope } from '../../../../src/adapters/api-keys/api-key.ts';
+import type { ServedRoute } from '../../../../functions/shared/api/api-function.ts';
 import { signPageToken } from '../../../../src/adapters/api-keys/page-token.ts';
+import type { ApiRoute } from '../../../../src/application/contract/api/route.ts';
+import { SCOPES, type Scope } from '../../../../src/core/intake/api-scopes.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 import { deadRow } from '../../../support/cli/operations.ts';
 
@@ -42,14 +43,13 @@ const BODIES: Readonly<Record<string, object>> = {
 /** What the owner's things say, and no answer to another tenant may. */
 const MARK = 'of-the-owner';
 /** A route that looks at no owner, as somebody could write it. */
-const UNSAFE = route({
+const UNSAFE: ServedRoute = {
   key: 'GET /v1/notifications/{log_id}/unsafe',
-  operation_id: 'unsafe',
   summary: '',
   scope: 'any',
   answer: { status: 200, description: '' },
   handle: async ({ path }) => ({ body: (await world.row(path['log_id'] ?? '')) ?? {} }),
-});
+};
 
 let world: ApiWorld;
 let owner: { readonly tenant_id: string; readonly key: string };

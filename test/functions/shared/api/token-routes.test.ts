@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Scope } from '../../../../src/adapters/api-keys/api-key.ts';
+import type { Scope } from '../../../../src/core/intake/api-scopes.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 import { deadRow } from '../../../support/cli/operations.ts';
 

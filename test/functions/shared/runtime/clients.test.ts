@@ -2,7 +2,7 @@ import type { Logger } from '@aws-lambda-powertools/logger';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ApiEvent, createApi, route } from '../../../../functions/shared/api/api-function.ts';
+import { type ApiEvent, createApi, type ServedRoute } from '../../../../functions/shared/api/api-function.ts';
 import { bindApi } from '../../../../functions/shared/api/bind-api.ts';
 import { createApiDynamoDb, createDynamoDb } from '../../../../functions/shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../../../../functions/shared/runtime/clients/sqs.ts';
@@ -83,14 +83,13 @@ describe('an API request', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const logger = { error: vi.fn(), info: vi.fn() } as unknown as Logger;
     const deps = { clock: () => new Date(), counts: { add: async () => 0 } };
-    const hanging = route({
+    const hanging: ServedRoute = {
       key: 'GET /',
-      operation_id: 'hang',
       summary: 'Never answers',
       scope: 'none',
       answer: { status: 200, description: 'None' },
       handle: () => new Promise(() => {}),
-    });
+    };
     const api = createApi([hanging], deps, { logger });
     const event = { routeKey: 'GET /', rawPath: '/', rawQueryString: '', headers: {}, requestContext: { http: {} } };
     const asked = api(event as ApiEvent);

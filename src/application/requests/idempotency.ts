@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
+import { keyedHash } from '../../adapters/signing/hashed-ids.ts';
 import type { IntakeRequest } from '../../core/intake/notification-request.ts';
-import { keyedHash } from '../signing/hashed-ids.ts';
 
 /**
  * Single requests and items of a batch share a scope: the same key stands for the same notification in both. Web pages

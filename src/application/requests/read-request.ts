@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { mailbox } from '../../adapters/email/address.ts';
+import { answerExcerpt } from '../../adapters/http/answers.ts';
 import {
   bodyFault,
   type FailedAttempt,
@@ -11,9 +13,7 @@ import type { FieldFault } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import { parseTime } from '../../core/model/time.ts';
 import { check } from '../../http/check.ts';
-import { mailbox } from '../email/address.ts';
-import { answerExcerpt } from '../http/answers.ts';
-import { batchItemSchema, failureSchema, notificationSchema, scheduleSchema } from './request-schemas.ts';
+import { batchItemSchema, failureSchema, notificationSchema, scheduleSchema } from '../contract/api/intake.ts';
 
 /** @throws Problem, but not for the scheduled time alone: a repeat must still get its answer */
 export function readNotification(input: unknown, now: Date, policy: RetryPolicy): NotificationRequest {

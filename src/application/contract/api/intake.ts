@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
-import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
-import { ERROR_POLICY, type ProviderErrorType } from '../../core/model/error-types.ts';
-import { MESSAGE_FORMATS, RECIPIENT_TYPES } from '../../core/model/notification.ts';
-import { parseTime } from '../../core/model/time.ts';
-import { described } from './response-schemas.ts';
+import { PUBLIC_STATES } from '../../../core/intake/public-state.ts';
+import { CHANNELS, PRIORITIES } from '../../../core/model/channels.ts';
+import { ERROR_POLICY, type ProviderErrorType } from '../../../core/model/error-types.ts';
+import { MESSAGE_FORMATS, RECIPIENT_TYPES } from '../../../core/model/notification.ts';
+import { parseTime } from '../../../core/model/time.ts';
+import { described } from './answers.ts';
 
 /** What the API accepts: these schemas validate requests, and the OpenAPI document is made from them. */
 

@@ -1,4 +1,6 @@
 import type * as v from 'valibot';
+import { ConversionTooSlowError } from '../../adapters/content/html-text.ts';
+import { parseSegment } from '../../adapters/nql/parse-segment.ts';
 import { defined } from '../../core/model/defined.ts';
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { type Clock, parseTime } from '../../core/model/time.ts';
@@ -10,9 +12,7 @@ import type { EmailStore, NewsletterStore } from '../../core/newsletter/model/po
 import { foreignSenders } from '../../core/newsletter/model/senders.ts';
 import { fromAddress } from '../../core/newsletter/sending/send-deps.ts';
 import { ALL_PARTS } from '../../core/newsletter/sending/test-mail.ts';
-import { ConversionTooSlowError } from '../content/html-text.ts';
-import { parseSegment } from '../nql/parse-segment.ts';
-import { MAX_BODY, type replaceSchema } from './email-schemas.ts';
+import { MAX_BODY, type replaceSchema } from '../contract/api/emails.ts';
 
 export type EmailRequest = v.InferOutput<typeof replaceSchema>;
 
@@ -89,7 +89,7 @@ async function bodyFault(content: EmailContent): Promise<FieldFault | undefined>
     return { path: 'body', rule: 'max_bytes', message };
   }
   // With the HTML parser, which most requests do without.
-  const { PostError, renderChecked } = await import('../post/post-renderer.ts');
+  const { PostError, renderChecked } = await import('../../adapters/post/post-renderer.ts');
   try {
     const rendered = Buffer.byteLength(JSON.stringify(await renderChecked(content, ALL_PARTS)));
     if (rendered <= MAX_RENDERED) return undefined;

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
-import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
-import { ERROR_TYPES } from '../../core/model/error-types.ts';
-import { PROBLEMS, type ProblemName, problemType } from '../../core/model/problem.ts';
+import { PUBLIC_STATES } from '../../../core/intake/public-state.ts';
+import { CHANNELS, PRIORITIES } from '../../../core/model/channels.ts';
+import { ERROR_TYPES } from '../../../core/model/error-types.ts';
+import { PROBLEMS, type ProblemName, problemType } from '../../../core/model/problem.ts';
 
 /** A schema, and what the OpenAPI document says of it. */
 /* @__NO_SIDE_EFFECTS__ */

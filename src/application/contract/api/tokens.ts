@@ -1,10 +1,11 @@
 import * as v from 'valibot';
-import { MAX_TOKEN_LOG_IDS } from '../api-keys/page-token.ts';
-import { channel, id, objectMessage, recipient, text } from './request-schemas.ts';
-import { described } from './response-schemas.ts';
+import { described } from './answers.ts';
+import { channel, id, objectMessage, recipient, text } from './intake.ts';
 
 /** What `POST /v1/tokens` accepts and answers. */
 
+/** A token travels in a header. */
+const MAX_TOKEN_LOG_IDS = 50;
 const LONGEST_SECONDS = 3_600;
 const seconds = `must be a whole number from 1 to ${LONGEST_SECONDS}`;
 const many = `must have 1 to ${MAX_TOKEN_LOG_IDS} log_ids`;

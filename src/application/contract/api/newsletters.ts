@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
-import { mailbox, mailDomain, senderMailbox } from '../email/address.ts';
-import { id, line, moment, objectMessage } from './request-schemas.ts';
-import { described, problem } from './response-schemas.ts';
+import { mailbox, mailDomain, senderMailbox } from '../../../adapters/email/address.ts';
+import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../../core/newsletter/model/member.ts';
+import { described, problem } from './answers.ts';
+import { id, line, moment, objectMessage } from './intake.ts';
 
 /** What the routes of newsletters and members accept and answer. */
 
