@@ -8,6 +8,7 @@ import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/ne
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import type { DraftDeps } from '../../src/application/emails/drafts.ts';
 import type { Schedules } from '../../src/core/newsletter/model/ports.ts';
 import type { BulkProvider } from '../../src/core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../src/core/newsletter/preparation/ports.ts';
@@ -15,7 +16,7 @@ import { createLateExclusions } from '../../src/core/newsletter/sending/exclusio
 import type { Renderings } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
-import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
+import { emailRoutes } from '../shared/api/email-routes.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
@@ -39,7 +40,7 @@ export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
     (await import('../shared/newsletter/ses-access.ts')).createSesAccess(env.NEWSLETTER_CONFIGURATION_SET),
   );
   const postRenderer = () => import('../../src/adapters/post/post-renderer.ts');
-  const deps: EmailRouteDeps & ApiDeps = {
+  const deps: DraftDeps & ApiDeps = {
     ...shared,
     hashKey,
     candidates: createCandidateReader(members, sealing),

@@ -24,10 +24,8 @@ import { shownResolved } from '../../../src/core/newsletter/views/email-view.ts'
 import { listBatches } from '../../../src/core/newsletter/views/list-recipients.ts';
 import { type ApiRequest, done, type ServedRoute, serve } from './api-function.ts';
 
-export type EmailRouteDeps = DraftDeps;
-
 /** The routes by which a tenant writes, tests, publishes and replaces emails, follows them and decides about them. */
-export function emailRoutes(deps: EmailRouteDeps): ServedRoute[] {
+export function emailRoutes(deps: DraftDeps): ServedRoute[] {
   const ofTenant = ({ caller: { tenant_id } }: Pick<ApiRequest, 'caller'>) => ({ ...deps, tenant_id });
   const decide = (action: Parameters<typeof decideEmail>[1]) => async (request: ApiRequest) =>
     accepted(await done(decideEmail(idIn(request), action, ofTenant(request))));
@@ -109,7 +107,7 @@ const accepted = ({ email_id, status }: Pick<Email, 'email_id' | 'status'>) => (
   log: { email_id },
 });
 
-async function tested(draft: Parameters<typeof sendTest>[0], deps: EmailRouteDeps) {
+async function tested(draft: Parameters<typeof sendTest>[0], deps: DraftDeps) {
   const results = await done(sendTest(draft, deps));
   return { body: { results }, log: { email_id: draft.email.email_id, items: draft.to.length } };
 }

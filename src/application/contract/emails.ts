@@ -3,11 +3,10 @@ import { BATCH_STATUSES } from '../../core/newsletter/model/batch.ts';
 import { EMAIL_STATUSES } from '../../core/newsletter/model/email.ts';
 import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { EMAIL_PHASES, WAITS } from '../../core/newsletter/views/email-view.ts';
+import { whole as count, instant as time } from './fields.ts';
 
 /** What the API and the console answer about emails. */
 
-const time = v.pipe(v.string(), v.isoTimestamp());
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const byReason = v.record(v.string(), count);
 const nextCursor = v.pipe(v.nullable(v.string()), v.description('null on the last page'));
 
@@ -135,26 +134,21 @@ export const emailBatchList = v.strictObject({
   next_cursor: nextCursor,
 });
 
-export const recipientList = v.strictObject({
-  recipients: v.array(
-    v.strictObject({
-      recipient_id: v.string(),
-      batch_id: v.string(),
-      member_id: v.string(),
-      member_uuid: v.string(),
-      member_email: v.exactOptional(
-        v.pipe(v.string(), v.description('Only for keys with the scope newsletters:write')),
-      ),
-      member_name: v.exactOptional(v.string()),
-      state: v.picklist(SHOWN_STATES),
-      reason: v.exactOptional(v.string()),
-      message_id: v.exactOptional(v.string()),
-      processed_at: v.exactOptional(time),
-      events: v.array(v.picklist(EVENT_KINDS)),
-    }),
-  ),
-  next_cursor: nextCursor,
+export const recipient = v.strictObject({
+  recipient_id: v.string(),
+  batch_id: v.string(),
+  member_id: v.string(),
+  member_uuid: v.string(),
+  member_email: v.exactOptional(v.pipe(v.string(), v.description('Only for keys with the scope newsletters:write'))),
+  member_name: v.exactOptional(v.string()),
+  state: v.picklist(SHOWN_STATES),
+  reason: v.exactOptional(v.string()),
+  message_id: v.exactOptional(v.string()),
+  processed_at: v.exactOptional(time),
+  events: v.array(v.picklist(EVENT_KINDS)),
 });
+
+export const recipientList = v.strictObject({ recipients: v.array(recipient), next_cursor: nextCursor });
 
 export const dryRunAnswer = v.strictObject({
   dry_run: v.literal(true),

@@ -72,6 +72,9 @@ export const time = v.string();
 export const channel = v.picklist(CHANNELS);
 export const errorType = v.picklist(ERROR_TYPES);
 export const count = v.number();
+/** Written by us. */
+export const instant = v.pipe(v.string(), v.isoTimestamp());
+export const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 export const counts = v.record(v.string(), count);
 
 /** Every list is read page by page. A page may be empty and still have a next one: follow the cursor until null. */

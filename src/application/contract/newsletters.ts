@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { FORMATS } from '../../core/newsletter/model/email.ts';
 import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
-import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
+import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
+import { emailEntries, testSchema } from './api/emails.ts';
 import { EMAIL_ACTIONS } from './choices.ts';
-import { emailState, type resolvedEmail } from './emails.ts';
-import { count, cursor, id, limit, moment, nextPage, type Out, requestId, shellLine, time } from './fields.ts';
+import { emailState, recipient as ofApi, type resolvedEmail } from './emails.ts';
+import { cursor, id, limit, moment, nextPage, type Out, requestId, shellLine, time } from './fields.ts';
 
 /** Of all tenants without one. */
 export const newslettersQuery = v.strictObject({ tenant: v.optional(id), cursor });
@@ -43,18 +43,10 @@ export const emailDetail = v.strictObject({
 });
 export type EmailDetail = Out<typeof emailDetail>;
 
-/** An e-mail as somebody writes it, of a tenant, which the API's schema checks; and with who gets a test of it. */
-const draft = {
-  newsletter_id: id,
-  subject: v.string(),
-  body: v.string(),
-  format: v.picklist(FORMATS),
-  segment: v.optional(v.string()),
-  scheduled_at: v.optional(moment),
-  delivery_window_minutes: v.optional(count),
-};
+/** An e-mail as somebody writes it, of a tenant; and with who gets a test of it. */
+const draft = { ...emailEntries, scheduled_at: v.optional(moment) };
 export const draftBody = v.strictObject({ request_id: requestId, tenant: id, ...draft });
-export const draftTestBody = v.strictObject({ ...draftBody.entries, to: v.array(v.string()) });
+export const draftTestBody = v.strictObject({ ...draftBody.entries, to: testSchema.entries.to });
 /** The same of an e-mail that has not started. `known_at`: when that was written; absent: it replaces any. */
 const written = { ...draft, known_at: v.optional(moment) };
 export const replaceBody = v.strictObject({ request_id: requestId, ...written });
@@ -64,17 +56,7 @@ export type EmailDraft = v.InferInput<typeof writtenEmail>;
 /** Without addresses and names. */
 export const recipientsQuery = v.strictObject({ state: v.optional(v.picklist(SHOWN_STATES)), limit, cursor });
 
-const recipient = v.strictObject({
-  recipient_id: v.string(),
-  batch_id: v.string(),
-  member_id: v.string(),
-  member_uuid: v.string(),
-  state: v.picklist(SHOWN_STATES),
-  reason: v.exactOptional(v.string()),
-  message_id: v.exactOptional(v.string()),
-  processed_at: v.exactOptional(time),
-  events: v.array(v.picklist(EVENT_KINDS)),
-});
+const recipient = v.omit(ofApi, ['member_email', 'member_name']);
 
 export const recipientPage = v.strictObject({ recipients: v.array(recipient), ...nextPage });
 

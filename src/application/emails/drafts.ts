@@ -40,9 +40,9 @@ export async function publicationOf({ tenant_id, request, asked = request, email
 }
 
 /** A draft of the page. A request that is repeated means the same email. @throws Problem */
-export function draftOfPage(tenant_id: string, request_id: string, request: object): Draft {
+export function draftOfPage(tenant_id: string, request_id: string, request: EmailRequest): Draft {
   const email_id = ({ emailIdOf }: Identities) => emailIdOf(tenant_id, `console ${request_id}`);
-  return { tenant_id, request: check(replaceSchema, request), email_id };
+  return { tenant_id, request, email_id };
 }
 
 export async function dryRunOf(draft: Draft, access: DraftDeps) {

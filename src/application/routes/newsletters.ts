@@ -35,7 +35,7 @@ import {
   resolveUncertain,
 } from '../emails/emails.ts';
 import { decideNewsletter } from '../members/members.ts';
-import { decision, list, question, show } from '../route.ts';
+import { decision, list, question, type RouteDeps, show } from '../route.ts';
 import { MEMBER_ROUTES } from './members.ts';
 
 const PAGE = 50;
@@ -50,10 +50,10 @@ const ACTS = {
 } as const;
 
 /** SES, the renderer and the parser of segments are loaded with the first draft. */
-const drafts = async () => ({
-  ...(await import('../emails/drafts.ts')),
-  ...(await import('../emails/draft-access.ts')),
-});
+async function drafts(deps: RouteDeps) {
+  const { draftAccess } = await import('../emails/draft-access.ts');
+  return { ...(await import('../emails/drafts.ts')), access: draftAccess(deps) };
+}
 /** The longest post as JSON. */
 const max_bytes = 1024 * 1024;
 
@@ -123,8 +123,8 @@ export const NEWSLETTER_ROUTES = [
     answer: dryRunAnswer,
     command: ['emails send FILE --tenant TENANT --newsletter ID --dry-run'],
     async handle({ input: { request_id, tenant, ...request } }, deps) {
-      const { draftAccess, draftOfPage, dryRunOf } = await drafts();
-      return shownDryRun(await dryRunOf(draftOfPage(tenant, request_id, request), draftAccess(deps)));
+      const { access, draftOfPage, dryRunOf } = await drafts(deps);
+      return shownDryRun(await dryRunOf(draftOfPage(tenant, request_id, request), access));
     },
   }),
   show('GET /api/emails/{email_id}/dry-run', {
@@ -133,8 +133,8 @@ export const NEWSLETTER_ROUTES = [
     answer: dryRunAnswer,
     command: ['emails list --tenant TENANT'],
     async handle({ path }, deps) {
-      const { draftAccess, keptDryRun } = await drafts();
-      return shownDryRun(await keptDryRun(path.email_id, draftAccess(deps)));
+      const { access, keptDryRun } = await drafts(deps);
+      return shownDryRun(await keptDryRun(path.email_id, access));
     },
   }),
   decision('POST /api/emails/test', draftTestBody, {
@@ -144,8 +144,7 @@ export const NEWSLETTER_ROUTES = [
     answer: testResults,
     command: ['emails test FILE --tenant TENANT --newsletter ID --to ADDRESS'],
     async decide({ input: { request_id, tenant, to, ...request } }, deps) {
-      const { draftAccess, draftEmail, draftOfPage, sendTest } = await drafts();
-      const access = draftAccess(deps);
+      const { access, draftEmail, draftOfPage, sendTest } = await drafts(deps);
       const draft = await draftEmail(draftOfPage(tenant, request_id, request), access);
       return sendTest({ ...draft, to }, access);
     },
@@ -158,8 +157,7 @@ export const NEWSLETTER_ROUTES = [
     answer: acceptedEmail,
     command: ['emails send FILE --tenant TENANT --newsletter ID'],
     async decide({ input: { request_id, tenant, ...request } }, deps) {
-      const { draftAccess, draftOfPage, publicationOf, publish } = await drafts();
-      const access = draftAccess(deps);
+      const { access, draftOfPage, publicationOf, publish } = await drafts(deps);
       return publish(await publicationOf(draftOfPage(tenant, request_id, request), access), access);
     },
     show: accepted,
@@ -170,8 +168,8 @@ export const NEWSLETTER_ROUTES = [
     answer: writtenEmail,
     command: ['emails status', 'email_id'],
     async handle({ path }, deps) {
-      const { draftAccess, storedEmail } = await drafts();
-      const { email, content } = await storedEmail(path.email_id, draftAccess(deps));
+      const { access, storedEmail } = await drafts(deps);
+      const { email, content } = await storedEmail(path.email_id, access);
       const { newsletter, ...post } = content;
       const { segment, scheduled_at, delivery_window_minutes, created_at, replaced_at: known_at = created_at } = email;
       const { newsletter_id } = newsletter;
@@ -185,8 +183,7 @@ export const NEWSLETTER_ROUTES = [
     answer: acceptedEmail,
     command: ['emails replace', 'email_id'],
     async decide({ path, input: { request_id: _, known_at, ...request } }, deps) {
-      const { draftAccess, replaceBy } = await drafts();
-      const access = draftAccess(deps);
+      const { access, replaceBy } = await drafts(deps);
       return replaceBy(await requireEmail(path.email_id, access), request, access, known_at);
     },
     show: accepted,

@@ -3,7 +3,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { createApi, type ServedRoute } from '../../../functions/shared/api/api-function.ts';
-import { type EmailRouteDeps, emailRoutes } from '../../../functions/shared/api/email-routes.ts';
+import { emailRoutes } from '../../../functions/shared/api/email-routes.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
 import { listOfTenant } from '../../../functions/shared/api/list-of-tenant.ts';
 import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
@@ -25,6 +25,7 @@ import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.
 import { createCandidateReader } from '../../../src/adapters/nql/candidate-reader.ts';
 import { createPartSegments, createRenderings } from '../../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
+import type { DraftDeps } from '../../../src/application/emails/drafts.ts';
 import { SCOPES, type Scope } from '../../../src/core/intake/api-scopes.ts';
 import type { ForeignRow } from '../../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
@@ -65,7 +66,7 @@ export async function startApiWorld(more: readonly ServedRoute[] = []) {
   const faults: {
     store?: Partial<IntakeRouteDeps['store']>;
     members?: Partial<MemberRouteDeps['members']>;
-    queues?: Partial<EmailRouteDeps['queues']>;
+    queues?: Partial<DraftDeps['queues']>;
     lanes?: 'away';
   } = {};
   const said: string[] = [];
@@ -267,7 +268,7 @@ function emailRouteDeps({
   readonly sealer: ReturnType<typeof sealerOn>;
   readonly hashKey: () => Promise<string>;
   readonly clock: () => Date;
-  readonly faults: { readonly queues?: Partial<EmailRouteDeps['queues']> };
+  readonly faults: { readonly queues?: Partial<DraftDeps['queues']> };
 }) {
   const queued: (PrepareMessage | SendMessage)[] = [];
   const scheduled = new Map<string, string>();
@@ -275,7 +276,7 @@ function emailRouteDeps({
   const unverified = new Set<string>();
   const allowed = { mails: Number.POSITIVE_INFINITY };
   const limited: string[] = [];
-  const deps: EmailRouteDeps = {
+  const deps: DraftDeps = {
     hashKey,
     emails: createEmailStore(client, tables.emails, clock),
     batches: createBatchStore(client, tables.email_batches, clock),

@@ -3,6 +3,7 @@ import { PUBLIC_STATES } from '../../../core/intake/public-state.ts';
 import { CHANNELS, PRIORITIES } from '../../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../../core/model/error-types.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../../core/model/problem.ts';
+import { whole as count, instant as time } from '../fields.ts';
 
 /** A schema, and what the OpenAPI document says of it. */
 /* @__NO_SIDE_EFFECTS__ */
@@ -12,14 +13,12 @@ export function described<S extends v.GenericSchema>(schema: S, text: string) {
 
 /** What the API answers. The tests validate every answer by these schemas. */
 
-const time = v.pipe(v.string(), v.isoTimestamp());
 const status = described(
   v.picklist(PUBLIC_STATES),
   'saving: stored, waits for its time; processing: first attempt due or under way; done: the provider accepted it; ' +
     'retrying: an attempt failed, another one follows automatically; ' +
     'failed: no further attempt, except under its successor_log_id',
 );
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const fault = v.object({
   path: described(v.string(), 'Place in the body, or name of the parameter. Empty for the whole request'),

@@ -14,7 +14,7 @@ const MAX_WINDOW = 7 * 24 * 60;
 const WINDOW = `must be a whole number of minutes, 1 to ${MAX_WINDOW}`;
 const MAX_TEST_ADDRESSES = 10;
 
-const emailEntries = {
+export const emailEntries = {
   newsletter_id: newsletterId,
   subject: described(line(500), 'May have merge fields, such as {first_name, "there"}'),
   body: described(

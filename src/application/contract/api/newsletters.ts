@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { mailbox, mailDomain, senderMailbox } from '../../../adapters/email/address.ts';
 import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../../core/newsletter/model/member.ts';
+import { whole as index, instant as time } from '../fields.ts';
 import { described, problem } from './answers.ts';
 import { id, line, moment, objectMessage } from './intake.ts';
 
@@ -107,9 +108,6 @@ export const membersSchema = v.strictObject(
 );
 
 export const resubscribeSchema = v.strictObject({ newsletter_id: newsletterId }, objectMessage);
-
-const time = v.pipe(v.string(), v.isoTimestamp());
-const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 export const newsletterAnswer = v.object({
   newsletter_id: v.string(),

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { instant } from '../fields.ts';
 import { described } from './answers.ts';
 import { channel, id, objectMessage, recipient, text } from './intake.ts';
 
@@ -48,4 +49,4 @@ const tokenEntries = {
 };
 export const tokenSchema = v.strictObject(tokenEntries, objectMessage);
 
-export const tokenAnswer = v.object({ token: v.string(), expires_at: v.pipe(v.string(), v.isoTimestamp()) });
+export const tokenAnswer = v.object({ token: v.string(), expires_at: instant });
