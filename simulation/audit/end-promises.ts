@@ -6,6 +6,7 @@ import {
   hasContentInTheClear,
   recordFaults,
 } from '../../src/core/verify/rules/row-rules.ts';
+import { neverTried } from './life-promises.ts';
 import type { Memory, Stored } from './memory.ts';
 import { isIntruder, textOf } from './promises.ts';
 
@@ -48,7 +49,7 @@ function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly st
     // The first send was its writer's, unless the row began here.
     violations.push(...recordFaults(row, its, firstAttempt(row) ?? 1));
     if (queue.startsWith('dead') && !letters.includes(log_id)) violations.push('11: a dead row without a letter');
-    violations.push(...arrivalFaults(row), ...attemptFaults(row));
+    violations.push(...arrivalFaults(row), ...attemptFaults(row), ...neverTried(memory, row));
     if (row['give_up'] !== undefined && row['is_deleted'] !== true)
       violations.push('1: it is still to be given up at the end');
     const goesOn = row['fallback_channel'] !== undefined && FAILED_OVER.has(failure_reason);

@@ -22,6 +22,7 @@ export function corrected(memory: Memory, was: Stored, { anew = false } = {}): M
     ...(anew && { deleted: deletions, erased: memory.erased.filter((one) => one !== log_id) }),
     ...((anew || !isOver) && { lives }),
     corrected: { ...memory.corrected, [log_id]: since },
+    renamed: [...memory.renamed.filter((one) => one !== log_id), ...(isGivenUp(was) ? [] : [log_id])],
   };
 }
 
@@ -61,6 +62,18 @@ export function claimed(memory: Memory, { log_id, last_attempt }: Stored, predec
   const unwanted = predecessor === undefined || isWanted(memory, id, predecessor) ? [] : [`${id}#${last_attempt}`];
   const numbered = { ...memory.numbered, [id]: Number(last_attempt) };
   return { ...memory, numbered, unwanted: [...memory.unwanted, ...unwanted] };
+}
+
+const isGivenUp = (row: Stored): boolean => isStopped(row) || row['failure_reason'] !== undefined;
+
+/** It is over for a wrong recipient, though nobody has tried the one that its writer had named before. */
+export function neverTried({ renamed, numbered, corrected: since }: Memory, row: Stored): string[] {
+  const log_id = String(row['log_id']);
+  const isTried = (numbered[log_id] ?? -1) > (since[log_id] ?? -1);
+  const isOver = row['failure_reason'] === 'INVALID_RECIPIENT' && row['is_deleted'] !== true;
+  return isOver && renamed.includes(log_id) && !isTried
+    ? ['15: given up for a recipient that was replaced before']
+    : [];
 }
 
 /** What was accepted since its writer has corrected it last: another recipient got what was before. */

@@ -22,6 +22,8 @@ export interface Memory {
   readonly redriven: Readonly<Record<string, number>>;
   /** The attempts that had been claimed when the writer of a notification changed its recipient. */
   readonly corrected: Readonly<Record<string, number>>;
+  /** Notifications whose recipient was changed before they were given up: a bounce of the former one is no end of them. */
+  readonly renamed: readonly string[];
   /** The attempts that had been claimed when a notification was cancelled, or deleted by its writer. */
   readonly deleted: Readonly<Record<string, number>>;
   /** How often a writer has begun another life of a notification, and of a successor: that of its predecessor when made. */
@@ -43,6 +45,7 @@ export const NOTHING_YET: Memory = {
   knownArrived: [],
   redriven: {},
   corrected: {},
+  renamed: [],
   deleted: {},
   lives: {},
   numbered: {},

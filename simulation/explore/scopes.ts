@@ -1,26 +1,6 @@
-import type { Feedback } from '../../src/core/delivery-events/delivery-event.ts';
-import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
-import { type Edit, type Given, INFO, ONE, type Scope } from '../world/state.ts';
-
-interface NamedScope extends Omit<Scope, 'faults'> {
-  /** What meets in it. */
-  readonly about: string;
-}
-
-const refused = (...script: ProviderErrorType[]): Given => ({ ...ONE, script });
-/**
- * Refused for good. As deployed, a message has more receives than two faults and a claim can use up: else it would be in
- * the dead-letter queue before its notification is dead.
- */
-const dead = { given: [refused('AUTH_FAILED')], receives: 3 };
-const downOnce = { given: [refused('SERVER_OVERLOAD'), refused('SERVER_OVERLOAD')], breakers: true } as const;
-const failedOver = { workers: 3, given: [{ ...refused('INVALID_RECIPIENT', 'INVALID_RECIPIENT'), fallback: true }] };
-const anew = (edited: readonly Edit[]) => ({ edits: 1, edited, indexings: 1 });
-const BOUNCE: Feedback = {
-  kind: 'failed',
-  answer: { error_type: 'INVALID_RECIPIENT', message: 'bounced' },
-  final: true,
-};
+import { INFO, ONE, type Scope } from '../world/state.ts';
+import { LIFE_SCOPES } from './life-scopes.ts';
+import { BOUNCE, dead, downOnce, failedOver, type NamedScope, refused } from './scope-parts.ts';
 
 /** Small worlds by name; in each, rooms meet on one subject. */
 export const SCOPES: Readonly<Record<string, NamedScope>> = {
@@ -122,17 +102,6 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     deletions: 1,
   },
   'failed-over-erased': { about: 'the same, and an operator who erases', ...failedOver, erasures: 1 },
-  'failed-over-anew': {
-    about: 'the same, the indexer, and a writer who corrects both recipients, or puts the row anew',
-    ...failedOver,
-    ...anew(['recipient', 'anew']),
-  },
-  'put-anew': {
-    about: 'a time-out, the indexer, and a writer who puts the row anew',
-    workers: 3,
-    given: [refused('NETWORK_TIMEOUT')],
-    ...anew(['anew']),
-  },
   breaker: { about: 'two rows of a provider that is down once', ...downOnce, workers: 2 },
   'breaker-kept': {
     about: 'the same, and an instance that keeps what it knows',
@@ -167,21 +136,6 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     indexings: 2,
     sweeps: 1,
     workers: 1,
-  },
-  corrected: {
-    about: 'a worker, the indexer, and a writer who corrects the recipient',
-    edits: 1,
-    indexings: 2,
-    workers: 2,
-  },
-  'corrected-dead': {
-    about: 'a death, a redrive, and a writer who corrects the recipient, who is refused, too',
-    ...dead,
-    given: [refused('AUTH_FAILED', 'INVALID_RECIPIENT')],
-    workers: 3,
-    redrives: 1,
-    edits: 1,
-    indexings: 1,
   },
   'channel-removed': {
     about: 'a channel that the dispatcher has no more, the workers still have, and a row that was due for a day',
@@ -221,6 +175,7 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     erasures: 1,
   },
   'handed-over': { about: 'two requests of a producer with one key', given: [], requests: 2, workers: 2 },
+  ...LIFE_SCOPES,
 };
 
 export function scopeOf(name: string, faults: number): Scope {

@@ -72,7 +72,7 @@ export class MemoryTables implements IndexStore {
     read: async (log_id) => this.row(log_id),
     change: (was, change) => this.#change(was, change, guards.asPlanned(was)),
     settle: async (claimed, change) => {
-      if (this.#write(claimed.log_id, this.#stamped(claimed, change), guards.heldBy(claimed))) return true;
+      if (this.#write(claimed.log_id, this.#stamped(claimed, change), guards.settledBy(claimed, change))) return true;
       const row = this.row(claimed.log_id);
       return row !== undefined && wasSettled(row, claimed, change);
     },

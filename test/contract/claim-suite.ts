@@ -282,6 +282,28 @@ export function claimSuite(store: () => StoreUnderTest): void {
     });
   });
 
+  it('settles nothing as stopped that its writer has given other content since the claim, and a death as ever', async () => {
+    const recipient_address = 'new@example.com';
+    const set = {
+      send_status: 'FAILED',
+      failure_reason: 'INVALID_RECIPIENT',
+      error_type: 'INVALID_RECIPIENT',
+    } as const;
+    const stop: RowChange = { set, remove: ['work_queue'] };
+    const claimedAndEdited = async () => {
+      const { row } = await store().rows.claim(messageFor(await put()), UNTIL, 'claim-1');
+      if (!row) throw new Error('the claim was refused');
+      await store().put({ ...row, recipient_address });
+      return row;
+    };
+    const [stopped, cancelled, dead] = [await claimedAndEdited(), await claimedAndEdited(), await claimedAndEdited()];
+    expect(await store().rows.settle(stopped, stop)).toBe(false);
+    expect(await store().rows.settle({ ...stopped, recipient_address } as NotificationRow, stop)).toBe(true);
+    const cancellation = { ...set, failure_reason: 'CANCELLED' } as const;
+    expect(await store().rows.settle(cancelled, { ...stop, set: cancellation })).toBe(true);
+    expect(await store().rows.settle(dead, { set: { ...set, work_queue: 'dead#normal#0' } })).toBe(true);
+  });
+
   it('changes a row only while it is as it was read', async () => {
     const row = await put();
     expect(

@@ -44,6 +44,14 @@ function suite(store: () => Store): void {
     expect(await store().rows.read(log_id)).not.toHaveProperty('opened_at');
   });
 
+  it('changes no row whose writer has corrected it since: the correction is taken in without a change of its state', async () => {
+    const { log_id, ...given } = await put(acceptedRow());
+    const read = await store().rows.read(log_id);
+    if (read === undefined) throw new Error('the row is missing');
+    await store().put({ log_id, ...given, next_life: 4 });
+    expect(await store().rows.change(read, { set: { send_status: 'RETRY' } })).toBe(false);
+  });
+
   it('cancels a successor by the same write, where both rows are as they were read, and else changes none', async () => {
     const { rows } = store();
     const [{ log_id }, { log_id: successor_id }] = [await put(uncertainRow()), await put(uncertainRow())];

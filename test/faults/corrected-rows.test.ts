@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { passesFilter } from '../../simulation/world/stores.ts';
 import { deliverBatch } from '../../src/core/delivery/deliver.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
+import { applyDeliveryEvent } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { indexRow, type RowImage } from '../../src/core/indexing/index-row.ts';
 import { hasContent, type NotificationRow } from '../../src/core/model/notification.ts';
 import { refused, setUp } from '../support/delivering.ts';
+import { PERMANENT } from '../support/delivery-events.ts';
 import { at, dueRow, iso, messageFor, received, T0 } from '../support/rows.ts';
 
 const OLD = 'https://example.com/hook';
@@ -12,8 +14,12 @@ const NEW = 'https://example.com/corrected';
 const TAKEN = { updated_by: 'notification-retry' } as Partial<NotificationRow>;
 
 /** A row that was taken in, its writer, the stream with the deployed filter, the indexer, and a worker. */
-function world(given: NotificationRow, answer: SendResult = { ok: true, response_code: '200' }) {
-  const { tables, deps, put } = setUp(() => answer, { clock: () => T0 });
+function world(
+  given: NotificationRow,
+  answer: SendResult | (() => SendResult) = { ok: true, response_code: '200', provider_message_id: 'p1' },
+) {
+  const answered = () => (typeof answer === 'function' ? answer() : answer);
+  const { tables, deps, put, deliveries } = setUp(answered, { clock: () => T0 });
   put({ ...given, ...({ history_bucket: '2026-03-01#1', notification_type: 'WEBHOOK' } as object) });
   const images: RowImage[] = [];
   const set = tables.log.set.bind(tables.log);
@@ -29,6 +35,12 @@ function world(given: NotificationRow, answer: SendResult = { ok: true, response
     tables,
     stored,
     writes: () => writes,
+    sentTo: () => deliveries.map(({ content }) => content.recipient),
+    bounce: (attempt: number) => {
+      const at = T0.toISOString();
+      const event = { log_id: 'log-1', attempt, at, provider_message_id: 'p1', feedback: PERMANENT };
+      return applyDeliveryEvent(event, { ...deps, rows: tables.eventRows });
+    },
     work: () => deliverBatch([received(messageFor(tables.row('log-1') as NotificationRow))], deps),
     /** Its writer changes the row, and the indexer reads what the stream has for it. */
     correct: async (change: object) => {
@@ -83,6 +95,42 @@ describe('a writer that corrects a row that was taken in', () => {
     await work();
     expect(stored()).toMatchObject({ send_status: 'SUCCESS' });
     expect(tables.content.get('log-1')).toMatchObject({ recipient: NEW });
+  });
+
+  it.each([
+    ['while the attempt is under way that is then refused', true],
+    ['after the attempt that then bounces', false],
+  ])('%s: the new one gets it, in another life', async (_, meanwhile) => {
+    const { tables, correct, work, stored, bounce, sentTo } = world(dueRow(TAKEN), () => {
+      if (!meanwhile || sentTo().length > 1) return { ok: true, response_code: '200', provider_message_id: 'p1' };
+      tables.log.set('log-1', { ...stored(), recipient_address: NEW });
+      return refused('INVALID_RECIPIENT');
+    });
+    await work();
+    await correct(meanwhile ? {} : { recipient_address: NEW });
+    expect(hasContent(stored())).toBe(false);
+    if (!meanwhile) {
+      expect(stored()).toMatchObject({ send_status: 'SUCCESS', next_life: 3, last_attempt: 1 });
+      await bounce(1);
+      expect(tables.retryLog.get('log-1#1')).toMatchObject({ retry_status: 'FAILED', evidence: 'bounced' });
+    }
+    expect(stored()).toMatchObject({ life: 3, last_attempt: 2, send_attempts: 0, attempts_left: 6 });
+    // The worker leaves a minute to the indexer.
+    tables.log.set('log-1', { ...stored(), work_at: iso() });
+    await work();
+    expect(stored()).toMatchObject({ send_status: 'SUCCESS', last_attempt: 3 });
+    expect(stored()).not.toHaveProperty('next_life');
+    expect(sentTo()).toEqual([OLD, NEW]);
+  });
+
+  it('after its delivery, but only the body: a bounce of its recipient ends it', async () => {
+    const { correct, work, stored, bounce, sentTo } = world(dueRow(TAKEN));
+    await work();
+    await correct({ message_body: 'corrected' });
+    await bounce(1);
+    await work();
+    expect(stored()).toMatchObject(ENDED);
+    expect(sentTo()).toEqual([OLD]);
   });
 
   const ENDED = { send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' };

@@ -1,6 +1,6 @@
 import { isClaimed } from '../delivery/claim-plan.ts';
 import { isOfClaim, resultOf } from '../delivery/retry-record.ts';
-import { cameBack, present, shownDelivered } from '../delivery/transitions/without-attempt.ts';
+import { cameBack, cameBackCorrected, present, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { judge, type RetryRules } from '../delivery/verdict.ts';
 import { policyOf } from '../model/error-types.ts';
 import {
@@ -55,6 +55,8 @@ export function planDeliveryEvent(event: DeliveryEvent, found: EventSubject, con
   const { record, ...others } = found;
   const { row } = found;
   if (event.attempt < (row.life ?? 0) || isReplaced(row)) {
+    const shown = ofFormerLife(event, found);
+    if (shown.record !== undefined) return { do: 'note', ...shown };
     return { do: 'ignore', because: 'its writer has put the notification anew since that attempt' };
   }
   const inProgress = isClaimed(row) && event.attempt === row.last_attempt;
@@ -76,6 +78,14 @@ export function planDeliveryEvent(event: DeliveryEvent, found: EventSubject, con
     default:
       return planArrival(event, event.feedback.kind, subject, context);
   }
+}
+
+/** The bounce that has begun this life: whoever applied it may have died before it replaced the attempt's record. */
+function ofFormerLife(event: DeliveryEvent, found: EventSubject): ReturnType<typeof recordAsShown> {
+  const { feedback, attempt } = event;
+  const evidence = found.row.delivery_by_attempt;
+  if (feedback.kind !== 'failed' || evidence?.[attempt] === undefined || found.record === undefined) return {};
+  return recordAsShown(event, feedback.answer, { ...found, evidence });
 }
 
 /** It waits for the indexer, which begins another life with what its writer has put in. */
@@ -142,6 +152,11 @@ function planFailure(
   if (verdict.status === 'SUCCESS' || refused.ok || arrived(evidence) || !restsOnThisAttempt) {
     const remove = arrived(evidence) ? [] : present(row, ['delivered_at']);
     return { do: 'note', record: failedRecord(event, answer, ofAttempt(event, shown)), change: { set: marks, remove } };
+  }
+  const { suppressed: _, ...corrected } = marks;
+  if (row.next_life !== undefined && row.send_status === 'SUCCESS') {
+    const record = failedRecord(event, answer, ofAttempt(event, shown));
+    return { do: 'fail', record, ...cameBackCorrected(row, row.next_life, corrected, { now, policy: rules.policy }) };
   }
   const { change, due } = cameBack(row, { marks, refused, verdict, now });
   const record = failedRecord(event, answer, ofAttempt(event, shown), isNewest ? verdict : undefined);

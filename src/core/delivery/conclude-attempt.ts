@@ -77,8 +77,8 @@ export interface Settled {
  */
 export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps): Promise<Settled> {
   for (let tries = 1; ; tries++) {
-    const { isByRow, ...settled } = await settleOnce(attempt, deps);
-    if (settled.settled || !isByRow || tries === CHANGE_TRIES) return settled;
+    const { isOpen, ...settled } = await settleOnce(attempt, deps, { changed: tries > 1 });
+    if (settled.settled || !isOpen || tries === CHANGE_TRIES) return settled;
   }
 }
 
@@ -89,11 +89,15 @@ export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps
 async function settleOnce(
   attempt: Attempt<'judged'>,
   deps: SettleDeps,
-): Promise<Settled & { readonly isByRow: boolean }> {
+  { changed }: { readonly changed: boolean },
+): Promise<Settled & { readonly isOpen: boolean }> {
   const { row, run_id, asked_again_at } = attempt;
   const asked = attempt.received?.message;
   const final = attempt.verdict.status === 'FAILED' && asked_again_at === undefined;
-  const over: Failover = final ? await failOver(row, attempt.verdict, run_id, deps) : { verdict: attempt.verdict };
+  const over: Failover = final
+    ? await failOver(row, attempt.verdict, run_id, deps, { changed })
+    : { verdict: attempt.verdict };
+  if (changed && over.current === undefined) return { settled: false, verdict: over.verdict, isOpen: false };
   const { verdict, message: successor, current = row } = over;
   // What was held was not made: its next attempt is asked for by the same, and as this one was.
   const held = attempt.held_by && {
@@ -109,7 +113,9 @@ async function settleOnce(
   const settled = await (isByRow || isShown(attempt, verdict)
     ? deps.rows.change(current, change)
     : deps.rows.settle(row, change));
-  return { settled, verdict, isByRow, ...queued };
+  // What is stopped may have been refused for what its writer has put in meanwhile (settledBy).
+  const isOpen = isByRow || (final && verdict.status === 'FAILED' && !verdict.dead_letter);
+  return { settled, verdict, isOpen, ...queued };
 }
 
 /** Delivered as an event has shown, not as the provider answered: another event may take that back before it is written. */

@@ -1,7 +1,14 @@
 import type { Channel } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import { historyKeys } from '../model/history-index.ts';
-import { arrived, type ForeignRow, hasContent, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
+import {
+  arrived,
+  type ForeignRow,
+  hasContent,
+  mayArrive,
+  type NotificationRow,
+  UPDATED_BY,
+} from '../model/notification.ts';
 import { followUp, type QueueMessage, queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { stateOf } from '../model/row-state.ts';
@@ -72,25 +79,29 @@ export function successorId(log_id: string, life?: number): string {
 /**
  * Continues a notification that is given up on its fallback channel, if it names one. The successor's row is due work
  * once it is put: if the worker crashes after that, the next sweep finds it.
+ * @param changed the row has changed since its claim
  */
 export async function failOver(
   row: NotificationRow,
   verdict: Verdict,
   run_id: string,
   deps: FailoverDeps,
+  { changed } = { changed: false },
 ): Promise<Failover> {
-  const channel = row.fallback_channel;
-  if (channel === undefined || verdict.status !== 'FAILED' || !FAILED_OVER.includes(verdict.failure_reason)) {
-    return { verdict };
-  }
+  if (verdict.status !== 'FAILED') return { verdict };
+  const channel = FAILED_OVER.includes(verdict.failure_reason) ? row.fallback_channel : undefined;
+  if (channel === undefined && verdict.dead_letter) return { verdict };
   // Also after INVALID_RECIPIENT, which leaves no letter otherwise, and which no operator can retry without one.
-  if (deps.channels?.includes(channel) === false) return { verdict: { ...verdict, dead_letter: true } };
+  if (channel !== undefined && deps.channels?.includes(channel) === false)
+    return { verdict: { ...verdict, dead_letter: true } };
   const now = deps.clock();
-  const current = await deps.rows.read(row.log_id);
+  const isRead = channel !== undefined || changed;
+  const current = isRead ? await deps.rows.read(row.log_id) : row;
   // Whoever has claimed it since, or put it anew, decides.
   if (current === undefined || !isSameClaim(row, current)) return { verdict };
   const instead = withoutSuccessor(current, verdict, now);
   if (instead !== undefined) return { verdict: instead, current };
+  if (channel === undefined) return { verdict, ...(isRead && { current }) };
   const log_id = successorId(row.log_id, row.life);
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
   if (routing === undefined) return { verdict };
@@ -113,9 +124,12 @@ export async function failOver(
 function withoutSuccessor(current: NotificationRow, verdict: Ended, now: Date): Verdict | undefined {
   // Of an earlier attempt, whose outcome was uncertain.
   if (arrived(current.delivery_by_attempt)) return { status: 'SUCCESS' };
-  const { error_type } = verdict;
+  const { error_type, failure_reason } = verdict;
+  if (failure_reason === 'CANCELLED') return undefined;
   if (isStopped(current)) return failedBecause('CANCELLED', error_type);
-  if (!hasContent(current)) return undefined;
+  const isReplaced =
+    current.fallback_channel === undefined ? mayArrive({ ...current, give_up: failure_reason }) : hasContent(current);
+  if (!isReplaced) return undefined;
   // A dead one that was forced waits for its operator, or for the indexer, which takes it in with what was put in.
   if (current.failure_reason !== undefined) return { ...verdict, dead_letter: true };
   return { status: 'RETRY', error_type, next_retry_at: isoAfter(now, REPLACED_MS), counted: true };

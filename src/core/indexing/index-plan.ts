@@ -12,6 +12,7 @@ import {
   UPDATED_BY,
 } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { OF_FORMER_LIFE } from '../model/row-change.ts';
 import { isGivenUp, parseWorkQueue, workQueueOf } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
@@ -45,6 +46,8 @@ export type IndexPlan =
       readonly content?: Partial<NotificationContent>;
       /** What the content lacks is kept from what is stored. */
       readonly amends?: true;
+      /** `history`: another life begins with the content, should the delivery come back. */
+      readonly begins?: true;
       readonly why?: string;
     }
   | { readonly do: 'ignore' };
@@ -132,11 +135,6 @@ const OF_BEFORE = [
   ...['failure_reason', 'give_up', 'queued_for', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'],
 ] as const satisfies readonly string[];
 
-/** What attempts of a former life have come to: no attempt of this one. */
-const OF_FORMER_LIFE = [
-  ...['first_attempt_at', 'successor_log_id', 'delivery_by_attempt', 'delivered_at', 'opened_at', 'bounced_at'],
-] as const satisfies readonly string[];
-
 /** A writer that has not settled its own attempt within this time has crashed (docs/decisions/delivery/untrusted-rows.md). */
 const SENDING_GRACE_MS = 3_600_000;
 
@@ -165,7 +163,8 @@ function defaults({ is_deleted, created_at, created_by, updated_by }: ForeignRow
 /**
  * The content of a row that needs no work leaves it, whoever put it there when (invariant 14). Of a row that has been
  * taken in before nothing else changes: why it was given up stands until its writer removes the reason, and the answers
- * in it are ours.
+ * in it are ours. A delivery stands, too; but it went to another recipient than the one that its writer names now, who
+ * gets the notification if it comes back.
  */
 function planEnded(
   row: ForeignRow,
@@ -182,7 +181,9 @@ function planEnded(
   // Not even a time: each write of a row with content brings it here again.
   if ((known || given_up) && remove.length === 0) return { do: 'ignore' };
   const expires_at = known && typeof row['expires_at'] === 'number' ? row['expires_at'] : history.expires_at;
-  return { do: 'history', set: known ? { expires_at, ...host.set } : { ...history }, ...moved, remove };
+  const isCorrected = known && send_status === 'SUCCESS' && storable && (row['recipient_address'] ?? '') !== '';
+  const begins = isCorrected && { begins: true as const };
+  return { do: 'history', set: known ? { expires_at, ...host.set } : { ...history }, ...moved, ...begins, remove };
 }
 
 function keysOf(row: ForeignRow): string[] {

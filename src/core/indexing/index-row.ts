@@ -187,14 +187,17 @@ async function carryOut(
   if (plan.do === 'ignore') return { outcome: 'ignored' };
   const { row } = image;
   const { life, ...found } = plan.content ? await store.putContent(ownerOf(plan, image), plan.content) : {};
-  const { set, remove } = plan.do === 'index' && life !== undefined ? ofLife(plan, anew(life)) : plan;
+  const { set, remove } = life === undefined ? plan : ofLife(plan, anew, life);
   if (!(await store.index(row, { ...set, ...found }, remove))) return { outcome: 'outdated' };
   if (plan.do === 'set_aside') return { outcome: 'set_aside', why: plan.why ?? '' };
   return { outcome: plan.do === 'wait' ? 'ignored' : 'indexed' };
 }
 
-function ofLife(plan: Taken, anew: IndexPlan): Taken {
-  return anew.do === plan.do ? anew : plan;
+/** The plan in the life that begins with its content. */
+function ofLife(plan: Taken, anew: (life: number) => IndexPlan, life: number): Taken {
+  if (plan.do === 'history') return plan.begins ? { ...plan, set: { ...plan.set, next_life: life } } : plan;
+  const again = plan.do === 'index' ? anew(life) : plan;
+  return again.do === plan.do ? again : plan;
 }
 
 /**
@@ -213,7 +216,7 @@ type Taken = Exclude<IndexPlan, { readonly do: 'ignore' }>;
 
 function ownerOf(plan: Taken, { row, sequence, unseen }: RowImage): ContentOwner {
   const { set, amends } = plan;
-  const begins = plan.do === 'history' ? 'kept' : unseen && 'new';
+  const begins = plan.do === 'history' && !plan.begins ? 'kept' : unseen && 'new';
   return {
     log_id: String(row['log_id']),
     tenant_id: String(row['tenant_id']),

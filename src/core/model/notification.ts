@@ -35,6 +35,8 @@ export interface NotificationRow {
   readonly last_attempt: number;
   /** Number of the first attempt since its writer has put the row anew or corrected it; absent in its first life. */
   readonly life?: number;
+  /** Of a delivered row that its writer has corrected since: number of the life that begins if the delivery comes back. */
+  readonly next_life?: number;
   /** The row's own limit of retries; absent: the limit of its priority. */
   readonly max_retry_count?: number;
   readonly first_attempt_at?: string;

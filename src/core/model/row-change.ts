@@ -7,6 +7,17 @@ export interface RowChange {
   readonly remove?: readonly (keyof NotificationRow)[];
 }
 
+/** What attempts of a former life have come to: no attempt of a later one. */
+export const OF_FORMER_LIFE = [
+  'first_attempt_at',
+  'successor_log_id',
+  'delivery_by_attempt',
+  'delivered_at',
+  'opened_at',
+  'bounced_at',
+  'next_life',
+] as const satisfies readonly (keyof NotificationRow)[];
+
 export function withChange(row: NotificationRow, change: RowChange): NotificationRow {
   const next: Record<string, unknown> = { ...row, ...change.set };
   for (const name of change.remove ?? []) delete next[name];

@@ -49,7 +49,7 @@ const evidence: ColumnRule = {
 export const OWN_COLUMN_RULES: readonly ColumnRule[] = [
   count('attempts_left', OURS),
   count('last_attempt', OURS, -1),
-  ...['redrive_count', 'life'].map((column) => count(column, OURS)),
+  ...['redrive_count', 'life', 'next_life'].map((column) => count(column, OURS)),
   ...['delivered_at', 'opened_at', 'bounced_at', 'complained_at'].map(time),
   oneOf('give_up', OURS, ERROR_TYPES),
   ...['claim_until', 'claim_id', 'queued_for', 'provider_host', 'error_type'].map((column) =>

@@ -170,8 +170,8 @@ describe('content that its writer puts into a row that was taken in', () => {
   const gone = ['recipient_address', 'subject', 'message_body', 'message_format'];
   const corrected = { do: 'history', set: { expires_at: taken.expires_at }, content: { recipient: '#notifications' } };
 
-  it.each([
-    ['is delivered', { send_status: 'SUCCESS' }],
+  it.each<[string, object, object?]>([
+    ['is delivered', { send_status: 'SUCCESS' }, { begins: true }],
     ['was given up', { failure_reason: 'INVALID_RECIPIENT', work_at: iso() }],
     [
       'was given up, and another program changed last',
@@ -179,9 +179,10 @@ describe('content that its writer puts into a row that was taken in', () => {
     ],
     ['was cancelled', { failure_reason: 'CANCELLED', work_at: iso() }],
     ['is deleted', { is_deleted: true }],
-  ])('leaves one that %s, which stays as it was', (_, state) => {
+  ])('leaves one that %s, which stays as it was', (_, state, more) => {
     expect(index({ ...taken, ...state, ...content })).toEqual({
       ...corrected,
+      ...more,
       content: expect.objectContaining(corrected.content),
       remove: gone,
     });

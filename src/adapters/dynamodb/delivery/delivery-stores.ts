@@ -22,7 +22,7 @@ import {
   type StatementResult,
 } from '../table/calls.ts';
 import { createGuardedUpdates, type GuardedUpdate, putGuarded, whereOf } from '../table/guarded-update.ts';
-import { asPlanned, asRead, claimable, type Guard, heldBy } from '../table/guards.ts';
+import { asPlanned, asRead, claimable, type Guard, settledBy } from '../table/guards.ts';
 import { toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
 
@@ -91,7 +91,7 @@ export function createClaimStore(
     },
 
     settle: (row, change) =>
-      guarded.gathered(updateOf(row, change, heldBy(row)), (found) => wasSettled(found, row, change)),
+      guarded.gathered(updateOf(row, change, settledBy(row, change)), (found) => wasSettled(found, row, change)),
   };
 }
 

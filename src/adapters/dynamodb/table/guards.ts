@@ -3,6 +3,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { NumberValueImpl } from '@aws-sdk/util-dynamodb';
 import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type NotificationRow } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
+import type { RowChange } from '../../../core/model/row-change.ts';
 import { workQueuePrefix } from '../../../core/model/work-index.ts';
 import type { Suppression } from '../../../core/newsletter/model/member.ts';
 
@@ -32,11 +33,16 @@ const CLAIM_COLUMNS = [
   'is_deleted',
 ] as const satisfies readonly (keyof NotificationRow)[];
 
-/** For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. */
-export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
+const CONTENT = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
+
+/**
+ * For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. What its
+ * writer has put into a delivered row is taken in without a change of it, too.
+ */
+export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at', 'next_life'] as const;
 
 /** For an erasure: what its writer puts into the row between the read and the write is another recipient's. */
-export const ERASED_COLUMNS = [...STATE_COLUMNS, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
+export const ERASED_COLUMNS = [...STATE_COLUMNS, ...CONTENT] as const;
 
 /** Columns that may change after the image was taken, by the row's writer or us; indexing must not overwrite that. */
 export const IMAGE_COLUMNS = [
@@ -63,6 +69,7 @@ export const IMAGE_COLUMNS = [
   'response_message',
   'error_details',
   'failure_reason',
+  'give_up',
   'last_attempt',
   'work_queue',
   'work_at',
@@ -103,7 +110,7 @@ export function claimable({ priority, due, channel, tenant_id }: QueueMessage): 
  */
 export function asPlanned(row: NotificationRow): Guard {
   const read: Stored = { ...row };
-  const absent = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].filter((column) => (read[column] ?? null) === null);
+  const absent = CONTENT.filter((column) => (read[column] ?? null) === null);
   return [...asRead(read, CLAIM_COLUMNS), ...asRead({}, absent)];
 }
 
@@ -114,6 +121,16 @@ export function asPlanned(row: NotificationRow): Guard {
 export function heldBy({ last_attempt, claim_id }: NotificationRow): Guard {
   const claim: Guard = asRead({ send_status: 'SENDING', last_attempt }, ['send_status', 'last_attempt']);
   return claim_id === undefined ? claim : [...claim, ['claim_id', '=', claim_id]];
+}
+
+/**
+ * The same for a settlement. What stops a notification leaves nothing that sends it again: that waits for no content which
+ * its writer has put into the row since the claim. A condition on absent columns needs a request of its own, so a row that
+ * keeps a letter does without.
+ */
+export function settledBy(row: NotificationRow, { set, remove = [] }: RowChange): Guard {
+  const stops = set.failure_reason !== undefined && set.failure_reason !== 'CANCELLED' && remove.includes('work_queue');
+  return stops ? [...heldBy(row), ...asRead<string>({ ...row }, CONTENT)] : heldBy(row);
 }
 
 /** There is no item of this `log_id` yet. */

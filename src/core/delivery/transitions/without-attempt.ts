@@ -8,7 +8,7 @@ import {
 } from '../../model/notification.ts';
 import { queuedFor } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
-import { type RowChange, withChange } from '../../model/row-change.ts';
+import { OF_FORMER_LIFE, type RowChange, withChange } from '../../model/row-change.ts';
 import type { RowState } from '../../model/row-state.ts';
 import { clip } from '../../model/text.ts';
 import { expiresAt } from '../../model/time.ts';
@@ -131,6 +131,39 @@ export function cameBack(
     at: now.toISOString(),
   };
   return { change: { ...change, set: { ...change.set, ...errorDetails(withChange(row, change), failure) } }, due };
+}
+
+/**
+ * delivered → due, in the next life: what came back went to whom its writer has replaced since. What events have shown of
+ * the attempts of before stays, so that producers are told of the bounce.
+ */
+export function cameBackCorrected(
+  row: NotificationRow,
+  next_life: number,
+  marks: Pick<NotificationRow, 'delivery_by_attempt' | 'bounced_at'>,
+  { now, policy }: { readonly now: Date; readonly policy: RetryPolicy },
+): { readonly change: RowChange; readonly due: string } {
+  const due = now.toISOString();
+  const change: RowChange = {
+    set: {
+      ...marks,
+      life: next_life,
+      last_attempt: Math.max(next_life - 1, row.last_attempt),
+      send_status: 'RETRY',
+      send_attempts: 0,
+      attempts_left: limitOf(row, policy) + 1,
+      retry_count: 0,
+      claim_until: '',
+      work_queue: movedQueue('due', row),
+      work_at: due,
+      next_retry_at: due,
+      ...queuedFor(due, row, now),
+    },
+  };
+  // The recipient that it had is suppressed, not the one of the next life.
+  const others = ['sent_at', 'suppressed', 'record_due', 'failure_reason', 'dead_message_id', 'dead_run_id'] as const;
+  const former = OF_FORMER_LIFE.filter((name) => !(name in marks));
+  return { change: { ...change, remove: present(row, [...former, ...others]) }, due };
 }
 
 /** Those of the attributes that the row has. */
