@@ -1,6 +1,7 @@
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
@@ -60,6 +61,7 @@ export const handler = bindFunction(newsletterSendEnv, (env, observability) => {
   const deps: Omit<SendDeps, 'remaining_ms'> = {
     ...shared,
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
+    newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     provider: loadedOnUse<BulkProvider>(
       async () => (await import('../shared/newsletter/ses-access.ts')).createSesAccess(set).provider,

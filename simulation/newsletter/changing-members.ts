@@ -126,6 +126,7 @@ export class ChangingMembers {
       batches: called(tables.batches),
       chunks: called(this.chunks.store),
       events: called(tables.events),
+      newsletters: { senders: async () => [], sendersAt: async () => [] },
       members: store,
       sealing: this.#sealing,
       candidates: createCandidateReader({ ...store, ...this.#pages(called) }, this.#sealing),

@@ -11,7 +11,7 @@ import { depsOf, logOf, pacingOf, TOTAL_CONCURRENCY } from './newsletter-deps.ts
 import type { NewsletterWorld } from './newsletter-world.ts';
 
 const PACING = { ...DEFAULT_PACING_POLICY, workers: TOTAL_CONCURRENCY };
-const TABLES = ['EMAILS', 'EMAIL_BATCHES', 'EMAIL_RECIPIENTS', 'MEMBERS', 'PIPELINE_STATE', 'DATA_KEYS'];
+const TABLES = ['NEWSLETTERS', 'EMAILS', 'EMAIL_BATCHES', 'EMAIL_RECIPIENTS', 'MEMBERS', 'PIPELINE_STATE', 'DATA_KEYS'];
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   ...Object.fromEntries(TABLES.map((name) => [`${name}_TABLE`, name])),
   AWS_REGION: 'us-east-1',

@@ -50,6 +50,8 @@ export class NewsletterWorld extends Simulation implements Surroundings {
   readonly samples: NewsletterSample[] = [];
   /** Processes that run a use case just now. */
   readonly running = new Set<WorkerProcess>();
+  /** The tenant's own; none: those of the stage. */
+  senders: readonly string[] = [];
   /** Nothing breaks any more. */
   healed = false;
   #calmFrom = 0;
@@ -86,6 +88,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
     // A call that stood still when everything healed still does.
     this.#calmFrom = this.time.now + (this.scenario.faults.stalling > 0 ? STALL_MS : 0);
     this.provider.moods = [];
+    this.senders = [];
     this.provider.per_day = this.scenario.provider.per_day;
   }
 

@@ -2,11 +2,20 @@ import { describe, expect, it } from 'vitest';
 import type { Mood } from '../../simulation/models/bulk-provider.ts';
 import { EMAIL_ID, type NewsletterWorld } from '../../simulation/newsletter/newsletter-world.ts';
 import { operate, publish } from '../../simulation/newsletter/operators.ts';
-import { pauseEmail, resumeEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
+import { cancelEmail, pauseEmail, resumeEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
 import { emailView } from '../../src/core/newsletter/views/email-view.ts';
 import { calmWorld, passMinutes } from '../support/newsletter/calm-world.ts';
 
 const MEMBERS = 5_000;
+const CALM = {
+  latency_ms: [20, 1_000],
+  per_second: 10_000,
+  per_day: 10_000_000,
+  overloaded: 0,
+  lost_answers: 0,
+  transient: 0,
+  refused: 0,
+} as const;
 /** The clock's minute included: nobody waits longer for what would be allowed. */
 const WITHIN_MINUTES = 5;
 
@@ -128,11 +137,43 @@ describe('a provider that refuses everybody', () => {
   });
 });
 
+describe('a sender that an operator took from the tenant after the publication', () => {
+  it.each([0, AFTER_SOME])(
+    'holds, from second %i on, and goes on within five minutes of being allowed again',
+    async (from) => {
+      const limits = { batch_size: 50, sender_check_ms: 3_000 };
+      const world = calmWorld(MEMBERS, [], limits, { provider: { ...CALM, per_second: 100 } });
+      await world.time.run(async () => {
+        await publish(world);
+        await world.time.pause(from * 1_000);
+        world.senders = ['*@another.test'];
+        const { counts } = await pass(world, 30);
+        expect(counts.submitted, 'those under way').toBeLessThan(from * 100 + 1_000);
+        expect(await waitsOf(world)).toMatchObject({ for: 'sender', message: expect.stringContaining('ops senders') });
+        expect(world.counts['alarm failed'], 'it rings once').toBe(1);
+        world.senders = [];
+        expect(await pass(world, WITHIN_MINUTES + 1)).toMatchObject({ counts: { submitted: MEMBERS } });
+      });
+    },
+  );
+
+  it('is noticed in the middle of a batch', async () => {
+    const world = calmWorld(1_000, [], {}, { provider: { ...CALM, per_second: 2 } });
+    await world.time.run(async () => {
+      await publish(world);
+      await pass(world, 1);
+      world.senders = ['*@another.test'];
+      expect((await pass(world, 10)).counts.submitted).toBeLessThan(300);
+      await operate(world, (deps) => cancelEmail(EMAIL_ID, deps));
+      expect((await pass(world, 3)).email.status, 'who asks for nothing may end').toBe('cancelled');
+    });
+  });
+});
+
 describe('a quota that is used up', () => {
   const PER_SECOND = 100;
   const limited = () => {
-    const rest = { per_day: 1_000_000, overloaded: 0, lost_answers: 0, transient: 0, refused: 0 };
-    const provider = { latency_ms: [20, 1_000], per_second: PER_SECOND, ...rest } as const;
+    const provider = { ...CALM, per_second: PER_SECOND, per_day: 1_000_000 };
     const world = calmWorld(MEMBERS, [], {}, { provider });
     world.provider.per_day = 2_000;
     return world;

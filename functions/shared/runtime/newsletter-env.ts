@@ -70,6 +70,8 @@ export const newsletterSendEnv = /* @__PURE__ */ environment(localOnly, newslett
   EMAIL_RECIPIENTS_TABLE: name,
   /** Read again when a chunk goes out: who unsubscribed meanwhile gets no mail. */
   MEMBERS_TABLE: name,
+  /** As whom a tenant may be sent. */
+  NEWSLETTERS_TABLE: name,
   /** Holds the budget of e-mail. */
   PIPELINE_STATE_TABLE: name,
   PACING: pacingFromJson,

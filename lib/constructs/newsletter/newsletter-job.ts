@@ -86,7 +86,7 @@ export class NewsletterJob extends Construct {
 
   private sendFunction(props: NewsletterJobProps): ServiceFunction {
     const { config, tables, newsletterTables, encryption, apiUrl } = props;
-    const { emails, batches, recipients, members } = newsletterTables;
+    const { newsletters, emails, batches, recipients, members } = newsletterTables;
     return new ServiceFunction(this, 'SendFunction', {
       config,
       name: 'newsletter-send',
@@ -97,6 +97,7 @@ export class NewsletterJob extends Construct {
       environment: {
         ...jobEnvironment(props),
         ...recipientEnvironment(props),
+        NEWSLETTERS_TABLE: newsletters.tableName,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         PACING: pacingJson(config, config.newsletter.totalConcurrency),
         NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
@@ -109,6 +110,7 @@ export class NewsletterJob extends Construct {
         on(batches, 'GetItem', 'Query', 'UpdateItem'),
         on(recipients, 'GetItem', 'Query', 'UpdateItem'),
         on(members, 'BatchGetItem'),
+        on(newsletters, 'GetItem'),
         useKinds(tables.pipelineState, BUDGET_KIND, WARMING_KIND),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables, SEALED.members),

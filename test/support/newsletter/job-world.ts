@@ -44,6 +44,8 @@ export class JobWorld {
   readonly unsubscribed = new Map<string, ExclusionReason>();
   pages: readonly CandidatePage[] = [];
   parts: readonly PartSegment[] = [];
+  /** The tenant's own; none: those of the stage. */
+  senders: readonly string[] = [];
   remaining_ms = 900_000;
   allowed: number | undefined;
   answer: (call: BulkCall) => BulkAnswer = (call) => ({
@@ -100,6 +102,7 @@ export class JobWorld {
       emails: this.tables.emails,
       batches: this.tables.batches,
       events: this.tables.events,
+      newsletters: { senders: async () => this.senders, sendersAt: async () => [] },
       chunks: this.chunks.store,
       queues: {
         prepare: async (message: PrepareMessage) => void this.prepares.push(message),

@@ -60,10 +60,14 @@ const WHY: Readonly<Record<Hold['for'], string>> = {
   refused: 'the provider refuses everybody for the same reason',
 };
 
+/** An operator took the sender from its tenant, or gave it to another one, after the publication. */
+export const NOT_ALLOWED: HoldCause = { for: 'sender', reason: 'not_allowed' };
+
 /** Why the email holds, and what goes on by itself, for people. */
-export function holdSentence({ for: why, message = '' }: Hold): string {
+export function holdSentence({ for: why, reason, message = '' }: Hold): string {
   const said = message === '' ? '' : `: “${message}”`;
-  return `${WHY[why]}${said}. Nobody is lost by it; it is asked again within five minutes, and goes on by itself.`;
+  const isOurs = reason === NOT_ALLOWED.reason;
+  return `${isOurs ? 'its tenant may not be sent as its sender any more (ops senders)' : WHY[why]}${said}. Nobody is lost by it; it is asked again within five minutes, and goes on by itself.`;
 }
 
 /** An operator who resumes wants to know now. */

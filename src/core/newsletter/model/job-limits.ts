@@ -72,6 +72,8 @@ export const DEFAULT_JOB_LIMITS = {
   longest_hold_ms: 4 * MINUTE,
   /** How often a sender looks whether the email was paused. */
   email_check_ms: 3_000,
+  /** How often it looks whether its tenant may still be sent as. */
+  sender_check_ms: MINUTE,
   /** How long recipients are uncertain before they may be sent to again: SES's events may tell of them. */
   uncertain_ms: UNCERTAIN_MINUTES * MINUTE,
   /** A request that resolves an email begins no further group of batches after this time; a message goes on. */

@@ -8,6 +8,7 @@ import type { Email, EmailContent } from '../model/email.ts';
 import { retryStorage } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
+import { foreignSenders } from '../model/senders.ts';
 import { withSample } from '../views/throughput.ts';
 import { WarmedMails } from '../warming/domain-warming.ts';
 import { ExclusionChecks, RecipientReader } from './exclusion-checks.ts';
@@ -40,6 +41,7 @@ export class BatchWork {
   /** The provider has answered a call, since the batch has its slot or since the last pause. */
   was_answered = false;
   #checked_at: number;
+  #allowed_at: number;
   #saved_at: number;
   #writing: Promise<unknown> = Promise.resolve();
   /** Someone else wrote the row after the states were read. */
@@ -62,6 +64,7 @@ export class BatchWork {
     this.asks = askAt(claimed.email) !== undefined;
     this.#checked_at = deps.clock().getTime();
     this.#saved_at = this.#checked_at;
+    this.#allowed_at = this.#checked_at;
   }
 
   /** A storage call before sending, retried as the source says. */
@@ -199,8 +202,18 @@ export class BatchWork {
     this.#checked_at = clock().getTime();
     if (email === undefined) return false;
     this.email = email;
-    const stopped = stopsAll(email) && !this.asks && email.cancelled_at === undefined;
-    return !stopped && isWanted(email, this.slot, this.batch.batch_id);
+    if (email.cancelled_at === undefined && ((stopsAll(email) && !this.asks) || !(await this.#isAllowed())))
+      return false;
+    return isWanted(email, this.slot, this.batch.batch_id);
+  }
+
+  /** Whether the tenant may still be sent as; the next claim makes the email hold where it may not. */
+  async #isAllowed(): Promise<boolean> {
+    const { clock, limits, newsletters } = this.deps;
+    if (clock().getTime() - this.#allowed_at < limits.sender_check_ms) return true;
+    const foreign = await this.storage('read senders', () => foreignSenders(this.content.newsletter, newsletters));
+    this.#allowed_at = clock().getTime();
+    return foreign.length === 0;
   }
 }
 

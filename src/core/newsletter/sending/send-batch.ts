@@ -1,6 +1,6 @@
 import { isoAfter } from '../../model/time.ts';
 import { advance } from '../lifecycle/advance.ts';
-import { askAt, waitsUntil } from '../lifecycle/holds.ts';
+import { askAt, NOT_ALLOWED, waitsUntil } from '../lifecycle/holds.ts';
 import type { DoneSlot } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
@@ -8,6 +8,7 @@ import type { SendMessage } from '../model/email-message.ts';
 import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { StateCounts } from '../model/recipient-state.ts';
+import { foreignSenders } from '../model/senders.ts';
 import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
 import { otherWaits } from './note-answer.ts';
 import { acceptFromEvents, finishBatch, msUntil } from './record-outcome.ts';
@@ -86,7 +87,7 @@ function passOn(done: DoneSlot, email_id: string, deps: SendDeps): Promise<unkno
 
 async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWork | 'stale' | 'duplicate' | 'halted'> {
   const { email_id, batch_id, slot } = message;
-  const { emails, batches, clock, limits, newId, remaining_ms } = deps;
+  const { emails, batches, newsletters, clock, limits, newId, remaining_ms } = deps;
   const storage = <T>(what: string, run: () => Promise<T>) =>
     retryStorage(run, { what, tries: limits.storage_before_sending, left_ms: remaining_ms }, deps);
   const email = await storage('read the email', () => emails.read(email_id));
@@ -104,6 +105,13 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   }
   const content = await storage('read the content', () => emails.content(email_id));
   if (content === undefined) throw new Error(`The email ${email_id} has no content.`);
+  if (
+    !isCancelled &&
+    (await storage('read senders', () => foreignSenders(content.newsletter, newsletters))).length > 0
+  ) {
+    await passOn({ slot, batch_id, hold: NOT_ALLOWED }, email_id, deps);
+    return 'halted';
+  }
   const watched = email.hold?.late;
   const set = { status: 'submitting', claim_id: newId(), ...(watched && { watched }) } as const;
   const claimed = await storage('claim a batch', () =>

@@ -5,7 +5,15 @@ import type { Chunk, ChunkKey, Recipient } from '../model/chunk.ts';
 import type { Email, EmailContent, Newsletter } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { mergeValues } from '../model/merge-fields.ts';
-import type { BatchStore, ChunkStore, EmailStore, EventStore, JobLog, NewsletterQueues } from '../model/ports.ts';
+import type {
+  BatchStore,
+  ChunkStore,
+  EmailStore,
+  EventStore,
+  JobLog,
+  NewsletterQueues,
+  NewsletterStore,
+} from '../model/ports.ts';
 import type { BulkEntry, BulkProvider, Refusal, Rendering } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { Warming } from '../warming/domain-warming.ts';
@@ -63,6 +71,7 @@ export interface SendDeps {
   readonly batches: Pick<BatchStore, 'read' | 'change' | 'list' | 'from'>;
   readonly chunks: Pick<ChunkStore, 'readChunks' | 'readState' | 'states' | 'change'>;
   readonly events: Pick<EventStore, 'read'>;
+  readonly newsletters: Pick<NewsletterStore, 'senders' | 'sendersAt'>;
   readonly queues: NewsletterQueues;
   readonly provider: BulkProvider;
   readonly pacing: SendPacing;
