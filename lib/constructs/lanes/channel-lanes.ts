@@ -126,7 +126,7 @@ export class ChannelLanes extends Construct {
       permissions: [
         // Claim and settle are conditional PartiQL updates in batches.
         on(tables.log, 'PartiQLUpdate', 'UpdateItem', 'BatchGetItem'),
-        on(tables.content, 'BatchGetItem', 'GetItem'),
+        on(tables.content, 'BatchGetItem', 'GetItem', 'UpdateItem'),
         on(tables.retryLog, 'GetItem', 'PartiQLInsert', 'PutItem'),
         // A successor on the fallback channel: its content and its row (src/core/delivery/failover.ts).
         allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),

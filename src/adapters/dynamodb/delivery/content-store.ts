@@ -6,13 +6,17 @@ import { type MessageFormat, type NotificationContent, SEALED } from '../../../c
 import { withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { itemReader } from '../table/calls.ts';
+import { updateItem } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
+
+/** Row and content are stored with the same end. */
+const DAY_SECONDS = 86_400;
 
 /** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
 export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {
   const get = itemReader(client, table, { consistent: false });
-  async function read(owner: RecipientOwner): Promise<NotificationContent> {
+  async function read(owner: RecipientOwner & { readonly expires_at?: number }): Promise<NotificationContent> {
     // The cheaper, eventually consistent read may not see content that was written a moment ago.
     const item = (await get(owner.log_id)) ?? (await readItem(client, table, owner.log_id));
     const recipient = item?.['encrypted_recipient']?.S;
@@ -20,6 +24,12 @@ export function createContentStore(client: DynamoDBClient, table: string, sealer
     if (recipient === undefined || body === undefined) {
       throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
     }
+    const { log_id, expires_at = 0 } = owner;
+    // A redrive near the end has extended the row. The send needs no success of it: the next attempt tries again.
+    if (expires_at - Number(item?.['expires_at']?.N ?? expires_at) > DAY_SECONDS)
+      await updateItem(client, table, { log_id: { S: log_id } }, { set: { expires_at } }, [
+        [['expires_at', '<', expires_at]],
+      ]).catch(() => {});
     return {
       recipient: await open(sealer, owner, recipient),
       body,

@@ -1,5 +1,6 @@
 import type { NotificationRow } from '../../model/notification.ts';
 import type { RowChange } from '../../model/row-change.ts';
+import { keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
 
 /**
@@ -56,6 +57,7 @@ export function claimedByRedrive(row: NotificationRow, claim: ClaimTerms, limit:
       retry_count: 0,
       redrive_count: (row.redrive_count ?? 0) + 1,
       first_attempt_at: claim.now.toISOString(),
+      ...keptOn(row.expires_at, claim.now),
       ...dueDuringAttempt(row, claim.now),
     },
     remove: ['failure_reason', 'dead_message_id', 'dead_run_id'],

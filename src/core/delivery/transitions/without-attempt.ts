@@ -11,7 +11,7 @@ import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { OF_FORMER_LIFE, type RowChange, withChange } from '../../model/row-change.ts';
 import type { RowState } from '../../model/row-state.ts';
 import { clip } from '../../model/text.ts';
-import { expiresAt } from '../../model/time.ts';
+import { expiresAt, keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
 import type { Refused } from '../sender.ts';
 import { limitOf, type Verdict } from '../verdict.ts';
@@ -47,6 +47,7 @@ export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, re
       work_at: due,
       ...queuedFor(due, row, now),
       next_retry_at: due,
+      ...keptOn(row.expires_at, now),
       // Set to empty: a batched statement removes at most one attribute
       // (docs/decisions/delivery/claims-and-messages.md#0005).
       ...(row.dead_message_id !== undefined && { dead_message_id: '' }),

@@ -198,8 +198,14 @@ export function arrivalFaults(row: Stored): string[] {
   return faults;
 }
 
+/** A row lasts for two years; one that starts anew near its end, for a month from then on. */
+const KEPT_ON_MS = 60 * 86_400_000;
+
 /** The number of the first attempt that is the pipeline's own, where it is known: it sends what began here from 0. */
 export function firstAttempt(row: Stored): number | undefined {
+  // Redriven near its end, which was put off then: the records of its former attempts have kept theirs.
+  const kept_ms = Number(row['expires_at']) * 1_000 - Date.parse(textOf(row['first_attempt_at']));
+  if (kept_ms < KEPT_ON_MS) return undefined;
   return !isAbsent(row['predecessor_log_id']) || row['created_by'] === 'intake-api' ? 0 : undefined;
 }
 

@@ -1,19 +1,28 @@
 import { type AttributeValue, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createContentStore } from '../../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createIntakeStore } from '../../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
+import { planClaim } from '../../../../src/core/delivery/claim-plan.ts';
 import { failOver } from '../../../../src/core/delivery/failover.ts';
+import { keptAs } from '../../../../src/core/delivery/retry-record.ts';
 import { failedBecause } from '../../../../src/core/delivery/verdict.ts';
 import { indexRow } from '../../../../src/core/indexing/index-row.ts';
 import { accept } from '../../../../src/core/intake/accept.ts';
+import { type NotificationRow, UPDATED_BY } from '../../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../../src/core/model/retry-policy.ts';
+import { type RowChange, withChange } from '../../../../src/core/model/row-change.ts';
+import { choose } from '../../../../src/core/operator/operations/choose.ts';
+import { NOTHING, type Operation } from '../../../../src/core/operator/operations/operation.ts';
+import { retryNow } from '../../../../src/core/operator/retry-now.ts';
+import { firstAttempt, recordFaults } from '../../../../src/core/verify/rules/row-rules.ts';
 import { intakeRequest, memoryIntake } from '../../../support/api/intake.ts';
 import { retryRecord } from '../../../support/delivering.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
-import { at, dueRow } from '../../../support/rows.ts';
+import { at, dueRow, messageFor, received } from '../../../support/rows.ts';
 import { sealerOn } from '../../../support/sealer.ts';
 import { createTables, type TableNames } from '../../../support/tables.ts';
 
@@ -35,8 +44,10 @@ afterAll(() => dynamodb?.stop());
 
 function storesOn() {
   const { client } = dynamodb;
-  const on = { client, tables, sealer: sealerOn(client, tables), hashKey: async () => 'key' };
+  const sealer = sealerOn(client, tables);
+  const on = { client, tables, sealer, hashKey: async () => 'key' };
   return {
+    sealer,
     index: createIndexStore(on),
     intake: createIntakeStore(on),
     records: createRecordStore(client, tables.notification_retry_log),
@@ -114,4 +125,97 @@ it('a successor and its content expire two years after the failover, not with th
     expect(expiry.map(([, expires_at]) => expires_at)).toEqual([twoYearsAfter(NOW.toISOString())]);
     expect((await expiryIn(table))[log_id]).toEqual(twoYearsAfter(early.toISOString()));
   }
+});
+
+describe('a row that is redriven an hour before its end', () => {
+  const early = at(-730 * DAY * 1000 + 3_600_000);
+  const MONTH = 30 * DAY;
+  const inAMonth = Math.ceil(NOW.getTime() / 1000) + MONTH;
+  const dead = (changes: Partial<NotificationRow> = {}) =>
+    dueRow({
+      send_status: 'FAILED',
+      failure_reason: 'MAX_RETRIES',
+      work_queue: 'dead#normal#0',
+      work_at: early.toISOString(),
+      dead_message_id: 'letter',
+      dead_run_id: 'sweep-1',
+      expires_at: Math.floor(NOW.getTime() / 1000) + 3_600,
+      ...changes,
+    });
+  const stopped = () => {
+    const { work_queue: _, ...row } = dead({ failure_reason: 'CANCELLED', updated_by: UPDATED_BY });
+    return row;
+  };
+  const retried = async (row: NotificationRow, redrive: boolean) => {
+    const changes: RowChange[] = [];
+    const change = async (_: NotificationRow, changed: RowChange) => changes.push(changed) > 0;
+    const rows = { read: async () => row, change };
+    await retryNow([row.log_id], 'manual-1', { rows, send: async () => [], policy, clock: () => NOW, redrive });
+    return changes[0];
+  };
+  const REPLAY: Operation = {
+    ...{ operation_id: 'op-1', version: 1, kind: 'redrive', status: 'running', filter: {}, asked: {}, rate: 1 },
+    ...{ include_stopped: false, cut_off: NOW.toISOString(), created_by: 'ann', created_at: NOW.toISOString() },
+    ...{ checkpoint: { source: 'created' }, sample: [], progress: NOTHING },
+  };
+  const WAYS = [
+    [
+      'from the SQS console, and by ops dlq redrive',
+      async (row) => {
+        const redriven = received(messageFor(row), { message_id: 'new', sent_at: NOW });
+        const plan = planClaim(row, redriven, { now: NOW, until: at(60_000).toISOString(), by: 'c' }, policy);
+        return plan.do === 'claim' ? plan.change : undefined;
+      },
+    ],
+    ['by ops retry --redrive', (row) => retried(row, true)],
+    ['by ops retry or the API, after it was stopped', () => retried(stopped(), false)],
+    [
+      'by a replay',
+      async (row) => {
+        const choice = choose({ ...row }, REPLAY, NOW, policy);
+        return 'take' in choice ? choice.take : undefined;
+      },
+    ],
+  ] as const satisfies readonly (readonly [string, (row: NotificationRow) => Promise<RowChange | undefined>])[];
+
+  it.each(WAYS)('%s: it lasts for a month, by the same write', async (_, redrive) => {
+    expect((await redrive(dead()))?.set).toMatchObject({ redrive_count: 1, expires_at: inAMonth });
+  });
+
+  it.each(WAYS)('%s: its end stays where it is far', async (_, redrive) => {
+    if (redrive.length === 0) return;
+    const change = await redrive(dead({ expires_at: inAMonth }));
+    expect(change?.set).toMatchObject({ redrive_count: 1 });
+    expect(change?.set).not.toHaveProperty('expires_at');
+  });
+
+  it('is followed by its content at the next attempt, by one write, and by the records that it gets then', async () => {
+    const { deps } = memoryIntake();
+    const { log_id } = await accept(intakeRequest('old'), { ...deps, store: stores.intake, clock: () => early });
+    const change = await retried(dead({ log_id }), true);
+    const row = withChange(dead({ log_id }), change ?? { set: {} });
+    const contents = createContentStore(dynamodb.client, tables.notification_content, stores.sealer);
+    const writes: unknown[] = [];
+    const note = (next: (args: never) => Promise<unknown>, { commandName }: { commandName?: string }) => {
+      if (commandName === 'UpdateItemCommand') writes.push(commandName);
+      return next;
+    };
+    dynamodb.client.middlewareStack.add(note as never, { step: 'initialize', name: 'note' });
+    await contents.read({ log_id, tenant_id: row.tenant_id });
+    await contents.read(dead({ log_id }));
+    expect(writes).toEqual([]);
+    for (let attempts = 0; attempts < 3; attempts++) expect((await contents.read(row)).body).toBeDefined();
+    expect(writes).toHaveLength(1);
+    dynamodb.client.middlewareStack.remove('note');
+    expect((await expiryIn(tables.notification_content))[log_id]).toEqual({ N: String(inAMonth) });
+    expect(keptAs(row)).toEqual({ expires_at: inAMonth });
+  });
+
+  it('lacks the records of its former attempts in the end, which verify does not miss', () => {
+    const records = [{ retry_attempt: 6, retry_status: 'FAILED' }];
+    const row = { created_by: 'intake-api', last_attempt: 6, first_attempt_at: NOW.toISOString() };
+    const faults = (more: object) => recordFaults({ ...row, ...more }, records, firstAttempt({ ...row, ...more }));
+    expect(faults({ expires_at: inAMonth })).toEqual([]);
+    expect(faults({ expires_at: inAMonth + 700 * DAY })).toHaveLength(6);
+  });
 });
