@@ -58,7 +58,7 @@ function sumUp({ verdict, record, held_by, error, disposition }: DeliveryReport,
   if (held_by === undefined && verdict.status === 'RETRY') sums.add('Retried');
   if (held_by !== undefined && 'breaker' in held_by) sums.add('Held');
   if (held_by !== undefined && 'budget' in held_by) sums.add('Paced');
-  if (held_by !== undefined && 'worker' in held_by) sums.add('Faults');
+  if (held_by !== undefined && ('worker' in held_by || 'storage' in held_by)) sums.add('Faults');
   // A dead notification whose forced attempt is held has died before: its message waits, and becomes no letter.
   const waits = held_by !== undefined && disposition.do !== 'dead_letter';
   if (verdict.status === 'FAILED' && !(waits && verdict.dead_letter)) {
@@ -145,5 +145,6 @@ function spanOf({ trace }: DeliveryReport) {
 function holderName(holder: Holder): string {
   if ('content' in holder) return 'new content of its writer';
   if ('worker' in holder) return 'a worker without time';
+  if ('storage' in holder) return holder.storage;
   return 'breaker' in holder ? holder.breaker : `the budget of ${holder.budget}`;
 }

@@ -55,7 +55,7 @@ export type AttemptOutcome =
   | { readonly kind: 'skipped'; readonly reason: ErrorType }
   /** Nothing was sent: an event had shown that an earlier attempt arrived. */
   | { readonly kind: 'arrived' }
-  /** Nothing was sent: a breaker is open, a budget or the worker's time is used up, or new content is not stored yet. */
+  /** Nothing was sent: a breaker is open, a budget or the worker's time is used up, storage fails, or new content is not stored yet. */
   | { readonly kind: 'held'; readonly hold: Held }
   /** `provider_down`: the provider is down, so a failure does not count against the notification. */
   | {

@@ -1,7 +1,7 @@
 import type { RetryRecord } from '../model/notification.ts';
 import { followUp, MAX_DELAY_MS } from '../model/queue-message.ts';
-import { epochMs } from '../model/time.ts';
-import type { Attempt, DeliveryOutcome, Disposition } from './attempt.ts';
+import { epochMs, isoAfter } from '../model/time.ts';
+import type { Attempt, AttemptOutcome, DeliveryOutcome, Disposition } from './attempt.ts';
 import { type Failover, type FailoverDeps, failOver } from './failover.ts';
 import { CHANGE_TRIES, type ClaimStore, queueIfNear, type RecordStore, type RetryQueue } from './ports.ts';
 import { recordOf, recordOnce } from './retry-record.ts';
@@ -128,9 +128,11 @@ export function dispositionOf(verdict: Verdict): Disposition {
 }
 
 function judged(
-  { row, claim, received, started, ended, outcome }: Attempt<'made'>,
+  { row, claim, received, started, ended, outcome: given }: Attempt<'made'>,
   rules: RetryRules,
 ): Attempt<'judged'> {
+  const forced = received.message.options?.force === true;
+  const outcome = forced || claim.forced_dead ? heldByStorage(given, ended) : given;
   const first_attempt_at = row.first_attempt_at ?? started.toISOString();
   const attempt = { row, first_attempt_at, now: ended, forced_dead: claim.forced_dead ?? false };
   const ending = {
@@ -155,7 +157,6 @@ function judged(
     case 'held': {
       const { hold } = outcome;
       const held = { ...ending, held_by: hold.by };
-      const forced = received.message.options?.force === true;
       if (!claim.forced_dead) return { ...held, verdict: heldVerdict(hold, { ...attempt, forced }, rules.policy) };
       // Dead as before, and not again: nothing was sent, and its message asks for that once more.
       const verdict = failedBecause(row.failure_reason ?? 'MAX_RETRIES', row.error_type ?? hold.error_type);
@@ -167,6 +168,21 @@ function judged(
       return { ...ending, result, verdict: judge(result, { ...attempt, provider_down, paced }, rules) };
     }
   }
+}
+
+/** Storage that refuses is asked again by a forced attempt after this. */
+const STORAGE_MS = 60_000;
+
+/**
+ * The one attempt that is forced is not used up where our storage failed before anybody was asked: the window may be over,
+ * and who is dead would die again unsent.
+ */
+function heldByStorage(outcome: AttemptOutcome, now: Date): AttemptOutcome {
+  if (outcome.kind !== 'sent' || outcome.result.ok) return outcome;
+  const { asked, counted, error_type, message } = outcome.result;
+  if (asked !== false || counted !== false) return outcome;
+  const until = isoAfter(now, STORAGE_MS);
+  return { kind: 'held', hold: { do: 'hold', until, error_type, by: { storage: message } } };
 }
 
 /**

@@ -107,12 +107,13 @@ interface Admitted {
 
 /**
  * What holds a notification: the breaker of its provider, by its providerKey, the budget of its channel, content that its
- * writer has put into the row and that is not stored yet, or a worker whose time is nearly over.
+ * writer has put into the row and that is not stored yet, storage that fails, or a worker whose time is nearly over.
  */
 export type Holder =
   | { readonly breaker: string }
   | { readonly budget: string }
   | { readonly content: 'replaced' }
+  | { readonly storage: string }
   | typeof OUT_OF_TIME;
 
 export const OUT_OF_TIME = { worker: 'out of time' } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
+import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
 import { CANCELLATION, shownDelivered } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
@@ -341,8 +341,14 @@ describe('an operator’s attempt on a dead notification', () => {
     admit: async () => ({ do: 'hold', until: later(MINUTE), error_type: 'RATE_LIMITED', by: { budget: 'email' } }),
   };
 
-  it('that is held leaves it dead as it was, and its message waits in the lane', async () => {
-    const { deps, put, tables, queued } = setUp(() => ACCEPTED, { gate: holding });
+  const silent: DeliverDeps['contents'] = { read: () => Promise.reject(new Error('no answer')) };
+
+  it.each<[string, Partial<DeliverDeps>]>([
+    ['is held', { gate: holding }],
+    ['finds storage that does not answer', { contents: silent }],
+  ])('that %s leaves it dead as it was, and its message waits in the lane', async (_, given) => {
+    const { deps, put, tables, queued } = setUp(() => ACCEPTED, given);
+    const contents = tables.contents;
     const [report] = await deliverBatch([received(messageFor(put(dead), force), { message_id: 'message-9' })], deps);
     expect(report?.disposition).toEqual({ do: 'done' });
     const { send_attempts, attempts_left, work_queue, work_at, dead_message_id, dead_run_id, failure_reason } = dead;
@@ -361,7 +367,7 @@ describe('an operator’s attempt on a dead notification', () => {
     ]);
     const [again] = await deliverBatch(
       queued.map(({ message }) => received(message, { message_id: 'message-10' })),
-      { ...deps, gate: PASS_THROUGH },
+      { ...deps, contents, gate: PASS_THROUGH },
     );
     expect(again?.verdict).toEqual({ status: 'SUCCESS' });
   });
@@ -374,8 +380,11 @@ describe('an operator’s attempt on a dead notification', () => {
     expect(tables.row('log-1')?.work_at).toBe(dead.work_at);
   });
 
-  it('of one that is still due and past its window waits, forced, beyond it', async () => {
-    const { deps, put, tables, queued } = setUp(() => ACCEPTED, { gate: holding });
+  it.each<[string, Partial<DeliverDeps>]>([
+    ['', { gate: holding }],
+    [', also where storage does not answer', { contents: silent }],
+  ])('of one that is still due and past its window waits, forced, beyond it%s', async (_, given) => {
+    const { deps, put, tables, queued } = setUp(() => ACCEPTED, given);
     const late = dueRow({ first_attempt_at: iso(-100 * 60 * MINUTE) });
     await deliverBatch([received(messageFor(put(late), force))], deps);
     expect(tables.row('log-1')).toMatchObject({ send_status: 'RETRY', work_at: later(MINUTE) });
