@@ -27,6 +27,9 @@ const CONTENT = 'content';
 /** The value of `active`: few emails are active at once, so one partition is enough. */
 const ACTIVE = 'active';
 
+/** How much longer the content is kept than the row, which is kept longer where a mailing is paused or failed for a time. */
+const RESTS_S = 365 * 86_400;
+
 /** EmailStore on the table emails: the row and the content of an email are two items. */
 export function createEmailStore(client: DynamoDBClient, table: string, clock: Clock): EmailStore {
   const keyOf = (email_id: string, part: string) => ({ email_id: { S: email_id }, part: { S: part } });
@@ -37,7 +40,10 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
     content: EmailContent,
     row: Pick<TransactWriteItem, 'Put' | 'Update'>,
   ): Promise<Email | undefined> {
-    const Put = { TableName: table, Item: toItem({ ...content, email_id, part: CONTENT, expires_at }) };
+    const Put = {
+      TableName: table,
+      Item: toItem({ ...content, email_id, part: CONTENT, expires_at: expires_at + RESTS_S }),
+    };
     try {
       await client.send(new TransactWriteItemsCommand({ TransactItems: [row, { Put }] }));
     } catch (error) {

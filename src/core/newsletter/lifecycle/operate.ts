@@ -4,7 +4,7 @@ import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
 import { askNow } from './holds.ts';
-import { type LockDeps, lockEmail, withNextAt } from './lock.ts';
+import { keptFrom, type LockDeps, lockEmail, withNextAt } from './lock.ts';
 
 export interface OperateDeps extends Omit<AdvanceDeps, 'batches'> {
   readonly batches: AdvanceDeps['batches'] & LockDeps['batches'];
@@ -30,7 +30,9 @@ export async function resumeEmail(email_id: string, deps: OperateDeps): Promise<
     const now = deps.clock().toISOString();
     const scheduled = found.status === 'pending' ? (found.scheduled_at ?? now) : now;
     if (!found.paused) return 'done';
-    return withNextAt({ paused: false, ...askNow(found, now) }, scheduled > now ? scheduled : now);
+    const at = scheduled > now ? scheduled : now;
+    const expires_at = Math.max(found.expires_at, keptFrom(new Date(at)));
+    return withNextAt({ paused: false, expires_at, ...askNow(found, now) }, at);
   });
   return (await advance(email_id, deps)) ?? email;
 }

@@ -2,12 +2,12 @@ import { changeUntil } from '../../model/changes/change-until.ts';
 import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import { clip } from '../../model/text.ts';
-import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
+import { type Clock, isoAfter } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { mergeFieldRefusal } from '../model/merge-fields.ts';
 import type { EmailStore, NewsletterQueues, Schedules } from '../model/ports.ts';
-import { withNextAt } from './lock.ts';
+import { keptFrom, withNextAt } from './lock.ts';
 
 /** A validated request: the newsletter exists, the segment parses, the sender is verified. */
 export interface Publication {
@@ -31,8 +31,6 @@ export interface PublishDeps {
 
 /** Characters of the subject on the row, which stays below a write unit. */
 const SUBJECT = 80;
-
-const KEPT_MS = 2 * 365 * 86_400_000;
 
 /** Stores an email and has it started. A request that comes again finds the email that it made. @throws Problem */
 export async function publishEmail(publication: Publication, deps: PublishDeps): Promise<Email> {
@@ -139,8 +137,7 @@ export function newEmail(publication: Publication, { clock, limits }: Pick<Publi
     delivery_window_minutes,
     created_at: at,
     updated_at: at,
-    // The links of its mails are valid as long.
-    expires_at: Math.floor((epochMs(isLater ? scheduled_at : at) + KEPT_MS) / 1000),
+    expires_at: keptFrom(new Date(isLater ? scheduled_at : at)),
   });
   return { ...row, ...withNextAt({}, next_at).set };
 }

@@ -3,8 +3,8 @@ import type { StateCounts } from './recipient-state.ts';
 /** Most recipients of a batch (batch-sending-service-job.md, 主要な処理内容 3). */
 export const BATCH_SIZE = 1_000;
 
-/** Batches of an email whose ids are in the order of their numbers. */
-export const MOST_BATCHES = 100_000;
+/** Batches of an email: its status, and a window's pace, read all of them. Their ids are in the order of their numbers. */
+export const MOST_BATCHES = 20_000;
 
 export const BATCH_STATUSES = ['pending', 'submitting', 'submitted', 'failed'] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];

@@ -98,7 +98,7 @@ export interface Email {
   readonly active?: string;
   readonly created_at: string;
   readonly updated_at: string;
-  /** TTL, epoch seconds: two years after it was created, or is scheduled for. The unsubscribe links end with it. */
+  /** TTL, epoch seconds: two years after it was created or begun, is scheduled for, or went on. Its links end with it. */
   readonly expires_at: number;
 }
 

@@ -23,7 +23,7 @@ export type PrepareResult =
   | { readonly result: 'refused'; readonly email: Email; readonly error: string };
 
 const TOO_MANY =
-  'The parts of the post make more than 100,000 batches. Nothing was sent. Use fewer parts with a segment of their own.';
+  'The parts of the post make more than 20,000 batches. Nothing was sent. Use fewer parts with a segment of their own.';
 
 const NOTHING: Preparation = {
   next_batch: 0,

@@ -14,6 +14,26 @@ function publication(changes: Partial<Publication> = {}): Publication {
   return { email_id: 'email-1', request_hash: 'hash', tenant_id: 'tenant-1', content: emailContent(), ...changes };
 }
 
+describe('the links of a mailing that rested for a year', () => {
+  const YEAR_S = 365 * 86_400;
+
+  it.each([
+    ['is resumed', { status: 'submitting', paused: true }],
+    ['is begun', { status: 'pending' }],
+    ['is retried', { status: 'failed' }],
+  ] as const)('are valid for two years from when it %s', async (_, state) => {
+    const prepared = state.status === 'pending' ? {} : { prepared: PREPARED };
+    const world = await JobWorld.of({ ...state, ...prepared });
+    const now_s = world.now.getTime() / 1_000;
+    const row = await world.email();
+    await world.tables.emails.change(row, { set: { expires_at: now_s + YEAR_S } });
+    if (state.status === 'submitting') await resumeEmail('email-1', world.deps());
+    else if (state.status === 'failed') await retryEmail('email-1', world.deps());
+    else await startEmail('email-1', world.deps());
+    expect((await world.email()).expires_at).toBe(now_s + 2 * YEAR_S);
+  });
+});
+
 describe('the publication of an email', () => {
   it('stores it, and has it counted and started', async () => {
     const world = new JobWorld();
