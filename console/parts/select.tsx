@@ -1,5 +1,4 @@
-import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../../src/core/model/channels.ts';
-import { ERROR_TYPES, type ErrorType } from '../../src/core/model/error-types.ts';
+import { CONDITIONS } from '../../src/application/contract/choices.ts';
 import { channelName } from './words.ts';
 
 interface SelectProps<T extends string> {
@@ -32,27 +31,14 @@ export function Select<T extends string>({ label, value, options, all, nameOf, o
   );
 }
 
-type Conditions = {
-  readonly channel?: Channel | undefined;
-  readonly priority?: Priority | undefined;
-  readonly error_type?: ErrorType | undefined;
-};
+const ALL = ['channel', 'priority', 'error_type'] as const;
+type Chosen = (typeof ALL)[number];
+type Conditions = { readonly [K in Chosen]?: (typeof CONDITIONS)[K]['values'][number] | undefined };
 
-interface Condition {
-  readonly label: string;
-  readonly options: readonly string[];
-  readonly nameOf?: (option: string) => string;
-}
-
-const CONDITIONS: Readonly<Record<keyof Conditions, Condition>> = {
-  channel: { label: 'Channel', options: CHANNELS, nameOf: channelName },
-  priority: { label: 'Priority', options: PRIORITIES },
-  error_type: { label: 'Error', options: ERROR_TYPES },
-};
-const ALL = Object.keys(CONDITIONS) as readonly (keyof Conditions)[];
+const NAMES: { readonly [K in Chosen]?: (option: string) => string } = { channel: channelName };
 
 interface ConditionSelectsProps {
-  readonly of?: readonly (keyof Conditions)[];
+  readonly of?: readonly Chosen[];
   readonly values: Conditions;
   readonly onChange: (change: Conditions) => void;
 }
@@ -60,7 +46,7 @@ interface ConditionSelectsProps {
 /** The conditions that lists, groups and operations share. */
 export function ConditionSelects({ of = ALL, values, onChange }: ConditionSelectsProps) {
   return of.map((name) => {
-    const { label, ...rest } = CONDITIONS[name];
+    const { label, values: options } = CONDITIONS[name];
     return (
       <Select
         key={name}
@@ -68,7 +54,8 @@ export function ConditionSelects({ of = ALL, values, onChange }: ConditionSelect
         value={values[name]}
         all={`Any ${label.toLowerCase()}`}
         onChange={(value) => onChange({ [name]: value })}
-        {...rest}
+        options={options as readonly string[]}
+        nameOf={NAMES[name]}
       />
     );
   });

@@ -1,14 +1,13 @@
 import {
+  CONDITIONS,
+  type Condition,
   isOfAnyTenant,
-  LAST_ERRORS,
   LIST_STATUSES,
   OPERATION_KINDS,
   type OperationKind,
   quoted,
 } from '../../src/application/contract/choices.ts';
 import type { OperationFilter } from '../../src/application/contract/operations.ts';
-import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
-import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import type { Query } from '../data/api.ts';
 import { hrefOf } from '../navigation/router.ts';
 
@@ -38,20 +37,14 @@ export interface ListFilters {
 export function filtersIn(query: URLSearchParams): ListFilters {
   const one = <T extends string>(name: string, values: readonly T[]) =>
     values.find((value) => value === query.get(name));
-  const any = (name: string) => query.get(name) || undefined;
+  const conditions = Object.entries<Condition>(CONDITIONS).map(([name, { values }]) => [
+    name,
+    values === undefined ? query.get(name) || undefined : one(name, values),
+  ]);
   const all = {
+    ...Object.fromEntries(conditions),
     status: one('status', LIST_STATUSES),
-    channel: one('channel', CHANNELS),
-    priority: one('priority', PRIORITIES),
-    error_type: one('error_type', ERROR_TYPES),
-    failure_reason: one('failure_reason', ERROR_TYPES),
-    last_error: one('last_error', LAST_ERRORS),
-    tenant: any('tenant'),
-    integration: any('integration'),
-    recipient_hash: any('recipient_hash'),
-    q: any('q'),
-    from: any('from'),
-    to: any('to'),
+    q: query.get('q') || undefined,
   };
   return { api: given(all) as ListQuery, period: one('period', PERIODS) };
 }

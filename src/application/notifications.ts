@@ -3,6 +3,7 @@ import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { readRecords } from '../adapters/dynamodb/delivery/delivery-stores.ts';
 import { decrypt, encrypt } from '../adapters/sealing/sealer.ts';
 import { recipientHash } from '../adapters/signing/hashed-ids.ts';
+import { defined } from '../core/model/defined.ts';
 import { isGone } from '../core/model/history-index.ts';
 import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
@@ -32,19 +33,19 @@ const DAY_MS = 86_400_000;
 export function searchFilter(filter: OperationFilter): SearchFilter {
   if (isOfAnyTenant(filter.recipient_hash))
     throw refused('tenant', 'is needed: what happens to a recipient happens within one tenant');
-  const { channel, priority, tenant, error_type, failure_reason, last_error, integration, recipient_hash, from, to } =
-    filter;
-  return {
-    ...(channel && { channel }),
-    ...(priority && { priority }),
-    ...(tenant && { tenant_id: tenant }),
-    ...(error_type && { error_type }),
-    ...(failure_reason && { failure_reason }),
-    ...(last_error && { last_error }),
-    ...(integration && { integration_config_id: integration }),
-    ...(recipient_hash && { recipient_hash }),
-    ...((from || to) && { created: { from: from ?? ALWAYS.from, to: to ?? ALWAYS.to } }),
-  };
+  const { channel, priority, tenant, error_type, failure_reason, last_error, integration, recipient_hash } = filter;
+  const { from, to } = filter;
+  return defined({
+    channel,
+    priority,
+    tenant_id: tenant,
+    error_type,
+    failure_reason,
+    last_error,
+    integration_config_id: integration,
+    recipient_hash,
+    created: from || to ? { from: from ?? ALWAYS.from, to: to ?? ALWAYS.to } : undefined,
+  });
 }
 
 export interface NotificationQuery extends OperationFilter {

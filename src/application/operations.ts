@@ -15,7 +15,7 @@ import {
 import { NOTHING, type Operation } from '../core/operator/operations/operation.ts';
 import { viewOf } from '../core/operator/views/notification-view.ts';
 import type { Decision } from './audit.ts';
-import { shellCommand } from './contract/choices.ts';
+import { CONDITIONS, shellCommand } from './contract/choices.ts';
 import type { createOperationBody, OperationFilter, OperationView } from './contract/operations.ts';
 import type { OperatorDeps } from './deps.ts';
 import { searchFilter } from './notifications.ts';
@@ -171,24 +171,12 @@ function etaOf(now: Date, seconds: number): string {
   return new Date(Math.ceil((now.getTime() + seconds * 1_000) / 60_000) * 60_000).toISOString();
 }
 
-/** Conditions that a command has options for, in their order: DynamoDB keeps none. */
-const ASKED = [
-  'channel',
-  'priority',
-  'tenant',
-  'error_type',
-  'failure_reason',
-  'last_error',
-  'integration',
-  'from',
-  'to',
-];
-
 /** The command that redrives the same. Other kinds have none; a recipient is asked for by an address, which nobody stores. */
 function commandOf(operation: Operation, local: boolean): string | null {
   const { kind, asked, rate, limit, max_age_ms, include_stopped } = operation;
   if (kind !== 'redrive' || asked['recipient_hash'] !== undefined) return null;
-  const args = ASKED.flatMap((name) => {
+  // In their order: DynamoDB keeps none.
+  const args = Object.keys(CONDITIONS).flatMap((name) => {
     const value = asked[name];
     return value === undefined ? [] : [`--${name.replaceAll('_', '-')}`, value];
   });

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { CONDITIONS, type ConditionName } from '../../../src/application/contract/choices.ts';
 import type { OperationFilter } from '../../../src/application/contract/operations.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -7,18 +8,7 @@ import { localTime } from '../../parts/time.tsx';
 import { channelName } from '../../parts/words.ts';
 import { given } from '../notification-filters.ts';
 
-const NAMES: Readonly<Record<keyof OperationFilter, string>> = {
-  channel: 'Channel',
-  priority: 'Priority',
-  tenant: 'Tenant',
-  failure_reason: 'Failure reason',
-  error_type: 'Error',
-  last_error: 'Last error',
-  integration: 'Integration',
-  recipient_hash: 'Recipient',
-  from: 'Created since',
-  to: 'Created until',
-};
+const NAMES = Object.keys(CONDITIONS) as ConditionName[];
 
 /** Where it is not the value itself. */
 const WORD_OF: { readonly [K in keyof OperationFilter]?: (value: string) => string } = {
@@ -29,13 +19,13 @@ const WORD_OF: { readonly [K in keyof OperationFilter]?: (value: string) => stri
 };
 
 export function FilterWords({ filter }: { readonly filter: OperationFilter }) {
-  const conditions = (Object.keys(NAMES) as (keyof OperationFilter)[]).filter((name) => filter[name] !== undefined);
+  const conditions = NAMES.filter((name) => filter[name] !== undefined);
   if (conditions.length === 0) return <p class="line">Everything</p>;
   return (
     <ul class="line" aria-label="Filter">
       {conditions.map((name) => (
         <li key={name} class="chip-label line">
-          <span class="faint">{NAMES[name]}</span> {(WORD_OF[name] ?? String)(String(filter[name]))}
+          <span class="faint">{CONDITIONS[name].label}</span> {(WORD_OF[name] ?? String)(String(filter[name]))}
         </li>
       ))}
     </ul>

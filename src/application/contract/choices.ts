@@ -1,4 +1,5 @@
 import { SCOPES } from '../../core/intake/api-scopes.ts';
+import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
 import { SEND_STATUSES } from '../../core/model/notification.ts';
 import { NONE } from '../../core/operator/search-filter.ts';
@@ -15,6 +16,33 @@ export const LIST_STATUSES = ['due', 'dead', ...SEND_STATUSES] as const;
 /** In a filter: without an error, or without an integration. */
 export const WITHOUT = NONE;
 export const LAST_ERRORS = [...ERROR_TYPES, WITHOUT] as const;
+
+export interface Condition {
+  readonly label: string;
+  /** What it asks for, to whom asks by an option. */
+  readonly says?: string;
+  /** What it may be, where that are a few. */
+  readonly values?: readonly string[];
+}
+
+/**
+ * The conditions of a filter of notifications: of lists, of groups, of bulk operations. All must hold.
+ */
+export const CONDITIONS = {
+  channel: { label: 'Channel', says: 'only this channel', values: CHANNELS },
+  priority: { label: 'Priority', says: 'only this priority', values: PRIORITIES },
+  tenant: { label: 'Tenant', says: 'only this tenant' },
+  error_type: { label: 'Error', says: 'last error, or reason for giving up', values: ERROR_TYPES },
+  // These three are what groups of dead letters are told apart by.
+  failure_reason: { label: 'Failure reason', says: 'reason for giving up alone', values: ERROR_TYPES },
+  last_error: { label: 'Last error', says: `last error alone; '${WITHOUT}': without one`, values: LAST_ERRORS },
+  integration: { label: 'Integration', says: `only this integration_config_id; '${WITHOUT}': those without one` },
+  /** From `POST /api/recipient-hash`, so that no URL holds an address. An operation needs one of its tenant. */
+  recipient_hash: { label: 'Recipient' },
+  from: { label: 'Created since', says: 'created at this time or later: a time, or how long ago (6h, 2d)' },
+  to: { label: 'Created until', says: 'created at this time or earlier' },
+} as const satisfies Readonly<Record<string, Condition>>;
+export type ConditionName = keyof typeof CONDITIONS;
 
 /** A `recipient_hash` that finds the recipient in any tenant is the recipient, sealed. No hash has a dot. */
 export const isOfAnyTenant = (recipient_hash = '') => recipient_hash.includes('.');

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { PRIORITIES } from '../../core/model/channels.ts';
 import { EVIDENCE, REQUESTED_BY } from '../../core/model/notification.ts';
-import { ACTIONS, LAST_ERRORS, LIST_STATUSES, MOST_CHOSEN } from './choices.ts';
+import { ACTIONS, type ConditionName, LAST_ERRORS, LIST_STATUSES, MOST_CHOSEN } from './choices.ts';
 import {
   channel,
   count,
@@ -18,25 +18,19 @@ import {
   time,
 } from './fields.ts';
 
-/** The filter of notifications: of lists, of groups, of bulk operations. All conditions must hold. */
+/** Of a filter: what its conditions take. */
 export const filterFields = {
   channel: v.optional(channel),
   priority: v.optional(v.picklist(PRIORITIES)),
   tenant: v.optional(id),
-  /** The last error, or the reason for giving up. */
   error_type: v.optional(errorType),
-  /** The reason for giving up alone. */
   failure_reason: v.optional(errorType),
-  /** The last error alone; `(none)`: no error of ours. */
   last_error: v.optional(v.picklist(LAST_ERRORS)),
-  /** integration_config_id; `(none)`: without one. */
   integration: v.optional(id),
-  /** From `POST /api/recipient-hash`, so that no URL holds an address. An operation needs one of its tenant. */
   recipient_hash: v.optional(v.pipe(v.string(), v.regex(/^[\w.-]{20,2500}$/))),
-  /** When it was created. */
   from: v.optional(moment),
   to: v.optional(moment),
-} as const;
+} as const satisfies Readonly<Record<ConditionName, v.GenericSchema>>;
 
 /** Newest first, `dead` by their death; `due` with what is due first. By default of the last 24 hours. */
 export const notificationsQuery = v.strictObject({

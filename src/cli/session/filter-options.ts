@@ -1,9 +1,9 @@
+import { CONDITIONS } from '../../application/contract/choices.ts';
 import type { OperationFilter } from '../../application/contract/operations.ts';
 import { recipientFilter } from '../../application/notifications.ts';
-import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
-import { ERROR_TYPES } from '../../core/model/error-types.ts';
+import { defined } from '../../core/model/defined.ts';
 import { isoBefore } from '../../core/model/time.ts';
-import { ALWAYS, NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
+import { ALWAYS, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
 import { type Chosen, choice, value } from '../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';
@@ -12,22 +12,22 @@ import type { Session } from './session.ts';
 /** The default is short because a search of the history reads every notification of the period. */
 const DEFAULT_PERIOD_MS = 24 * 3_600_000;
 
-export const CHANNEL_OPTION = choice('only this channel', CHANNELS);
+const C = CONDITIONS;
+export const CHANNEL_OPTION = choice(C.channel.says, C.channel.values);
 
 /** The options that filter notifications. They are the same for every command. */
 export const FILTER_OPTIONS = {
   '--channel <C>': CHANNEL_OPTION,
-  '--priority <P>': choice('only this priority', PRIORITIES),
-  '--tenant <T>': value('only this tenant', parseId),
-  '--error-type <E>': choice('last error, or reason for giving up', ERROR_TYPES),
-  // These three are what the console's groups of dead letters are told apart by.
-  '--failure-reason <E>': choice('reason for giving up alone', ERROR_TYPES),
-  '--last-error <E>': choice(`last error alone; '${NONE}': without one`, [...ERROR_TYPES, NONE]),
-  '--integration <ID>': value(`only this integration_config_id; '${NONE}': those without one`, parseId),
+  '--priority <P>': choice(C.priority.says, C.priority.values),
+  '--tenant <T>': value(C.tenant.says, parseId),
+  '--error-type <E>': choice(C.error_type.says, C.error_type.values),
+  '--failure-reason <E>': choice(C.failure_reason.says, C.failure_reason.values),
+  '--last-error <E>': choice(C.last_error.says, C.last_error.values),
+  '--integration <ID>': value(C.integration.says, parseId),
   '--recipient <R>':
     'only this recipient; "-" reads the address from stdin; without --tenant, list reads on until its page is full',
-  '--from <TIME>': value('created at this time or later: a time, or how long ago (6h, 2d)', parseMoment),
-  '--to <TIME>': value('created at this time or earlier', parseMoment),
+  '--from <TIME>': value(C.from.says, parseMoment),
+  '--to <TIME>': value(C.to.says, parseMoment),
 } as const;
 export type FilterOptions = Chosen<typeof FILTER_OPTIONS>;
 
@@ -53,18 +53,19 @@ function openPeriod(from: string | undefined, to: string | undefined): Period | 
 
 /** The filter without its period, in the words of the contract. The recipient leaves this function hashed or sealed. */
 export async function filterOf(options: FilterOptions, session: Session): Promise<OperationFilter> {
-  const { channel, priority, tenant, errorType, failureReason, lastError, integration } = options;
+  const { channel, priority, tenant, errorType: error_type, failureReason: failure_reason } = options;
+  const { lastError: last_error, integration } = options;
   const recipient_hash = await hashOf(options, session);
-  return {
-    ...(channel && { channel }),
-    ...(priority && { priority }),
-    ...(errorType && { error_type: errorType }),
-    ...(failureReason && { failure_reason: failureReason }),
-    ...(lastError && { last_error: lastError }),
-    ...(recipient_hash && { recipient_hash }),
-    ...(tenant && { tenant }),
-    ...(integration && { integration }),
-  };
+  return defined({
+    channel,
+    priority,
+    error_type,
+    failure_reason,
+    last_error,
+    recipient_hash,
+    tenant,
+    integration,
+  });
 }
 
 /** The period between `--from` and `--to`; by default the last 24 hours. @throws OperatorError */
