@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import type { Verified } from '../../src/application/scans/verify.ts';
+import type { Verified } from '../../src/core/verify/findings.ts';
 import { announceAsRuntime, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 

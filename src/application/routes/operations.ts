@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { equationsOf, verified } from '../../core/verify/findings.ts';
 import {
   isWorkedOn,
   type KeptVerification,
@@ -20,7 +21,6 @@ import {
 import { fromCursor, placeOf, toCursor } from '../cursor.ts';
 import { decideOperation, listOperations, newOperation, showOperation } from '../operations.ts';
 import { decision, list, type RouteDeps, show } from '../route.ts';
-import { equation, verified } from '../scans/verify.ts';
 
 const place = placeOf(v.strictObject({ before: v.pipe(v.string(), v.minLength(1), v.maxLength(100)) }));
 
@@ -105,13 +105,11 @@ function viewOf(found: KeptVerification, now: Date): VerificationView {
 }
 
 function resultOf(state: Verification): VerificationView['result'] {
-  const { holds, equation: accepted, emails, recipients, violations, ...rest } = verified(state);
-  const { total, ...states } = recipients;
-  const { records_checked, contents_without_row, erased, set_aside_in_clear, violated } = rest;
-  const newsletters = `recipients of ${emails} newsletters`;
+  const found = verified(state);
+  const { holds, violations, records_checked, contents_without_row, erased, set_aside_in_clear, violated } = found;
   return {
     holds,
-    equations: [accepted, ...(emails > 0 ? [equation(newsletters, total, Object.entries(states))] : [])],
+    equations: equationsOf(found),
     records_checked,
     contents_without_row,
     erased,

@@ -3,8 +3,6 @@ import { createNewsletterReads, createVerifyReads } from '../../adapters/dynamod
 import { peekLetters } from '../../adapters/sqs/dead-letters.ts';
 import { queueCounts } from '../../adapters/sqs/queue-counts.ts';
 import { type Channel, channelsIn } from '../../core/model/channels.ts';
-import { SUMMANDS } from '../../core/verify/rules/newsletter-sums.ts';
-import { ACCOUNTS } from '../../core/verify/rules/row-rules.ts';
 import type { Verification, VerifyDeps, VerifyPorts } from '../../core/verify/verification.ts';
 import { verify } from '../../core/verify/verify.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -63,44 +61,4 @@ function verifyPorts({ deployment, dynamodb, sqs, shards }: ScanDeps): VerifyPor
       },
     },
   };
-}
-
-/** What a verification has found. */
-export type Verified = ReturnType<typeof verified>;
-
-export function verified(state: Verification) {
-  const { accounts, lost, recipients, letters, violated, violations } = state;
-  const { erased, set_aside_in_clear, emails, records_checked, contents, contents_without_row, started_at } = state;
-  const parts = ACCOUNTS.map((name) => [name.replace('_', ' '), accounts[name]] as const);
-  const accepted = parts.reduce((sum, [, count]) => sum + count, lost);
-  const total = SUMMANDS.reduce((sum, name) => sum + recipients[name], 0);
-  return {
-    holds: violated === 0,
-    /** What of the sum stands for nothing is left out. */
-    equation: equation('accepted', accepted, [...parts, ['in none of these', lost]]),
-    accepted,
-    accounts,
-    lost,
-    erased,
-    set_aside_in_clear,
-    recipients: { total, ...recipients },
-    emails,
-    // The first 1,000 violations.
-    letters,
-    records_checked,
-    contents,
-    contents_without_row,
-    violated,
-    violations,
-    started_at,
-    read_units: Math.round(state.read_units),
-  };
-}
-
-/** `3 accepted = 2 delivered + 1 dead` */
-export function equation(what: string, sum: number, parts: readonly (readonly [string, number])[]): string {
-  const counted = parts
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${count.toLocaleString('en')} ${name}`);
-  return `${sum.toLocaleString('en')} ${what} = ${counted.join(' + ') || '0'}`;
 }

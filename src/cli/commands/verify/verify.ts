@@ -1,11 +1,5 @@
-import {
-  equation,
-  runVerification,
-  VERIFY_RATE,
-  VERIFY_SAMPLE,
-  type Verified,
-  verified,
-} from '../../../application/scans/verify.ts';
+import { runVerification, VERIFY_RATE, VERIFY_SAMPLE } from '../../../application/scans/verify.ts';
+import { equationsOf, type Verified, verified } from '../../../core/verify/findings.ts';
 import { newVerification, type Verification } from '../../../core/verify/verification.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { value } from '../../../terminal/command.ts';
@@ -84,16 +78,13 @@ Examples:
 });
 
 function describe(result: Verified): string {
-  const { emails, letters, records_checked, contents_without_row, violated, violations, erased, set_aside_in_clear } =
-    result;
-  const { total, ...recipients } = result.recipients;
+  const { letters, records_checked, contents_without_row, violated, violations, erased, set_aside_in_clear } = result;
   const of = Object.entries(letters).map(
     ([channel, { dead, letters: held, on_the_way }]) =>
       `${channel} ${held} for ${dead} dead${on_the_way > 0 ? `, ${on_the_way} in the lanes` : ''}`,
   );
   const lines = [
-    result.equation,
-    ...(emails > 0 ? [equation(`recipients of ${emails} newsletters`, total, Object.entries(recipients))] : []),
+    ...equationsOf(result),
     `letters, of what has been dead for a minute: ${of.join('; ')}`,
     `records: checked of ${records_checked} notifications`,
     ...(contents_without_row > 0 ? [`content without a notification: ${contents_without_row}`] : []),

@@ -2,8 +2,8 @@ import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/c
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { emailAccess } from '../../../../src/application/emails/email-access.ts';
-import type { Verified } from '../../../../src/application/scans/verify.ts';
 import type { ForeignRow } from '../../../../src/core/model/notification.ts';
+import type { Verified } from '../../../../src/core/verify/findings.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 import { recordingActions } from '../../../support/cli/recorded-calls.ts';
 import { batchRow, chunkOf, chunkState, emailContent, emailRow } from '../../../support/newsletter/job-rows.ts';
