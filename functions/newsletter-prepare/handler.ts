@@ -9,6 +9,7 @@ import { continueDryRun, type RequestDryRunDeps } from '../../src/core/newslette
 import { countEmail, type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
 import type { PartSegments } from '../../src/core/newsletter/preparation/ports.ts';
+import type { Renderings } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
@@ -42,6 +43,7 @@ export const handler = bindFunction(newsletterPrepareEnv, (env, observability) =
   const shared = bindNewsletter(env, client, observability);
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const { clock } = shared;
+  const postRenderer = () => import('../../src/adapters/post/post-renderer.ts');
   const deps: PrepareFunctionDeps = {
     ...shared,
     dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),
@@ -56,10 +58,8 @@ export const handler = bindFunction(newsletterPrepareEnv, (env, observability) =
       createMemberSealing(sealer, hashKey),
     ),
     // The HTML parser.
-    parts: loadedOnUse<PartSegments>(
-      async () => (await import('../../src/adapters/post/post-renderer.ts')).createPartSegments(),
-      'of',
-    ),
+    parts: loadedOnUse<PartSegments>(async () => (await postRenderer()).createPartSegments(), 'of'),
+    renderings: loadedOnUse<Renderings>(async () => (await postRenderer()).createRenderings(), 'of'),
     warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
   };
   return createHandler(deps, observability);

@@ -21,6 +21,7 @@ const DRY_RUN = {
     { segments: ['status:paid'], recipients: 204 },
   ],
   missing_fields: {},
+  warnings: ['Gmail shows 102 KB.'],
 } as const;
 
 /** Everything is possible, so that every button is there. */
@@ -274,7 +275,7 @@ describe('an e-mail that is written', () => {
     await dialog.getByLabel('At', { exact: true }).fill('2031-05-01T18:30');
     await dialog.getByRole('button', { name: 'Who gets it?' }).dblclick();
     await dialog.getByText('30 left out: suppressed').waitFor();
-    expect(await dialog.innerText()).toMatch(/1,204[\s\S]*204 with status:paid/);
+    expect(await dialog.innerText()).toMatch(/1,204[\s\S]*204 with status:paid[\s\S]*Gmail shows 102 KB/);
     await dialog.getByLabel('Test to').fill('me@example.com');
     await dialog.getByRole('button', { name: 'Send a test' }).click();
     await dialog.getByText('Not sent: suppressed.').waitFor();

@@ -65,12 +65,8 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
   const { busy, problem, decide, renew } = useDecision(async (request_id, act: Act) => {
     if (form.current === null || !form.current.reportValidity()) return;
     const given = new FormData(form.current);
-    const to = String(given.get('to') ?? '').split(/[\s,;]+/);
-    await act(
-      request_id,
-      draftIn(given),
-      to.filter((address) => address !== ''),
-    );
+    const to = String(given.get('to') ?? '').match(/[^\s,;]+/g) ?? [];
+    await act(request_id, draftIn(given), to);
   });
   const look = () =>
     decide(async (request_id, draft) =>
@@ -204,7 +200,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
 
 /** Who would get it, in which rendering, and who would not and why. */
 function Found({ run }: { readonly run: DryRun }) {
-  const { other_recipients = 0 } = run;
+  const { other_recipients = 0, warnings = [] } = run;
   const { recipients = 0, excluded = 0, excluded_by_reason = {}, renderings = [], missing_fields = {}, error } = run;
   return (
     <div class="rows" role="status">
@@ -241,6 +237,7 @@ function Found({ run }: { readonly run: DryRun }) {
           </li>
         ))}
       </ul>
+      {warnings.length > 0 && <p class="note tone-wait">{warnings.join(' ')}</p>}
       {error !== undefined && <p class="note tone-bad">{error}</p>}
     </div>
   );

@@ -173,6 +173,9 @@ export const dryRunAnswer = v.strictObject({
     v.pipe(byReason, v.description('Recipients without a value, by merge field without a fallback')),
   ),
   error: v.exactOptional(v.pipe(v.string(), v.description('Why it would not be sent at all'))),
+  warnings: v.exactOptional(
+    v.pipe(v.array(v.string()), v.description('What recipients would not see as it is meant, as sentences')),
+  ),
 });
 
 export const acceptedOrDryRun = v.union([acceptedEmail, dryRunAnswer]);

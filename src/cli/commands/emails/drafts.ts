@@ -85,7 +85,7 @@ async function showDryRun(session: Session, publication: Publication, access: Dr
 }
 
 function describeDryRun(run: DryRun): string {
-  const { recipients, excluded_by_reason, renderings, other_recipients, missing_fields, error } = run;
+  const { recipients, excluded_by_reason, renderings, other_recipients, missing_fields, error, warnings = [] } = run;
   const number = (count: number) => count.toLocaleString('en');
   const counted = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([name, count]) => `${number(count)} ${name}`);
@@ -100,6 +100,7 @@ function describeDryRun(run: DryRun): string {
       : []),
     ...(other_recipients === undefined ? [] : [`  ${number(other_recipients)} with other combinations of parts`]),
     ...(missing.length > 0 ? [`Missing: ${missing.join(', ')}.`] : []),
+    ...warnings.map((warning) => `Warning: ${warning}`),
     error === undefined ? 'Nothing was sent or stored.' : `It would not be sent. ${error}`,
     '',
   ].join('\n');

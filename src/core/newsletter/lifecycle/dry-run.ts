@@ -6,6 +6,8 @@ import { type JobLimits, sliceOf } from '../model/job-limits.ts';
 import { renderingKey } from '../preparation/open-batches.ts';
 import type { CandidateReader, PartSegment, PartSegments } from '../preparation/ports.ts';
 import { addOne, neededUses, type Tally, take, whyNotSent } from '../preparation/tally.ts';
+import type { Renderings } from '../sending/send-deps.ts';
+import { clippedByGmail } from './gmail-limit.ts';
 import { newEmail, type Publication } from './publish.ts';
 
 /** Whom an email would go to, and why not to others, if it were sent now. Nothing is stored and nobody is sent to. */
@@ -24,6 +26,7 @@ export interface DryRunProgress extends Readonly<Tally> {
 export interface DryRunDeps {
   readonly candidates: Pick<CandidateReader, 'pages'>;
   readonly parts: PartSegments;
+  readonly renderings: Renderings;
   readonly clock: Clock;
   readonly limits: JobLimits;
 }
@@ -67,11 +70,20 @@ export async function dryRun(
     sum.after = position;
     if (!goesOn(sum)) return { progress: sum };
   }
-  return { result: resultOf(sum, parts, whyNotSent(sum, uses)) };
+  const clipped = await clippedByGmail(email, content, sum.shown, deps.renderings);
+  const warnings = clipped === undefined ? undefined : [clipped];
+  return { result: resultOf(sum, parts, { error: whyNotSent(sum, uses), warnings }) };
 }
 
-/** Renderings are named by the segments of the parts that are shown; an error says why it would not be sent at all. */
-function resultOf(sum: DryRunProgress, parts: readonly PartSegment[], error: string | undefined) {
+interface Remarks {
+  /** Why it would not be sent at all. */
+  readonly error: string | undefined;
+  /** What would be sent, but not as it is meant. */
+  readonly warnings: readonly string[] | undefined;
+}
+
+/** Renderings are named by the segments of the parts that are shown. */
+function resultOf(sum: DryRunProgress, parts: readonly PartSegment[], { error, warnings }: Remarks) {
   const { recipients, excluded, excluded_by_reason, missing_fields, shown } = sum;
   const all = Object.entries(shown).map(([rendering, number]) => ({
     segments: parts.flatMap(({ segment }, i) => ((Number(rendering) & (1 << i)) === 0 ? [] : [segment])),
@@ -91,6 +103,7 @@ function resultOf(sum: DryRunProgress, parts: readonly PartSegment[], error: str
     renderings,
     missing_fields,
     error,
+    warnings,
     other_recipients: others > 0 ? others : undefined,
   });
 }

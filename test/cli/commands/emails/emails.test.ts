@@ -171,6 +171,15 @@ describe('ops emails', () => {
     const fallback = file('dry-too.md', '# Dry\n\nDear {name, "reader"}');
     const found = await ops.json<object>(...sending(fallback), '--dry-run');
     expect(found).toMatchObject({ dry_run: true, recipients: 2, excluded: 0, missing_fields: {} });
+    const long = await ops.run([
+      ...sending(file('long.md', `# Dry\n\n${'word '.repeat(21_000)}`)),
+      '--dry-run',
+      '--local',
+    ]);
+    expect(long).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/\nWarning: The HTML is about 10\d KB as it is/),
+    });
     const { emails } = await access.emails.list('T1');
     const contents = await Promise.all(emails.map(({ email_id }) => access.emails.content(email_id)));
     expect(contents.map((content) => content?.subject)).not.toContain('Dry');

@@ -73,6 +73,20 @@ describe('a dry run', () => {
     expect(world.emails.calls).toEqual([]);
   });
 
+  it('warns of a post of which Gmail would hide the end from those who get it', async () => {
+    await giveMembers();
+    const part = (segment: string) => `<div data-gh-segment="${segment}">${'<p>あいう</p>'.repeat(4_000)}</div>`;
+    const warnings = async (body: string) => {
+      const run = await publish({ ...POST, format: 'html', body, dry_run: true });
+      expect(run.body.status).toBe('done');
+      return run.body.warnings;
+    };
+    expect(await warnings(part('status:paid') + part('status:free'))).toBeUndefined();
+    expect(await warnings(`${part('status:paid')}${part('status:-free')}`)).toEqual([
+      expect.stringMatching(/^The HTML is about 126 KB as it is sent\. Gmail shows 102 KB/),
+    ]);
+  });
+
   it('refuses what a publication would refuse, and leaves the key to the publication', async () => {
     await giveMembers();
     expect((await publish({ ...POST, body: '{nmae}', dry_run: true })).status).toBe(400);

@@ -1,0 +1,55 @@
+import { utf8Bytes } from '../../model/text.ts';
+import type { Email, EmailContent, Tracking } from '../model/email.ts';
+import type { Pieces } from '../model/merge-fields.ts';
+import type { Renderings } from '../sending/send-deps.ts';
+
+/** What Gmail shows of a mail: so many bytes of its HTML in UTF-8, its transfer encoding undone. */
+const SHOWN_KB = 102;
+
+/** Bytes of a value, as most members have it; an unsubscribe link carries a signed token. */
+const VALUE = 25;
+const UNSUBSCRIBE_URL = 200;
+/** Bytes that SES adds for clicks per link, beside the address in its new form, and for opens per mail. */
+const TRACKED_LINK = 140;
+const TRACKING_PIXEL = 200;
+
+/** Renderings that are measured: each is converted anew. */
+const MOST_MEASURED = 5;
+
+/** Why Gmail would not show the whole mail, in a sentence; renderings with their recipients. */
+export async function clippedByGmail(
+  email: Email,
+  content: EmailContent,
+  shown: Readonly<Record<string, number>>,
+  renderings: Renderings,
+): Promise<string | undefined> {
+  const byRecipients = Object.entries(shown).sort(([, a], [, b]) => b - a);
+  const parts = byRecipients.slice(0, MOST_MEASURED).map(([rendering]) => Number(rendering));
+  const bytesOf = async (rendering: number) =>
+    htmlAsSent((await renderings.of(email, content, { rendering })).html, content.newsletter.track);
+  // Where all parts together are not too long, no rendering is.
+  const together = byRecipients.reduce((bits, [rendering]) => bits | Number(rendering), 0);
+  if ((await bytesOf(together)) <= SHOWN_KB * 1024) return undefined;
+  let most = 0;
+  for (const rendering of parts) most = Math.max(most, await bytesOf(rendering));
+  if (most <= SHOWN_KB * 1024) return undefined;
+  return (
+    `The HTML is about ${Math.ceil(most / 1024)} KB as it is sent. Gmail shows ${SHOWN_KB} KB, and hides the rest, ` +
+    'with the link to unsubscribe, behind "View entire message": shorten the post.'
+  );
+}
+
+/** Bytes of HTML with values in its fields, and with what SES adds to count opens and clicks. */
+export function htmlAsSent(html: Pieces, { opens, clicks }: Tracking = { opens: true, clicks: true }): number {
+  const sent = html.map((piece) => (typeof piece === 'string' ? piece : sample(piece.field, piece.fallback))).join('');
+  let bytes = utf8Bytes(sent) + (opens ? TRACKING_PIXEL : 0);
+  if (!clicks) return bytes;
+  for (const [, url = ''] of sent.matchAll(/\shref\s*=\s*["']?(https?:[^"'\s>]*)/gi)) {
+    bytes += TRACKED_LINK + encodeURIComponent(url.replaceAll('&amp;', '&').toWellFormed()).length - utf8Bytes(url);
+  }
+  return bytes;
+}
+
+function sample(field: string, fallback = ''): string {
+  return field === 'unsubscribe_url' ? 'https://'.padEnd(UNSUBSCRIBE_URL, 'x') : fallback.padEnd(VALUE, 'x');
+}
