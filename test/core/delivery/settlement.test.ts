@@ -81,6 +81,12 @@ describe('the settlement of an accepted attempt', () => {
     });
   });
 
+  it('leaves nothing of an earlier answer', () => {
+    const earlier = { response_code: '404', response_message: 'gone', error_message: 'the endpoint answered 404' };
+    const { set } = settlementOf(ended({ status: 'SUCCESS' }, { ok: true, response_code: '204' }, claimed(earlier)));
+    expect(set).toEqual({ ...delivered, response_code: '204', response_message: '', error_message: '' });
+  });
+
   it('that an operator forced on a dead row removes what only a dead row has', () => {
     const dead = { failure_reason: 'MAX_RETRIES', dead_message_id: 'message-0', dead_run_id: 'sweep-1' } as const;
     const attempt = ended({ status: 'SUCCESS' }, accepted, claimed({ ...dead, give_up: 'MAX_RETRIES' }));
@@ -202,6 +208,24 @@ describe('the settlement of an attempt that is retried', () => {
         retry_count: 0,
       },
       remove: [],
+    });
+  });
+
+  it('says what the receiver said, once', () => {
+    const answer = (message: string): SendResult => ({ ...refused, message, details: { text: 'try at noon' } });
+    const { set } = settlementOf(ended(retryAt(MINUTE), answer('the endpoint answered 503')));
+    expect(set).toMatchObject({ response_code: '503', response_message: 'try at noon' });
+    const { set: again } = settlementOf(ended(retryAt(MINUTE), answer('SES answered 503: try at noon')));
+    expect(again).not.toHaveProperty('response_message');
+  });
+
+  it('leaves nothing of an earlier answer when there was none', () => {
+    const timeout: SendResult = { ok: false, error_type: 'NETWORK_TIMEOUT', message: 'no answer within 10 s' };
+    const row = claimed({ response_code: '503', response_message: 'busy' });
+    expect(settlementOf(ended(retryAt(MINUTE), timeout, row)).set).toMatchObject({
+      response_code: '',
+      response_message: '',
+      error_message: 'no answer within 10 s',
     });
   });
 

@@ -1,10 +1,11 @@
 import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../model/notification.ts';
 import { queuedFor, type ReceivedMessage, takenAt } from '../../model/queue-message.ts';
 import { type RowChange, TURN_BYTES, withChange } from '../../model/row-change.ts';
-import { clip, roomLeft, rowBytes, utf8Bytes } from '../../model/text.ts';
+import { clip, roomLeft, rowBytes } from '../../model/text.ts';
 import { endOf, movedQueue } from '../../model/work-index.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordDue } from '../retry-record.ts';
+import type { Refused } from '../sender.ts';
 import { attemptsLeft } from '../verdict.ts';
 
 /**
@@ -150,21 +151,6 @@ export function settlementWithPendingRecord(attempt: Attempt<'judged'>, record: 
   };
 }
 
-/** The record that a delivered row kept is written. */
-export const RECORD_WRITTEN: RowChange = { set: {}, remove: ['work_queue', 'record_due'] };
-
-/** sending → due: a crashed worker's attempt is recorded, and the next one is due now. */
-export const CRASHED: RowChange = { set: { send_status: 'RETRY' } };
-
-/**
- * sending → dead, of a forced attempt whose worker crashed: no other one follows. The message at hand becomes the letter:
- * the one from before may be gone, as it met the claim of the forced attempt, or was redriven meanwhile.
- */
-export function returnedToDead(row: NotificationRow, received: ReceivedMessage, now: Date): RowChange {
-  const place = { work_queue: movedQueue('dead', row), work_at: now.toISOString() };
-  return { set: { send_status: 'FAILED', ...place, ...letterOf(row, received) } };
-}
-
 /**
  * What a dead row remembers of the message that carries it to the DLQ. Attributes that a former letter had and this one
  * has not are set to empty: a statement removes one attribute at most.
@@ -183,67 +169,74 @@ export function letterOf(row: NotificationRow, received: ReceivedMessage): Parti
 /** Longest text, in characters, that keeps a row below one write unit of 1 KB. */
 export const ROW_TEXT = 100;
 
-/** The part of the last answer that the row keeps: the reason, in short. The retry record has the rest. */
-function answerColumns({ result, verdict }: Attempt<'judged'>): Partial<NotificationRow> {
+/**
+ * The part of the last answer that the row keeps: the reason, in short, and nothing of an earlier answer. The retry record
+ * has the rest.
+ */
+function answerColumns({ row, result, verdict }: Attempt<'judged'>): Partial<NotificationRow> {
+  const message = result?.ok ? result.response_message : undefined;
   return {
-    ...(result?.response_code !== undefined && { response_code: clip(result.response_code, 20) }),
-    ...(result?.ok && result.response_message && { response_message: clip(result.response_message, ROW_TEXT) }),
+    ...(result && replacing(row, 'response_code', clip(result.response_code ?? '', 20))),
+    ...(result?.ok !== false && verdict.status === 'SUCCESS' && replacing(row, 'error_message', '')),
+    ...(result?.ok && replacing(row, 'response_message', clip(message ?? '', ROW_TEXT))),
     ...(verdict.status !== 'SUCCESS' && { error_type: verdict.error_type }),
     ...(result?.ok === false && { error_message: clip(result.message, ROW_TEXT) }),
   };
 }
 
-/** `error_details`, which takes what the other columns leave of the write unit. */
-function describedFailure({ row, result, ended }: Attempt<'judged'>, change: RowChange): Partial<NotificationRow> {
-  if (change.set.send_status === 'SUCCESS') return row.error_details ? { error_details: '' } : {};
-  if (result?.ok !== false) return {};
-  const { error_type, response_code, message } = result;
-  return errorDetails(withChange(row, change), {
-    type: error_type,
-    ...(response_code !== undefined && { code: clip(response_code, 20) }),
-    message,
-    attempt: row.last_attempt,
-    at: ended.toISOString(),
-  });
+/** A column that says nothing is set to empty only where it said something. */
+function replacing(row: NotificationRow, column: AnswerColumn, value: string): Partial<NotificationRow> {
+  return value || row[column] ? { [column]: value } : {};
 }
 
-/** The failure that a row describes last. */
-export interface LastFailure {
-  readonly type: string;
-  readonly code?: string;
-  readonly message: string;
-  readonly attempt: number;
-  /** ISO-8601 UTC. */
-  readonly at: string;
+type AnswerColumn = 'response_code' | 'response_message' | 'error_message' | 'error_details';
+
+/** What the failure leaves in the room that the other columns leave of the write unit. */
+function describedFailure({ row, result, ended }: Attempt<'judged'>, change: RowChange): Partial<NotificationRow> {
+  if (change.set.send_status === 'SUCCESS') return replacing(row, 'error_details', '');
+  if (result?.ok !== false) return {};
+  return failureColumns(withChange(row, change), result, { attempt: row.last_attempt, at: ended.toISOString() });
 }
 
 /** What other columns of the row say, too (error_type, response_code, error_message), comes last. */
-const BY_IMPORTANCE = ['attempt', 'at', 'type', 'code'] as const;
+const BY_IMPORTANCE = ['at', 'type', 'code'] as const;
 /** In characters, the longest first. */
-const MESSAGE_LENGTHS = [100, 50, 25] as const;
+const LENGTHS = [100, 50, 25] as const;
 
 /**
- * `error_details` of a row (his-notification-log-table.md: JSON), as far as it fits into the write unit that the row
- * needs without it: a failure must not make each further write more expensive. Whatever does not fit is in the retry
- * record. Empty when nothing fits and an earlier failure is described; absent when none is.
+ * `response_message`, the receiver's own words unless `error_message` has them, and `error_details`, the last failure as
+ * JSON (his-notification-log-table.md), as far as they fit into the write unit that the row needs without them: a failure
+ * must not make each further write more expensive. Whatever does not fit is in the retry record. Empty when nothing fits
+ * and an earlier answer is described; absent when none is.
  * @param row as it is after the change
+ * @param when.at ISO-8601 UTC
  */
-export function errorDetails(row: NotificationRow, failure: LastFailure): Pick<NotificationRow, 'error_details'> {
+export function failureColumns(
+  row: NotificationRow,
+  { error_type, response_code, message, details }: Refused,
+  when: { readonly attempt: number; readonly at: string },
+): Pick<NotificationRow, 'response_message' | 'error_details'> {
   // Each write adds when and by whom, and one that ends the row its turn.
-  const stamp = { updated_at: failure.at, updated_by: UPDATED_BY };
+  const stamp = { updated_at: when.at, updated_by: UPDATED_BY };
   const turn = endOf({ ...row, ...stamp }) && ' '.repeat(TURN_BYTES);
-  const { error_details: earlier, ...rest } = { ...row, ...stamp, ...(turn !== undefined && { turn }) };
-  const room = roomLeft(rowBytes(rest)) - rowBytes({ error_details: '' });
-  const fits = (described: Partial<LastFailure>) => utf8Bytes(JSON.stringify(described)) <= room;
-  let described: Partial<LastFailure> = {};
+  const { error_details: _, response_message: __, ...rest } = { ...row, ...stamp, ...(turn !== undefined && { turn }) };
+  const total = roomLeft(rowBytes(rest));
+  const fits = (columns: Partial<NotificationRow>) => rowBytes(columns) <= total;
+  const json = (described: object) => ({ error_details: JSON.stringify(described) });
+
+  let described: object = fits(json({ attempt: when.attempt })) ? { attempt: when.attempt } : {};
+  const words = typeof details?.['text'] === 'string' && !message.includes(details['text']) ? details['text'] : '';
+  const said = LENGTHS.map((length) => clip(words, length)).find((response_message) =>
+    fits({ response_message, ...json(described) }),
+  );
+  const columns = replacing(row, 'response_message', said ?? '');
+  const failure = { at: when.at, type: error_type, code: response_code && clip(response_code, 20) };
   for (const name of BY_IMPORTANCE) {
-    const more = { ...described, [name]: failure[name] };
-    if (fits(more)) described = more;
+    const more = { ...described, ...(failure[name] && { [name]: failure[name] }) };
+    if (fits({ ...columns, ...json(more) })) described = more;
   }
-  for (const length of MESSAGE_LENGTHS) {
-    const more = { ...described, message: clip(failure.message, length) };
-    if (described.message === undefined && fits(more)) described = more;
-  }
-  if (Object.keys(described).length > 0) return { error_details: JSON.stringify(described) };
-  return earlier ? { error_details: '' } : {};
+  const whole = LENGTHS.map((length) => ({ ...described, message: clip(message, length) }));
+  described = whole.find((more) => fits({ ...columns, ...json(more) })) ?? described;
+  const is_empty = Object.keys(described).length === 0;
+  return { ...columns, ...replacing(row, 'error_details', is_empty ? '' : JSON.stringify(described)) };
 }

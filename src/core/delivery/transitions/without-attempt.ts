@@ -6,7 +6,7 @@ import {
   TOLD_COLUMNS,
   wordsOf,
 } from '../../model/notification.ts';
-import { queuedFor } from '../../model/queue-message.ts';
+import { queuedFor, type ReceivedMessage } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { OF_FORMER_LIFE, type RowChange, withChange } from '../../model/row-change.ts';
 import type { RowState } from '../../model/row-state.ts';
@@ -15,7 +15,7 @@ import { expiresAt, keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
 import type { Refused } from '../sender.ts';
 import { limitOf, type Verdict } from '../verdict.ts';
-import { errorDetails, ROW_TEXT } from './settlements.ts';
+import { failureColumns, letterOf, ROW_TEXT } from './settlements.ts';
 
 /** → stopped: cancelled, or what it continues has arrived. A message for it finds no work left. */
 export const CANCELLATION: RowChange = {
@@ -75,6 +75,7 @@ export function shownDelivered(row: NotificationRow, marks: Partial<Notification
       send_status: 'SUCCESS',
       claim_until: '',
       sent_at,
+      ...(row.error_message && { error_message: '' }),
       ...(row.error_details && { error_details: '' }),
     },
     remove: present(row, UNFINISHED),
@@ -91,6 +92,21 @@ const UNFINISHED = [
   'dead_run_id',
 ] as const;
 
+/** The record that a delivered row kept is written. */
+export const RECORD_WRITTEN: RowChange = { set: {}, remove: ['work_queue', 'record_due'] };
+
+/** sending → due: a crashed worker's attempt is recorded, and the next one is due now. */
+export const CRASHED: RowChange = { set: { send_status: 'RETRY' } };
+
+/**
+ * sending → dead, of a forced attempt whose worker crashed: no other one follows. The message at hand becomes the letter:
+ * the one from before may be gone, as it met the claim of the forced attempt, or was redriven meanwhile.
+ */
+export function returnedToDead(row: NotificationRow, received: ReceivedMessage, now: Date): RowChange {
+  const place = { work_queue: movedQueue('dead', row), work_at: now.toISOString() };
+  return { set: { send_status: 'FAILED', ...place, ...letterOf(row, received) } };
+}
+
 /** What an event showed of a message that came back, and what the retry policy made of it. */
 interface Return {
   readonly marks: Partial<NotificationRow>;
@@ -105,7 +121,7 @@ export function cameBack(
   { marks, refused, verdict, now }: Return,
 ): { readonly change: RowChange; readonly due: string } {
   const due = verdict.status === 'RETRY' ? verdict.next_retry_at : now.toISOString();
-  const { error_type, response_code, message } = refused;
+  const { response_code, message } = refused;
   const change: RowChange = {
     set: {
       ...marks,
@@ -114,7 +130,7 @@ export function cameBack(
       retry_count: Math.max(0, row.send_attempts - 1),
       error_type: verdict.error_type,
       error_message: clip(message, ROW_TEXT),
-      ...(response_code !== undefined && { response_code }),
+      ...((response_code || row.response_code) && { response_code: response_code ?? '' }),
       ...(verdict.status === 'FAILED' && { give_up: verdict.failure_reason }),
       work_queue: movedQueue('due', row),
       work_at: due,
@@ -124,14 +140,11 @@ export function cameBack(
     // The event's record is written first, in place of the one that the row owes.
     remove: present(row, ['sent_at', 'delivered_at', 'failure_reason', 'dead_message_id', 'dead_run_id', 'record_due']),
   };
-  const failure = {
-    type: error_type,
-    ...(response_code !== undefined && { code: response_code }),
-    message,
+  const described = failureColumns(withChange(row, change), refused, {
     attempt: row.last_attempt,
     at: now.toISOString(),
-  };
-  return { change: { ...change, set: { ...change.set, ...errorDetails(withChange(row, change), failure) } }, due };
+  });
+  return { change: { ...change, set: { ...change.set, ...described } }, due };
 }
 
 /**
