@@ -10,13 +10,8 @@ import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attemp
 import { CLAIM_MS, CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { RecordStore, RowStore } from './ports.ts';
 import { crashedAfterArrival, isOfClaim, owedRecord, recordedAttempt, recordOfCrash } from './retry-record.ts';
-import {
-  CRASHED,
-  RECORD_WRITTEN,
-  removalOfMisindexed,
-  returnedToDead,
-  shownDelivered,
-} from './transitions/without-attempt.ts';
+import { CRASHED, RECORD_WRITTEN } from './transitions/settlements.ts';
+import { removalOfMisindexed, returnedToDead, shownDelivered } from './transitions/without-attempt.ts';
 
 type TakeOverDeps = SettleDeps & LeaveDeps;
 

@@ -151,6 +151,12 @@ export function settlementWithPendingRecord(attempt: Attempt<'judged'>, record: 
   };
 }
 
+/** The record that a delivered row kept is written. */
+export const RECORD_WRITTEN: RowChange = { set: {}, remove: ['work_queue', 'record_due'] };
+
+/** sending → due: a crashed worker's attempt is recorded, and the next one is due now. */
+export const CRASHED: RowChange = { set: { send_status: 'RETRY' } };
+
 /**
  * What a dead row remembers of the message that carries it to the DLQ. Attributes that a former letter had and this one
  * has not are set to empty: a statement removes one attribute at most.

@@ -92,12 +92,6 @@ const UNFINISHED = [
   'dead_run_id',
 ] as const;
 
-/** The record that a delivered row kept is written. */
-export const RECORD_WRITTEN: RowChange = { set: {}, remove: ['work_queue', 'record_due'] };
-
-/** sending → due: a crashed worker's attempt is recorded, and the next one is due now. */
-export const CRASHED: RowChange = { set: { send_status: 'RETRY' } };
-
 /**
  * sending → dead, of a forced attempt whose worker crashed: no other one follows. The message at hand becomes the letter:
  * the one from before may be gone, as it met the claim of the forced attempt, or was redriven meanwhile.
