@@ -4,9 +4,18 @@ import { CHANGE_TRIES } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
 import { heldMs, leaveIndex } from '../delivery/take-over.ts';
 import { RECORD_WRITTEN } from '../delivery/transitions/settlements.ts';
-import { erasure } from '../delivery/transitions/without-attempt.ts';
-import { arrived, type NotificationRow } from '../model/notification.ts';
-import { stateOf } from '../model/row-state.ts';
+import { CANCELLATION } from '../delivery/transitions/without-attempt.ts';
+import {
+  arrived,
+  CONTENT_COLUMNS,
+  FALLBACK_COLUMNS,
+  type NotificationRow,
+  TOLD_COLUMNS,
+  wordsOf,
+} from '../model/notification.ts';
+import type { RowChange } from '../model/row-change.ts';
+import { type RowState, stateOf } from '../model/row-state.ts';
+import { expiresAt } from '../model/time.ts';
 import { workFaults } from '../model/work-rules.ts';
 import { type CancelDeps, cancel } from '../operator/cancel.ts';
 
@@ -102,4 +111,44 @@ async function eraseRow(row: NotificationRow, run_id: string, names: Names, deps
   if (change === undefined) return 'already';
   if (!(await rows.change(row, change))) return 'again';
   return cancels ? 'cancelled' : 'erased';
+}
+
+/** Columns of the pipeline and of the table document that hold no text of a person's; one of words is such while it holds one. */
+const PLAIN = [
+  ...['log_id', 'tenant_id', 'channel', 'priority', 'send_status', 'work_queue', 'work_at', 'queued_for', 'claim_id'],
+  ...['claim_until', 'error_type', 'failure_reason', 'response_code', 'history_bucket', 'tenant_created_at'],
+  ...['notification_type', 'priority_level', 'recipient_type', 'recipient_hash', 'integration_config_id', 'created_at'],
+  ...['created_by', 'updated_at', 'updated_by', 'successor_log_id', 'predecessor_log_id', 'replay_id'],
+  ...['dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at', 'fallback_channel', 'erased_at'],
+];
+
+/**
+ * The recipient is erased, and the notification is marked as erased and deleted, so that whatever brings it back (a
+ * redriven letter, a bounce, an operator) ends it without a send. What is still to be sent is stopped as cancelled; a
+ * delivered, stopped or dead one stays what it is, and a dead one keeps its letter.
+ * @param names whether a column says the recipient's address
+ * @returns no change when nothing is left to erase
+ */
+export function erasure(
+  row: NotificationRow,
+  state: RowState,
+  now: Date,
+  names: (value: unknown) => boolean,
+): { readonly change?: RowChange; readonly cancels: boolean } {
+  const cancels = state === 'due' || state === 'waiting' || state === 'not_taken_in';
+  const told: readonly string[] = [...TOLD_COLUMNS, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
+  const isPlain = (column: string, value: unknown) =>
+    PLAIN.includes(column) && (wordsOf(column)?.includes(value) ?? true);
+  const says = ([column, value]: readonly [string, unknown]) =>
+    value !== undefined && (told.includes(column) || (!isPlain(column, value) && names(value)));
+  const left = Object.entries(row).filter(says);
+  if (row.erased_at !== undefined && left.length === 0 && !cancels) return { cancels };
+  const { set = {}, remove = [] } = cancels ? CANCELLATION : {};
+  const erased_at = row.erased_at ?? now.toISOString();
+  const columns = left.map(([column]) => column as keyof NotificationRow);
+  // DynamoDB refuses a change that names a column twice.
+  const gone = new Set([...remove, ...columns.filter((column) => !(column in set))]);
+  // A row that was never taken in has no end yet, and nobody takes in what is erased.
+  const end = row.expires_at === undefined && { expires_at: expiresAt(now) };
+  return { change: { set: { ...set, ...end, is_deleted: true, erased_at }, remove: [...gone] }, cancels };
 }

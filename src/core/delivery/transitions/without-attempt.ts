@@ -1,15 +1,8 @@
 import { type RowFault, setAside } from '../../model/column-rules.ts';
-import {
-  CONTENT_COLUMNS,
-  FALLBACK_COLUMNS,
-  type NotificationRow,
-  TOLD_COLUMNS,
-  wordsOf,
-} from '../../model/notification.ts';
+import type { NotificationRow } from '../../model/notification.ts';
 import { queuedFor, type ReceivedMessage } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { OF_FORMER_LIFE, type RowChange, withChange } from '../../model/row-change.ts';
-import type { RowState } from '../../model/row-state.ts';
 import { clip } from '../../model/text.ts';
 import { expiresAt, keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
@@ -208,44 +201,4 @@ export function removalOfClaimed(
 ): Removal | undefined {
   const removal = removalOfMisindexed({ ...row, ...counters }, faults, now);
   return removal && { ...removal, change: { ...removal.change, set: { ...removal.change.set, ...counters } } };
-}
-
-/** Columns of the pipeline and of the table document that hold no text of a person's; one of words is such while it holds one. */
-const PLAIN = [
-  ...['log_id', 'tenant_id', 'channel', 'priority', 'send_status', 'work_queue', 'work_at', 'queued_for', 'claim_id'],
-  ...['claim_until', 'error_type', 'failure_reason', 'response_code', 'history_bucket', 'tenant_created_at'],
-  ...['notification_type', 'priority_level', 'recipient_type', 'recipient_hash', 'integration_config_id', 'created_at'],
-  ...['created_by', 'updated_at', 'updated_by', 'successor_log_id', 'predecessor_log_id', 'replay_id'],
-  ...['dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at', 'fallback_channel', 'erased_at'],
-];
-
-/**
- * The recipient is erased, and the notification is marked as erased and deleted, so that whatever brings it back (a
- * redriven letter, a bounce, an operator) ends it without a send. What is still to be sent is stopped as cancelled; a
- * delivered, stopped or dead one stays what it is, and a dead one keeps its letter.
- * @param names whether a column says the recipient's address
- * @returns no change when nothing is left to erase
- */
-export function erasure(
-  row: NotificationRow,
-  state: RowState,
-  now: Date,
-  names: (value: unknown) => boolean,
-): { readonly change?: RowChange; readonly cancels: boolean } {
-  const cancels = state === 'due' || state === 'waiting' || state === 'not_taken_in';
-  const told: readonly string[] = [...TOLD_COLUMNS, ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
-  const isPlain = (column: string, value: unknown) =>
-    PLAIN.includes(column) && (wordsOf(column)?.includes(value) ?? true);
-  const says = ([column, value]: readonly [string, unknown]) =>
-    value !== undefined && (told.includes(column) || (!isPlain(column, value) && names(value)));
-  const left = Object.entries(row).filter(says);
-  if (row.erased_at !== undefined && left.length === 0 && !cancels) return { cancels };
-  const { set = {}, remove = [] } = cancels ? CANCELLATION : {};
-  const erased_at = row.erased_at ?? now.toISOString();
-  const columns = left.map(([column]) => column as keyof NotificationRow);
-  // DynamoDB refuses a change that names a column twice.
-  const gone = new Set([...remove, ...columns.filter((column) => !(column in set))]);
-  // A row that was never taken in has no end yet, and nobody takes in what is erased.
-  const end = row.expires_at === undefined && { expires_at: expiresAt(now) };
-  return { change: { set: { ...set, ...end, is_deleted: true, erased_at }, remove: [...gone] }, cancels };
 }
