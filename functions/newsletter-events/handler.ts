@@ -7,8 +7,9 @@ import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warmi
 import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-message.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { groupsOf } from '../../src/core/model/groups.ts';
-import { type ApplyDeps, applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
+import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import { DEFAULT_JOB_LIMITS, withRetries } from '../../src/core/newsletter/model/job-limits.ts';
+import type { NewsletterEvent } from '../../src/core/newsletter/model/recipient-state.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { createNewsletterDynamoDb, jobLog } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';

@@ -7,12 +7,17 @@ import { type Surroundings, through } from '../../simulation/newsletter/calls.ts
 import { NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
 import { createMemoryMembers } from '../../simulation/twins/members.ts';
 import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
-import { applyEvents, type NewsletterEvent } from '../../src/core/newsletter/events/apply-events.ts';
+import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
 import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
-import { countStates, type EventKind, hasBit } from '../../src/core/newsletter/model/recipient-state.ts';
+import {
+  countStates,
+  type EventKind,
+  hasBit,
+  type NewsletterEvent,
+} from '../../src/core/newsletter/model/recipient-state.ts';
 import { batchFor, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../support/newsletter/members.ts';
 

@@ -4,7 +4,7 @@ import { queuedFor, type ReceivedMessage } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { OF_FORMER_LIFE, type RowChange, withChange } from '../../model/row-change.ts';
 import { clip } from '../../model/text.ts';
-import { expiresAt, keptOn } from '../../model/time.ts';
+import { keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
 import type { Refused } from '../sender.ts';
 import { limitOf, type Verdict } from '../verdict.ts';

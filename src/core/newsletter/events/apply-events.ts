@@ -18,6 +18,7 @@ import {
   type EventKind,
   hadFirst,
   hasBit,
+  type NewsletterEvent,
   RECIPIENT_STATES,
   SENT_AGAIN,
   showsMail,
@@ -31,26 +32,6 @@ import { readRecipients, writeForPerson } from './unsubscribe.ts';
 /** What became of a call is not recorded yet: the event comes back. */
 class OpenCallError extends ExplainedError {
   override readonly name = 'OpenCallError';
-}
-
-/** What an event of the provider tells of one recipient. */
-export interface NewsletterEvent {
-  readonly email_id: string;
-  readonly batch_id: string;
-  readonly chunk: number;
-  /** Place in the chunk, from 0. */
-  readonly n: number;
-  /** Keyed hash of tenant and address: outlives the chunk. */
-  readonly email_hash?: string;
-  /** Kinds that it sets; every event but a rejection shows that the provider accepted the mail. */
-  readonly kinds: readonly EventKind[];
-  /** The address gets no newsletter any more. */
-  readonly suppress?: 'bounced' | 'complained';
-  /** Nothing was sent after all: the reason. */
-  readonly rejected?: string;
-  /** When the provider accepted the mail, and its id. */
-  readonly sent_at?: string;
-  readonly message_id?: string;
 }
 
 export interface ApplyDeps extends LateRefusalDeps {

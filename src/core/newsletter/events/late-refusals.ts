@@ -10,8 +10,7 @@ import { placeInBatch } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, ChunkStore } from '../model/ports.ts';
-import { type BatchEvents, isLateRefusal, WENT_ON } from '../model/recipient-state.ts';
-import type { NewsletterEvent } from './apply-events.ts';
+import { type BatchEvents, isLateRefusal, type NewsletterEvent, WENT_ON } from '../model/recipient-state.ts';
 import type { HoldDeps } from './hold.ts';
 
 export interface LateRefusalDeps extends HoldDeps {

@@ -103,6 +103,26 @@ const LATE_REFUSALS = ['rejected', 'rendering_failure'];
 export const isLateRefusal = (reason: string | undefined): reason is string =>
   reason !== undefined && LATE_REFUSALS.includes(reason);
 
+/** What an event of the provider tells of one recipient. */
+export interface NewsletterEvent {
+  readonly email_id: string;
+  readonly batch_id: string;
+  readonly chunk: number;
+  /** Place in the chunk, from 0. */
+  readonly n: number;
+  /** Keyed hash of tenant and address: outlives the chunk. */
+  readonly email_hash?: string;
+  /** Kinds that it sets; every event but a rejection shows that the provider accepted the mail. */
+  readonly kinds: readonly EventKind[];
+  /** The address gets no newsletter any more. */
+  readonly suppress?: 'bounced' | 'complained';
+  /** Nothing was sent after all: the reason. */
+  readonly rejected?: string;
+  /** When the provider accepted the mail, and its id. */
+  readonly sent_at?: string;
+  readonly message_id?: string;
+}
+
 /** The bit of a recipient is its `placeInBatch`. */
 export interface BatchEvents {
   readonly email_id: string;
