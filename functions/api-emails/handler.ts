@@ -10,10 +10,9 @@ import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.t
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import type { DraftDeps } from '../../src/application/emails/drafts.ts';
 import type { Schedules } from '../../src/core/newsletter/model/ports.ts';
-import type { BulkProvider } from '../../src/core/newsletter/model/provider.ts';
+import type { BulkProvider, Renderings } from '../../src/core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../src/core/newsletter/preparation/ports.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
-import type { Renderings } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { emailRoutes } from '../shared/api/email-routes.ts';

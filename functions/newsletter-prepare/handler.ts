@@ -8,8 +8,8 @@ import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-messages.
 import { continueDryRun, type RequestDryRunDeps } from '../../src/core/newsletter/lifecycle/dry-run.ts';
 import { countEmail, type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
+import type { Renderings } from '../../src/core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../src/core/newsletter/preparation/ports.ts';
-import type { Renderings } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';

@@ -9,11 +9,11 @@ import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-lin
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
-import type { BulkProvider } from '../../src/core/newsletter/model/provider.ts';
+import type { BulkProvider, Renderings } from '../../src/core/newsletter/model/provider.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
-import type { Renderings, SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
+import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/bind-newsletter.ts';

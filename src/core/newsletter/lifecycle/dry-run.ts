@@ -3,10 +3,10 @@ import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import { type JobLimits, sliceOf } from '../model/job-limits.ts';
+import type { Renderings } from '../model/provider.ts';
 import { renderingKey } from '../preparation/open-batches.ts';
 import type { CandidateReader, PartSegment, PartSegments } from '../preparation/ports.ts';
 import { addOne, neededUses, type Tally, take, whyNotSent } from '../preparation/tally.ts';
-import type { Renderings } from '../sending/send-deps.ts';
 import { clippedByGmail } from './gmail-limit.ts';
 import { newEmail, type Publication } from './publish.ts';
 

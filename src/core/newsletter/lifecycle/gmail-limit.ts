@@ -1,7 +1,7 @@
 import { utf8Bytes } from '../../model/text.ts';
 import type { Email, EmailContent, Tracking } from '../model/email.ts';
 import type { Pieces } from '../model/merge-fields.ts';
-import type { Renderings } from '../sending/send-deps.ts';
+import type { Renderings } from '../model/provider.ts';
 
 /** What Gmail shows of a mail: so many bytes of its HTML in UTF-8, its transfer encoding undone. */
 const SHOWN_KB = 102;

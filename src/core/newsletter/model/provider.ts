@@ -1,4 +1,5 @@
-import type { Tracking } from './email.ts';
+import type { Batch } from './batch.ts';
+import type { Email, EmailContent, Tracking } from './email.ts';
 import type { Pieces } from './merge-fields.ts';
 
 /**
@@ -98,4 +99,9 @@ export interface Refusal {
   /** The provider's words, without addresses, at most 200 characters. */
   readonly message?: string;
   readonly status_code?: number;
+}
+
+/** The post as the members of a batch get it, made once per rendering (the source's EmailBodyCache). */
+export interface Renderings {
+  of(email: Email, content: EmailContent, batch: Pick<Batch, 'rendering'>): Promise<Rendering>;
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../model/time.ts';
 import type { HoldCause } from '../lifecycle/holds.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Chunk, ChunkKey, Recipient } from '../model/chunk.ts';
-import type { Email, EmailContent, Newsletter } from '../model/email.ts';
+import type { Email, Newsletter } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { mergeValues } from '../model/merge-fields.ts';
 import type {
@@ -14,7 +14,7 @@ import type {
   NewsletterQueues,
   NewsletterStore,
 } from '../model/ports.ts';
-import type { BulkEntry, BulkProvider, Refusal, Rendering } from '../model/provider.ts';
+import type { BulkEntry, BulkProvider, Refusal, Renderings } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 
@@ -59,11 +59,6 @@ export interface LateExclusions {
     email: Pick<Email, 'tenant_id' | 'newsletter_id' | 'submitting_at' | 'created_at'>,
     recipients: readonly Pick<Recipient, 'member_email'>[],
   ): Promise<readonly (ExclusionReason | undefined)[]>;
-}
-
-/** The post as the members of a batch get it, made once per rendering (the source's EmailBodyCache). */
-export interface Renderings {
-  of(email: Email, content: EmailContent, batch: Pick<Batch, 'rendering'>): Promise<Rendering>;
 }
 
 export interface SendDeps {
