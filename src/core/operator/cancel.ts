@@ -1,13 +1,15 @@
 import { isLetter } from '../delivery/claim-plan.ts';
 import { findSuccessor } from '../delivery/failover.ts';
-import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
+import type { RecordStore, RowStore } from '../delivery/ports.ts';
 import { crashedAfterArrival, isOfClaim, recordOfCrash } from '../delivery/retry-record.ts';
 import { CANCELLATION, GIVEN_UP, shownDelivered } from '../delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../delivery/verdict.ts';
 import { arrived, type NotificationRow } from '../model/notification.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
 import type { DeadLetter } from './dead-letters/dead-letter.ts';
+import { changeRow, NOT_FOUND, OUTRUN } from './retry-now.ts';
 
 /** `ended`: nothing was left to do. */
 interface Result<Done> {
@@ -41,25 +43,23 @@ export function cancel(log_ids: readonly string[], run_id: string, deps: CancelD
 }
 
 async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Promise<CancelResult> {
-  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
-    const row = await deps.rows.read(log_id);
-    if (row === undefined) return { log_id, result: 'not_found', because: 'there is no such notification' };
-    const answer = await reasonNotToCancel(row, run_id, deps);
-    if (answer !== undefined) {
-      const repeated = answer.result === 'ended' && row.failure_reason === 'CANCELLED';
-      return { log_id, ...answer, ...(repeated && (await cancelSuccessor(row, run_id, deps))) };
-    }
-    if (arrived(row.delivery_by_attempt)) {
-      const change = shownDelivered(row, {}, row.delivered_at ?? deps.clock().toISOString());
-      if (await deps.rows.change(row, change)) return { log_id, ...DELIVERED };
-      continue;
-    }
-    if (!(await deps.rows.change(row, CANCELLATION))) continue;
-    const handed_on = row.send_status === 'SENDING' && (await cancelSuccessor(row, run_id, deps));
-    return { log_id, result: 'cancelled', ...handed_on };
-  }
-  const because = 'other processes kept changing it; look at it with `ops show`, then run the command again';
-  return { log_id, result: 'refused', because };
+  const { row, plan, changed } = await changeRow(log_id, deps.rows, async (found): Promise<CancelPlan> => {
+    const answer = await reasonNotToCancel(found, run_id, deps);
+    if (answer !== undefined) return { answer };
+    if (!arrived(found.delivery_by_attempt)) return { answer: { result: 'cancelled' }, change: CANCELLATION };
+    return { answer: DELIVERED, change: shownDelivered(found, {}, found.delivered_at ?? deps.clock().toISOString()) };
+  });
+  if (plan === undefined) return { log_id, result: 'not_found', because: NOT_FOUND };
+  if (changed === undefined) return { log_id, result: 'refused', because: OUTRUN };
+  const { answer } = plan;
+  const repeated = plan.change === undefined && answer.result === 'ended' && row.failure_reason === 'CANCELLED';
+  const handed_on = repeated || (answer.result === 'cancelled' && row.send_status === 'SENDING');
+  return { log_id, ...answer, ...(handed_on && (await cancelSuccessor(row, run_id, deps))) };
+}
+
+interface CancelPlan {
+  readonly answer: Omit<CancelResult, 'log_id'>;
+  readonly change?: RowChange;
 }
 
 /** A worker that crashed before it settled the row may have handed it on already. @returns why that is not cancelled */
@@ -118,13 +118,13 @@ export function giveUp(log_ids: readonly string[], deps: GiveUpDeps): Promise<Gi
 }
 
 async function giveUpOne(log_id: string, { rows, clock }: GiveUpDeps): Promise<GiveUpResult> {
-  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
-    const row = await rows.read(log_id);
-    if (row === undefined) return { log_id, result: 'not_found', because: 'there is no such notification' };
+  const { plan, changed } = await changeRow(log_id, rows, (row) => {
     const state = stateOf(row, clock());
-    if (state !== 'dead') return { log_id, result: 'ended', because: `it is ${state.replaceAll('_', ' ')}, not dead` };
-    if (await rows.change(row, GIVEN_UP)) return { log_id, result: 'given_up' };
-  }
+    return { state, change: state === 'dead' ? GIVEN_UP : undefined };
+  });
+  if (plan === undefined) return { log_id, result: 'not_found', because: NOT_FOUND };
+  if (!plan.change) return { log_id, result: 'ended', because: `it is ${plan.state.replaceAll('_', ' ')}, not dead` };
+  if (changed) return { log_id, result: 'given_up' };
   return { log_id, result: 'refused', because: 'other processes kept changing it; look at it, then do it again' };
 }
 

@@ -1,5 +1,6 @@
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
 import { hastened, revival } from '../delivery/transitions/without-attempt.ts';
+import { changeUntil } from '../model/changes/change-until.ts';
 import type { NotificationRow, RequestedBy } from '../model/notification.ts';
 import { messageFor, type QueuedMessage, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
@@ -16,7 +17,7 @@ export type RetryPlan =
       readonly change?: RowChange;
       readonly options?: RunOptions;
     }
-  | { readonly do: 'refuse'; readonly because: string };
+  | { readonly do: 'refuse'; readonly because: string; readonly change?: undefined };
 
 /** What an operator's redrive of one notification does: only a dead one starts anew, with a full budget. */
 function planRedrive(row: NotificationRow, now: Date, policy: RetryPolicy): RetryPlan {
@@ -96,15 +97,24 @@ interface Prepared {
 
 async function prepare(log_id: string, run_id: string, deps: RetryDeps): Promise<Prepared> {
   const { rows, policy, clock, requested_by, redrive = false } = deps;
-  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
-    const row = await rows.read(log_id);
-    if (row === undefined) return { result: { log_id, result: 'not_found', because: 'there is no such notification' } };
-    const plan = (redrive ? planRedrive : planRetry)(row, clock(), policy);
-    if (plan.do === 'refuse') return { result: { log_id, result: 'refused', because: plan.because } };
-    if (plan.change !== undefined && !(await rows.change(row, plan.change))) continue;
-    const message = messageFor(row, plan.due, run_id, { options: plan.options, requested_by });
-    return { result: { log_id, result: 'queued' }, message, changed: plan.change !== undefined };
-  }
-  const because = 'other processes kept changing it; look at it with `ops show`, then run the command again';
-  return { result: { log_id, result: 'failed', because } };
+  const planned = (found: NotificationRow): RetryPlan => (redrive ? planRedrive : planRetry)(found, clock(), policy);
+  const { row, plan, changed } = await changeRow(log_id, rows, planned);
+  if (plan === undefined) return { result: { log_id, result: 'not_found', because: NOT_FOUND } };
+  if (plan.do === 'refuse') return { result: { log_id, result: 'refused', because: plan.because } };
+  if (changed === undefined) return { result: { log_id, result: 'failed', because: OUTRUN } };
+  const message = messageFor(row, plan.due, run_id, { options: plan.options, requested_by });
+  return { result: { log_id, result: 'queued' }, message, changed: plan.change !== undefined };
 }
+
+/** Changes the row of a notification as it is planned, unless others keep changing it. */
+export function changeRow<Plan extends { readonly change?: RowChange | undefined }>(
+  log_id: string,
+  rows: RowStore,
+  plan: (row: NotificationRow) => Plan | undefined | Promise<Plan>,
+) {
+  const change = async (row: NotificationRow, { change: next }: Plan) => next === undefined || rows.change(row, next);
+  return changeUntil(() => rows.read(log_id), plan, change, { tries: CHANGE_TRIES });
+}
+
+export const NOT_FOUND = 'there is no such notification';
+export const OUTRUN = 'other processes kept changing it; look at it with `ops show`, then run the command again';

@@ -1,5 +1,7 @@
+import { changeUntil } from '../model/changes/change-until.ts';
+import { isLeased, LEASE, Lease } from '../model/changes/lease.ts';
 import { Problem } from '../model/problem.ts';
-import { epochMs } from '../model/time.ts';
+import type { Clock } from '../model/time.ts';
 import { type Asked, newVerification, type Verification, type VerifyDeps } from './verification.ts';
 import { settleSuspects, verify } from './verify.ts';
 
@@ -45,8 +47,8 @@ const CLAIM_MS = 120_000;
 const KEPT_EVERY_MS = 5_000;
 
 /** Whether a process works on it, as far as is known. */
-export function isWorkedOn({ status, claim_until }: KeptVerification, now: Date): boolean {
-  return status === 'running' && claim_until !== undefined && epochMs(claim_until) > now.getTime();
+export function isWorkedOn(kept: KeptVerification, now: Date): boolean {
+  return kept.status === 'running' && isLeased(kept, now);
 }
 
 interface StartDeps extends Pick<VerifyDeps, 'clock'> {
@@ -82,12 +84,10 @@ function progressOf({ phase, scanned, violated, read_units, suspects }: Verifica
 
 /** Ends it where it is. @throws Problem when none is running */
 export async function stopVerification({ store, clock }: Pick<StartDeps, 'store' | 'clock'>): Promise<void> {
-  for (;;) {
-    const found = await store.read();
-    if (found?.status !== 'running') throw new Problem('conflict', 'No verification is running.');
-    const set = { status: 'stopped', ended_at: clock().toISOString() } as const;
-    if ((await store.change(found, { set, remove: ['claim_id', 'claim_until'] })) !== undefined) return;
-  }
+  const stopped = ({ status }: KeptVerification): KeptChange | undefined =>
+    status === 'running' ? { set: { status: 'stopped', ended_at: clock().toISOString() }, remove: LEASE } : undefined;
+  const { changed } = await changeUntil(store.read, stopped, store.change);
+  if (changed === undefined) throw new Problem('conflict', 'No verification is running.');
 }
 
 export interface KeptRunDeps extends Pick<VerifyDeps, 'clock' | 'pause'> {
@@ -115,13 +115,13 @@ export async function runKept(deps: KeptRunDeps): Promise<KeptRun> {
   if (isWorkedOn(found, clock()) && found.claim_id !== undefined && found.claim_id !== claim_id)
     return { result: 'busy' };
   const keeper = new Keeper(found, deps);
-  if (!(await keeper.keep())) return { result: 'busy' };
+  if (!(await keeper.keep({ set: { claim_id } }))) return { result: 'busy' };
   const state: Verification = JSON.parse(found.state);
   try {
     await work(state, keeper, deps);
   } catch (error) {
     const why = `It stopped (${error instanceof Error ? error.name : 'an unknown error'}): start goes on with it.`;
-    await keeper.keep({ set: { error: why }, remove: CLAIM }).catch(() => {});
+    await keeper.keep({ set: { error: why }, remove: LEASE }).catch(() => {});
     throw error;
   }
   if (keeper.lost) return { result: 'ended' };
@@ -129,18 +129,16 @@ export async function runKept(deps: KeptRunDeps): Promise<KeptRun> {
   if (state.phase !== 'done') {
     // Without a step forward the next process would do the same again, and every one after it.
     if ((kept.state ?? keeper.reached) === found.state) return fail(keeper, deps);
-    await keeper.keep({ set: kept, remove: CLAIM });
+    await keeper.keep({ set: kept, remove: LEASE });
     return { result: 'interrupted' };
   }
   const ended = { ...kept, status: 'done', ended_at: clock().toISOString() } as const;
-  return (await keeper.keep({ set: ended, remove: CLAIM })) ? { result: 'ended' } : { result: 'busy' };
+  return (await keeper.keep({ set: ended, remove: LEASE })) ? { result: 'ended' } : { result: 'busy' };
 }
-
-const CLAIM = ['claim_id', 'claim_until'] as const;
 
 async function fail(keeper: Keeper, { clock }: KeptRunDeps): Promise<KeptRun> {
   const error = 'It did not get on within the time of a process. `ops verify` has no such limit.';
-  await keeper.keep({ set: { status: 'failed', error, ended_at: clock().toISOString() }, remove: CLAIM });
+  await keeper.keep({ set: { status: 'failed', error, ended_at: clock().toISOString() }, remove: LEASE });
   return { result: 'ended' };
 }
 
@@ -169,33 +167,31 @@ function keptOf(state: Verification): Pick<KeptVerification, 'progress' | 'state
 /** Keeps how far it is, and sees that somebody stopped it or took it over. */
 class Keeper {
   lost = false;
-  #was: KeptVerification;
   #kept_at = 0;
   #writing = false;
-  readonly #deps: KeptRunDeps;
+  readonly #lease: Lease<KeptVerification, KeptChange>;
+  readonly #clock: Clock;
 
-  constructor(was: KeptVerification, deps: KeptRunDeps) {
-    this.#was = was;
-    this.#deps = deps;
+  constructor(was: KeptVerification, { store, clock }: KeptRunDeps) {
+    const { read, change } = store;
+    this.#lease = new Lease(was, { read, change, clock, lease_ms: CLAIM_MS });
+    this.#clock = clock;
   }
 
   get reached(): string {
-    return this.#was.state;
+    return this.#lease.row.state;
   }
 
   /** @returns whether it is still this process's */
-  async keep({ set, remove = [] }: KeptChange = { set: {} }): Promise<boolean> {
-    const { store, clock, claim_id } = this.#deps;
-    const claim_until = new Date(clock().getTime() + CLAIM_MS).toISOString();
-    const claim = remove.includes('claim_id') ? {} : { claim_id, claim_until };
-    const changed = await store.change(this.#was, { set: { ...claim, ...set }, remove });
-    if (changed === undefined) this.lost = true;
-    else this.#was = changed;
-    return changed !== undefined;
+  async keep(change: KeptChange): Promise<boolean> {
+    const kept = await this.#lease.tryChange(change);
+    // Also one with the same token may have changed it: an event that came twice.
+    this.lost ||= !kept;
+    return kept;
   }
 
   async now_and_then(state: Verification): Promise<void> {
-    const now = this.#deps.clock().getTime();
+    const now = this.#clock().getTime();
     if (this.#writing || now - this.#kept_at < KEPT_EVERY_MS) return;
     [this.#kept_at, this.#writing] = [now, true];
     try {

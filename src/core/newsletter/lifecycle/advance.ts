@@ -1,4 +1,5 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
+import { LEASE } from '../../model/changes/lease.ts';
 import { type Clock, isoAfter } from '../../model/time.ts';
 import { countsOf, sentBatches } from '../accounting/counts.ts';
 import { type Batch, batchId } from '../model/batch.ts';
@@ -140,7 +141,7 @@ const idle = (): Plan => ({ change: withNextAt({}, undefined), given: {} });
 export function endOf(email: Email, batches: readonly Batch[], now: Date): Change<Email> {
   const failed = sentBatches(batches).filter(({ status }) => status === 'failed');
   const waited = ['next_batch', 'next_batch_at', 'hold', 'refusals', 'silence', 'hung_at'] as const;
-  const over = ['claim_id', 'claim_until', ...waited] as const;
+  const over = [...LEASE, ...waited] as const;
   const counts = countsOf(email, batches);
   const failed_recipients = counts.failed > 0 && { failed_recipients: counts.failed };
   const ended = { paused: false, slots: {}, ended_counts: { ...counts }, ...failed_recipients } as const;

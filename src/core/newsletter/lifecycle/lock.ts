@@ -1,4 +1,5 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
+import type { Lease } from '../../model/changes/lease.ts';
 import { groupsOf } from '../../model/groups.ts';
 import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
@@ -64,6 +65,13 @@ function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Chan
   if (email.prepared !== undefined) return withNextAt(set, now.toISOString(), ['error', 'error_code', 'claim_until']);
   const claim_until = isoAfter(now, limits.lease_ms);
   return withNextAt({ ...set, claim_until }, claim_until, ['error', 'error_code', ...old]);
+}
+
+export type BatchLease = Lease<Batch, Change<Batch>>;
+
+/** What a sender, or a decision about its recipients, holds a batch by. */
+export function batchLease(batch: Batch, lease_ms: number, { batches, clock }: Pick<LockDeps, 'batches' | 'clock'>) {
+  return { read: () => batches.read(batch.email_id, batch.batch_id), change: batches.change, clock, lease_ms };
 }
 
 async function resetFailed(email_id: string, deps: LockDeps): Promise<void> {

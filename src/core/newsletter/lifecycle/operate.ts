@@ -1,4 +1,5 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
+import { LEASE } from '../../model/changes/lease.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';
@@ -53,7 +54,7 @@ export async function cancelEmail(email_id: string, deps: OperateDeps): Promise<
     }
     // Without its claim a preparation writes nothing more.
     const set = { status: 'cancelled', cancelled_at: now, paused: false } as const;
-    return withNextAt(set, undefined, ['claim_id', 'claim_until', 'preparation', ...error]);
+    return withNextAt(set, undefined, [...LEASE, 'preparation', ...error]);
   });
   await deps.schedules.remove(email_id);
   return (await advance(email_id, deps)) ?? email;

@@ -1,6 +1,7 @@
+import { isLeased, LEASE, Lease, leaseLeftMs } from '../../model/changes/lease.ts';
 import { groupsOf } from '../../model/groups.ts';
 import { Problem } from '../../model/problem.ts';
-import { epochMs, isoAfter } from '../../model/time.ts';
+import { isoAfter } from '../../model/time.ts';
 import {
   acceptUncertain,
   changeState,
@@ -16,6 +17,7 @@ import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import { hasBit } from '../model/recipient-state.ts';
 import { type AdvanceDeps, markOpen, reopen } from './advance.ts';
+import { type BatchLease, batchLease } from './lock.ts';
 import { nobodyYet } from './operate.ts';
 
 export interface ResolveDeps extends Omit<AdvanceDeps, 'batches'> {
@@ -170,39 +172,33 @@ async function resend(
 ): Promise<readonly (number | undefined)[]> {
   const wanted = group.filter(({ meant, stale }) => meant.length > 0 || stale);
   const claimed = await Promise.all(wanted.map(({ batch }) => claimIdle(batch, deps)));
-  if (claimed.some((batch) => batch !== undefined)) await markOpen(decision.email.email_id, deps, deps.limits.claim_ms);
-  return Promise.all(claimed.map((batch, i) => batch && resendClaimed(batch, wanted[i]?.meant ?? [], decision, deps)));
+  if (claimed.some((lease) => lease !== undefined)) await markOpen(decision.email.email_id, deps, deps.limits.claim_ms);
+  return Promise.all(claimed.map((lease, i) => lease && resendClaimed(lease, wanted[i]?.meant ?? [], decision, deps)));
 }
 
-async function claimIdle(batch: Batch, { batches, clock, limits, newId }: ResolveDeps): Promise<Batch | undefined> {
-  const now = clock();
-  if (batch.status === 'submitting' && (batch.claim_until ?? '') > now.toISOString()) return undefined;
-  const claim = { claim_id: newId(), claim_until: isoAfter(now, limits.claim_ms) };
+async function claimIdle(batch: Batch, deps: ResolveDeps): Promise<BatchLease | undefined> {
+  if (batch.status === 'submitting' && isLeased(batch, deps.clock())) return undefined;
   // The mark comes before what it tells of: who is interrupted in between leaves the rest to a sender.
-  return batches.change(batch, { set: { status: 'submitting', resent: true, ...claim }, remove: ['not_before'] });
+  const set = { status: 'submitting', resent: true, claim_id: deps.newId() } as const;
+  return Lease.take(batch, { set, remove: ['not_before'] }, batchLease(batch, deps.limits.claim_ms, deps));
 }
 
 async function resendClaimed(
-  claimed: Batch,
+  lease: BatchLease,
   meant: readonly ChunkState[],
   decision: Decision,
   deps: ResolveDeps,
 ): Promise<number> {
-  const { email_id, batch_id, chunks, claim_id, claim_until = '' } = claimed;
-  const { batches, clock } = deps;
-  const resolved = await decide(claimed, meant, decision, deps, () => {
-    if (epochMs(claim_until) - clock().getTime() > WRITE_MS) return;
+  const { email_id, batch_id, chunks } = lease.row;
+  const resolved = await decide(lease.row, meant, decision, deps, () => {
+    if (leaseLeftMs(lease.row, deps.clock()) > WRITE_MS) return;
     throw new Problem('unavailable', 'The decision took too long. Resolve the email again: nothing was sent twice.');
   });
-  for (let held = claimed; held.claim_id === claim_id; ) {
+  await lease.change(async () => {
     const counted = countChunks((await deps.chunks.states(email_id, batch_id)).slice(0, chunks));
     const open = decision.email.status === 'failed' ? 'failed' : 'pending';
-    const status = counted.counts.pending > 0 ? open : 'submitted';
-    const freed = await batches.change(held, { set: { ...counted, status }, remove: ['claim_id', 'claim_until'] });
-    const found = freed ?? (await batches.read(email_id, batch_id));
-    if (found === undefined) break;
-    held = found;
-  }
+    return { set: { ...counted, status: counted.counts.pending > 0 ? open : 'submitted' }, remove: LEASE };
+  });
   return resolved;
 }
 

@@ -1,6 +1,7 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
+import { LEASE, Lease } from '../../model/changes/lease.ts';
 import type { Email } from '../model/email.ts';
-import { retryStorage } from '../model/job-limits.ts';
+import { storageOf } from '../model/job-limits.ts';
 import type { BatchStore, EmailStore } from '../model/ports.ts';
 import { LeaseLostError } from '../preparation/lease.ts';
 import type { PrepareDeps } from '../preparation/ports.ts';
@@ -28,8 +29,7 @@ export interface StartReport {
  */
 export async function startEmail(email_id: string, deps: StartDeps): Promise<StartReport> {
   deps.log.info(`Starting email job for email ${email_id}`, { email_id });
-  const storage = <T>(what: string, run: () => Promise<T>) =>
-    retryStorage(run, { what, tries: deps.limits.storage_before_sending, left_ms: deps.remaining_ms }, deps);
+  const storage = storageOf(deps);
   const email = await storage('read the email', () => deps.emails.read(email_id));
   if (email === undefined) return { result: 'skipped', reason: `There is no email ${email_id}.` };
   const reason = whySkipped(email, deps.clock().toISOString());
@@ -96,13 +96,10 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
 }
 
 /** The count pass and operators change the row of an email that is prepared, too: its failure is written all the same. */
-async function failRefused(email: Email, error: string, { emails }: StartDeps): Promise<void> {
+async function failRefused(email: Email, error: string, { emails, clock, limits }: StartDeps): Promise<void> {
   const set = { status: 'failed', error, paused: false } as const;
-  const change = withNextAt(set, undefined, ['preparation', 'claim_id', 'claim_until']);
-  for (let held: Email | undefined = email; held !== undefined && held.claim_id === email.claim_id; ) {
-    if ((await emails.change(held, change)) !== undefined) return;
-    held = await emails.read(email.email_id);
-  }
+  const port = { read: () => emails.read(email.email_id), change: emails.change, clock, lease_ms: limits.lease_ms };
+  await new Lease(email, port).change(withNextAt(set, undefined, ['preparation', ...LEASE]));
 }
 
 /** Counts the members of an email before it is prepared, in a pass of its own that its publication does not wait for. */

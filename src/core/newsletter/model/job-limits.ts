@@ -236,6 +236,14 @@ export async function retryStorage<T>(
   }
 }
 
+/** The calls of a job that come before its call to SES, or without one: repeated with the stage's tries. */
+export function storageOf(
+  deps: StorageRetryDeps & { readonly limits: JobLimits; readonly remaining_ms: () => number },
+) {
+  const terms = { tries: deps.limits.storage_before_sending, left_ms: deps.remaining_ms };
+  return <T>(what: string, run: () => Promise<T>): Promise<T> => retryStorage(run, { what, ...terms }, deps);
+}
+
 /** Thrown inside the call: its cause is no failure of storage, and is thrown at once. */
 export class StopRetrying extends Error {
   override readonly name = 'StopRetrying';

@@ -1,11 +1,13 @@
+import { leaseLeftMs } from '../../model/changes/lease.ts';
 import { ExplainedError } from '../../model/problem.ts';
-import { isoAfter } from '../../model/time.ts';
+import type { NextState } from '../accounting/chunk-changes.ts';
 import { countChunks } from '../accounting/counts.ts';
 import { askAt, stopsAll } from '../lifecycle/holds.ts';
+import type { BatchLease } from '../lifecycle/lock.ts';
 import type { Batch } from '../model/batch.ts';
 import type { ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
-import { retryStorage } from '../model/job-limits.ts';
+import { storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { foreignSenders } from '../model/senders.ts';
@@ -27,7 +29,7 @@ export class BatchWork {
   readonly content: EmailContent;
   readonly slot: string;
   readonly deps: SendDeps;
-  batch: Batch;
+  readonly #lease: BatchLease;
   states: readonly ChunkState[] = [];
   readonly refused: RefusedRecipients;
   /** Refusals of whole calls in a row. */
@@ -50,28 +52,34 @@ export class BatchWork {
   readonly checks = new ExclusionChecks();
   readonly #warmed: WarmedMails | undefined;
 
-  constructor(claimed: { email: Email; content: EmailContent; batch: Batch; slot: string }, deps: SendDeps) {
-    this.email = claimed.email;
-    this.content = claimed.content;
-    this.slot = claimed.slot;
-    this.batch = claimed.batch;
+  constructor(
+    { email, content, lease, slot }: Pick<BatchWork, 'email' | 'content' | 'slot'> & { lease: BatchLease },
+    deps: SendDeps,
+  ) {
+    this.email = email;
+    this.content = content;
+    this.slot = slot;
+    this.#lease = lease;
     this.deps = deps;
-    const { warmed_domain, claim_id = '' } = claimed.batch;
+    this.storage = storageOf(deps);
+    const { warmed_domain, claim_id = '' } = lease.row;
     this.#warmed = warmed_domain === undefined ? undefined : new WarmedMails(warmed_domain, claim_id, deps.warming);
-    this.refused = new RefusedRecipients(claimed.email, claimed.batch.suspects);
-    this.provider_failures = claimed.batch.provider_failures ?? 0;
-    this.unanswered = claimed.email.silence?.calls ?? 0;
-    this.asks = askAt(claimed.email) !== undefined;
+    this.refused = new RefusedRecipients(email, lease.row.suspects);
+    this.provider_failures = lease.row.provider_failures ?? 0;
+    this.unanswered = email.silence?.calls ?? 0;
+    this.asks = askAt(email) !== undefined;
     this.#checked_at = deps.clock().getTime();
     this.#saved_at = this.#checked_at;
     this.#allowed_at = this.#checked_at;
   }
 
-  /** A storage call before sending, retried as the source says. */
-  storage<T>(what: string, run: () => Promise<T>): Promise<T> {
-    const { limits, remaining_ms } = this.deps;
-    return retryStorage(run, { what, tries: limits.storage_before_sending, left_ms: remaining_ms }, this.deps);
+  /** As it was read last. */
+  get batch(): Batch {
+    return this.#lease.row;
   }
+
+  /** A storage call before sending, retried as the source says. */
+  readonly storage: ReturnType<typeof storageOf>;
 
   async reload(): Promise<void> {
     const { email_id, batch_id, chunks } = this.batch;
@@ -84,6 +92,14 @@ export class BatchWork {
     if (state === undefined) throw new Error(`Chunk ${key.chunk} of batch ${key.batch_id} has no state.`);
     this.keep(state);
     return state;
+  }
+
+  /** Writes a change of a chunk, unless somebody was faster, whose change is read then. */
+  async write(what: string, state: ChunkState, next: NextState | undefined): Promise<void> {
+    if (next === undefined) return;
+    const changed = await this.storage(what, () => this.deps.chunks.change(state, next));
+    if (changed !== undefined) this.keep(changed);
+    else await this.reloadState(state);
   }
 
   keep(state: ChunkState): void {
@@ -116,7 +132,7 @@ export class BatchWork {
       this.#is_outdated = false;
       return false;
     }
-    const { batches, clock, limits } = this.deps;
+    const { clock } = this.deps;
     const provider_id = this.batch.provider_id ?? firstMessageId(this.states);
     const counted = countChunks(this.states);
     const { pending, ...done } = counted.counts;
@@ -126,12 +142,11 @@ export class BatchWork {
       Object.values(done).reduce((sum, count) => sum + count, 0),
     );
     const { suspects } = this.refused;
-    const changed = await this.storage('write the counts of a batch', () =>
-      batches.change(this.batch, {
+    const saved = await this.storage('write the counts of a batch', () =>
+      this.#lease.tryChange({
         set: {
           ...counted,
           progress,
-          ...(!remove.includes('claim_until') && { claim_until: isoAfter(clock(), limits.sender_claim_ms) }),
           provider_failures: this.provider_failures,
           ...(provider_id !== undefined && { provider_id }),
           // Another sender may go on.
@@ -141,16 +156,9 @@ export class BatchWork {
         remove: suspects === undefined && this.batch.suspects !== undefined ? [...remove, 'suspects'] : remove,
       }),
     );
-    if (changed !== undefined) {
-      this.batch = changed;
-      this.#saved_at = clock().getTime();
-      return true;
-    }
-    const { email_id, batch_id, claim_id } = this.batch;
-    const found = await this.storage('read a batch', () => batches.read(email_id, batch_id));
-    if (found === undefined || found.claim_id !== claim_id) throw new BatchLostError('Another sender has the batch.');
-    this.batch = found;
-    return false;
+    if (this.#lease.lost) throw new BatchLostError('Another sender has the batch.');
+    if (saved) this.#saved_at = clock().getTime();
+    return saved;
   }
 
   /** The provider has accepted a mail of the batch. */
@@ -175,16 +183,10 @@ export class BatchWork {
 
   /** A sign of life; one that fails is followed by the next one. */
   async #renew(): Promise<void> {
-    const { batches, clock, limits } = this.deps;
-    const { email_id, batch_id, claim_id, claim_until = '' } = this.batch;
-    const isYoung = claim_until > isoAfter(clock(), limits.sender_claim_ms - limits.renew_ms);
-    if (claim_id === undefined || isYoung) return;
-    const set = { claim_until: isoAfter(clock(), limits.sender_claim_ms) };
-    const changed = await batches.change(this.batch, { set });
-    const found = changed ?? (await batches.read(email_id, batch_id));
-    if (found?.claim_id !== claim_id) return;
-    this.batch = found;
-    this.#is_outdated ||= changed === undefined;
+    const { clock, limits } = this.deps;
+    const isYoung = leaseLeftMs(this.batch, clock()) > limits.sender_claim_ms - limits.renew_ms;
+    if (this.batch.claim_id === undefined || isYoung) return;
+    if (!(await this.#lease.tryChange({ set: {} })) && !this.#lease.lost) this.#is_outdated = true;
   }
 
   /** One write of the row at a time: a sign of life in between would look like someone else's. */

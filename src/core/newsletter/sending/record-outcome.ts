@@ -1,4 +1,5 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
+import { LEASE } from '../../model/changes/lease.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import { acceptUncertain, applyOutcome, changeState, placesOf } from '../accounting/chunk-changes.ts';
 import { refreshBatch } from '../accounting/counts.ts';
@@ -101,7 +102,7 @@ export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
     if (refused !== undefined) return refused;
     const done = await work.trySave({
       set: { status: 'submitted', provider_failures: 0 },
-      remove: ['claim_id', 'claim_until', 'not_before', 'error_status_code', 'error_message', 'error_data'],
+      remove: [...LEASE, 'not_before', 'error_status_code', 'error_message', 'error_data'],
     });
     if (done) return undefined;
   }
@@ -156,7 +157,7 @@ function givenUp({ states, batch, deps: { limits } }: BatchWork): Stop | undefin
  */
 export async function acceptFromEvents(work: BatchWork): Promise<void> {
   const { email_id, batch_id, resent } = work.batch;
-  const { events, chunks } = work.deps;
+  const { events } = work.deps;
   const open = work.states.filter(({ states }) => resent || states.includes(RECIPIENT_STATES.uncertain));
   if (open.length === 0) return;
   const { bits } = await work.storage('read the events of a batch', () => events.read(email_id, batch_id));
@@ -164,10 +165,7 @@ export async function acceptFromEvents(work: BatchWork): Promise<void> {
     const known = acceptUncertain(state, (n) => showsMail({ bits }, placeInBatch(state.chunk, n)));
     const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
     const next = (resent && acceptUncertain({ ...state, ...known }, first, SENT_AGAIN)) || known;
-    if (next === undefined) continue;
-    const changed = await work.storage('accept what events show', () => chunks.change(state, next));
-    if (changed !== undefined) work.keep(changed);
-    else await work.reloadState(state);
+    await work.write('accept what events show', state, next);
   }
 }
 

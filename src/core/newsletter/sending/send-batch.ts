@@ -1,11 +1,12 @@
-import { isoAfter } from '../../model/time.ts';
+import { isLeased, LEASE, Lease } from '../../model/changes/lease.ts';
 import { advance } from '../lifecycle/advance.ts';
 import { askAt, NOT_ALLOWED, waitsUntil } from '../lifecycle/holds.ts';
+import { batchLease } from '../lifecycle/lock.ts';
 import type { DoneSlot } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';
-import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
+import { StorageUnavailableError, storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { StateCounts } from '../model/recipient-state.ts';
 import { foreignSenders } from '../model/senders.ts';
@@ -80,21 +81,18 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
 
 /** Frees the slot and gives it to the next batch. The clock does it where this fails. */
 function passOn(done: DoneSlot, email_id: string, deps: SendDeps): Promise<unknown> {
-  const { limits, remaining_ms } = deps;
-  const retry = { what: 'free a slot', tries: limits.storage_before_sending, left_ms: remaining_ms };
-  return retryStorage(() => advance(email_id, deps, done), retry, deps);
+  return storageOf(deps)('free a slot', () => advance(email_id, deps, done));
 }
 
 async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWork | 'stale' | 'duplicate' | 'halted'> {
   const { email_id, batch_id, slot } = message;
-  const { emails, batches, newsletters, clock, limits, newId, remaining_ms } = deps;
-  const storage = <T>(what: string, run: () => Promise<T>) =>
-    retryStorage(run, { what, tries: limits.storage_before_sending, left_ms: remaining_ms }, deps);
+  const { emails, batches, newsletters, clock, limits, newId } = deps;
+  const storage = storageOf(deps);
   const email = await storage('read the email', () => emails.read(email_id));
   if (email?.status !== 'submitting' || email.slots[slot]?.batch_id !== batch_id) return 'stale';
   const batch = await storage('read a batch', () => batches.read(email_id, batch_id));
   const now = clock().toISOString();
-  if (batch?.status === 'submitting' && (batch.claim_until ?? '') > now) return 'duplicate';
+  if (batch?.status === 'submitting' && isLeased(batch, clock())) return 'duplicate';
   const isCancelled = email.cancelled_at !== undefined;
   const waits = !isCancelled && batch?.status === 'pending' && waitsUntil(batch, clock(), limits) > now;
   const open = isCancelled ? batch?.status !== 'submitted' : ['pending', 'submitting'].includes(batch?.status ?? '');
@@ -113,16 +111,13 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
     return 'halted';
   }
   const watched = email.hold?.late;
-  const set = { status: 'submitting', claim_id: newId(), ...(watched && { watched }) } as const;
-  const claimed = await storage('claim a batch', () =>
-    batches.change(batch, {
-      set: { ...set, claim_until: isoAfter(clock(), limits.sender_claim_ms) },
-      remove: batch.watched && !watched ? ['not_before', 'watched'] : ['not_before'],
-    }),
-  );
-  const held = claimed ?? (await storage('read a batch', () => batches.read(email_id, batch_id)));
-  if (held?.claim_id !== set.claim_id) return 'duplicate';
-  return new BatchWork({ email, content, batch: held, slot }, deps);
+  const claim: Change<Batch> = {
+    set: { status: 'submitting', claim_id: newId(), ...(watched && { watched }) },
+    remove: batch.watched && !watched ? ['not_before', 'watched'] : ['not_before'],
+  };
+  const port = batchLease(batch, limits.sender_claim_ms, deps);
+  const lease = await storage('claim a batch', () => Lease.take(batch, claim, port));
+  return lease === undefined ? 'duplicate' : new BatchWork({ email, content, lease, slot }, deps);
 }
 
 async function sendPass(work: BatchWork): Promise<Stop | undefined> {
@@ -160,7 +155,7 @@ async function pauseUntil(until: string, work: BatchWork): Promise<void> {
 async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
   const { deps, slot } = work;
   const { email_id, batch_id } = work.batch;
-  const remove = ['claim_id', 'claim_until'] as const;
+  const remove = LEASE;
   const counts = () => work.batch.counts;
   switch (stop.kind) {
     case 'storage':
@@ -211,6 +206,6 @@ function failed({ refusal, what = 'The provider refused the batch' }: Extract<St
       error_data: JSON.stringify({ code: BULK_EMAIL_SEND_FAILED, reason }),
       ...(status_code !== undefined && { error_status_code: status_code }),
     },
-    remove: ['claim_id', 'claim_until', 'not_before'],
+    remove: [...LEASE, 'not_before'],
   };
 }

@@ -1,6 +1,7 @@
+import { isLeased } from '../../model/changes/lease.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
-import { claimEntries, expireCall, failPending, type NextState, placesOf } from '../accounting/chunk-changes.ts';
+import { claimEntries, expireCall, failPending, placesOf } from '../accounting/chunk-changes.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome } from '../model/email-message.ts';
 import type { BulkAnswer, BulkCall } from '../model/provider.ts';
@@ -26,7 +27,7 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     const state = stateOf(work, key);
     if (state.call !== undefined) {
       if (state.call.until > clock().toISOString()) return undefined;
-      await write('take a call over', state, expireCall(state, clock().toISOString()), work);
+      await work.write('take a call over', state, expireCall(state, clock().toISOString()));
       continue;
     }
     if (!(await work.isWanted())) return { kind: 'halt' };
@@ -44,7 +45,7 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
       if (!work.reader.isGone(key.chunk)) return undefined;
       // An email that rested too long ends all the same: no retry brings the addresses back.
       const expired = new Map(pending.map((n) => [n, EXPIRED]));
-      await write('end expired recipients', state, failPending(state, expired), work);
+      await work.write('end expired recipients', state, failPending(state, expired));
       continue;
     }
     const excluded = await work.checks.of(chunk, open, work);
@@ -107,17 +108,9 @@ function pendingIn(state: ChunkState | undefined): number {
   return state === undefined ? 0 : placesOf(state.states, RECIPIENT_STATES.pending).length;
 }
 
-/** Writes a change of a chunk, unless somebody was faster, whose change is read then. */
-async function write(what: string, state: ChunkState, next: NextState | undefined, work: BatchWork): Promise<void> {
-  if (next === undefined) return;
-  const changed = await work.storage(what, () => work.deps.chunks.change(state, next));
-  if (changed !== undefined) work.keep(changed);
-  else await work.reloadState(keyOf(state));
-}
-
 function exclude(state: ChunkState, excluded: ReadonlyMap<number, ExclusionReason>, work: BatchWork): Promise<void> {
   const nobody = { call_id: '', entries: [], until: '' };
-  return write('exclude recipients', state, claimEntries(state, nobody, excluded), work);
+  return work.write('exclude recipients', state, claimEntries(state, nobody, excluded));
 }
 
 /** Between the claim of a call and its start, and between its time-out and its end. */
@@ -148,7 +141,7 @@ async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResu
   const content = await callContent(planned, work).catch((error: unknown) => whyNoContent(error, planned, work));
   if ('kind' in content) return { kind: 'stopped', stop: content };
   // Once the claim has run out, as when storage answers late, another sender may have the batch and the slot.
-  while ((work.batch.claim_until ?? '') <= clock().toISOString()) await work.save();
+  while (!isLeased(work.batch, clock())) await work.save();
   const claimed = await claim(planned, work);
   if (claimed === undefined) return { kind: 'not-made' };
   const { call } = claimed;

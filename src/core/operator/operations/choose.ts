@@ -13,8 +13,8 @@ import { type Counts, NOTHING, type Operation, type Source } from './operation.t
 
 /** What an operation does with a row: the change to write, with a message unless nothing is sent. */
 export type Choice =
-  | { readonly take: RowChange; readonly message?: { readonly due: string } }
-  | { readonly exclude: Exclusion };
+  | { readonly change: RowChange; readonly message?: { readonly due: string } }
+  | { readonly exclude: Exclusion; readonly change?: undefined };
 
 /** A row that belongs to the operation at all; others are not counted. */
 export function belongs(row: ForeignRow, source: Source, operation: Operation): boolean {
@@ -78,25 +78,25 @@ function choiceByState(row: ForeignRow, operation: Operation, now: Date, policy:
       const exclude = exclusionOf(row, selection, now);
       if (exclude !== undefined) return { exclude };
       return {
-        take: revival(notification, now, policy, operation.operation_id),
+        change: revival(notification, now, policy, operation.operation_id),
         message: { due: now.toISOString() },
       };
     }
     case 'give_up':
-      return stateOf(notification, now) === 'dead' ? { take: marked(GIVEN_UP, mark) } : elsewhere(notification, now);
+      return stateOf(notification, now) === 'dead' ? { change: marked(GIVEN_UP, mark) } : elsewhere(notification, now);
     case 'cancel': {
       const state = stateOf(notification, now);
       const isWaiting = state === 'due' || state === 'waiting';
       // Its next message says so.
       if (isWaiting && arrived(notification.delivery_by_attempt)) return { exclude: 'delivered' };
-      return isWaiting ? { take: marked(CANCELLATION, mark) } : elsewhere(notification, now);
+      return isWaiting ? { change: marked(CANCELLATION, mark) } : elsewhere(notification, now);
     }
     case 'retry': {
       const plan = planRetry(notification, now, policy);
       const isWaiting = stateOf(notification, now) === 'waiting';
       if (!isWaiting || plan.do === 'refuse' || plan.change === undefined) return elsewhere(notification, now);
       // Nobody asks for each of a thousand by name: none is forced, and what is held for a breaker or a rate waits for it.
-      return { take: marked(plan.change, mark), message: { due: plan.due } };
+      return { change: marked(plan.change, mark), message: { due: plan.due } };
     }
   }
 }

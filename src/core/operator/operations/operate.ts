@@ -1,9 +1,10 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
+import { isLeased, LEASE } from '../../model/changes/lease.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import {
   applyRequestedStop,
   failed,
-  hasRunner,
   isActive,
   NOTHING,
   type Operation,
@@ -59,7 +60,7 @@ async function begin(operation: Operation, { operations, clock, startRun }: Oper
     await startRun(operation.operation_id);
   } catch (error) {
     const why = 'No process could be started for it. Nothing is lost: resume it.';
-    if (!hasRunner(operation, clock())) await operations.change(operation, failed(why));
+    if (!isLeased(operation, clock())) await operations.change(operation, failed(why));
     throw error;
   }
 }
@@ -90,15 +91,15 @@ export function possibleActs({ status, wanted }: Operation): readonly OperationA
 
 /** @throws Problem when there is no such operation, or its state does not allow this */
 export async function operate(operation_id: string, act: OperationAct, deps: OperateDeps): Promise<Operation> {
-  for (;;) {
-    const operation = await deps.operations.read(operation_id);
-    if (operation === undefined) throw new Problem('not-found', 'There is no operation with this id.');
+  const { operations, clock } = deps;
+  const acted = (operation: Operation) => {
     if (!possibleActs(operation).includes(act)) throw notNow(operation, act);
-    const changed = await deps.operations.change(operation, changeFor(operation, act, deps.clock()));
-    if (changed === undefined) continue;
-    if (isActive(changed)) await begin(changed, deps);
-    return changed;
-  }
+    return changeFor(operation, act, clock());
+  };
+  const { changed } = await changeUntil(() => operations.read(operation_id), acted, operations.change);
+  if (changed === undefined) throw new Problem('not-found', 'There is no operation with this id.');
+  if (isActive(changed)) await begin(changed, deps);
+  return changed;
 }
 
 function notNow({ status, wanted }: Operation, act: OperationAct): Problem {
@@ -114,14 +115,14 @@ function changeFor(operation: Operation, act: OperationAct, now: Date): Operatio
       // A preview that failed goes on as a preview.
       return {
         set: { status: operation.started_at === undefined ? 'previewing' : 'running' },
-        remove: ['error', 'ended_at', 'claim_id', 'claim_until'],
+        remove: ['error', 'ended_at', ...LEASE],
       };
     default: {
       const wanted = { ...operation, wanted: act } as const;
-      if (isActive(operation) && hasRunner(operation, now)) return { set: { wanted: act } };
+      if (isActive(operation) && isLeased(operation, now)) return { set: { wanted: act } };
       if (act === 'pause' || operation.page === undefined) return applyRequestedStop(wanted, now);
       // What its process took of the page before it crashed, or failed, is counted before the end.
-      return { set: { status: 'running', wanted: act }, remove: ['error', 'ended_at', 'claim_id', 'claim_until'] };
+      return { set: { status: 'running', wanted: act }, remove: ['error', 'ended_at', ...LEASE] };
     }
   }
 }

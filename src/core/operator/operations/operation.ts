@@ -1,5 +1,5 @@
+import { LEASE } from '../../model/changes/lease.ts';
 import type { ForeignRow } from '../../model/notification.ts';
-import { epochMs } from '../../model/time.ts';
 import type { WorkState } from '../../model/work-index.ts';
 import type { Period, SearchFilter } from '../search-filter.ts';
 import type { Exclusion } from './exclusions.ts';
@@ -140,24 +140,18 @@ export function isOver({ status }: Pick<Operation, 'status'>): boolean {
   return status === 'done' || status === 'cancelled';
 }
 
-/** Whether a process works on it, as far as is known. */
-export function hasRunner({ claim_until }: Operation, now: Date): boolean {
-  return claim_until !== undefined && epochMs(claim_until) > now.getTime();
-}
-
 /** The preview is made. Of what an operator may have asked for meanwhile, only a cancel is possible. */
 export function previewed(
   { wanted, progress }: Operation,
   found: Pick<Operation, 'preview' | 'sample' | 'checkpoint'>,
   now: Date,
 ): OperationChange {
-  const change = wanted === 'cancel' ? cancelled(progress, now) : { set: { status: 'ready' } as const, remove: CLAIM };
+  const change = wanted === 'cancel' ? cancelled(progress, now) : { set: { status: 'ready' } as const, remove: LEASE };
   return { ...change, set: { ...change.set, ...found } };
 }
 
-const CLAIM = ['claim_id', 'claim_until'] as const;
 /** What only an operation has that a process works on. */
-const AT_WORK = ['wanted', 'rate_now', ...CLAIM] as const;
+const AT_WORK = ['wanted', 'rate_now', ...LEASE] as const;
 
 /** What an operator asked for, now that no page is in work. */
 export function applyRequestedStop({ wanted, progress }: Operation, now: Date): OperationChange {

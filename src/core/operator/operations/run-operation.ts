@@ -1,3 +1,5 @@
+import { changeUntil } from '../../model/changes/change-until.ts';
+import { isLeased, LEASE, Lease } from '../../model/changes/lease.ts';
 import type { ForeignRow } from '../../model/notification.ts';
 import { epochMs } from '../../model/time.ts';
 import { ALWAYS, type Period } from '../search-filter.ts';
@@ -10,7 +12,6 @@ import {
   cancelled,
   counted,
   failed,
-  hasRunner,
   isActive,
   NOTHING,
   type Operation,
@@ -49,10 +50,11 @@ export type RunResult = 'ended' | 'stopped' | 'busy';
  * Memory holds one page. What it throws is stored with the operation, if the process still has its claim.
  */
 export async function runOperation(operation_id: string, deps: RunDeps, isStopping: () => boolean): Promise<RunResult> {
-  const claimed = await claim(operation_id, deps);
-  if (typeof claimed === 'string') return claimed;
+  const lease = await claim(operation_id, deps);
+  if (typeof lease === 'string') return lease;
+  const claimed = lease.row;
   try {
-    return await work(claimed, deps, isStopping);
+    return await work(lease, deps, isStopping);
   } catch (error) {
     if (error instanceof ClaimEndedError) return 'busy';
     // If this fails, too, its claim ends by itself, and the operation stays active for the next process.
@@ -61,69 +63,45 @@ export async function runOperation(operation_id: string, deps: RunDeps, isStoppi
   }
 }
 
-async function work(claimed: Operation, deps: RunDeps, isStopping: () => boolean): Promise<RunResult> {
-  const { claim_id } = claimed;
-  let operation = claimed;
-  while (isActive(operation)) {
-    if (operation.wanted !== undefined && operation.page === undefined) {
-      await save(operation, (was) => applyRequestedStop(was, deps.clock()), deps);
+type OperationLease = Lease<Operation, OperationChange>;
+
+async function work(lease: OperationLease, deps: RunDeps, isStopping: () => boolean): Promise<RunResult> {
+  const { claim_id } = lease.row;
+  while (isActive(lease.row)) {
+    const { wanted, page, status } = lease.row;
+    if (wanted !== undefined && page === undefined) {
+      await lease.change((was) => applyRequestedStop(was, deps.clock()));
       return 'ended';
     }
     if (isStopping()) {
-      await save(operation, { set: {}, remove: ['claim_id', 'claim_until'] }, deps);
+      await lease.change({ set: {}, remove: LEASE });
       return 'stopped';
     }
-    const next: Operation | undefined =
-      operation.status === 'previewing' ? await previewPage(operation, deps) : await workPage(operation, deps);
+    const next = status === 'previewing' ? await previewPage(lease, deps) : await workPage(lease, deps);
     if (next === undefined || next.claim_id !== claim_id) return next === undefined ? 'busy' : 'ended';
-    operation = next;
+    lease.row = next;
   }
   return 'ended';
 }
 
-async function claim(operation_id: string, { operations, clock, newId }: RunDeps): Promise<Operation | RunResult> {
-  const found = await operations.read(operation_id);
+async function claim(operation_id: string, { operations, clock, newId }: RunDeps): Promise<OperationLease | RunResult> {
+  const read = () => operations.read(operation_id);
+  const found = await read();
   if (found === undefined || !isActive(found)) return 'ended';
-  if (hasRunner(found, clock())) return 'busy';
-  return (await operations.change(found, { set: { claim_id: newId(), claim_until: until(clock()) } })) ?? 'busy';
-}
-
-const until = (now: Date): string => new Date(now.getTime() + OPERATION_CLAIM_MS).toISOString();
-
-/**
- * Writes the change and renews the claim. An operator may have asked for something in the meantime: the change is written
- * on top of that, or made of it. Undefined when another process took the operation over.
- */
-async function save(
-  operation: Operation,
-  given: OperationChange | ((was: Operation) => OperationChange),
-  deps: RunDeps,
-): Promise<Operation | undefined> {
-  const { operations, clock } = deps;
-  let was: Operation | undefined = operation;
-  while (was !== undefined && was.claim_id === operation.claim_id) {
-    const change = typeof given === 'function' ? given(was) : given;
-    const renewed = change.remove?.includes('claim_id') ? {} : { claim_until: until(clock()) };
-    const saved = await operations.change(was, { ...change, set: { ...change.set, ...renewed } });
-    if (saved !== undefined) return saved;
-    was = await operations.read(operation.operation_id);
-  }
-  return undefined;
+  if (isLeased(found, clock())) return 'busy';
+  const port = { read, change: operations.change, clock, lease_ms: OPERATION_CLAIM_MS };
+  return (await Lease.take(found, { set: { claim_id: newId() } }, port)) ?? 'busy';
 }
 
 /** Keeps why it stopped, so that it can be resumed, or ended if asked. Another process's takeover stays. */
 async function fail({ operation_id, claim_id }: Operation, error: unknown, deps: RunDeps): Promise<void> {
-  const { operations, clock } = deps;
   const why = `It stopped (${error instanceof Error ? error.name : 'an unknown error'}).`;
-  for (;;) {
-    const found = await operations.read(operation_id);
-    if (found === undefined || !isActive(found) || found.claim_id !== claim_id) return;
-    const isEnding = found.wanted === 'cancel';
-    const change = isEnding
-      ? cancelled(await countTaken(found, deps).catch(() => found.progress), clock(), why)
-      : failed(`${why} Nothing is lost: resume it.`);
-    if ((await operations.change(found, change)) !== undefined) return;
-  }
+  const ended = async (found: Operation) => {
+    if (!isActive(found) || found.claim_id !== claim_id) return undefined;
+    if (found.wanted !== 'cancel') return failed(`${why} Nothing is lost: resume it.`);
+    return cancelled(await countTaken(found, deps).catch(() => found.progress), deps.clock(), why);
+  };
+  await changeUntil(() => deps.operations.read(operation_id), ended, deps.operations.change);
 }
 
 /** The progress with what was taken of the page in work, of which nothing more is taken. */
@@ -168,11 +146,11 @@ async function lookAtPage(operation: Operation, deps: LookDeps) {
   return { preview, sample: [...operation.sample, ...chosen].slice(0, SAMPLE), next };
 }
 
-async function previewPage(operation: Operation, deps: RunDeps): Promise<Operation | undefined> {
-  const { next, ...found } = await lookAtPage(operation, deps);
-  if (next !== undefined) return save(operation, { set: { ...found, checkpoint: next } }, deps);
-  const [source = 'dead'] = sourcesOf(operation);
-  return save(operation, (was) => previewed(was, { ...found, checkpoint: { source } }, deps.clock()), deps);
+async function previewPage(lease: OperationLease, deps: RunDeps): Promise<Operation | undefined> {
+  const { next, ...found } = await lookAtPage(lease.row, deps);
+  if (next !== undefined) return lease.change({ set: { ...found, checkpoint: next } });
+  const [source = 'dead'] = sourcesOf(lease.row);
+  return lease.change((was) => previewed(was, { ...found, checkpoint: { source } }, deps.clock()));
 }
 
 /** What an operation would take, without storing one. @param show what was found so far, after each page */
@@ -192,14 +170,14 @@ export async function dryRunOperation(
   return operation;
 }
 
-async function workPage(given: Operation, deps: RunDeps): Promise<Operation | undefined> {
+async function workPage(lease: OperationLease, deps: RunDeps): Promise<Operation | undefined> {
   const begun = deps.clock().getTime();
-  const operation = given.page === undefined ? await writeDown(given, deps) : given;
+  const operation = lease.row.page === undefined ? await writeDown(lease, deps) : lease.row;
   const page = operation?.page;
   // Nothing of the page is taken: it is counted already.
   if (operation === undefined || page === undefined) return operation;
   if (operation.wanted === 'cancel') {
-    return save(operation, cancelled(await countTaken(operation, deps), deps.clock()), deps);
+    return lease.change(cancelled(await countTaken(operation, deps), deps.clock()));
   }
   const counts = await takePage(operation, page.log_ids, deps);
   const progress = added(operation.progress, added({ ...NOTHING, ...page, taken: 0, left_to_sweep: 0 }, counts));
@@ -207,7 +185,7 @@ async function workPage(given: Operation, deps: RunDeps): Promise<Operation | un
   // A clock that was set back makes no longer pause.
   const elapsed = Math.max(0, deps.clock().getTime() - begun);
   const rate_now = Math.round((counts.taken / Math.max(1, elapsed, slot)) * 10_000) / 10;
-  const saved = await save(operation, counted(page.next, { progress, rate_now }, deps.clock()), deps);
+  const saved = await lease.change(counted(page.next, { progress, rate_now }, deps.clock()));
   // After the page is counted: a process that is killed now, as it is most of the time, leaves nothing to repeat.
   if (slot <= elapsed) return saved;
   await deps.pause(slot - elapsed);
@@ -216,7 +194,8 @@ async function workPage(given: Operation, deps: RunDeps): Promise<Operation | un
 }
 
 /** Reads the next page and writes down what of it is taken, before the first change; or counts it, if that is nothing. */
-async function writeDown(operation: Operation, deps: RunDeps): Promise<Operation | undefined> {
+async function writeDown(lease: OperationLease, deps: RunDeps): Promise<Operation | undefined> {
+  const operation = lease.row;
   const { rate, checkpoint, include_stopped, progress: before } = operation;
   // Where nothing can be taken, rows are counted only, which the rate does not bound.
   const chosenBefore = operation.chosen ?? before.taken;
@@ -227,7 +206,7 @@ async function writeDown(operation: Operation, deps: RunDeps): Promise<Operation
   const { counts, chosen } = chooseAll(rows, operation, chosenBefore, deps);
   if (chosen.length === 0) {
     const progress = added(before, counts);
-    return save(operation, counted(next, { progress }, deps.clock()), deps);
+    return lease.change(counted(next, { progress }, deps.clock()));
   }
   const page: PageInWork = {
     log_ids: chosen,
@@ -236,5 +215,5 @@ async function writeDown(operation: Operation, deps: RunDeps): Promise<Operation
     ...(next && { next }),
   };
   const isLimited = operation.limit !== undefined;
-  return save(operation, { set: { page, ...(isLimited && { chosen: chosenBefore + chosen.length }) } }, deps);
+  return lease.change({ set: { page, ...(isLimited && { chosen: chosenBefore + chosen.length }) } });
 }

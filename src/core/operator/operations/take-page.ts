@@ -1,9 +1,9 @@
+import { leaseLeftMs } from '../../model/changes/lease.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import { messageFor, type QueuedMessage, withToken } from '../../model/queue-message.ts';
 import { stateOf } from '../../model/row-state.ts';
-import { epochMs } from '../../model/time.ts';
-import type { RetryDeps } from '../retry-now.ts';
+import { changeRow, type RetryDeps } from '../retry-now.ts';
 import { choose } from './choose.ts';
 import type { Exclusion } from './exclusions.ts';
 import { type Counts, NOTHING, type Operation } from './operation.ts';
@@ -54,32 +54,28 @@ export class ClaimEndedError extends ExplainedError {
   override readonly name = 'ClaimEndedError';
 }
 
-/** How often others may change the row between its read and its write. */
-const TRIES = 3;
-
 async function takeOne(
   log_id: string,
   operation: Operation,
   deps: TakeDeps,
   repeatedOnly: boolean,
 ): Promise<Taken | Exclusion | undefined> {
-  for (let tries = 1; tries <= TRIES; tries++) {
-    const row = await deps.rows.read(log_id);
+  const { row, plan, changed } = await changeRow(log_id, deps.rows, (found) => {
     const now = deps.clock();
-    if (row?.replay_id === operation.operation_id) return repeatedMessage(row, operation, now);
+    if (found.replay_id === operation.operation_id)
+      return { repeated: repeatedMessage(found, operation, now), change: undefined };
     if (repeatedOnly) return undefined;
-    // It expired, or its writer deleted the row itself.
-    if (row === undefined) return 'deleted';
-    const choice = choose({ ...row }, operation, now, deps.policy);
-    if ('exclude' in choice) return choice.exclude;
-    const { claim_until } = operation;
-    const isLate = claim_until !== undefined && epochMs(claim_until) - LATE_MS <= now.getTime();
-    if (isLate) throw new ClaimEndedError('Storage took longer than the claim lasts.');
-    if (!(await deps.rows.change(row, choice.take))) continue;
-    if (choice.message === undefined) return {};
-    return { message: { message: messageFor(row, choice.message.due, runIdOf(operation)), delay_seconds: 0 } };
-  }
-  return 'retrying';
+    const choice = choose({ ...found }, operation, now, deps.policy);
+    const isLate = operation.claim_until !== undefined && leaseLeftMs(operation, now) <= LATE_MS;
+    if (choice.change && isLate) throw new ClaimEndedError('Storage took longer than the claim lasts.');
+    return choice;
+  });
+  if (plan === undefined) return row === undefined && !repeatedOnly ? 'deleted' : undefined;
+  if ('repeated' in plan) return plan.repeated;
+  if ('exclude' in plan) return plan.exclude;
+  if (changed === undefined) return 'retrying';
+  if (plan.message === undefined) return {};
+  return { message: { message: messageFor(row, plan.message.due, runIdOf(operation)), delay_seconds: 0 } };
 }
 
 /**

@@ -60,6 +60,14 @@ describe('changeUntil', () => {
     let outrun = 0;
     const property = fc.asyncProperty(orders, fc.integer({ min: 1, max: 3 }), async (order, tries) => {
       const shared = sharedRow(order);
+      const refused = { reads: 0, writes: 0 };
+      const read = async () => ({ n: ++refused.reads });
+      const refuse = async () => refused.writes++ < 0;
+      const last = await changeUntil(read, ({ n }) => n, refuse, { tries });
+      expect([last, refused]).toEqual([
+        { row: { n: tries }, plan: tries },
+        { reads: tries, writes: tries },
+      ]);
       const ended = await Promise.all(
         [0, 1, 2, 3].map((who) => changeUntil(shared.read, adds(who), shared.change, { tries })),
       );

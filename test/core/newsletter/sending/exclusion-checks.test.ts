@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { Lease } from '../../../../src/core/model/changes/lease.ts';
+import { batchLease } from '../../../../src/core/newsletter/lifecycle/lock.ts';
 import { BatchWork } from '../../../../src/core/newsletter/sending/batch-work.ts';
 import type { SendDeps } from '../../../../src/core/newsletter/sending/send-deps.ts';
 import {
@@ -39,7 +41,8 @@ async function sending(chunks: readonly string[], altered?: number) {
       sealed.chunk === altered ? { ...sealed, open: () => Promise.reject(new Error('altered')) } : sealed,
     );
   const deps = { ...world.deps(), exclusions, chunks: { ...store, readChunks } };
-  const work = new BatchWork({ email: emailRow(), content: emailContent(), batch, slot: '0' }, deps);
+  const lease = new Lease(batch, batchLease(batch, deps.limits.sender_claim_ms, deps));
+  const work = new BatchWork({ email: emailRow(), content: emailContent(), lease, slot: '0' }, deps);
   await work.reload();
   /** As sendChunk asks, for all that is pending. */
   const check = async (number: number) => {
