@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createRandom } from '../../simulation/engine/random.ts';
-import { getItems, MAX_GETS, putItems } from '../../src/adapters/dynamodb/table/calls.ts';
+import { getItems, MAX_GETS, writeItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import { groupsOf } from '../../src/core/model/groups.ts';
@@ -133,7 +133,8 @@ export function dueAgain(items: readonly Item[], pass: number): Item[] {
 
 /** Puts items and replaces existing ones. A dozen bodies of 256 KB are within what a call takes. */
 export async function putAll({ clients }: World, table: string, items: readonly Item[]): Promise<void> {
-  for (const some of groupsOf(items, 12)) await putItems(clients.dynamodb, table, some);
+  const puts = items.map((Item) => ({ PutRequest: { Item } }));
+  for (const some of groupsOf(puts, 12)) await writeItems(clients.dynamodb, table, some);
 }
 
 /** Puts failed rows into the table of the plain reading. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../simulation/twins/pipeline-state.ts';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
-import { MAX_WRITES, putItems } from '../../src/adapters/dynamodb/table/calls.ts';
+import { MAX_WRITES, writeItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
@@ -120,7 +120,8 @@ describeOnDynamoDb<BreakersUnderTest>(
           standard_from: lines.standard.from,
         }),
       );
-      for (const some of groupsOf(items, MAX_WRITES)) await putItems(client, table, some);
+      const puts = items.map((Item) => ({ PutRequest: { Item } }));
+      for (const some of groupsOf(puts, MAX_WRITES)) await writeItems(client, table, some);
     },
   }),
   suite,

@@ -1,11 +1,11 @@
-import { BatchWriteItemCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { groupsOf } from '../../../core/model/groups.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
 import type { BatchStore, EventStore } from '../../../core/newsletter/model/ports.ts';
 import { type BatchEvents, EVENT_KINDS } from '../../../core/newsletter/model/recipient-state.ts';
-import { incomplete, MAX_WRITES } from '../table/calls.ts';
+import { MAX_WRITES, writeItems } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, type Query, query, queryAll } from '../table/reads.ts';
 import { changeVersioned, expiresAfter } from './versioned-item.ts';
@@ -59,15 +59,8 @@ export function createBatchStore(client: DynamoDBClient, table: string, clock: C
 
     async remove(email_id, batch_ids) {
       for (const ids of groupsOf(batch_ids, MAX_WRITES)) {
-        let open = ids.map((batch_id) => ({ DeleteRequest: { Key: keyOf(email_id, batch_id) } }));
-        for (let round = 0; open.length > 0; round++) {
-          if (round > 5) throw new Error(`DynamoDB is throttling: ${open.length} batches to delete were unprocessed.`);
-          const { UnprocessedItems } = await client.send(
-            new BatchWriteItemCommand({ RequestItems: { [table]: open } }),
-          );
-          if (UnprocessedItems === undefined) throw incomplete('UnprocessedItems');
-          open = (UnprocessedItems[table] ?? []) as typeof open;
-        }
+        const deletions = ids.map((batch_id) => ({ DeleteRequest: { Key: keyOf(email_id, batch_id) } }));
+        await writeItems(client, table, deletions);
       }
     },
   };

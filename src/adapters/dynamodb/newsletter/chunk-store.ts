@@ -13,7 +13,7 @@ import {
 } from '../../../core/newsletter/model/chunk.ts';
 import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
 import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sealer.ts';
-import { MAX_WRITES, putItems } from '../table/calls.ts';
+import { MAX_WRITES, writeItems } from '../table/calls.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
 import { changeVersioned, expiresAfter } from './versioned-item.ts';
@@ -56,7 +56,8 @@ export function createChunkStore(
           return [chunkItem(chunk, expiresAfter(clock(), recipient_days)), { ...stateKeyOf(state), ...stored }];
         }),
       );
-      await Promise.all(groupsOf(items, MAX_WRITES).map((group) => putItems(client, table, group)));
+      const puts = items.map((Item) => ({ PutRequest: { Item } }));
+      await Promise.all(groupsOf(puts, MAX_WRITES).map((group) => writeItems(client, table, group)));
     },
 
     async readChunk(key) {

@@ -96,14 +96,14 @@ export function insertStatement(table: string, item: Item): BatchStatementReques
   return { Statement: `INSERT INTO "${table}" VALUE {${columns.join(', ')}}`, Parameters: Object.values(item) };
 }
 
-/** Puts items into one table; throws when some stay unprocessed. */
-export async function putItems(client: DynamoDBClient, table: string, items: readonly Item[]): Promise<void> {
-  let open: WriteRequest[] = items.map((Item) => ({ PutRequest: { Item } }));
+/** Puts or deletes items of one table; throws when some stay unprocessed. */
+export async function writeItems(client: DynamoDBClient, table: string, requests: WriteRequest[]): Promise<void> {
+  let open = requests;
   for (let round = 1; open.length > 0; round++) {
     const { UnprocessedItems } = await client.send(new BatchWriteItemCommand({ RequestItems: { [table]: open } }));
     if (UnprocessedItems === undefined) throw incomplete('UnprocessedItems');
     open = UnprocessedItems[table] ?? [];
-    if (open.length > 0 && round >= ROUNDS) throw unprocessed('put', open.length, table);
+    if (open.length > 0 && round >= ROUNDS) throw unprocessed('write', open.length, table);
     if (open.length > 0) await pause(round);
   }
 }

@@ -162,19 +162,16 @@ export function withRetries(limits: JobLimits, retries: JobRetries): JobLimits {
   };
 }
 
+interface JobTime {
+  readonly remaining_ms: () => number;
+  readonly limits: JobLimits;
+}
+
 /** What is left of an invocation when it begins no further page of members. */
 const STOP_MS = 60_000;
 
 /** Whether a pass over members that begins now may begin another page. */
-export function sliceOf({
-  clock,
-  remaining_ms,
-  limits,
-}: {
-  readonly clock: Clock;
-  readonly remaining_ms: () => number;
-  readonly limits: JobLimits;
-}): () => boolean {
+export function sliceOf({ clock, remaining_ms, limits }: JobTime & { readonly clock: Clock }): () => boolean {
   const begun = clock().getTime();
   return () => remaining_ms() >= STOP_MS && clock().getTime() - begun < limits.slice_ms;
 }
@@ -237,9 +234,7 @@ export async function retryStorage<T>(
 }
 
 /** The calls of a job that come before its call to SES, or without one: repeated with the stage's tries. */
-export function storageOf(
-  deps: StorageRetryDeps & { readonly limits: JobLimits; readonly remaining_ms: () => number },
-) {
+export function storageOf(deps: StorageRetryDeps & JobTime) {
   const terms = { tries: deps.limits.storage_before_sending, left_ms: deps.remaining_ms };
   return <T>(what: string, run: () => Promise<T>): Promise<T> => retryStorage(run, { what, ...terms }, deps);
 }

@@ -5,8 +5,8 @@ import {
   executeStatements,
   getItems,
   itemReader,
-  putItems,
   rowsById,
+  writeItems,
 } from '../../../../src/adapters/dynamodb/table/calls.ts';
 import { getItem, query, scan } from '../../../../src/adapters/dynamodb/table/reads.ts';
 
@@ -22,7 +22,7 @@ it.each<[string, (client: DynamoDBClient) => Promise<unknown>]>([
   ['BatchGetItem of rows', (client) => rowsById(client, 't', ['a'])],
   ['BatchGetItem of content', (client) => itemReader(client, 't', { consistent: true })('a')],
   ['GetItem', (client) => getItem(client, 't', key)],
-  ['BatchWriteItem', (client) => putItems(client, 't', [key])],
+  ['BatchWriteItem', (client) => writeItems(client, 't', [{ PutRequest: { Item: key } }])],
   ['Query', (client) => query(client, { table: 't', key: { log_id: 'a' } })],
   ['Scan', (client) => scan(client, { TableName: 't' })],
 ])('an empty answer to %s is a failed call, and nothing that is absent or written', async (_, call) => {
