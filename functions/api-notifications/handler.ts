@@ -1,8 +1,8 @@
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
+import { listOfTenant, type TenantQuery } from '../../src/application/list-of-tenant.ts';
 import { createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
-import { listOfTenant, type TenantQuery } from '../shared/api/list-of-tenant.ts';
 import { notificationRoutes } from '../shared/api/notification-routes.ts';
 import { apiNotificationsEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';

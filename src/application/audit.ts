@@ -10,6 +10,7 @@ import {
   type Outcome,
   recorded,
 } from '../core/operator/audit.ts';
+import { periodOf } from '../core/operator/search-filter.ts';
 import type { OperatorDeps } from './deps.ts';
 
 /** What the audit log keeps of a decision. */
@@ -97,7 +98,6 @@ export async function listAudit(
   { audit, clock }: Pick<OperatorDeps, 'audit' | 'clock'>,
 ): Promise<{ readonly records: readonly AuditRecord[]; readonly next?: AuditPlace }> {
   const { limit, after } = request;
-  const to = request.to ?? clock().toISOString();
-  const from = request.from ?? new Date(Math.max(0, Date.parse(to) - AUDIT_PERIOD_MS)).toISOString();
+  const { from, to } = periodOf(request, clock(), AUDIT_PERIOD_MS);
   return audit.list({ from, to, limit, ...(after && { after }), fits: (record) => fitsAudit(request, record) });
 }

@@ -9,9 +9,8 @@ import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES 
 import { Problem } from '../core/model/problem.ts';
 import { checkRetry, stateOf } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
-import { isoBefore } from '../core/model/time.ts';
 import type { AuditRecord } from '../core/operator/audit.ts';
-import { ALWAYS, matches, type SearchFilter } from '../core/operator/search-filter.ts';
+import { ALWAYS, matches, periodOf, type SearchFilter } from '../core/operator/search-filter.ts';
 import { datedView, heldBy, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
 import { invalid } from '../http/check.ts';
 import { type Action, isOfAnyTenant, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
@@ -108,8 +107,7 @@ async function findWithin(
   const source = status === 'due' || status === 'dead' ? status : 'created';
   const send_status = SEND_STATUSES.find((one) => one === status);
   const filter = { ...searchFilter(query), ...more, ...(send_status && { send_status }) };
-  const to = query.to ?? now.toISOString();
-  const period = () => ({ from: query.from ?? isoBefore(to, DAY_MS), to });
+  const period = () => periodOf(query, now, DAY_MS);
   const begins = (id: unknown) => typeof id === 'string' && id.startsWith(q ?? '');
   const fits = (row: ForeignRow) =>
     isMeant(row) && (q === undefined || begins(row['log_id']) || begins(row['notification_id']));

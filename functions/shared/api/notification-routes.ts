@@ -1,6 +1,7 @@
 import type document from '../../../docs/reference/api.json';
 import { NOTIFICATION_ROUTES } from '../../../src/application/contract/api/notification-routes.ts';
 import type { NotificationPage } from '../../../src/application/list-notifications.ts';
+import type { TenantQuery } from '../../../src/application/list-of-tenant.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { notFound, requireOwnRow, whyNoRetry } from '../../../src/core/intake/public-state.ts';
 import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
@@ -9,7 +10,6 @@ import { Problem, unavailable } from '../../../src/core/model/problem.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
 import { type ServedRoute, serve } from './api-function.ts';
-import type { TenantQuery } from './list-of-tenant.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface NotificationRouteDeps extends RetryDeps {

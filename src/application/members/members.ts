@@ -12,6 +12,7 @@ import { check, invalid } from '../../http/check.ts';
 import type { Decision } from '../audit.ts';
 import { newsletterId, newsletterSchema } from '../contract/api/newsletters.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { knownOf } from './tenant-members.ts';
 
 export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {
   let loading: Promise<string> | undefined;
@@ -75,9 +76,8 @@ export async function requireMember(tenant: string, member_id: string, { members
 export async function memberForPage(tenant: string, id: string, access: MemberAccess) {
   const { email_hash, ...member } = await requireMember(tenant, id, access);
   const { tenant_id, member_id, status, labels, newsletters, created_at } = member;
-  const { suppressed, unsubscribed = {} } = (await access.members.facts(tenant, [email_hash])).get(email_hash) ?? {};
-  const known = { ...(suppressed && { suppressed }), unsubscribed };
-  return { tenant_id, member_id, status, labels, newsletters, created_at, ...known };
+  const facts = await access.members.facts(tenant, [email_hash]);
+  return { tenant_id, member_id, status, labels, newsletters, created_at, ...knownOf(facts.get(email_hash)) };
 }
 
 /** For the audit log: never the address. */
@@ -94,8 +94,7 @@ async function membersOf(named: NamedAddress, hash: string, access: MemberAccess
       return { ...member, ...(await access.sealing.openMember(stored)) };
     }),
   );
-  const { suppressed, unsubscribed = {} } = entry.facts ?? {};
-  return { members, ...(suppressed && { suppressed }), unsubscribed };
+  return { members, ...knownOf(entry.facts) };
 }
 
 /** Ends all newsletters to an address, or lifts that. The audit log names the member or the hash. @throws Problem */

@@ -2,8 +2,7 @@ import { CONDITIONS } from '../../application/contract/choices.ts';
 import type { OperationFilter } from '../../application/contract/operations.ts';
 import { recipientFilter } from '../../application/notifications.ts';
 import { defined } from '../../core/model/defined.ts';
-import { isoBefore } from '../../core/model/time.ts';
-import { ALWAYS, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
+import { ALWAYS, type Period, periodOf, type SearchFilter } from '../../core/operator/search-filter.ts';
 import { type Chosen, choice, value } from '../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';
@@ -69,15 +68,14 @@ export async function filterOf(options: FilterOptions, session: Session): Promis
 }
 
 /** The period between `--from` and `--to`; by default the last 24 hours. @throws OperatorError */
-export function periodOf(
-  { from, to }: Pick<FilterOptions, 'from' | 'to'>,
+export function periodIn(
+  options: Pick<FilterOptions, 'from' | 'to'>,
   now: Date,
   default_ms = DEFAULT_PERIOD_MS,
 ): Period {
-  const end = to ?? now.toISOString();
-  const begin = from ?? isoBefore(end, default_ms);
-  if (begin > end) throw new OperatorError(`--from (${begin}) is later than --to (${end}): exchange them.`, EXIT_USAGE);
-  return { from: begin, to: end };
+  const { from, to } = periodOf(options, now, default_ms);
+  if (from <= to) return { from, to };
+  throw new OperatorError(`--from (${from}) is later than --to (${to}): exchange them.`, EXIT_USAGE);
 }
 
 async function hashOf({ recipient, tenant }: FilterOptions, session: Session): Promise<string | undefined> {

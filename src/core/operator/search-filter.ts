@@ -3,7 +3,7 @@ import { type ErrorType, errorTypeIn } from '../model/error-types.ts';
 import { createdAt } from '../model/history-index.ts';
 import type { ForeignRow, SendStatus } from '../model/notification.ts';
 import { shownText } from '../model/text.ts';
-import { parseTime } from '../model/time.ts';
+import { isoBefore, parseTime } from '../model/time.ts';
 
 /** In a filter: the column holds nothing. No id and no error type, so that it can stand in a URL and in an option. */
 export const NONE = '(none)';
@@ -12,6 +12,16 @@ export const NONE = '(none)';
 export interface Period {
   readonly from: string;
   readonly to: string;
+}
+
+/** The period of a request that may leave out its ends: until now, and from so long before its end. */
+export function periodOf(
+  { from, to }: { readonly [K in keyof Period]?: string | undefined },
+  now: Date,
+  longest_ms: number,
+): Period {
+  const end = to ?? now.toISOString();
+  return { from: from ?? isoBefore(end, longest_ms), to: end };
 }
 
 export const ALWAYS: Period = { from: '0000', to: '9999-12-31T23:59:59.999Z' };

@@ -5,8 +5,7 @@ import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dyn
 import { createApi, type ServedRoute } from '../../../functions/shared/api/api-function.ts';
 import { emailRoutes } from '../../../functions/shared/api/email-routes.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
-import { listOfTenant } from '../../../functions/shared/api/list-of-tenant.ts';
-import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
+import { memberRoutes } from '../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
@@ -26,6 +25,8 @@ import { createCandidateReader } from '../../../src/adapters/nql/candidate-reade
 import { createPartSegments, createRenderings } from '../../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import type { DraftDeps } from '../../../src/application/emails/drafts.ts';
+import { listOfTenant } from '../../../src/application/list-of-tenant.ts';
+import type { TenantMembersDeps } from '../../../src/application/members/tenant-members.ts';
 import { SCOPES, type Scope } from '../../../src/core/intake/api-scopes.ts';
 import type { ForeignRow } from '../../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
@@ -65,7 +66,7 @@ export async function startApiWorld(more: readonly ServedRoute[] = []) {
   const sent: QueuedMessage[] = [];
   const faults: {
     store?: Partial<IntakeRouteDeps['store']>;
-    members?: Partial<MemberRouteDeps['members']>;
+    members?: Partial<TenantMembersDeps['members']>;
     queues?: Partial<DraftDeps['queues']>;
     lanes?: 'away';
   } = {};

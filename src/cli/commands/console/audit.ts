@@ -4,7 +4,7 @@ import { AUDIT_PERIOD_MS, type AuditPlace, type AuditRecord } from '../../../cor
 import { value } from '../../../terminal/command.ts';
 import { parseCount, parseId, parseMoment } from '../../../terminal/option-values.ts';
 import { printList } from '../../../terminal/output.ts';
-import { periodOf } from '../../session/filter-options.ts';
+import { periodIn } from '../../session/filter-options.ts';
 import { onDeployment } from '../../session/session.ts';
 
 /** What operators did in the console and by commands. */
@@ -27,7 +27,7 @@ Examples:
   npm run ops -- audit --from 30d --who someone
   npm run ops -- audit --target NL103 --json`,
   async run(session, options) {
-    const { from, to } = periodOf(options, session.clock(), AUDIT_PERIOD_MS);
+    const { from, to } = periodIn(options, session.clock(), AUDIT_PERIOD_MS);
     const entries: AuditRecord[] = [];
     let after: AuditPlace | undefined;
     // A page of the log may end early.

@@ -8,7 +8,7 @@ import { value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { printList } from '../../../terminal/output.ts';
-import { FILTER_OPTIONS, filterOf, LOOKUP_OPTIONS, lookupFilterOf, periodOf } from '../../session/filter-options.ts';
+import { FILTER_OPTIONS, filterOf, LOOKUP_OPTIONS, lookupFilterOf, periodIn } from '../../session/filter-options.ts';
 import { onDeployment, sayNext } from '../../session/session.ts';
 
 export const addList = onDeployment({
@@ -33,7 +33,7 @@ Examples:
     const { status, limit, cursor, from, to } = options;
     const page = { status, limit, cursor, full: true, more: lookupFilterOf(options) };
     // Both ends where one is given: due and dead notifications are listed at any age otherwise.
-    const period = from === undefined && to === undefined ? {} : periodOf(options, session.clock());
+    const period = from === undefined && to === undefined ? {} : periodIn(options, session.clock());
     const query = { ...(await filterOf(options, session)), ...period, ...page };
     const { notifications, next_cursor } = await findNotifications(query, session).catch(badCursor);
     const none = 'Nothing matches. Without --from the list covers the last 24 hours.';

@@ -14,7 +14,7 @@ import { parseCount, parseDuration, parseRate } from '../../../terminal/option-v
 import { confirm, printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
-import { FILTER_OPTIONS, filterOf, periodOf } from '../../session/filter-options.ts';
+import { FILTER_OPTIONS, filterOf, periodIn } from '../../session/filter-options.ts';
 import { onDeployment, type Session } from '../../session/session.ts';
 
 const OPTIONS = {
@@ -72,7 +72,7 @@ async function replayRequest(options: ReplayOptions, session: Session): Promise<
   if (options.recipient !== undefined && options.tenant === undefined)
     throw new OperatorError('--recipient needs --tenant: a replay finds a recipient within one tenant.', EXIT_USAGE);
   const given = await filterOf(options, session);
-  const period = periodOf(options, session.clock());
+  const period = periodIn(options, session.clock());
   // Without --to the cut-off is the end. It is left open here, so that the same command has the same period later.
   const created = to === undefined ? { from: period.from, to: ALWAYS.to } : period;
   return {

@@ -1,15 +1,15 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { listOfTenant } from '../../../../functions/shared/api/list-of-tenant.ts';
-import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
-import { querySchema } from '../../../../src/application/contract/api/intake.ts';
-import type { ListDeps, NotificationPage } from '../../../../src/application/list-notifications.ts';
-import { historyKeys } from '../../../../src/core/model/history-index.ts';
-import { check } from '../../../../src/http/check.ts';
-import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
-import { baseShards } from '../../../support/index-shards.ts';
-import { dueRow, iso, T0 } from '../../../support/rows.ts';
-import { createTables } from '../../../support/tables.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { querySchema } from '../../src/application/contract/api/intake.ts';
+import type { ListDeps, NotificationPage } from '../../src/application/list-notifications.ts';
+import { listOfTenant } from '../../src/application/list-of-tenant.ts';
+import { historyKeys } from '../../src/core/model/history-index.ts';
+import { check } from '../../src/http/check.ts';
+import { startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { baseShards } from '../support/index-shards.ts';
+import { dueRow, iso, T0 } from '../support/rows.ts';
+import { createTables } from '../support/tables.ts';
 
 let dynamodb: TestDynamoDb;
 let table: string;
