@@ -68,7 +68,7 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
       await deps.continueWith({
         ...request,
         run_id,
-        cursor: { ...next, after: [...next.after], busy: [...next.busy] },
+        cursor: next as NonNullable<SweepEvent['cursor']>,
       });
     logger.info('sweep', { ...result, continued: next !== undefined });
     const started_at = from?.started ?? started.toISOString();

@@ -28,6 +28,8 @@ export const windowOf = (channel: Channel, lane: Lane): number =>
 const QUEUE_OPTIONS = { max_receives: 5, groupOf: ({ tenant_id }: QueueMessage) => tenant_id };
 /** Milliseconds of a page of the work index. */
 const INDEX_MS = 8;
+/** Milliseconds for a row that the dispatcher walks over, sent or not: 8 µs of CPU at 256 MB, a seventh of a core. */
+const ROW_MS = 0.055;
 /** What a refused call takes, with the client's own retries. */
 const REFUSED_MS = 300;
 
@@ -161,10 +163,14 @@ export class World extends Simulation {
     shards: () => this.tables.index.shards(),
     page: async (queue, query) => {
       if (this.isBlackout()) throw new ThrottledError('The region is down.');
-      await this.time.pause(INDEX_MS);
-      return this.tables.index.page(queue, query);
+      const page = await this.tables.index.page(queue, query);
+      // Pages are asked for side by side, and read by one processor.
+      this.#walkedUntil = Math.max(this.#walkedUntil, this.time.now) + page.items.length * ROW_MS;
+      await this.time.pause(this.#walkedUntil - this.time.now + INDEX_MS);
+      return page;
     },
   };
+  #walkedUntil = 0;
 
   get throttledByProviders(): number {
     return [...this.#providers.values()].reduce((sum, { throttled }) => sum + throttled, 0);

@@ -6,9 +6,12 @@ import { isBetweenSweeps, type SweepRequest } from '../../core/sweep/sweep-run.t
 
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
 
+const place = v.array(v.union([v.literal('end'), v.null(), v.record(v.string(), v.unknown())]));
+
 const cursor = v.object({
   queue: v.pipe(v.number(), v.integer(), v.minValue(0)),
-  after: v.array(v.union([v.literal('end'), v.null(), v.record(v.string(), v.unknown())])),
+  after: place,
+  later: v.exactOptional(v.array(v.nullable(place))),
   started: v.pipe(v.string(), v.isoTimestamp()),
   busy: v.array(v.string()),
   unmet: v.exactOptional(v.record(v.string(), v.number())),

@@ -40,6 +40,14 @@ export interface DispatcherRun {
   readonly sent: number;
 }
 
+/** By lane with room: messages of which nobody knows whose they are. */
+interface Unknown {
+  /** Sent before the sweep. */
+  readonly before: Map<string, number>;
+  /** Sent by the sweep, perhaps before it continued. */
+  readonly own: Map<string, number>;
+}
+
 /** Decides for each item whether its message is sent, and sends the messages. */
 export class Dispatcher {
   readonly #request: SweepRequest;
@@ -71,8 +79,10 @@ export class Dispatcher {
     return this.#taken;
   }
 
-  async dispatch(items: readonly DueItem[]): Promise<void> {
+  /** @returns the lanes that had no room for some of them */
+  async dispatch(items: readonly DueItem[]): Promise<ReadonlySet<string>> {
     const outgoing: QueuedMessage[] = [];
+    const full = new Set<string>();
     const { result } = this.#tally;
     const options = runOptionsOf(this.#request);
     const requested_by = isManual(this.#run.run_id) ? 'job' : undefined;
@@ -87,14 +97,17 @@ export class Dispatcher {
         result.by_channel[item.channel] += 1;
         result.by_priority[item.priority] += 1;
       }
+      const { rooms } = this.#run;
+      // A look at the lanes was ahead of the walk.
+      if (rooms && this.#sentRows.has(item.log_id)) continue;
       const dispatch = this.#dispatchOf(item);
       if (dispatch === 'skip') {
         if (wait === 0) result.skipped += 1;
         continue;
       }
-      const { rooms } = this.#run;
       if (wait === 0 && rooms?.take(laneOf(item), dispatch === 'send_again') === false) {
         rooms.hold(laneOf(item));
+        full.add(laneOf(item));
         continue;
       }
       this.#taken += 1;
@@ -103,18 +116,21 @@ export class Dispatcher {
       outgoing.push({ message, delay_seconds: Math.ceil(wait / 1000) });
     }
     if (outgoing.length > 0) await this.#send(outgoing);
+    return full;
   }
+
+  /** The run may have sent a message for the item before. */
+  #copy = (): string => withToken(this.#run.run_id, this.#deps.clock().getTime().toString(36));
 
   /**
    * Sends what did not fit before, each row once. Nobody knows whose the messages are that were sent before the sweep, or
    * before it continued: they are of the first rows that it meets, so as many are left out.
    * @param own messages of this sweep in the lanes with room
    */
-  async refill(items: readonly DueItem[], own: Map<string, number>): Promise<void> {
-    const { rooms, unmet, now, run_id, last_sweep = '' } = this.#run;
+  async refill(items: readonly DueItem[], { before, own }: Unknown): Promise<void> {
+    const { rooms, now, last_sweep = '' } = this.#run;
     const outgoing: QueuedMessage[] = [];
-    // The run may have sent a message for the item before.
-    const copy = withToken(run_id, this.#deps.clock().getTime().toString(36));
+    const copy = this.#copy();
     const takeFrom = (counts: Map<string, number>, lane: string) => {
       const messages = counts.get(lane) ?? 0;
       if (messages > 0) counts.set(lane, messages - 1);
@@ -128,7 +144,7 @@ export class Dispatcher {
       // A look ahead, or its writer, has sent the message of an expected row since the last sweep
       // (docs/decisions/delivery/sweep-and-backlog.md).
       const isSent = item.work_at <= last_sweep || isExpected(item);
-      const isOfLane = (!wasSent && isSent && takeFrom(unmet, lane)) || takeFrom(own, lane);
+      const isOfLane = (!wasSent && isSent && takeFrom(before, lane)) || takeFrom(own, lane);
       if (isOfLane && !wasSent) this.#unsure.add(lane);
       if (isOfLane || wasSent || !rooms?.take(lane)) continue;
       rooms.release(lane);

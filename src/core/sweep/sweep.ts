@@ -1,17 +1,9 @@
 import { PRIORITIES } from '../model/channels.ts';
 import { withToken } from '../model/queue-message.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
-import {
-  allShards,
-  type DueIndex,
-  type DueItem,
-  type PartitionCursors,
-  readPartitions,
-  type WorkState,
-} from '../model/work-index.ts';
+import { allShards, type DueItem, type PartitionCursors, type WorkState } from '../model/work-index.ts';
 import { lanesInUse } from './backlog.ts';
 import { type LaneBound, LaneRooms, type LaneState, messagesIn } from './lane-room.ts';
-import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
 import {
   isBetweenSweeps,
@@ -20,14 +12,18 @@ import {
   type SweepHistory,
   type SweepRequest,
   type SweepResult,
-  type SweepWindow,
   windowOf,
 } from './sweep-run.ts';
+import { REFILL_EVERY_MS, TopUp } from './top-up.ts';
+import { type WalkDeps, walk } from './walk.ts';
 
 /** Where a sweep that ran out of time continues, as the same sweep: what it sent itself must not count as a backlog. */
 export interface SweepCursor {
+  /** The first queue that is not walked to its end. */
   readonly queue: number;
   readonly after: PartitionCursors;
+  /** Those behind it: not begun, where they go on, or, without entries, walked. */
+  readonly later?: readonly (PartitionCursors | null)[];
   /** When the sweep began, ISO-8601 UTC. */
   readonly started: string;
   /** Lanes that had a backlog then, as `<channel>-<lane>`. */
@@ -41,8 +37,7 @@ export interface SweepCursor {
   readonly sent: number;
 }
 
-export interface SweepDeps extends DispatcherDeps, MalformedDeps {
-  readonly index: DueIndex;
+export interface SweepDeps extends DispatcherDeps, WalkDeps {
   readonly sweeps: SweepHistory;
   /** Keeps the lanes short; absent: they take everything, as for an operator's run. */
   readonly short_lanes?: ShortLanes;
@@ -54,9 +49,6 @@ export interface ShortLanes extends LaneBound {
 
 /** Whether the sweep has walked the whole work index, and only waits for room in lanes. */
 export const isWalked = (next: SweepCursor | undefined): boolean => next === undefined || next.after.length === 0;
-
-/** Items per page and partition: large enough to need few requests, small enough to stop soon. */
-const PAGE_SIZE = 250;
 
 /**
  * One run of BATCH-952: finds what is due, urgent first, oldest first, and sends it to the lanes, page by page. It
@@ -83,35 +75,69 @@ export async function sweep(
   const run_id = from ? withToken(run.run_id, deps.clock().getTime().toString(36)) : run.run_id;
   const began = { run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0 };
   const dispatcher = new Dispatcher(request, began, tally, deps);
-  const cursor = (queue: number, after: PartitionCursors): SweepCursor => ({
-    queue,
-    after,
-    started: now.toISOString(),
-    ...known,
-    busy,
-    sent: dispatcher.sent,
-    unmet: Object.fromEntries(unmet),
-    ...(rooms && { rooms: rooms.state() }),
-  });
   const queues = queuesOf(request, await deps.index.shards());
-  const window = windowOf(now, request, { ...(await historyOf(request, deps)), interval_ms: deps.interval_ms });
-  for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
-    const after = queue === from?.queue ? from.after : undefined;
-    const each = async (items: readonly DueItem[]) => {
-      await dispatcher.dispatch(items);
-      return false;
+  const places = queues.map((_, queue) => placeOf(queue, from));
+  const cursor = (): SweepCursor => {
+    const queue = places.findIndex((place) => place !== WALKED);
+    const rest = queue < 0 ? [] : places.slice(queue + 1);
+    return {
+      queue: queue < 0 ? queues.length : queue,
+      after: places[queue] ?? [],
+      ...(rest.some((place) => place !== null) && { later: rest }),
+      started: now.toISOString(),
+      ...known,
+      busy,
+      sent: dispatcher.sent,
+      unmet: Object.fromEntries(unmet),
+      ...(rooms && { rooms: rooms.state() }),
     };
-    const stopped = await walk(
-      { partitions: queues[queue] ?? [], after, window, writes: !request.dry_run, each },
-      deps,
-    );
-    if (stopped) return { ...tally, next: cursor(queue, stopped) };
+  };
+  const topUp = rooms && new TopUp({ rooms, queues, until: now.toISOString() }, dispatcher, deps);
+  const window = windowOf(now, request, { ...(await historyOf(request, deps)), interval_ms: deps.interval_ms });
+  while (places.some((place) => place !== WALKED)) {
+    for (const [queue, partitions] of queues.entries()) {
+      const after = places[queue];
+      if (after === WALKED) continue;
+      const end = deps.clock().getTime() + SLICE_MS;
+      let rounds = 0;
+      const each = async (items: readonly DueItem[], round: PartitionCursors) => {
+        rounds += 1;
+        const full = await dispatcher.dispatch(items);
+        topUp?.note(full, { queue, after: round });
+        return false;
+      };
+      // Lanes of the next queues must not wait for the end of this one, whose rows have no room any more.
+      const between = async () => {
+        await topUp?.look();
+        const isOver = rounds > 0 && rooms !== undefined && deps.clock().getTime() >= end;
+        return isOver && places.some((place, other) => place !== WALKED && other !== queue);
+      };
+      places[queue] =
+        (await walk({ partitions, after, window, writes: !request.dry_run, each, between }, deps)) ?? WALKED;
+      if (places[queue] !== WALKED && deps.outOfTime?.()) return { ...tally, next: cursor() };
+    }
   }
-  if (rooms !== undefined && (await refill({ rooms, unmet, queues, now }, dispatcher, deps))) {
-    return { ...tally, next: cursor(queues.length, []) };
+  const between = async () => {
+    await topUp?.look();
+    return false;
+  };
+  if (rooms !== undefined && (await refill({ rooms, unmet, queues, now, between }, dispatcher, deps))) {
+    return { ...tally, next: cursor() };
   }
   tally.result.skipped += rooms?.held ?? 0;
   return tally;
+}
+
+/** Of a queue that is walked to its end. */
+const WALKED: PartitionCursors = [];
+/** How long a sweep with short lanes walks a queue before it looks at the next one. */
+const SLICE_MS = 3_000;
+
+/** Null: at its beginning. */
+function placeOf(queue: number, from: SweepCursor | undefined): PartitionCursors | null {
+  if (from === undefined) return null;
+  const place = queue < from.queue ? WALKED : queue === from.queue ? from.after : from.later?.[queue - from.queue - 1];
+  return place?.length === 0 ? WALKED : (place ?? null);
 }
 
 interface Lanes {
@@ -134,8 +160,13 @@ function lanesAt({ busy, unmet, rooms }: SweepCursor, { short_lanes }: SweepDeps
   };
 }
 
-/** Milliseconds between two looks at full lanes. */
-const REFILL_EVERY_MS = 5_000;
+interface Refill {
+  readonly rooms: LaneRooms;
+  readonly unmet: Lanes['unmet'];
+  readonly queues: readonly string[][];
+  readonly now: Date;
+  readonly between: () => Promise<boolean>;
+}
 
 /**
  * Sends what did not fit into its lane as soon as there is room, urgent first, until the next sweep takes over
@@ -143,7 +174,7 @@ const REFILL_EVERY_MS = 5_000;
  * @returns true when time ran out before
  */
 async function refill(
-  { rooms, unmet, queues, now }: { rooms: LaneRooms; unmet: Lanes['unmet']; queues: string[][]; now: Date },
+  { rooms, unmet, queues, now, between }: Refill,
   dispatcher: Dispatcher,
   deps: SweepDeps,
 ): Promise<boolean> {
@@ -163,13 +194,13 @@ async function refill(
     for (const lane of open) unmet.set(lane, rooms.messages(lane).before);
     const found = new Map([...open].map((lane) => [lane, rooms.total(lane)]));
     const each = async (items: readonly DueItem[]) => {
-      await dispatcher.refill(items, own);
+      await dispatcher.refill(items, { before: unmet, own });
       for (const lane of open) if (rooms.isFull(lane)) open.delete(lane);
       return open.size === 0;
     };
     const window = { until: now.toISOString() };
     for (const partitions of queues) {
-      if (open.size > 0 && (await walk({ partitions, after: undefined, window, writes: false, each }, deps))) break;
+      if (open.size > 0 && (await walk({ partitions, window, writes: false, each, between }, deps))) break;
     }
     if (open.size === 0 || deps.outOfTime?.()) continue;
     // An empty lane got everything that is still due, and so did one that got nothing although it had room. Only what was left
@@ -205,33 +236,4 @@ function queuesOf(request: SweepRequest, shards: number): string[][] {
   return PRIORITIES.filter((priority) => wanted === undefined || priority === wanted)
     .filter((priority) => express_minutes === undefined || PRIORITY_POLICY[priority].lane === 'express')
     .flatMap((priority) => states.map((state) => allShards(state, priority, shards)));
-}
-
-interface Walk {
-  readonly partitions: readonly string[];
-  readonly after: PartitionCursors | undefined;
-  readonly window: SweepWindow;
-  /** False for a dry run. */
-  readonly writes: boolean;
-  /** Takes the items of a round, oldest first. @returns true when it needs no more */
-  readonly each: (items: readonly DueItem[]) => Promise<boolean>;
-}
-
-/** Walks the partitions round by round, a page of each. @returns where it stopped when time ran out */
-async function walk(
-  { partitions, after, window, writes, each }: Walk,
-  deps: SweepDeps,
-): Promise<PartitionCursors | undefined> {
-  let cursors: PartitionCursors | undefined = after ?? partitions.map(() => null);
-  while (cursors !== undefined) {
-    if (deps.outOfTime?.()) return cursors;
-    const { pages, next } = await readPartitions(deps.index, partitions, { ...window, limit: PAGE_SIZE }, cursors);
-    const items = pages.flatMap((page) => page.items);
-    const malformed = pages.flatMap((page) => page.malformed ?? []);
-    const enough = await each(items.sort((a, b) => (a.work_at < b.work_at ? -1 : a.work_at > b.work_at ? 1 : 0)));
-    // After the good ones: whoever floods the index must not delay them.
-    if (writes) await setEntriesAside(malformed, deps);
-    cursors = enough ? undefined : next;
-  }
-  return undefined;
 }
