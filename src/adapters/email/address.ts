@@ -24,7 +24,9 @@ function asciiDomain(text: string): string | undefined {
   if (IN_FORM.test(text)) return text;
   const domain = domainToASCII(text);
   const labels = domain.split('.');
-  return labels.length > 1 && labels.every((label) => LABEL.test(label)) ? domain : undefined;
+  // A number at the end makes it an IP address, which `0x7f.1` becomes, too.
+  const isName = labels.length > 1 && labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+  return isName ? domain : undefined;
 }
 
 /** Before the address: a quoted string, or words, which people write with quotes among them. */
