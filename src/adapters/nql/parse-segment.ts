@@ -52,6 +52,8 @@ function segmentOf(filter: unknown): Segment {
   const parts = Object.entries(filter).map(([key, value]): Segment => {
     if (key === '$and' && Array.isArray(value)) return { all: value.map(segmentOf) };
     if (key === '$or' && Array.isArray(value)) return { any: value.map(segmentOf) };
+    // The parser's mark of brackets, which it forgets where they are doubled.
+    if (key === 'yg') return segmentOf(value);
     return checkComparison(comparisonOf(key, value));
   });
   const [first] = parts;

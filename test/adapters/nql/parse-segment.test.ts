@@ -46,6 +46,7 @@ describe('a segment', () => {
     ['label:vip+status:-free', true],
     ['label:gold,status:paid', true],
     ['(label:gold,status:free)+newsletters:weekly', false],
+    ['((label:gold,status:free))+newsletters:weekly', false],
     ["created_at:>'2026-01-01'", true],
     ["created_at:<='2026-02-28T12:00:00Z'", true],
     ["created_at:<'2026-02-28T21:00:00+09:00'", false],
