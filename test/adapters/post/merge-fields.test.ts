@@ -1,10 +1,9 @@
-import Handlebars from 'handlebars';
 import { describe, expect, it } from 'vitest';
 import { render, renderChecked } from '../../../src/adapters/post/post-renderer.ts';
-import { entryData, templateOf } from '../../../src/adapters/ses-v2/bulk-provider.ts';
 import type { EmailContent } from '../../../src/core/newsletter/model/email.ts';
 import { mergeFieldRefusal } from '../../../src/core/newsletter/model/merge-fields.ts';
 import { MEMBER, POST_CASES, REFUSED_POSTS } from '../../corpus/merge-fields/posts.ts';
+import { arriving } from '../../support/newsletter/arriving.ts';
 
 const newsletter = {
   tenant_id: 't',
@@ -14,17 +13,6 @@ const newsletter = {
   created_at: '',
   updated_at: '',
 };
-
-/** What arrives: the template that SES gets, filled in as SES does. */
-async function arriving(content: EmailContent) {
-  const rendering = await render(content, 0);
-  const data = JSON.parse(entryData({ values: MEMBER }, rendering));
-  const { Subject, Html, Text } = templateOf(rendering);
-  const [subject = '', html = '', text = ''] = [Subject, Html, Text].map((template) =>
-    Handlebars.compile(template, { noEscape: true, strict: true })(data),
-  );
-  return { subject, html, text };
-}
 
 describe('the fields of a post', () => {
   it.each(POST_CASES.map((one) => [one.why, one.body, one] as const))('%s: %s', async (_, __, one) => {
