@@ -1,4 +1,4 @@
-import { type Channel, PRIORITIES, providerHost } from '../model/channels.ts';
+import { type Channel, LEVEL_OF_PRIORITY, PRIORITIES, priorityOf, providerHost } from '../model/channels.ts';
 import { isAbsent, setAside } from '../model/column-rules.ts';
 import { type HistoryKeys, historyKeys } from '../model/history-index.ts';
 import { BASE_SHARDS, type IndexShards } from '../model/index-shards.ts';
@@ -151,12 +151,21 @@ function sendingSince(row: ForeignRow, time_zone: string | undefined): number | 
 const SENDING_TIMES = ['updated_at', 'created_at', 'scheduled_at', 'next_retry_at', 'first_attempt_at'] as const;
 
 /** The columns that the table document wants in every row, where their writer left them out. */
-function defaults({ is_deleted, created_at, created_by, updated_by }: ForeignRow, now: Date): ForeignRow {
-  const writer = typeof updated_by === 'string' && updated_by !== '' ? updated_by : 'unknown';
+function defaults(row: ForeignRow, now: Date): ForeignRow {
+  const { is_deleted, created_at, created_by, updated_at, updated_by, priority_level } = row;
+  // Not our name: the stream passes what its writer changes later, without a name, only if it is not ours.
+  const writer = [updated_by, created_by].find((name) => typeof name === 'string' && name !== '') ?? 'unknown';
+  // What its writer changes later is `priority`, which comes before it.
+  const level = LEVEL_OF_PRIORITY[priorityOf(row)];
+  const levels: readonly unknown[] = Object.values(LEVEL_OF_PRIORITY);
   return {
     ...(isAbsent(is_deleted) && { is_deleted: false }),
     ...(isAbsent(created_at) && { created_at: now.toISOString() }),
     ...(isAbsent(created_by) && { created_by: writer }),
+    ...(isAbsent(updated_at) && { updated_at: now.toISOString() }),
+    ...(isAbsent(updated_by) && { updated_by: writer }),
+    ...((isAbsent(priority_level) || levels.includes(priority_level)) &&
+      priority_level !== level && { priority_level: level }),
   };
 }
 

@@ -25,6 +25,7 @@ export type Priority = (typeof PRIORITIES)[number];
 
 /** The priority of the table's `priority_level`, for rows without `priority`. */
 export const PRIORITY_OF_LEVEL = { HIGH: 'important', MEDIUM: 'normal', LOW: 'info' } as const;
+export const LEVEL_OF_PRIORITY = { urgent: 'HIGH', important: 'HIGH', normal: 'MEDIUM', info: 'LOW' } as const;
 
 /** Longest host that a row keeps, in characters: shorter than the integration_config_id that it stands in for. */
 const HOST_LENGTH = 40;

@@ -456,7 +456,9 @@ describe('a row of another writer', () => {
     );
     const set = plan.do === 'ignore' ? {} : plan.set;
     expect(set['expires_at']).toBeTypeOf('number');
-    expect(Object.keys(set).filter((name) => /^(work_|send_status|updated_by|failure_reason)/.test(name))).toEqual([]);
+    // The stream passes a later change of its writer, who leaves this as it is.
+    expect(set['updated_by']).toBe('unknown');
+    expect(Object.keys(set).filter((name) => /^(work_|send_status|failure_reason)/.test(name))).toEqual([]);
   });
 
   it('that is logically deleted is left alone where its content has moved already', () => {
@@ -481,6 +483,23 @@ describe('a column that the table document wants in every row', () => {
     expect(columnsOf(changes)).toEqual(filled);
     expect(columnsOf({ ...changes, send_status: 'SUCCESS' })).toEqual(filled);
     expect(columnsOf({ ...changes, updated_by: 'BATCH-951' })).toMatchObject({ created_by: 'BATCH-951' });
+  });
+
+  it('is filled in a row that needs no work, too', () => {
+    const of = (changes: object) => index({ ...sample, send_status: 'SUCCESS', ...changes }) as { set: object };
+    expect(of({ created_by: 'user-1' }).set).toMatchObject({ updated_at: iso(), updated_by: 'user-1' });
+    expect(of({ updated_at: iso(), updated_by: 'user-2' }).set).not.toHaveProperty('updated_by');
+  });
+
+  it.each([
+    [{ priority_level: undefined }, 'MEDIUM'],
+    [{ priority_level: null, priority: 'info' }, 'LOW'],
+    [{ priority_level: 'MEDIUM', priority: 'urgent' }, 'HIGH'],
+    [{ priority_level: 'LOW' }, undefined],
+    [{ priority_level: 'HIGH', priority: 'important' }, undefined],
+  ])('its level of priority agrees with its priority: %j', (changes, level) => {
+    expect(index({ ...sample, ...changes })).toMatchObject({ do: 'index' });
+    expect((index({ ...sample, ...changes }) as { set: Record<string, unknown> }).set['priority_level']).toBe(level);
   });
 
   it('stays as its writer filled it', () => {
