@@ -44,13 +44,15 @@ function withoutWork(row: NotificationRow): RowState {
 }
 
 /**
- * When a notification was given up. A dead one is in the work index since then; one that stopped without a dead letter is
- * in no index, and its last change was its end. Undefined if another writer left no time.
+ * When a notification was given up (`failed_at`, retry-and-idempotency-design.md §4). A dead one is in the work index
+ * since then. One that stopped without a dead letter keeps the time when it was due, and its last change was its end.
+ * Undefined if another writer left no time.
  */
 export function failedAt(
   row: Readonly<Partial<NotificationRow>> & { readonly updated_at?: unknown },
 ): string | undefined {
-  return [row.work_at, row.updated_at]
+  const times = row.work_queue === undefined ? [row.updated_at, row.work_at] : [row.work_at, row.updated_at];
+  return times
     .map((time) => (typeof time === 'string' ? parseTime(time)?.toISOString() : undefined))
     .find((time) => time !== undefined);
 }

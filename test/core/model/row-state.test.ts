@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ForeignRow, NotificationRow } from '../../../src/core/model/notification.ts';
-import { stateOf } from '../../../src/core/model/row-state.ts';
+import { failedAt, stateOf } from '../../../src/core/model/row-state.ts';
 import { exclusionOf } from '../../../src/core/operator/operations/exclusions.ts';
 import { dueRow, iso, T0 } from '../../support/rows.ts';
 
@@ -34,6 +34,13 @@ it.each([
   ['not_taken_in', { ...outOfIndex, send_status: 'SENDING' as const }],
   ['not_taken_in', dueRow({ work_queue: 'nonsense' })],
 ])('the state of a row is %s', (state, row) => expect(stateOf(row, T0)).toBe(state));
+
+it('the time of a failure is the death of a dead one, and the last change of a stopped one, not when it was due', () => {
+  const late = { work_at: iso(-3_600_000), updated_at: iso() };
+  expect(failedAt({ ...stopped, ...late })).toBe(iso());
+  expect(failedAt({ ...dead, work_at: iso(-60_000), updated_at: iso() })).toBe(iso(-60_000));
+  expect(failedAt({ failure_reason: 'CANCELLED', updated_at: 'soon' } as const)).toBeUndefined();
+});
 
 describe('whether a redrive by filter takes a row', () => {
   const created = (ms: number) => ({ tenant_created_at: `tenant-1#${iso(ms)}` });

@@ -18,6 +18,8 @@ export const addList = onDeployment({
     '--status <S>': value(`${SEND_STATUSES.join(', ')}; or dead; or due (unfinished, of any age)`, parseStatus),
     ...FILTER_OPTIONS,
     ...LOOKUP_OPTIONS,
+    '--search <ID>':
+      'a log_id, or with --tenant a notification_id, of any age; else what begins with it, within the period',
     '--limit <N>': value('notifications per page', parseCount, 20),
     '--cursor <CURSOR>': 'start where a page ended',
   },
@@ -28,10 +30,11 @@ the last death first; with --status due, all that are unfinished, with what is d
 Examples:
   npm run ops -- list --status dead --channel slack
   npm run ops -- list --status FAILED --error-type AUTH_FAILED --from 2d
+  npm run ops -- list --tenant TENANT001 --search NOTIF001
   npm run ops -- list --tenant TENANT001 --recipient - --json < address.txt`,
   async run(session, options) {
-    const { status, limit, cursor, from, to } = options;
-    const page = { status, limit, cursor, full: true, more: lookupFilterOf(options) };
+    const { status, limit, cursor, from, to, search: q } = options;
+    const page = { status, q, limit, cursor, full: true, more: lookupFilterOf(options) };
     // Both ends where one is given: due and dead notifications are listed at any age otherwise.
     const period = from === undefined && to === undefined ? {} : periodIn(options, session.clock());
     const query = { ...(await filterOf(options, session)), ...period, ...page };

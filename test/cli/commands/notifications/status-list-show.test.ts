@@ -7,6 +7,7 @@ import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../../../src/adapters/signing/hashed-ids.ts';
 import { opened } from '../../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
+import { historyKeys } from '../../../../src/core/model/history-index.ts';
 import type { LaneStatus } from '../../../../src/core/operator/views/pipeline-status.ts';
 import {
   deadRow,
@@ -32,6 +33,8 @@ const { work_queue: _, ...done } = storedRow('done-1', {
   error_type: 'SERVER_OVERLOAD',
   tenant_id: 'T1',
   recipient_hash: recipientHash(HASH_KEY, 'T1', secret),
+  ...historyKeys({ log_id: 'done-1', tenant_id: 'T1', notification_id: 'N-17' }, new Date()),
+  notification_id: 'N-17',
 });
 const rows = [
   storedRow('due-1', { channel: 'email', tenant_id: 'T1' }),
@@ -161,6 +164,12 @@ describe('list', () => {
     [['--error-type', 'AUTH_FAILED'], ['dead-1']],
     [['--error-type', 'INVALID_RECIPIENT'], ['stopped-1']],
     [['--tenant', 'T1', '--recipient', 'Hanako@Example.com'], ['done-1']],
+    [['--search', 'dead-2'], ['dead-2']],
+    [
+      ['--search', 'dead-'],
+      ['dead-1', 'dead-2', 'dead-3'],
+    ],
+    [['--tenant', 'T1', '--search', 'N-17'], ['done-1']],
     [['--status', 'dead', '--to', '1h'], []],
     [['--sent-from', '2026-03-01T00:00:00Z'], ['done-1']],
     [['--sent-to', '2026-02-01T00:00:00Z'], []],
