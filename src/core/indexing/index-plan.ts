@@ -105,7 +105,7 @@ export function planIndex(
     const { set, why, remove } = setAside(faults, now, row);
     // Where times are written anew in UTC, this one is not.
     const { next_retry_at: _, ...kept } = history as ForeignRow;
-    return { do: 'set_aside', why, set: { ...set, ...kept }, ...moved, remove: [...moved.remove, ...remove] };
+    return { do: 'set_aside', why, set: { ...kept, ...set }, ...moved, remove: [...moved.remove, ...remove] };
   }
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
   const host = hostOf(row, inline);
