@@ -36,6 +36,10 @@ export interface Memory {
   readonly erased: readonly string[];
   /** Notifications whose producer was told that they are accepted. */
   readonly handedOver: readonly string[];
+  /** By worker and share of an allowance: the slots that it was given, and has not used. */
+  readonly slots: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Attempts of dead notifications, as `log_id#attempt`, for which the provider was asked. */
+  readonly tried: readonly string[];
   /** By worker: how often a table refused to note an outcome. */
   readonly refused: Readonly<Record<string, number>>;
 }
@@ -52,5 +56,7 @@ export const NOTHING_YET: Memory = {
   unwanted: [],
   erased: [],
   handedOver: [],
+  slots: {},
+  tried: [],
   refused: {},
 };

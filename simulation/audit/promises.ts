@@ -1,5 +1,6 @@
 // The invariants of docs/architecture.md as a small world can be asked for them. Plain data in, violations out: what is
 // remembered is part of a state, so it is never changed. Shares no code with the pipeline.
+import { diedAgain } from './allowance-promises.ts';
 import { broken, claimed, deleted, made, ofThisLife } from './life-promises.ts';
 import type { Acceptance, Memory, Stored } from './memory.ts';
 
@@ -155,8 +156,8 @@ export function accepted(memory: Memory, { log_id, attempt, by, late }: Send): J
   };
 }
 
-/** @param by who wrote it: an event corrects what was said of an attempt, and leaves the times of what followed */
-export function recorded(memory: Memory, record: Stored, by: string): Judged {
+/** @param row as it is @param by who wrote it: an event corrects what was said of an attempt, and leaves the times of what followed */
+export function recorded(memory: Memory, record: Stored, by: string, row?: Stored): Judged {
   const { original_log_id, retry_attempt, retry_status, error_type, retry_at, next_retry_at, response_message } =
     record;
   const wait = Date.parse(String(next_retry_at)) - Date.parse(String(retry_at));
@@ -167,6 +168,7 @@ export function recorded(memory: Memory, record: Stored, by: string): Judged {
     record['uncounted'] !== true &&
     !/died/.test(String(response_message));
   const violations = judged && wait < least ? ['7: the next attempt comes too soon'] : [];
+  violations.push(...diedAgain(memory, row, record, by));
   if (retry_status !== 'SUCCESS') return { memory, violations };
   const isIts = ({ attempt }: Acceptance, id: string) => id === original_log_id && attempt === retry_attempt;
   return { memory: marked(memory, 'recorded', isIts), violations };

@@ -80,6 +80,23 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     sweepers: [{ ...INFO, dry_run: true }],
   },
   forced: { about: 'a death, and a forced run', ...dead, workers: 3, forces: 1 },
+  wished: {
+    about: 'a death, a user who retries it, and a budget that grants nothing',
+    ...dead,
+    workers: 4,
+    wishes: 1,
+    pacing: 'account',
+    postpones: 1,
+  },
+  'bulk-redriven': {
+    about: 'a death, an operator who redrives all, and a budget that grants nothing',
+    ...dead,
+    workers: 3,
+    bulks: 1,
+    bulk: ['redrive'],
+    pacing: 'account',
+    postpones: 1,
+  },
   'redriven-paced': {
     about: 'a death, a redrive, and a budget that grants nothing',
     ...dead,

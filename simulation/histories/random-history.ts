@@ -59,7 +59,8 @@ export async function drawHistory(seed: number, intruders: readonly Stored[] = [
   const draw = createRandom(seed, 'history');
   // Drawn apart, so that the seeds of before have the worlds of before.
   const erasures = createRandom(seed, 'erasures')() < 0.2 ? 1 : 0;
-  const scope = { ...drawScope(createRandom(seed, 'scope'), intruders), erasures };
+  const drawn = drawScope(createRandom(seed, 'scope'), intruders);
+  const scope = { ...drawn, erasures, ...drawForce(createRandom(seed, 'force'), drawn) };
   const kinds = new Set<string>(FAULTS.filter(() => draw() < 0.5));
   const share = pick(draw, FAULT_SHARES);
   const world = new World(scope, new Troupe({ remember: false }));
@@ -122,6 +123,19 @@ function drawScope(draw: Draw, intruders: readonly Stored[]): Scope {
     ...(draw() < 0.3 && { failures: 3, failed: FAILED }),
     // What its writer has spoilt, verify names until the indexer has judged it.
     verifications: spoils ? 0 : 3,
+  };
+}
+
+/** What asks for many at once, of two tenants that share an integration, mostly where a provider's allowance bounds it. */
+function drawForce(draw: Draw, { given = [], pacing }: Scope): Partial<Scope> {
+  if (draw() >= 0.3) return {};
+  const tenants = given.map((one) => (draw() < 0.5 ? one : { ...one, tenant: 'tenant-2' }));
+  const paced = pacing === undefined && draw() < 0.7;
+  return {
+    given: tenants,
+    bulks: 2,
+    wishes: 1,
+    ...(paced && { pacing: draw() < 0.5 ? ('account' as const) : ('receiver' as const), postpones: 3 }),
   };
 }
 

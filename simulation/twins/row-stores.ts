@@ -3,7 +3,7 @@ import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
 import type { StoredLife } from '../../src/core/indexing/index-row.ts';
 import type { RowScan } from '../../src/core/indexing/reconcile.ts';
 import type { IntakeRecord, IntakeStore } from '../../src/core/intake/ports.ts';
-import { type Channel, providerHost } from '../../src/core/model/channels.ts';
+import { type Channel, PRIORITIES, providerHost } from '../../src/core/model/channels.ts';
 import {
   type ForeignRow,
   hasContent,
@@ -127,8 +127,7 @@ export function createMemoryIntake(tables: Tables, records: Map<string, IntakeRe
 }
 
 /** OperationStore in memory. */
-export function createMemoryOperations(): OperationStore {
-  const held = new Map<string, Operation>();
+export function createMemoryOperations(held = new Map<string, Operation>()): OperationStore {
   return {
     async create(operation) {
       const known = held.get(operation.operation_id);
@@ -156,6 +155,10 @@ export function createMemoryOperations(): OperationStore {
   };
 }
 
+/** As text that orders partitions as they are walked: the most urgent first. */
+const rankOf = (queue: ReturnType<typeof parseWorkQueue>): string =>
+  queue === undefined ? '' : `${PRIORITIES.indexOf(queue.priority)}#${String(queue.shard).padStart(3, '0')}`;
+
 /** OperationRows on the log in memory: by partition and time, as the index orders them. */
 export function createMemoryOperationRows({ log }: Pick<Tables, 'log'>): OperationRows {
   return {
@@ -164,9 +167,10 @@ export function createMemoryOperationRows({ log }: Pick<Tables, 'log'>): Operati
         .flatMap((row) => {
           const partition = String(row['work_queue'] ?? '');
           const at = String(source === 'created' ? row['created_at'] : row['work_at']);
-          const isThere = source === 'created' || parseWorkQueue(partition)?.state === source;
+          const queue = parseWorkQueue(partition);
+          const isThere = source === 'created' || queue?.state === source;
           if (!isThere || at < period.from || at > period.to) return [];
-          return [{ row, place: `${source === 'created' ? '' : partition} ${at} ${row['log_id']}` }];
+          return [{ row, place: `${source === 'created' ? '' : rankOf(queue)} ${at} ${row['log_id']}` }];
         })
         .filter(({ row, place }) => matches(row, filter) && place > (after?.['place'] ?? ''))
         .sort((a, b) => (a.place < b.place ? -1 : 1));

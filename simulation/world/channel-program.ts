@@ -113,7 +113,7 @@ function instance({ pacing, breakers, gathering }: Composition, env: Env) {
     ? new BreakerGate({ store, policy: BREAKER_POLICY, clock, random, pause, probe_ms: PROBE_MS })
     : PASS_THROUGH;
   const receiver: PacedGateDeps['receiver'] =
-    pacing === 'account' ? ACCOUNT : async ({ tenant_id }) => ({ key: tenant_id, per_second: 1 });
+    pacing === 'account' ? ACCOUNT : async ({ tenant_id }) => ({ key: 'shared', tenant: tenant_id, per_second: 1 });
   const paced = pacing && pacedGate(env, { inner, channel: 'email', budgets: budgetsOf(env), receiver });
   return channelHandler(env, { gate: paced ?? inner, pacing: paced, gathered: gathering && 'one by one' });
 }

@@ -1,22 +1,13 @@
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import * as actors from '../audit/actor-promises.ts';
-import type { Stored } from '../audit/memory.ts';
+import * as allowances from '../audit/allowance-promises.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
 import { worker } from './channel-program.ts';
-import {
-  type Ending,
-  INJECTED,
-  inAnotherRound,
-  limitOf,
-  pauseEnd,
-  postponementOf,
-  refusalOf,
-  silenceOf,
-} from './endings.ts';
+import { type Ending, INJECTED, inAnotherRound, limitOf, postponementOf, refusalOf, silenceOf } from './endings.ts';
 import type { Ground } from './ground.ts';
-import { COMMANDS, operator } from './operator-programs.ts';
+import { COMMANDS, operator, revived } from './operator-programs.ts';
 import { indexer, producer, reporter, sweeper, teller } from './programs.ts';
 import { isOwed, tellAt } from './provider.ts';
 import { checkEnd } from './quiet.ts';
@@ -64,8 +55,10 @@ export class Deeds {
     this.#ground.set({ actors: [...actors, { name, moment, begun: now, ...more }] });
   }
 
-  async #answer(actor: Actor, { id, port }: Call, outcome: Outcome, more: Partial<Actor> = {}): Promise<void> {
+  async #answer(actor: Actor, { id, port, args }: Call, outcome: Outcome, more: Partial<Actor> = {}): Promise<void> {
     const ground = this.#ground;
+    if (port === 'budget.reserve' && 'ok' in outcome)
+      ground.set({ memory: allowances.granted(ground.state.memory, actor.name, args[0], outcome.ok) });
     const now = ground.state.now + offsetOf(actor.name, ground.scope);
     const moment = await actor.moment.after({ id, outcome, now });
     const others = ground.state.actors.filter(({ name }) => name !== actor.name);
@@ -74,14 +67,15 @@ export class Deeds {
     const next = { ...rest, ...read, moment, ...more, ...(slow && more.begun === undefined && { slow }) };
     ground.set({ actors: moment.ended ? others : [...others, next] });
     const { fault } = moment;
-    if (moment.ended) ground.set({ memory: promises.ceased(ground.state.memory, actor.name) });
+    if (moment.ended)
+      ground.set({ memory: promises.ceased(allowances.forfeited(ground.state.memory, actor.name), actor.name) });
     if (fault && !INJECTED.test(String(fault))) ground.violated(`an actor failed: ${(fault as Error).stack}`);
   }
 
   #die({ name: dead }: Actor): void {
     const { actors, hung, memory } = this.#ground.state;
     const left = { actors: actors.filter(({ name }) => name !== dead), hung: hung.filter(({ by }) => by !== dead) };
-    this.#ground.set({ ...left, memory: promises.died(memory, dead) });
+    this.#ground.set({ ...left, memory: promises.died(allowances.forfeited(memory, dead), dead) });
   }
 
   applyLate(late: LateCall): Promise<Outcome> {
@@ -100,6 +94,7 @@ export class Deeds {
     const audited = { sendable: ids.length - letters.length, letters };
     const idle = ground.state.actors.find(isIdle);
     const next = idle?.moment.calls[0];
+    if (idle) ground.set({ memory: allowances.forfeited(ground.state.memory, idle.name) });
     if (idle && next) return this.#answer(idle, next, { ok: batch }, { begun: ground.state.now, ...audited });
     const name = taken.map(({ id, receives }) => (receives > 1 ? `${id} (receive ${receives})` : id)).join(' and ');
     return this.begin(`worker of ${name}`, worker(batch, ground.scope), batch, audited);
@@ -114,7 +109,7 @@ export class Deeds {
 
   operate(command: keyof typeof COMMANDS, log_id: string): Promise<void> {
     const ground = this.#ground;
-    if (command === 'retry') ground.set({ memory: promises.redriven(ground.state.memory, [log_id]) });
+    ground.set({ memory: promises.redriven(ground.state.memory, revived(command, log_id, ground.rows())) });
     const name = `${COMMANDS[command]} of ${log_id}`;
     const times = ground.count(name);
     return this.begin(times > 1 ? `${name} (time ${times})` : name, operator(command, log_id, `manual-${times}`));
@@ -172,37 +167,6 @@ export class Deeds {
     const { left } = this.#ground.state;
     this.#ground.set({ left: { ...left, [limit]: (left[limit] ?? 0) - 1 } });
     return run();
-  }
-
-  firstDeadline(): number {
-    const working = this.#ground.state.actors.filter((actor) => !isIdle(actor));
-    return Math.min(...working.map(deadlineOf));
-  }
-
-  /** @param sweep_at of a scheduled sweep, which finds what is due */
-  nextTime(sweep_at?: number): number | undefined {
-    const { now, left, queue, events, hung, actors } = this.#ground.state;
-    const sweeps = (left['sweeps'] ?? 0) > 0;
-    const due = this.#ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('due'));
-    const ofRow = (row: Stored) =>
-      sweeps
-        ? [Date.parse(promises.textOf(row['work_at'])), Date.parse(promises.textOf(row['claim_until']))]
-        : sweep_at
-          ? [sweep_at]
-          : [];
-    const paused = actors.flatMap((actor) =>
-      actor.moment.calls.map((call) => pauseEnd(call, this.#ground.answered(actor)) ?? 0),
-    );
-    const times = [
-      ...queue.map(({ visible_at }) => visible_at),
-      ...events.map(({ at }) => at ?? 0),
-      ...hung.map(({ until }) => until),
-      ...(hung.length > 0 ? [this.firstDeadline()] : []),
-      ...paused,
-      ...due.flatMap(ofRow),
-    ];
-    const later = times.filter((time) => time > now);
-    return later.length > 0 ? Math.min(...later) : undefined;
   }
 
   passTo(time: number, { busy = false } = {}): void {

@@ -209,12 +209,8 @@ export class Ground {
     const { queue, actors, late } = this.state;
     const { losses = 0 } = this.scope;
     if (actors.some((actor) => !isIdle(actor)) || late.length > 0 || losses > 0) return;
-    this.violated(
-      ...ends.waitingForNothing(
-        this.rows(),
-        queue.map(({ message }) => message),
-      ),
-    );
+    const messages = queue.map(({ message }) => message);
+    this.violated(...ends.waitingForNothing(this.rows(), messages));
   }
 
   recordsOf(log_id: string): Stored[] {
@@ -226,7 +222,9 @@ export class Ground {
   /** @returns whether a row or a record is another one than before */
   #watch(by: string, port: string, args: readonly unknown[], before: ReadonlyMap<string, Stored>): boolean {
     const records = /^records\.(put|replace)/.test(port);
-    if (records) this.judge(promises.recorded(this.state.memory, args[0] as Stored, by));
+    const [record] = args as readonly Stored[];
+    if (records && record)
+      this.judge(promises.recorded(this.state.memory, record, by, this.#rowOf(record['original_log_id'])));
     const changed = [...this.tables.log].filter(([log_id, row]) => before.get(log_id) !== row);
     for (const [log_id, row] of changed) {
       const was = before.get(log_id);

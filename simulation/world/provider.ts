@@ -1,5 +1,6 @@
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
+import * as allowances from '../audit/allowance-promises.ts';
 import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import type { Given, Scope, State } from './state.ts';
@@ -31,6 +32,11 @@ export function asked(
   const left_ms = sender === undefined || sender.slow ? FUNCTION_MS : sender.begun + FUNCTION_MS - now;
   const send = { log_id, attempt, by, recipient, now, late, left_ms, apart: ground.apart };
   ground.judge(promises.sent(ground.state.memory, send, ground.tables.log.get(log_id), ground.recordsOf(log_id)));
+  const { pacing, breakers } = ground.scope;
+  // A breaker that holds the batch has it ask for no slots: what probes it has none.
+  const isPaced = pacing !== undefined && !late && !(pacing === 'account' && breakers);
+  const row = ground.tables.log.get(log_id);
+  ground.judge(allowances.asked(ground.state.memory, send, row, isPaced ? pacing : undefined));
   const number = ground.count(`sends of ${log_id}`);
   if (ground.state.down) return { ok: false, error_type: 'SERVER_OVERLOAD', response_code: '503', message: 'down' };
   const answer = ground.given.get(log_id)?.script[number - 1];

@@ -5,6 +5,7 @@ import type { DeliveryEvent, Feedback } from '../../src/core/delivery-events/del
 import type { Channel, Priority } from '../../src/core/model/channels.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import type { Kind } from '../../src/core/operator/operations/operation.ts';
 import { type Consumer, NOTHING_TOLD } from '../audit/consumer-promises.ts';
 import { type Memory, NOTHING_YET, type Stored } from '../audit/memory.ts';
 import type { Call, Moment } from './actor.ts';
@@ -12,7 +13,19 @@ import type { Composition } from './channel-program.ts';
 
 /** What may begin, or happen, in the drawn or explored part of a history. */
 export const LIMITS = [
-  ...(['workers', 'sweeps', 'forces', 'redrives', 'tells', 'reports', 'cancels', 'retries', 'drops'] as const),
+  ...([
+    'workers',
+    'sweeps',
+    'forces',
+    'redrives',
+    'tells',
+    'reports',
+    'cancels',
+    'retries',
+    'wishes',
+    'bulks',
+    'drops',
+  ] as const),
   ...(['forgeries', 'postpones', 'indexings', 'edits', 'deletions', 'erasures', 'requests'] as const),
   ...(['outages', 'losses', 'intrusions', 'failures', 'verifications'] as const),
 ] as const;
@@ -28,9 +41,14 @@ export const EDITS = {
 } as const;
 export type Edit = keyof typeof EDITS;
 
+/** What an operator may do to all that there are, as a job. */
+export const BULK = ['redrive', 'retry', 'cancel', 'give_up'] as const satisfies readonly Kind[];
+
 /** A notification that is there at the start. */
 export interface Given {
   readonly priority: Priority;
+  /** Whose it is; all share one integration. */
+  readonly tenant?: string;
   /** The provider's first answers; it accepts after them. `uncertain`: it accepts, and its answer is lost. */
   readonly script: readonly (ProviderErrorType | Refused | 'uncertain')[];
   /** Each send of it kills its worker, once the provider has it. */
@@ -76,6 +94,8 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly channels?: readonly Channel[];
   /** What a row's writer may do to it; corrects its recipient unless given. */
   readonly edited?: readonly Edit[];
+  /** What an operator may do to all; each kind unless given. */
+  readonly bulk?: readonly Kind[];
   /** What a producer may report of sends of its own. */
   readonly failed?: readonly ProviderErrorType[];
   /** Rows that somebody may put into the table, with index keys of their own. */
@@ -201,7 +221,9 @@ export function received({ id, message, sent_at, receives }: Message): ReceivedM
 
 /** When Lambda ends the actor's invocation. The dispatcher goes on in another one, which is left out here; a command waits. */
 export function deadlineOf({ name, begun }: Actor): number {
-  return /^(sweep|manual|dry|the erasure|the verification)/.test(name) ? Number.POSITIVE_INFINITY : begun + FUNCTION_MS;
+  return /^(sweep|manual|dry|the erasure|the verification|the bulk)/.test(name)
+    ? Number.POSITIVE_INFINITY
+    : begun + FUNCTION_MS;
 }
 
 /** An instance between two invocations. */

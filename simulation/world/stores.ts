@@ -6,6 +6,7 @@ import type { Channel } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
+import type { Operation } from '../../src/core/operator/operations/operation.ts';
 import { notificationOutcomes } from '../../src/core/outcomes/notification-outcomes.ts';
 import type { Outcome, OutcomeContext } from '../../src/core/outcomes/outcome.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-run.ts';
@@ -15,7 +16,12 @@ import type { Stored } from '../audit/memory.ts';
 import { isIntruder } from '../audit/promises.ts';
 import { MemoryTables } from '../twins/memory-tables.ts';
 import { MemoryBreakers } from '../twins/pipeline-state.ts';
-import { createMemoryIntake, memoryDueIndex } from '../twins/row-stores.ts';
+import {
+  createMemoryIntake,
+  createMemoryOperationRows,
+  createMemoryOperations,
+  memoryDueIndex,
+} from '../twins/row-stores.ts';
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
@@ -24,6 +30,7 @@ export class Stores {
   readonly tables: MemoryTables;
   readonly breakers = new MemoryBreakers();
   readonly #requests = new Map<string, IntakeRecord>();
+  readonly #operations = new Map<string, Operation>();
   /** When the last sweep began that walked everything, and the last express run. */
   readonly #sweeps = new Map<string, string>();
   /** All that is stored: every value is replaced, never changed. */
@@ -35,7 +42,7 @@ export class Stores {
     const tables = new MemoryTables(clock, random);
     const { log, retryLog, content } = tables;
     this.tables = tables;
-    this.maps = [log, retryLog, content, this.breakers.breakers, this.#requests, this.#sweeps] as Map<
+    this.maps = [log, retryLog, content, this.breakers.breakers, this.#requests, this.#sweeps, this.#operations] as Map<
       string,
       unknown
     >[];
@@ -65,6 +72,8 @@ export class Stores {
       },
       audit: auditOf(tables),
       intake: createMemoryIntake(tables, this.#requests),
+      operations: createMemoryOperations(this.#operations),
+      candidates: createMemoryOperationRows(tables),
     };
   }
 

@@ -1,5 +1,4 @@
 import type { Stored } from '../audit/memory.ts';
-import { textOf } from '../audit/promises.ts';
 import type { Call, Troupe } from './actor.ts';
 import { Deeds } from './deeds.ts';
 import {
@@ -14,8 +13,10 @@ import {
   wordsOf,
 } from './endings.ts';
 import { Ground } from './ground.ts';
+import { firstDeadline, nextTime } from './next-time.ts';
 import { calm } from './quiet.ts';
-import { type Actor, EDITS, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
+import { type Actor, BULK, EDITS, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
+import { type Add, type Begin, whims } from './whims.ts';
 import { edit, forge, give, put, remove } from './writers.ts';
 
 /** Something that may happen next. */
@@ -28,9 +29,6 @@ export interface Choice {
   readonly kind: string;
   readonly run: () => unknown;
 }
-
-type Begin = (limit: Limit, label: string, run: () => unknown, faults?: number) => void;
-type Add = (kind: string, label: string, run: () => unknown, faults?: number) => void;
 
 const HOUR = 3_600_000;
 /** To the end of a history without faults. */
@@ -112,7 +110,7 @@ export class World {
       ground.set({ left: ALWAYS });
       const [first] = this.choices();
       if (isKnown(`${this.key()} ${sweep_at}`)) return;
-      const next = this.#deeds.nextTime(sweep_at);
+      const next = nextTime(ground, sweep_at);
       if (first && !first.label.startsWith('time')) await this.step(first);
       else if (next !== undefined) await this.#deeds.pass(next);
       else if (!this.#deeds.redriveAll()) return;
@@ -175,12 +173,15 @@ export class World {
       begin('forgeries', `somebody queues ${log_id} for another tenant`, () => forge(ground, log_id));
       begin('erasures', `an operator erases ${log_id}`, () => deeds.operate('erase', log_id));
       begin('retries', `an operator retries ${log_id}`, () => deeds.operate('retry', log_id));
+      begin('wishes', `a user retries ${log_id}`, () => deeds.operate('wish', log_id));
       for (const how of scope.edited ?? (['recipient'] as const))
         begin('edits', `${log_id}'s writer ${EDITS[how]}`, () => edit(ground, log_id, how));
       for (const type of scope.failed ?? [])
         begin('failures', `${log_id}'s producer reports a failure: ${type}`, () => deeds.request(log_id, type));
       begin('deletions', `${log_id}'s writer deletes it`, () => remove(ground, log_id));
     }
+    for (const kind of scope.bulk ?? BULK)
+      begin('bulks', `an operator begins a bulk ${kind}`, () => deeds.operate('bulk', kind));
     begin('verifications', 'an operator verifies', () => deeds.operate('verify', 'all'));
     begin('requests', 'a producer hands over h1', () => deeds.request('h1'));
     for (const row of scope.intruders ?? [])
@@ -190,7 +191,7 @@ export class World {
     if (state.letters.length > 0) begin('redrives', 'an operator redrives all letters', () => deeds.redrive());
     if (!state.down) begin('outages', 'the provider is down', () => ground.set({ down: true }), 1);
     this.#tellings(begin);
-    this.#whims(add, begin);
+    whims(ground, add, begin);
   }
 
   /** What the provider reports, once or again, of what it has accepted. */
@@ -212,27 +213,13 @@ export class World {
         }
   }
 
-  /** What SQS may do with a message: show it again, or lose it. */
-  #whims(add: Add, begin: Begin): void {
-    const { queue, now, left } = this.#ground.state;
-    for (const { id, visible_at, receives, message } of queue) {
-      if (receives > 0 && visible_at > now && (left['workers'] ?? 0) > 0)
-        add('again', `SQS shows ${id} again`, () => this.#ground.updateMessage(id, { visible_at: now }), 1);
-      // A letter has to come back: that of what is dead, and a copy, which is one once the attempt under way fails.
-      const { work_queue, send_status } = this.#ground.tables.log.get(message.log_id) ?? {};
-      const mayBeLetter =
-        textOf(work_queue).startsWith('dead') || send_status === 'SENDING' || 'enqueued_at' in message;
-      if (receives === 0 && !mayBeLetter) begin('losses', `SQS loses ${id}`, () => this.#ground.drop(id), 1);
-    }
-  }
-
   /** @param busy whether an actor waits for something else than time */
   #passing(busy: boolean, add: Add): void {
     const { now, left, late, actors } = this.#ground.state;
-    const next = this.#deeds.nextTime();
+    const next = nextTime(this.#ground);
     const isNeeded = LIMITS.some((limit) => (left[limit] ?? 0) > 0 && !TIMELESS.includes(limit));
     const more = isNeeded || (!busy && actors.some((actor) => !isIdle(actor)));
-    if (!more || next === undefined || late.length > 0 || (busy && next > this.#deeds.firstDeadline())) return;
+    if (!more || next === undefined || late.length > 0 || (busy && next > firstDeadline(this.#ground))) return;
     const label = `time passes: ${(next - now) / 1000} s${busy ? ', while actors wait' : ''}`;
     add(busy ? 'slow' : 'time', label, () => this.#deeds.passTo(next, { busy }), busy ? 1 : 0);
   }

@@ -8,15 +8,16 @@ import { type Edit, type Given, START_MS } from './state.ts';
 
 /** What other programs write into the tables. */
 
-export function give(ground: Ground, log_id: string, { priority, fallback, foreign, hours }: Given): void {
+export function give(ground: Ground, log_id: string, given: Given): void {
+  const { priority, fallback, foreign, hours, tenant: tenant_id = 'tenant-1' } = given;
   const due = new Date(START_MS - (hours ?? 1 / 60) * 3_600_000).toISOString();
   const named = fallback ? { fallback_channel: 'slack' } : {};
   if (foreign) {
-    const names = { log_id, tenant_id: 'tenant-1', notification_type: 'EMAIL', priority };
+    const names = { log_id, tenant_id, notification_type: 'EMAIL', priority };
     put(ground, { ...names, ...named, send_status: 'FAILED', ...contentOf(`${log_id}@example.com`) });
     return;
   }
-  const routing = { log_id, tenant_id: 'tenant-1', channel: 'email', priority } as const;
+  const routing = { log_id, tenant_id, channel: 'email', priority } as const;
   const { max_retries } = policy.priorities[priority];
   const state =
     hours === undefined
@@ -29,7 +30,7 @@ export function give(ground: Ground, log_id: string, { priority, fallback, forei
     retry_count: 0,
     work_queue: workQueueOf('due', priority, log_id, 1),
     work_at: due,
-    history_bucket: 'tenant-1#0',
+    history_bucket: `${tenant_id}#0`,
     updated_by: 'notification-retry',
   });
   ground.tables.content.set(log_id, {
@@ -37,7 +38,7 @@ export function give(ground: Ground, log_id: string, { priority, fallback, forei
     body: `words for ${log_id}`,
     format: 'PLAIN',
     ...(fallback && { fallback: { recipient: `${log_id}-fallback@example.com` } }),
-    tenant_id: 'tenant-1',
+    tenant_id,
     sequence: '0',
   });
   for (let i = 1; i <= (ground.scope.messages ?? 1); i++)
@@ -88,7 +89,7 @@ export function remove(ground: Ground, log_id: string): void {
 export function forge(ground: Ground, log_id: string): void {
   const { channel, priority, work_at = '' } = ground.tables.row(log_id) ?? {};
   if (channel === undefined || priority === undefined) return;
-  const routing = { version: 1, log_id, tenant_id: 'tenant-2', channel, priority } as const;
+  const routing = { version: 1, log_id, tenant_id: 'tenant-9', channel, priority } as const;
   ground.send(
     { ...routing, due: /\.\d{3}Z$/.test(work_at) ? work_at : new Date(START_MS).toISOString(), run_id: 'sweep-forged' },
     0,

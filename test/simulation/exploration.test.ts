@@ -17,6 +17,8 @@ const WITHOUT_FAULTS = new Set([
   'swept-stale',
   'held-lane',
   'forced',
+  'wished',
+  'bulk-redriven',
   'redriven-paced',
   'gathered',
   'failed-over-deleted',

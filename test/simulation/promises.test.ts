@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { acted } from '../../simulation/audit/actor-promises.ts';
+import * as allowances from '../../simulation/audit/allowance-promises.ts';
 import * as ends from '../../simulation/audit/end-promises.ts';
+import { corrected, neverTried } from '../../simulation/audit/life-promises.ts';
 import { type Memory, NOTHING_YET } from '../../simulation/audit/memory.ts';
 import * as promises from '../../simulation/audit/promises.ts';
 
@@ -121,6 +123,37 @@ it.each([
 ])('a record of %s with a next attempt after %i ms', (error_type, ms, violations) => {
   const record = { ...RECORD, retry_status: 'FAILED', error_type, next_retry_at: at(ms) };
   expect(promises.recorded(NOTHING_YET, record, 'worker').violations).toEqual(violations);
+});
+
+describe('a provider’s allowance', () => {
+  const granted = (use: string) => allowances.granted(NOTHING_YET, 'worker', { use }, { slots: [NOW] });
+  const NONE = ['19: sent without a slot of those for info'];
+
+  it.each<[string, Memory, string[]]>([
+    ['with a slot', granted('info'), []],
+    ['without one', NOTHING_YET, NONE],
+    ['with one of another share', granted('express'), NONE],
+    ['with one that was used', allowances.asked(granted('info'), SEND, ROW, 'account').memory, NONE],
+    ['with one of a batch before', allowances.forfeited(granted('info'), 'worker'), NONE],
+  ])('is asked for %s', (_, memory, violations) => {
+    expect(allowances.asked(memory, SEND, ROW, 'account').violations).toEqual(violations);
+  });
+
+  it('or storage is asked for a dead one before it dies again', () => {
+    const dead = { ...ROW, failure_reason: 'MAX_RETRIES' };
+    const record = { ...RECORD, retry_status: 'FAILED', error_type: 'UNKNOWN', failure_reason: 'MAX_RETRIES' };
+    const judge = (memory: Memory) => allowances.diedAgain(memory, dead, record, 'worker');
+    expect(judge(NOTHING_YET)).toEqual(['19: a dead one that was forced dies again unsent']);
+    expect(judge(allowances.asked(NOTHING_YET, SEND, dead, undefined).memory)).toEqual([]);
+  });
+});
+
+it('an end for a wrong recipient is none for the one that its writer has named before', () => {
+  const memory = corrected(NOTHING_YET, ROW);
+  const row = { ...ROW, send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' };
+  expect(neverTried(memory, row)).toEqual(['15: given up for a recipient that was replaced before']);
+  expect(neverTried({ ...memory, numbered: { n1: 2 } }, row)).toEqual([]);
+  expect(neverTried(corrected(NOTHING_YET, row), row)).toEqual([]);
 });
 
 describe('the end', () => {

@@ -15,6 +15,7 @@ import { PASS_THROUGH } from '../../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../../src/core/delivery/sender.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import type { QueueMessage, ReceivedMessage } from '../../../../src/core/model/queue-message.ts';
+import { fnv1a } from '../../../../src/core/model/work-index.ts';
 import type { PacedGateDeps } from '../../../../src/core/pacing/ports.ts';
 import { ACCEPTED, refused, setUp } from '../../../support/delivering.ts';
 import { accountGate, pacerAt, receiversAt } from '../../../support/pacing.ts';
@@ -174,6 +175,21 @@ describe('forced ones at a receiver of 4/s', () => {
       expect((sent[i + 8]?.at ?? 0) - (sent[i]?.at ?? 0)).toBeGreaterThan(1_000);
     expect(sent.at(-1)?.at).toBeLessThan(40_000);
   });
+});
+
+it('100 forced ones of a tenant leave others a place within ten seconds at a receiver that they share', async () => {
+  const { put, queued, run, sent } = laneWith({
+    receiver: async ({ tenant_id }) => ({ key: 'IC1', per_second: 4, tenant: fnv1a(tenant_id).toString(16) }),
+  });
+  const teams = (log_id: string, tenant_id: string) =>
+    messageFor(put(dueRow({ log_id, tenant_id, channel: 'teams', priority: 'urgent' })), FORCED);
+  for (let i = 0; i < 100; i++) queued(teams(`n${i}`, 'tenant-1'));
+  await run(2_000);
+  queued(teams('other', 'tenant-2'));
+  await run(2 * MINUTE);
+  expect(sent).toHaveLength(101);
+  expect(sent.find(({ log_id }) => log_id === 'other')?.at).toBeLessThan(12_000);
+  expect(sent.at(-1)?.at).toBeGreaterThan(20_000);
 });
 
 describe('300 forced ones to a provider that is down', () => {
