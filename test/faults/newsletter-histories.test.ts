@@ -174,6 +174,32 @@ const CLAIMED_TOO_LATE: [Given[], Faults, Around, Mood[], Step[], Publishing] = 
   {},
 ];
 
+/** A sender read that its batch had a slot, and claimed it a minute later: it calls beside those who have the slots. */
+const READ_TOO_EARLY: [Given[], Faults, Around, Mood[], Step[], Publishing] = [
+  Array.from({ length: 12 }, (_, i) => {
+    const others = { 3: 'repeated', 11: 'malformed' } as const;
+    return { kind: others[i as keyof typeof others] ?? 'ok', paid: [6, 9, 10].includes(i) };
+  }),
+  {
+    deaths: 0.5,
+    calls: 30,
+    failing: 0.03,
+    stalling: 0.01,
+    lost_messages: 0,
+    duplicated_messages: 0.5,
+    outages: [[1, 367]],
+  },
+  { seed: 2147483632, limit_ms: 900_000, lost: 0, per_second: 1_000 },
+  [{ from_s: 0, mood: 'unknown_refused' }],
+  [
+    { seconds: 0, do: 'resend', which: 0 },
+    { seconds: 240, do: 'start', which: 0 },
+    { seconds: 480, do: 'resend', which: 0 },
+    { seconds: 60, do: 'leave', which: 0 },
+  ],
+  {},
+];
+
 /** What has to happen in a part of the histories, as the world counts it. */
 const INTERESTING = [
   ...['workers killed', 'workers timeout', 'answers lost', 'cancelled', 'late unsubscriptions', 'late records'],
@@ -304,7 +330,7 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
           add(seen, 'late unsubscriptions', left.length);
         },
       ),
-      { numRuns: runs, examples: [TOLD_WHILE_CLAIMED, CLAIMED_TOO_LATE] },
+      { numRuns: runs, examples: [TOLD_WHILE_CLAIMED, CLAIMED_TOO_LATE, READ_TOO_EARLY] },
     );
     if (process.env['SHOW_HISTORIES'] !== undefined) console.log(ends, seen);
     // The property says something only if the histories reach the interesting states.

@@ -116,6 +116,62 @@ describe('a newsletter whose provider', () => {
   );
 });
 
+/** Publishes slowly, does something in the middle, and says what the email waits for then: by the API, the command, the console. */
+async function heldBy(
+  post: Parameters<typeof client.publish>[0],
+  phase: string,
+  act: (id: string) => Promise<unknown>,
+) {
+  await limit({ per_second: 10 });
+  const id = await client.publish(post);
+  await eventually(async () => ((await client.receipts(id)).length > 0 ? true : undefined), PATIENCE);
+  await act(id);
+  const { waits } = await eventually(async () => {
+    const found = await client.status(id);
+    return found.phase === phase ? found : undefined;
+  }, WITHIN);
+  const shown = await flow.opsJson<{ phase: string; waits?: { for: string } }>('emails', 'status', id);
+  expect(shown).toMatchObject({ phase, ...(waits && { waits: { for: waits.for } }) });
+  const { stdout } = await flow.ops('emails', 'status', id);
+  expect(stdout).toContain(waits?.message ?? phase);
+  const answer = await fetch(new URL(`/api/emails/${id}`, flow.endpoints.endpoints.console));
+  expect(await answer.json()).toMatchObject({ email: { phase, ...(waits && { waits: { for: waits.for } }) } });
+  return { id, waits };
+}
+
+/** Nobody got it twice, and nobody is left. */
+async function goesOn(id: string) {
+  await limit({ per_second: 400 });
+  await eventually(async () => ((await client.status(id)).status === 'submitted' ? true : undefined), WITHIN);
+  await settled(id);
+  expect(await mailed(id)).toEqual([...members].sort());
+}
+
+describe('a newsletter that waits', () => {
+  it('for an operator who paused it goes on at once', async () => {
+    const { id } = await heldBy({ subject: 'P', body: 'Hello', segment: 'status:free' }, 'paused', (one) =>
+      client.decide(one, 'pause'),
+    );
+    await client.decide(id, 'resume');
+    await goesOn(id);
+  }, 600_000);
+
+  it('for a sender that an operator took from its tenant goes on when it is allowed again', async () => {
+    const senders = (what: string) => flow.opsJson('senders', what, 'other@example.com', '--tenant', 'T951');
+    // Who has senders writes as no other.
+    const post = { subject: 'S', body: 'Hello', segment: 'status:free' };
+    const { id, waits } = await heldBy(post, 'waiting', async (one) => {
+      await client.decide(one, 'pause');
+      await senders('allow');
+      await client.decide(one, 'resume');
+    });
+    expect(waits).toMatchObject({ for: 'sender', message: expect.stringContaining('ops senders') });
+    expect(Date.parse(waits?.asks_at ?? '') - Date.now()).toBeLessThan(240_000);
+    await senders('revoke');
+    await goesOn(id);
+  }, 900_000);
+});
+
 describe('a scheduled newsletter', () => {
   const soon = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 
@@ -169,3 +225,21 @@ it('a newsletter that reaches the quota of the day waits, and nothing fails', as
   expect(waiting.counts.pending).toBeGreaterThanOrEqual(39);
   expect((await client.receipts(id)).length).toBeLessThanOrEqual(20);
 }, 180_000);
+
+it('a newsletter whose mails SES rejects after it took them holds, and nobody is lost', async () => {
+  const given = (i: number) => ({ member_id: `r-${i}`, email: `reject+${i}@example.com`, labels: ['rejected'] });
+  await client.upsert(Array.from({ length: 12 }, (_, i) => ({ ...given(i), newsletters: ['weekly'] })));
+  await limit({ per_day: 1_000_000, per_second: 400 });
+  const id = await client.publish({ subject: 'Eighth', body: 'Hello', segment: 'label:rejected' });
+  const held = await eventually(async () => {
+    const found = await client.status(id);
+    return found.waits?.for === 'refused' ? found : undefined;
+  }, PATIENCE);
+  expect(held.waits?.message).toMatch(/rejected, by events after it had accepted the mails/);
+  const { counts } = await eventually(async () => {
+    const found = await client.status(id);
+    return found.counts.pending + found.counts.submitted === 12 ? found : undefined;
+  }, PATIENCE);
+  expect(counts).toMatchObject({ recipients: 12, failed: 0 });
+  expect(await client.decide(id, 'cancel')).toMatchObject({ status: 'submitting' });
+}, 300_000);

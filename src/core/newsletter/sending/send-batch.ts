@@ -88,6 +88,7 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   const { email_id, batch_id, slot } = message;
   const { emails, batches, newsletters, clock, limits, newId } = deps;
   const storage = storageOf(deps);
+  const read_at = clock();
   const email = await storage('read the email', () => emails.read(email_id));
   if (email?.status !== 'submitting' || email.slots[slot]?.batch_id !== batch_id) return 'stale';
   const batch = await storage('read a batch', () => batches.read(email_id, batch_id));
@@ -117,7 +118,7 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   };
   const port = batchLease(batch, limits.sender_claim_ms, deps);
   const lease = await storage('claim a batch', () => Lease.take(batch, claim, port));
-  return lease === undefined ? 'duplicate' : new BatchWork({ email, content, lease, slot }, deps);
+  return lease === undefined ? 'duplicate' : new BatchWork({ email, read_at, content, lease, slot }, deps);
 }
 
 async function sendPass(work: BatchWork): Promise<Stop | undefined> {

@@ -42,7 +42,10 @@ async function sending(chunks: readonly string[], altered?: number) {
     );
   const deps = { ...world.deps(), exclusions, chunks: { ...store, readChunks } };
   const lease = new Lease(batch, batchLease(batch, deps.limits.sender_claim_ms, deps));
-  const work = new BatchWork({ email: emailRow(), content: emailContent(), lease, slot: '0' }, deps);
+  const work = new BatchWork(
+    { email: emailRow(), read_at: world.now, content: emailContent(), lease, slot: '0' },
+    deps,
+  );
   await work.reload();
   /** As sendChunk asks, for all that is pending. */
   const check = async (number: number) => {
