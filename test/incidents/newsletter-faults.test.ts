@@ -162,6 +162,8 @@ describe('a newsletter that waits', () => {
     const post = { subject: 'S', body: 'Hello', segment: 'status:free' };
     const { id, waits } = await heldBy(post, 'waiting', async (one) => {
       await client.decide(one, 'pause');
+      const isAtWork = async () => (await client.status(one)).batches.submitting > 0;
+      await eventually(async () => ((await isAtWork()) ? undefined : true), PATIENCE);
       await senders('allow');
       await client.decide(one, 'resume');
     });
