@@ -1,11 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { PROJECT_ROOT } from '../src/local/runtime/directories.ts';
 import { startLocalRuntime } from '../src/local/runtime/runtime.ts';
 import { firstRun } from '../src/local/samples/first-run.ts';
+import { arriving } from '../test/support/newsletter/arriving.ts';
+import { emailContent } from '../test/support/newsletter/job-rows.ts';
 import { launchChromium } from './tools/browser/find-chromium.ts';
 
 /** Half a second, so that the samples' retries end while the script waits. */
@@ -56,9 +58,34 @@ const SHOTS: readonly Shot[] = [
   { file: 'console-phone-notifications', path: '/notifications', theme: 'light', ...PHONE },
 ];
 
+/** A newsletter in Markdown as a member gets it, and its pictures: docs/images/newsletter-*.png. */
+async function showNewsletter(browser: Browser): Promise<void> {
+  const body = readFileSync(join(PROJECT_ROOT, 'test/corpus/bodies/newsletter.md'), 'utf8');
+  const { html } = await arriving(emailContent({ body, format: 'markdown', subject: 'Release 4.2' }));
+  const bars = Array.from({ length: 20 }, (_, i) => `<path d="M${i * 60 + 30} 300V${40 + 200 / (1 + i * i * 0.3)}"/>`);
+  const chart = `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="300" stroke="#1a5fb4" stroke-width="48">${bars.join('')}</svg>`;
+  const logo =
+    '<svg xmlns="http://www.w3.org/2000/svg" width="48" height="48"><circle cx="24" cy="24" r="20" fill="#1a5fb4"/></svg>';
+  for (const [theme, width] of [
+    ['dark', 600],
+    ['light', 360],
+  ] as const) {
+    const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 600 } });
+    const page = await context.newPage();
+    await page.route('https://img.example.com/*', (route) =>
+      route.fulfill({ contentType: 'image/svg+xml', body: route.request().url().includes('chart') ? chart : logo }),
+    );
+    await page.setContent(html, { waitUntil: 'networkidle' });
+    await page.screenshot({ path: join(IMAGES, `newsletter-${theme}.png`), fullPage: true });
+    await context.close();
+    process.stdout.write(`docs/images/newsletter-${theme}.png\n`);
+  }
+}
+
 /** Pictures of the console with the sample data, as `npm start` shows it: docs/images/console-*.png. */
 async function main(): Promise<void> {
   const browser = await launchChromium('--no-sandbox');
+  await showNewsletter(browser);
   const workDir = mkdtempSync(join(tmpdir(), 'screenshots-'));
   const runtime = await startLocalRuntime({ workDir, baseIntervalSeconds: BASE_INTERVAL_SECONDS, schedule: 'off' });
   try {

@@ -40,7 +40,10 @@ const bare = (address: string): string =>
     .replace(/^(?:https?:\/\/|mailto:|tel:)/, '')
     .replace(/\/$/, '');
 
-const sameAddress = (address: string, text: string): boolean => bare(address) === bare(text);
+const digits = (text: string): string => text.replace(/^tel:/i, '').replaceAll(/[\s().-]/g, '');
+
+const sameAddress = (address: string, text: string): boolean =>
+  bare(address) === bare(text) || (/^tel:/i.test(address) && digits(address) === digits(text));
 
 /** A value as a part of an address, in its path or its query. The address of a mail keeps its `@` (RFC 6068). */
 export function inAddress(value: string, within: 'url' | 'mailto'): string {

@@ -1,5 +1,6 @@
-import { Marked, type MarkedToken, type Token, type Tokens } from 'marked';
+import { Marked, type MarkedToken, type Token, Tokenizer, type Tokens } from 'marked';
 import { wholeAddress } from './addresses.ts';
+import { box } from './escape-html.ts';
 import { decoded } from './html-walk.ts';
 
 /** How a channel writes what Markdown means. A text comes escaped where another mark is put around it. */
@@ -25,9 +26,18 @@ export interface Dialect {
   readonly own?: (token: Token, inline: (tokens: readonly Token[]) => string) => string | undefined;
 }
 
-/** HTML has no meaning for a channel: its parser leaves it as the text that it is. */
+/**
+ * HTML has no meaning for a channel: its parser leaves it as the text that it is, in which an address ends where its
+ * attribute does.
+ */
 export const chatMarkdown = (...extensions: Parameters<Marked['use']>): Marked =>
-  new Marked({ tokenizer: { html: () => undefined, tag: () => undefined } }, ...extensions);
+  new Marked({ tokenizer: { html: () => undefined, tag: () => undefined, url: untilQuote } }, ...extensions);
+
+function untilQuote(this: Tokenizer, text: string): Tokens.Link | undefined {
+  const found = Tokenizer.prototype.url.call(this, text);
+  const end = found?.raw.search(/[">]/) ?? -1;
+  return found === undefined || end < 0 ? found : Tokenizer.prototype.url.call(this, found.raw.slice(0, end));
+}
 
 /** Blocks in a dialect. Its cost is linear to the text for each level of nesting, and levels are limited. */
 export function blocks(tokens: readonly Token[], dialect: Dialect, between = dialect.paragraph): string {
@@ -73,9 +83,9 @@ function list({ items, start, ordered, loose }: Tokens.List, dialect: Dialect): 
   return items
     .map(({ tokens, task, checked }, index) => {
       const mark = ordered ? `${Number(start) + index}.`.padEnd(dialect.bullet.length) : dialect.bullet;
-      const box = task ? dialect.escape(`[${checked ? 'x' : ' '}] `) : '';
+      const tick = task ? box(checked) : '';
       const indent = ' '.repeat(mark.length + 1);
-      return `${mark} ${box}${blocks(tokens, dialect, between).replaceAll(/\n(?=[^\n])/g, `\n${indent}`)}`;
+      return `${mark} ${tick}${blocks(tokens, dialect, between).replaceAll(/\n(?=[^\n])/g, `\n${indent}`)}`;
     })
     .join(between);
 }

@@ -1,4 +1,5 @@
 import { isEmbedded, writtenLink } from './addresses.ts';
+import { box } from './escape-html.ts';
 import { type Tag, walkHtml } from './html-walk.ts';
 import { TextFrame } from './text-frame.ts';
 
@@ -61,6 +62,8 @@ export function textOf(html: string): string {
       case 'img':
         for (const link of links.slice(-1)) link.shown = true;
         return isEmbedded(attributes['alt'] ?? '') ? undefined : add(attributes['alt'] ?? '');
+      case 'input':
+        return /^(?:checkbox|radio)$/i.test(attributes['type'] ?? '') ? add(box('checked' in attributes)) : undefined;
       case 'optgroup':
         return add(attributes['label'] ?? '');
       case 'a':

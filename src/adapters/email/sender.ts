@@ -1,10 +1,11 @@
 import { type Body, type Content, type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
-import type { RendererObject } from 'marked';
+import type { RendererObject, Tokens } from 'marked';
 import * as v from 'valibot';
 import { classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
 import type { NotificationContent } from '../../core/model/notification.ts';
 import { convertContent } from '../content/convert-content.ts';
+import { box } from '../content/escape-html.ts';
 import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
 import { answerExcerpt } from '../http/answers.ts';
 import { parseRetryAfter, sdkFacts } from '../http/network-classification.ts';
@@ -142,16 +143,19 @@ export async function bodyOf(
   if (format === 'PLAIN') return { Text: utf8(body) };
   if (format === 'HTML') return { Html: utf8(body), Text: utf8(await htmlToPlainText(body)) };
   const { Marked } = await import('marked');
-  const markdown = new Marked(html ? {} : { renderer: NO_HTML });
+  const markdown = new Marked({ renderer: html ? { checkbox } : NO_HTML });
   const converted = timeBoxed(() => markdown.parse(body, { async: false }));
   return { Html: utf8(converted), Text: utf8(await htmlToPlainText(converted)) };
 }
+
+const checkbox = ({ checked }: Tokens.Checkbox): string => box(checked);
 
 /**
  * HTML is shown as the text that it is, because the writer of a Markdown text may pass on words of others. A link or
  * image with another scheme than these (`javascript:`, `data:`) is its text.
  */
 const NO_HTML: RendererObject = {
+  checkbox,
   html: ({ text }) => escaped(text),
   // False leaves it to marked.
   link({ href, tokens }) {

@@ -104,7 +104,7 @@ async function renderParts({ html, parts, held }: PostParts, content: EmailConte
   const subject = piecesOf(subjectLine(content.subject), 'subject');
   const own = withParts(html, parts, (part) => (shown & (1 << part)) !== 0);
   const text = content.format === 'text' ? held.source : await orNested(() => htmlToPlainText(own));
-  const page = asDocument(own, subject);
+  const page = asDocument(own, subject, content.format === 'html' ? '' : STYLE);
   const hasLink = held.hasLinkIn(text);
   return {
     subject,
@@ -135,11 +135,23 @@ async function htmlOf(source: string, format: EmailContent['format']): Promise<s
   return timeBoxed(() => markdownToHtml(source));
 }
 
+/**
+ * How Markdown and text look; HTML is its author's. Wide pictures and code fit into a phone. No colour but a grey that is
+ * seen on both grounds: a mail program in the dark turns its own.
+ */
+const STYLE =
+  '<meta name="color-scheme" content="light dark"><style>:root{color-scheme:light dark}' +
+  'body{max-width:40em;margin:0 auto;padding:1em;font-family:-apple-system,"Segoe UI",Roboto,"Noto Sans",Meiryo,sans-serif;' +
+  'line-height:1.5;overflow-wrap:break-word}h1,h2,h3{line-height:1.25}img{max-width:100%;height:auto}' +
+  'table{border-collapse:collapse}th,td{border:1px solid #999;padding:.25em .4em}' +
+  'pre{white-space:pre-wrap;border:1px solid #999;border-radius:4px;padding:.6em}pre,code{font-size:.9em}pre code{font-size:1em}' +
+  'blockquote{margin:1em 0;padding:0 1em;border-left:3px solid #999}</style>';
+
 /** The title of the page is no place for a value: nobody reads it. */
-function asDocument(html: string, subject: Pieces): string {
+function asDocument(html: string, subject: Pieces, style: string): string {
   if (/<html[\s>]/i.test(html)) return html;
   return (
-    '<!doctype html><html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">' +
+    `<!doctype html><html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${style}` +
     `<title>${escapeHtml(withoutFields(subject).trim())}</title></head><body>${html}</body></html>`
   );
 }

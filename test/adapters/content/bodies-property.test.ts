@@ -57,7 +57,10 @@ it('whatever becomes of a body of the corpus, no converter throws, and HTML says
       compared += 1;
       expect(words(slack.value.text)).toBe(words(text.replaceAll(/[&<>]/g, '')));
       expect(words(teams.value.replaceAll('\\', ''))).toBe(words(text));
-      for (const shown of [text, slack.value.text, teams.value]) expect(shown).not.toMatch(/\bdata:image|\bcid:logo/);
+      const embedded = /\bdata:image|\bcid:logo/;
+      // Of a tag that lost its bracket all is text.
+      if (embedded.test(content.body.replaceAll(/<[^<>]*>/g, ''))) return;
+      for (const shown of [text, slack.value.text, teams.value]) expect(shown).not.toMatch(embedded);
     }),
     { numRuns: 400 },
   );

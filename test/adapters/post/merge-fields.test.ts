@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { render, renderChecked } from '../../../src/adapters/post/post-renderer.ts';
 import type { EmailContent } from '../../../src/core/newsletter/model/email.ts';
@@ -30,6 +31,16 @@ describe('the fields of a post', () => {
     // Whatever the post says, there is exactly one way out that leads somewhere, or its own.
     expect(html).toContain(`${MEMBER.unsubscribe_url}`);
     expect(text).toContain(`${MEMBER.unsubscribe_url}`);
+  });
+
+  it('are values in a whole newsletter, which docs/images shows', async () => {
+    const [body = '', read = ''] = ['md', 'txt'].map((form) =>
+      readFileSync(new URL(`../../corpus/bodies/newsletter.${form}`, import.meta.url), 'utf8'),
+    );
+    const content: EmailContent = { subject: 'News', body, format: 'markdown', newsletter };
+    await expect(renderChecked(content, 0)).resolves.toBeDefined();
+    const [text = ''] = (await arriving(content)).text.split('\n\n--\n');
+    expect(`${text}\n`).toBe(read);
   });
 
   it.each(REFUSED_POSTS)(

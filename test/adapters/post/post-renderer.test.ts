@@ -50,6 +50,15 @@ describe('a post', () => {
     expect(text).toContain('{unsubscribe_url}');
   });
 
+  it('in Markdown and in text fits a phone and the dark, and in HTML looks as its author wrote it', async () => {
+    for (const format of ['markdown', 'text'] as const) {
+      const { html } = await render(post('x', format), 0);
+      expect(html).toContain('<meta name="color-scheme" content="light dark"><style>');
+      expect(html).toContain('img{max-width:100%');
+    }
+    expect((await render(post('<p>x', 'html'), 0)).html).not.toContain('<style>');
+  });
+
   it('keeps merge fields in links and attributes', async () => {
     const { html } = await render(post('[Leave]({unsubscribe_url}) and <a title=\'{name, "x"}\'>b</a>'), 0);
     expect(html).toContain('<a href="{unsubscribe_url}">Leave</a>');

@@ -25,7 +25,7 @@ describe('Markdown for Slack', () => {
     ['a list in a list', '- a\n- b\n  - c\n    - d\n- e', '•   a\n•   b\n    •   c\n        •   d\n•   e'],
     ['a numbered list', '3. a\n4. b\n   - c', '3.  a\n4.  b\n    •   c'],
     ['a list of paragraphs', '- a\n\n  para\n- b', '•   a\n\n    para\n\n•   b'],
-    ['a list of tasks', '- [ ] a\n- [x] **b**', '•   [ ] a\n•   [x] *b*'],
+    ['a list of tasks', '- [ ] a\n- [x] **b**', '•   ☐ a\n•   ☑ *b*'],
     ['a quote', '> a\n> **b**\n\nc', '> a\n> *b*\n\nc'],
     ['a quote in a quote', '> > a', '> > a'],
     ['code', '```js\na < b\n```\n\n    c', '```\na &lt; b\n```\n\n```\nc\n```'],

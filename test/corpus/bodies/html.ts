@@ -50,6 +50,16 @@ export const HTML_CASES: readonly HtmlCase[] = [
     text: 'Logo | Menu',
     why: 'spacers of a layout are nothing',
   },
+  {
+    html: '<ul><li><input type="checkbox" checked disabled> a<li><input type=checkbox> b</ul><input value="x">',
+    text: '• ☑ a\n• ☐ b',
+    why: 'tasks: whether they are done is in no word',
+  },
+  {
+    html: '<a href="tel:+81312345678">+81 3 1234-5678</a> <a href="tel:110">police</a>',
+    text: '+81 3 1234-5678 police 110',
+    why: 'a number is written once, however its digits are grouped (RFC 3966, 5.1.1)',
+  },
   { html: 'a<br>b<br><br>c<hr>d', text: 'a\nb\n\nc\n---\nd', why: 'line breaks' },
   { html: '<blockquote>a<p>b</blockquote>c', text: '> a\n>\n> b\n\nc', why: 'quotes, as in mail (RFC 3676, 4.5)' },
   // Code.

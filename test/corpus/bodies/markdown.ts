@@ -11,6 +11,20 @@ const DATA = `data:image/png;base64,${'iVBORw0KGgo'.repeat(3_000)}`;
 
 export const MARKDOWN_CASES: readonly MarkdownCase[] = [
   {
+    markdown: '- [ ] a\n- [x] b',
+    slack: '•   ☐ a\n•   ☑ b',
+    teams: '- ☐ a\n- ☑ b',
+    text: '• ☐ a\n• ☑ b',
+    why: 'tasks are done or not, in programs that leave out the inputs of forms, too',
+  },
+  {
+    markdown: 'See <a href="https://x.example/a">this page</a>',
+    slack: 'See &lt;a href="<https://x.example/a>"&gt;this page&lt;/a&gt;',
+    teams: 'See <a href="[https://x.example/a](https://x.example/a)">this page</a>',
+    text: 'See <a href="https://x.example/a">this page</a>',
+    why: 'HTML is text, and an address in it ends with its attribute',
+  },
+  {
     markdown: 'Host: web-1\nState: **down**',
     slack: 'Host: web-1\nState: *down*',
     teams: 'Host: web-1\n\nState: **down**',

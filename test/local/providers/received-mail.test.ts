@@ -107,7 +107,8 @@ describe('a newsletter mail as its reader gets it', () => {
     expect(events).toEqual(expected);
     const html = mail?.html ?? '';
     expect(html.includes(`href="${LINK}"`)).toBe(!(track?.clicks ?? true));
-    expect(html.includes('awstrack.me/L0/')).toBe(track?.clicks ?? true);
+    const led = `awstrack.me/L0/${encodeURIComponent(LINK.replace('&amp;', '&'))}/1/`;
+    expect(html.includes(led)).toBe(track?.clicks ?? true);
     expect(html.includes('<img')).toBe(track?.opens ?? true);
   });
 

@@ -39,7 +39,8 @@ function trackedHtml(html: string, { opens, clicks }: Tracked, message_id: strin
   const linked = clicks
     ? html.replaceAll(
         /(<a\b[^>]*\shref=")(https?:[^"]*)"/gi,
-        (_, before: string, url: string) => `${before}${TRACKER}/L0/${encodeURIComponent(url)}/1/${message_id}"`,
+        (_, before: string, url: string) =>
+          `${before}${TRACKER}/L0/${encodeURIComponent(url.replaceAll('&amp;', '&'))}/1/${message_id}"`,
       )
     : html;
   return opens ? `${linked}<img alt="" src="${TRACKER}/I0/${message_id}" style="display:none">` : linked;
