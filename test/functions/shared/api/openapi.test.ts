@@ -238,8 +238,7 @@ describe('whatever is asked', () => {
   };
 
   it('is answered as the document says, and never with 5xx', async () => {
-    const requests = fc.oneof(...operations.map(requestTo));
-    type Drawn = typeof requests extends fc.Arbitrary<infer R> ? R : never;
+    type Drawn = ReturnType<typeof requestTo> extends fc.Arbitrary<infer R> ? R : never;
     const seen = new Map<string, number>();
     // Bodies whose fields agree are rarely drawn.
     const aToken = {
@@ -258,35 +257,38 @@ describe('whatever is asked', () => {
       body: JSON.stringify({ channel: 'email', recipient: 'ann@example.com', body: 'x', subject: 'x' }),
       values: { 'Idempotency-Key': 'a-notification-of-the-fuzz' },
     } as unknown as Drawn;
-    await fc.assert(
-      fc.asyncProperty(requests, async (request) => {
-        const { method, parameters, operation, values, body } = request;
-        let path = request.path;
-        const query = new URLSearchParams();
-        const headers: Record<string, string> = {};
-        for (const { name, in: place } of parameters) {
-          const value = values[name];
-          if (value === undefined) continue;
-          if (place === 'path') path = path.replace(`{${name}}`, pathSegment(String(value).toWellFormed() || 'x'));
-          else if (place === 'query') query.set(name, String(value).toWellFormed());
-          else headers[name] = String(value);
-        }
-        const key = keys[request.key] ?? keys[0];
-        const url = `${path}${query.size > 0 ? `?${query}` : ''}`;
-        const answer = await world.call(method, url, { ...(key && { key }), body, headers });
-        expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(500);
-        const contentType = answer.headers.get('content-type')?.split(';')[0] ?? '';
-        const check = schemaFor(operation, answer.status, contentType);
-        expect(check, `${operation.operationId}: ${answer.status} ${contentType}`).toBeDefined();
-        expect(check?.(answer.body), `${operation.operationId}: ${ajv.errorsText(check?.errors)}`).toBe(true);
-        seen.set(`${operation.operationId} ${answer.status}`, 1);
-      }),
-      {
-        examples: [[aToken], [aNotification]],
-        numRuns: Number(process.env['FUZZ_RUNS'] ?? 600),
-        ...(!process.env['FUZZ_RUNS'] && { seed: 14 }),
-      },
-    );
+    const ask = async (request: Drawn): Promise<void> => {
+      const { method, parameters, operation, values, body } = request;
+      let path = request.path;
+      const query = new URLSearchParams();
+      const headers: Record<string, string> = {};
+      for (const { name, in: place } of parameters) {
+        const value = values[name];
+        if (value === undefined) continue;
+        if (place === 'path') path = path.replace(`{${name}}`, pathSegment(String(value).toWellFormed() || 'x'));
+        else if (place === 'query') query.set(name, String(value).toWellFormed());
+        else headers[name] = String(value);
+      }
+      const key = keys[request.key] ?? keys[0];
+      const url = `${path}${query.size > 0 ? `?${query}` : ''}`;
+      const answer = await world.call(method, url, { ...(key && { key }), body, headers });
+      expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(500);
+      const contentType = answer.headers.get('content-type')?.split(';')[0] ?? '';
+      const check = schemaFor(operation, answer.status, contentType);
+      expect(check, `${operation.operationId}: ${answer.status} ${contentType}`).toBeDefined();
+      expect(check?.(answer.body), `${operation.operationId}: ${ajv.errorsText(check?.errors)}`).toBe(true);
+      seen.set(`${operation.operationId} ${answer.status}`, 1);
+    };
+    // Each operation by itself: one more shuffles no other's.
+    for (const operation of operations) {
+      const { operationId } = operation.operation;
+      const examples = [aToken, aNotification].filter((one) => one.operation.operationId === operationId);
+      await fc.assert(fc.asyncProperty(requestTo(operation), ask), {
+        examples: examples.map((one): [Drawn] => [one]),
+        numRuns: Math.ceil(Number(process.env['FUZZ_RUNS'] ?? 600) / operations.length),
+        ...(!process.env['FUZZ_RUNS'] && { seed: 1 }),
+      });
+    }
     // The ordinary run draws the same requests each time; FUZZ_RUNS is the number of others to draw.
     // It would prove nothing if everything were refused at the door.
     for (const interesting of [
