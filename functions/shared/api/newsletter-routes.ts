@@ -2,13 +2,11 @@ import * as v from 'valibot';
 import { NEWSLETTER_ROUTES } from '../../../src/application/contract/api/newsletter-routes.ts';
 import { newsletterId } from '../../../src/application/contract/api/newsletters.ts';
 import { fromCursor, toCursor } from '../../../src/application/cursor.ts';
+import { decideNewsletter, shownNewsletter } from '../../../src/application/newsletters.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
-import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
 import type { NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
-import { putNewsletter } from '../../../src/core/newsletter/model/senders.ts';
-import { check } from '../../../src/http/check.ts';
-import { type ServedRoute, serve } from './api-function.ts';
+import { done, type ServedRoute, serve } from './api-function.ts';
 
 export interface NewsletterRouteDeps {
   readonly newsletters: NewsletterStore;
@@ -25,20 +23,17 @@ export function newsletterRoutes(deps: NewsletterRouteDeps): ServedRoute[] {
       const found = await newsletters.list(tenant_id, { after: fromCursor(newsletterId, cursor), limit: most + 1 });
       const page = found.slice(0, most);
       const next_cursor = toCursor(found.length > most ? page.at(-1)?.newsletter_id : undefined);
-      return { body: { newsletters: page.map(shown), next_cursor }, log: { items: page.length } };
+      return { body: { newsletters: page.map(shownNewsletter), next_cursor }, log: { items: page.length } };
     },
-    async putNewsletter({ caller: { tenant_id }, path, body }) {
-      const { newsletter_id } = check(v.object(NEWSLETTER_ROUTES.putNewsletter.path), path);
-      const stored = await putNewsletter({ ...body(), tenant_id, newsletter_id }, deps);
-      return { body: shown(stored), log: { newsletter_id } };
+    async putNewsletter({ caller: { tenant_id: tenant }, path: { newsletter_id = '' }, body }) {
+      const stored = await done(decideNewsletter({ tenant, newsletter_id }, body(), deps));
+      return { body: shownNewsletter(stored), log: { newsletter_id } };
     },
     async getNewsletter({ caller: { tenant_id }, path: { newsletter_id = '' } }) {
       const found = v.is(newsletterId, newsletter_id) ? await newsletters.read(tenant_id, newsletter_id) : undefined;
       if (found === undefined)
         throw new Problem('not-found', 'There is no newsletter with this id: see GET /v1/newsletters.');
-      return { body: shown(found), log: { newsletter_id } };
+      return { body: shownNewsletter(found), log: { newsletter_id } };
     },
   });
 }
-
-const shown = ({ tenant_id: _, ...newsletter }: Newsletter) => newsletter;

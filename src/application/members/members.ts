@@ -1,17 +1,11 @@
-import * as v from 'valibot';
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
-import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
 import type { ExportedMember } from '../../adapters/member-files/write-members.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { Problem } from '../../core/model/problem.ts';
-import type { Newsletter } from '../../core/newsletter/model/email.ts';
 import { ifReadable } from '../../core/newsletter/model/member.ts';
-import type { SenderAction } from '../../core/newsletter/model/ports.ts';
-import { putNewsletter, senderEntry } from '../../core/newsletter/model/senders.ts';
-import { check, invalid } from '../../http/check.ts';
-import type { Decision } from '../audit.ts';
-import { newsletterId, newsletterSchema } from '../contract/api/newsletters.ts';
+import { invalid } from '../../http/check.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { newsletterStore } from '../newsletters.ts';
 import { knownOf } from './tenant-members.ts';
 
 export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {
@@ -110,61 +104,6 @@ export async function suppressAddress(named: NamedAddress, action: 'suppress' | 
       const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
       return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
     },
-  };
-}
-
-type NewsletterDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment'>;
-
-export function newsletterStore({ dynamodb, deployment }: NewsletterDeps) {
-  return createNewsletterStore(dynamodb, deployment.tables.newsletters);
-}
-
-/** Makes a newsletter, or replaces one; `known_at` as `putNewsletter` takes it. @throws Problem */
-export async function decideNewsletter(
-  asked: { readonly tenant: string; readonly newsletter_id: string; readonly known_at?: string | null },
-  fields: object,
-  deps: NewsletterDeps & Pick<OperatorDeps, 'clock'>,
-): Promise<Decision<Newsletter>> {
-  // Beside the fields, so that a fault of the id has its name, and all are told at once.
-  const whole = v.strictObject({ newsletter_id: newsletterId, ...newsletterSchema.entries });
-  const checked = check(whole, { ...fields, newsletter_id: asked.newsletter_id });
-  const { newsletter_id, from, sending_domain, fallback_domain, track } = checked;
-  const given = { ...checked, tenant_id: asked.tenant };
-  // Who writes to everybody and how it is tracked, as of `sender.allow`; `reply_to` may be a person's address.
-  const details = { tenant: asked.tenant, from, sending_domain, fallback_domain, track };
-  return {
-    audit: { what: 'newsletter.put', on: [newsletter_id], details },
-    run: async () => ({
-      answer: await putNewsletter(given, { newsletters: newsletterStore(deps), clock: deps.clock }, asked.known_at),
-      result: { stored: 1 },
-    }),
-  };
-}
-
-/** As whom the newsletters of a tenant are sent. Empty: as whomever the stage's `newsletter.senders` lets them. */
-export function listSenders(tenant: string, deps: NewsletterDeps): Promise<readonly string[]> {
-  return newsletterStore(deps).senders(tenant);
-}
-
-/** @throws Problem invalid-request for what is neither an address nor `*@domain` */
-export async function decideSender(
-  asked: { readonly tenant: string; readonly sender: string; readonly action: SenderAction },
-  deps: NewsletterDeps,
-): Promise<Decision<readonly string[]>> {
-  const { tenant, action } = asked;
-  const sender = senderEntry(asked.sender);
-  if (sender === undefined) {
-    const message = 'must be an address such as news@example.com, or *@example.com';
-    throw invalid([{ path: 'sender', rule: 'address', message }]);
-  }
-  // An address of the tenant's own, as which it writes to everybody: the log may name it.
-  const what = action === 'allow' ? 'sender.allow' : 'sender.revoke';
-  return {
-    audit: { what, on: [tenant, sender] },
-    run: async () => ({
-      answer: await newsletterStore(deps).changeSenders(tenant, action, sender),
-      result: { changed: 1 },
-    }),
   };
 }
 

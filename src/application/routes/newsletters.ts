@@ -1,9 +1,5 @@
-import { type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
-import * as v from 'valibot';
-import { toItem } from '../../adapters/dynamodb/table/item.ts';
 import { shownDryRun } from '../../core/newsletter/lifecycle/dry-run.ts';
-import type { Email, Newsletter } from '../../core/newsletter/model/email.ts';
+import type { Email } from '../../core/newsletter/model/email.ts';
 import { shownResolved } from '../../core/newsletter/views/email-view.ts';
 import type { Decided } from '../audit.ts';
 import { EMAIL_ACTIONS } from '../contract/choices.ts';
@@ -24,7 +20,6 @@ import {
   resolveBody,
   writtenEmail,
 } from '../contract/newsletters.ts';
-import { fromCursor, placeOf, toCursor } from '../cursor.ts';
 import { emailAccess } from '../emails/email-access.ts';
 import {
   decideEmail,
@@ -34,13 +29,9 @@ import {
   requireEmail,
   resolveUncertain,
 } from '../emails/emails.ts';
-import { decideNewsletter } from '../members/members.ts';
+import { decideNewsletter, listAllNewsletters, newsletterDeps } from '../newsletters.ts';
 import { decision, list, question, type RouteDeps, show } from '../route.ts';
 import { MEMBER_ROUTES } from './members.ts';
-
-const PAGE = 50;
-const text = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
-const place = v.strictObject({ tenant_id: text, newsletter_id: text });
 
 const ACTS = {
   retry: 'Sends what was not submitted',
@@ -72,7 +63,7 @@ export const NEWSLETTER_ROUTES = [
     async handle({ input: { tenant, cursor } }, deps) {
       if (tenant !== undefined)
         return { newsletters: await emailAccess(deps).newsletters.list(tenant), next_cursor: null };
-      return listAll(deps.dynamodb, deps.deployment.tables.newsletters, fromCursor(placeOf(place), cursor));
+      return listAllNewsletters(cursor, deps);
     },
   }),
   decision('POST /api/newsletters', newsletterBody, {
@@ -81,7 +72,7 @@ export const NEWSLETTER_ROUTES = [
     answer: newsletter,
     command: ['newsletters create ID --tenant TENANT --name NAME --from ADDRESS'],
     decide: ({ input: { request_id: _, tenant, newsletter_id, known_at, ...fields } }, deps) =>
-      decideNewsletter({ tenant, newsletter_id, known_at }, fields, deps),
+      decideNewsletter({ tenant, newsletter_id, known_at }, fields, newsletterDeps(deps)),
   }),
   list('GET /api/emails', emailsQuery, {
     operation_id: 'listEmails',
@@ -197,21 +188,3 @@ export const NEWSLETTER_ROUTES = [
     show: ({ answer: { email_id, status, ...reached } }) => ({ email_id, status, ...shownResolved(reached) }),
   }),
 ];
-
-/** Newsletters are few: a scan of their small table, page by page. */
-async function listAll(client: DynamoDBClient, TableName: string, after: v.InferOutput<typeof place> | undefined) {
-  const { Items = [], LastEvaluatedKey } = await client.send(
-    new ScanCommand({
-      TableName,
-      Limit: PAGE,
-      // A form starts from it: what it says of the moment of the last change decides whether a change is taken.
-      ConsistentRead: true,
-      // The senders of tenants are items of the table, too.
-      FilterExpression: 'attribute_exists(#name)',
-      ExpressionAttributeNames: { '#name': 'name' },
-      ...(after && { ExclusiveStartKey: toItem(after) }),
-    }),
-  );
-  const next = LastEvaluatedKey && unmarshall(LastEvaluatedKey);
-  return { newsletters: Items.map((item) => unmarshall(item) as Newsletter), next_cursor: toCursor(next) };
-}

@@ -1,4 +1,10 @@
-import { decideNewsletter, decideSender, listSenders, newsletterStore } from '../../../application/members/members.ts';
+import {
+  decideNewsletter,
+  decideSender,
+  newsletterDeps,
+  newsletterStore,
+  shownNewsletter,
+} from '../../../application/newsletters.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { SenderAction } from '../../../core/newsletter/model/ports.ts';
 import { required, value } from '../../../terminal/command.ts';
@@ -35,24 +41,26 @@ export const addNewslettersCreate = onDeployment({
       ...((!opens || !clicks) && { track: { opens, clicks } }),
     };
     const asked = { tenant, newsletter_id };
-    const stored = await session.decide(decideNewsletter(asked, given, session)).catch((error: unknown) =>
-      faultInOptions(error, {
-        newsletter_id: 'The id',
-        name: '--name',
-        from: '--from',
-        reply_to: '--reply-to',
-        sending_domain: '--sending-domain',
-        fallback_domain: '--fallback-domain',
-      }),
+    const stored = await session
+      .decide(decideNewsletter(asked, given, newsletterDeps(session)))
+      .catch((error: unknown) =>
+        faultInOptions(error, {
+          newsletter_id: 'The id',
+          name: '--name',
+          from: '--from',
+          reply_to: '--reply-to',
+          sending_domain: '--sending-domain',
+          fallback_domain: '--fallback-domain',
+        }),
+      );
+    printResult(
+      session,
+      shownNewsletter(stored),
+      () => `${newsletter_id} is stored: ${stored.name}, from ${stored.from}.\n`,
     );
-    printResult(session, shown(stored), () => `${newsletter_id} is stored: ${stored.name}, from ${stored.from}.\n`);
     sayNext('Import its members', `members import FILE.csv --tenant ${tenant} --newsletter ${newsletter_id}`, session);
   },
 });
-
-function shown({ tenant_id: _, ...newsletter }: Newsletter) {
-  return newsletter;
-}
 
 export const addNewslettersList = onDeployment({
   name: 'list',
@@ -60,7 +68,7 @@ export const addNewslettersList = onDeployment({
   options: { '--tenant <ID>': TENANT },
   async run(session, { tenant }) {
     const found = await newsletterStore(session).list(tenant);
-    printResult(session, found.map(shown), () =>
+    printResult(session, found.map(shownNewsletter), () =>
       found.length === 0
         ? `${tenant} has no newsletters: newsletters create makes one.\n`
         : table(found, [['newsletter', 'newsletter_id'], 'name', 'from', ['tracked', tracked, 'wide']]),
@@ -81,8 +89,8 @@ export const addNewslettersShow = onDeployment({
   async run(session, { tenant }, [id = '']) {
     const found = await newsletterStore(session).read(tenant, id);
     if (found === undefined) throw newsletterNotFound(tenant, id, session);
-    const { track: _, ...rest } = shown(found);
-    printResult(session, shown(found), () => fields([...Object.entries(rest), ['tracked', tracked(found)]]));
+    const { track: _, ...rest } = shownNewsletter(found);
+    printResult(session, shownNewsletter(found), () => fields([...Object.entries(rest), ['tracked', tracked(found)]]));
   },
 });
 
@@ -105,7 +113,7 @@ function decision(action: SenderAction, says: string) {
     help: `\nExample:\n  npm run ops -- senders ${action} '*@example.com' --tenant TENANT001`,
     async run(session, { tenant }, [sender = '']) {
       const left = await session
-        .decide(decideSender({ tenant, sender, action }, session))
+        .decide(decideSender({ tenant, sender, action }, newsletterStore(session)))
         .catch((error: unknown) => faultInOptions(error, { sender: 'SENDER' }));
       printSenders(tenant, left, session);
     },
@@ -116,7 +124,7 @@ export const addSendersList = onDeployment({
   name: 'list',
   says: 'list the addresses and domains of a tenant',
   options: { '--tenant <ID>': TENANT },
-  run: async (session, { tenant }) => printSenders(tenant, await listSenders(tenant, session), session),
+  run: async (session, { tenant }) => printSenders(tenant, await newsletterStore(session).senders(tenant), session),
 });
 
 function printSenders(tenant_id: string, senders: readonly string[], session: Session): undefined {
