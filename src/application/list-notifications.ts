@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 import { type Part, readPage } from '../adapters/dynamodb/operator/index-queries.ts';
 import { type ListPlace, TooManyTenantsError } from '../adapters/dynamodb/operator/merge-runs.ts';
-import { createOrderedSearch, END_OF_DAY, type OrderedQuery } from '../adapters/dynamodb/operator/newest-first.ts';
+import { END_OF_DAY, type OrderedQuery, OrderedSearch } from '../adapters/dynamodb/operator/newest-first.ts';
 import { readCopies } from '../adapters/dynamodb/operator/notification-copies.ts';
 import {
   createOperatorSearch,
@@ -89,7 +89,7 @@ export async function listNotifications(request: ListRequest, deps: ListDeps): P
   // A list in the order of time goes on from its cursor, so its period ends there.
   const period = place === undefined ? request.period() : { from: place.from, to: place.to ?? place.place.time };
   const query = { filter, fits, limit, after: place?.place, full };
-  const search = createOrderedSearch(dynamodb, deployment.tables.notification_log, clock, shards);
+  const search = new OrderedSearch(dynamodb, deployment.tables.notification_log, clock, shards);
   try {
     if (kind === 'by_tenant') return await listByTenant(period, query, deps);
     const { rows, next } = await (source === 'created' ? search.created(period, query) : search.work(source, query));

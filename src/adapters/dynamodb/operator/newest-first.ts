@@ -42,52 +42,74 @@ const MOST_DAYS = 8;
  * jumps over all that a tenant has, so that a shard costs as many queries as it has tenants or pages, whichever is
  * fewer, and what each has newest comes with it.
  */
-export function createOrderedSearch(
-  client: DynamoDBClient,
-  table: string,
-  clock: Clock,
-  shards: () => Promise<IndexShards>,
-) {
-  async function ask(
-    query: QueryCommandInput,
-    start?: Item,
-  ): Promise<{ readonly items: Item[]; readonly next?: Item }> {
+export class OrderedSearch {
+  readonly #client: DynamoDBClient;
+  readonly #table: string;
+  readonly #clock: Clock;
+  readonly #shards: () => Promise<IndexShards>;
+
+  constructor(client: DynamoDBClient, table: string, clock: Clock, shards: () => Promise<IndexShards>) {
+    this.#client = client;
+    this.#table = table;
+    this.#clock = clock;
+    this.#shards = shards;
+  }
+
+  /** What was created in the period, newest first. @throws TooManyTenantsError for a filter without a tenant */
+  created(period: Period, query: OrderedQuery) {
+    const created = { ...query, filter: { ...query.filter, created: period } };
+    return this.#merge(this.#daysInGroups(period, query), created, 'newest');
+  }
+
+  /** The dead, the last death first; or what is due, the most overdue first. */
+  async work(state: WorkState, query: OrderedQuery) {
+    const order = state === 'dead' ? 'newest' : 'oldest';
+    const partitions = workPartitions(state, (await this.#shards()).work, query.filter.priority);
+    const runs = partitions.map((partition) => this.#workRun(partition, order, query));
+    async function* group() {
+      yield { runs };
+    }
+    return this.#merge(group(), query, order);
+  }
+
+  async #ask(query: QueryCommandInput, start?: Item): Promise<{ readonly items: Item[]; readonly next?: Item }> {
     const command = new QueryCommand({ ...query, ...(start && { ExclusiveStartKey: start }) });
-    const answer = await client.send(command);
+    const answer = await this.#client.send(command);
     const { LastEvaluatedKey: next } = answer;
     return { items: itemsOf(answer), ...(next && { next }) };
   }
 
-  async function pageOf(
+  async #pageOf(
     query: QueryCommandInput,
     entryOf: (item: Item) => Entry,
     start: Item | undefined,
     isOwn: (item: Item) => boolean = () => true,
   ): Promise<EntryPage> {
-    const { items, next } = await ask(query, start);
-    const rest = next && { reached: entryOf(next), more: () => pageOf(query, entryOf, next, isOwn) };
+    const { items, next } = await this.#ask(query, start);
+    const rest = next && { reached: entryOf(next), more: () => this.#pageOf(query, entryOf, next, isOwn) };
     return { entries: items.filter(isOwn).map(entryOf), ...rest };
   }
 
-  async function rowsOf(log_ids: readonly string[], filter: SearchFilter): Promise<(ForeignRow | undefined)[]> {
-    const rows = await rowsById(client, table, log_ids);
+  async #rowsOf(log_ids: readonly string[], filter: SearchFilter): Promise<(ForeignRow | undefined)[]> {
+    const rows = await rowsById(this.#client, this.#table, log_ids);
     return log_ids.map((log_id) => {
       const row = rows.get(log_id);
-      return row !== undefined && !isGone(row, clock()) && matches(row, filter) ? row : undefined;
+      return row !== undefined && !isGone(row, this.#clock()) && matches(row, filter) ? row : undefined;
     });
   }
 
-  const merge = (groups: AsyncIterable<Group>, { filter, fits, ...page }: OrderedQuery, order: Order) =>
-    readMerged(groups, order, page, async (log_ids) =>
-      (await rowsOf(log_ids, filter)).map((row) => (row !== undefined && fits(row) ? row : undefined)),
+  async #merge(groups: AsyncIterable<Group>, { filter, fits, ...page }: OrderedQuery, order: Order) {
+    return readMerged(groups, order, page, async (log_ids) =>
+      (await this.#rowsOf(log_ids, filter)).map((row) => (row !== undefined && fits(row) ? row : undefined)),
     );
+  }
 
   /** The days of the period, newest first: one, and more side by side while they hold little. */
-  async function* daysInGroups(period: Period, query: OrderedQuery): AsyncGenerator<Group> {
-    const count = (await shards()).history;
+  async *#daysInGroups(period: Period, query: OrderedQuery): AsyncGenerator<Group> {
+    const count = (await this.#shards()).history;
     const { filter, after } = query;
     const to = after === undefined ? period.to : after.run === END_OF_DAY ? before(after.time) : after.time;
-    const days = [...daysOf({ from: period.from, to }, clock())];
+    const days = [...daysOf({ from: period.from, to }, this.#clock())];
     for (let start = 0, size = 1; start < days.length; start += size, size = Math.min(2 * size, MOST_DAYS)) {
       const some = days.slice(start, start + size);
       const runs = await Promise.all(
@@ -95,8 +117,8 @@ export function createOrderedSearch(
           const cost = { queries: 0 };
           const ofShard = (_: unknown, shard: number) =>
             filter.tenant_id === undefined
-              ? runsOfAll({ day, shard, period, query }, cost)
-              : runsOfTenant({ day, shard, period, query, tenant_id: filter.tenant_id });
+              ? this.#runsOfAll({ day, shard, period, query }, cost)
+              : this.#runsOfTenant({ day, shard, period, query, tenant_id: filter.tenant_id });
           return Promise.all(Array.from({ length: count }, ofShard));
         }),
       );
@@ -107,22 +129,22 @@ export function createOrderedSearch(
   }
 
   /** One; two where rows from before have another key. */
-  function runsOfTenant({ tenant_id, ...rest }: Omit<TenantRun, 'name' | 'tenant_key'>): Run[] {
+  #runsOfTenant({ tenant_id, ...rest }: Omit<TenantRun, 'name' | 'tenant_key'>): Run[] {
     const tenant_key = tenantKey(tenant_id);
     const name = String(rest.shard);
-    const run = runOfTenant({ ...rest, tenant_id, tenant_key, name });
+    const run = this.#runOfTenant({ ...rest, tenant_id, tenant_key, name });
     const before = { ...rest, tenant_id, tenant_key: tenant_id, name: `${name}~before` };
-    return tenant_key === tenant_id ? [run] : [run, runOfTenant(before)];
+    return tenant_key === tenant_id ? [run] : [run, this.#runOfTenant(before)];
   }
 
-  function runOfTenant({ day, shard, period, query, ...tenant }: TenantRun, read?: TenantPage): Run {
+  #runOfTenant({ day, shard, period, query, ...tenant }: TenantRun, read?: TenantPage): Run {
     const { tenant_id, tenant_key, name } = tenant;
     const { after } = query;
     const to = after === undefined || name >= after.run ? (after?.time ?? period.to) : before(after.time);
     const range = { from: period.from, to: to < period.to ? to : period.to };
     if (range.from > range.to) return new Run(name, { entries: [] });
     const bucket = historyBucket(day, shard);
-    const asked = pagesOf(historyQuery(table, bucket, range, query.filter, tenant_key), query.limit, 'newest');
+    const asked = pagesOf(historyQuery(this.#table, bucket, range, query.filter, tenant_key), query.limit, 'newest');
     // Keys of a tenant whose name goes on with a day lie within the range, too.
     const isOwn = (item: Item) => tenantOf(item) === tenant_id;
     const isWithin = ({ time }: Entry) => time >= range.from && time <= range.to;
@@ -135,7 +157,7 @@ export function createOrderedSearch(
     if (read !== undefined && !isOwnPlace && (next === undefined || entries.length > 0 || goesOn)) {
       return new Run(name, {
         entries,
-        ...(goesOn && { reached, more: () => pageOf(asked, createdEntry, next, isOwn) }),
+        ...(goesOn && { reached, more: () => this.#pageOf(asked, createdEntry, next, isOwn) }),
       });
     }
     const start = isOwnPlace && {
@@ -143,25 +165,25 @@ export function createOrderedSearch(
       history_bucket: { S: bucket },
       tenant_created_at: { S: `${tenant_key}#${after.time}` },
     };
-    return new Run(name, { entries: [], more: () => pageOf(asked, createdEntry, start || undefined, isOwn) });
+    return new Run(name, { entries: [], more: () => this.#pageOf(asked, createdEntry, start || undefined, isOwn) });
   }
 
   /** A run per tenant of the shard. @throws TooManyTenantsError */
-  async function runsOfAll(of: DayShard, cost: { queries: number }): Promise<Run[]> {
+  async #runsOfAll(of: DayShard, cost: { queries: number }): Promise<Run[]> {
     const { day, shard, period, query } = of;
     const runs: Run[] = [];
     let sorted_before: string | undefined;
     for (;;) {
       cost.queries += 1;
       if (cost.queries > MOST_TENANT_QUERIES && query.full !== true) throw new TooManyTenantsError();
-      const asked = historyQuery(table, historyBucket(day, shard), period, query.filter);
-      const { items, next } = await ask(pagesOf(jumpQuery(asked, sorted_before), query.limit, 'newest'));
+      const asked = historyQuery(this.#table, historyBucket(day, shard), period, query.filter);
+      const { items, next } = await this.#ask(pagesOf(jumpQuery(asked, sorted_before), query.limit, 'newest'));
       const last = next && tenantOf(next);
       const tenants = new Set([...items.map(tenantOf), ...(last === undefined ? [] : [last])]);
       for (const tenant_id of tenants) {
         const own = items.filter((item) => tenantOf(item) === tenant_id);
         const tenant = { ...of, tenant_id, tenant_key: tenantKey(tenant_id), name: `${shard}.${tenant_id}` };
-        runs.push(runOfTenant(tenant, { items: own, ...(tenant_id === last && { next }) }));
+        runs.push(this.#runOfTenant(tenant, { items: own, ...(tenant_id === last && { next }) }));
       }
       if (last === undefined) return runs;
       // With the T, a tenant whose name is this one's and the day is not jumped over; one that goes on has a mark.
@@ -169,7 +191,7 @@ export function createOrderedSearch(
     }
   }
 
-  function workRun(partition: string, order: Order, query: OrderedQuery): Run {
+  #workRun(partition: string, order: Order, query: OrderedQuery): Run {
     const { filter, after } = query;
     const name = partition.slice(partition.indexOf('#') + 1).replace('#', '.');
     const isOwnPlace = after?.run === name;
@@ -178,32 +200,15 @@ export function createOrderedSearch(
     const period =
       time === undefined ? ALWAYS : order === 'newest' ? { ...ALWAYS, to: time } : { ...ALWAYS, from: time };
     if (period.from > period.to) return new Run(name, { entries: [] });
-    const asked = workQuery(table, partition, period, filter);
+    const asked = workQuery(this.#table, partition, period, filter);
     const start = isOwnPlace && {
       log_id: { S: after.log_id },
       work_queue: { S: partition },
       work_at: { S: after.time },
     };
     const pages = pagesOf(asked, query.limit, order);
-    return new Run(name, { entries: [], more: () => pageOf(pages, workEntry, start || undefined) });
+    return new Run(name, { entries: [], more: () => this.#pageOf(pages, workEntry, start || undefined) });
   }
-
-  return {
-    /** What was created in the period, newest first. @throws TooManyTenantsError for a filter without a tenant */
-    created: (period: Period, query: OrderedQuery) =>
-      merge(daysInGroups(period, query), { ...query, filter: { ...query.filter, created: period } }, 'newest'),
-
-    /** The dead, the last death first; or what is due, the most overdue first. */
-    async work(state: WorkState, query: OrderedQuery) {
-      const order = state === 'dead' ? 'newest' : 'oldest';
-      const partitions = workPartitions(state, (await shards()).work, query.filter.priority);
-      const runs = partitions.map((partition) => workRun(partition, order, query));
-      async function* group() {
-        yield { runs };
-      }
-      return merge(group(), query, order);
-    },
-  };
 }
 
 interface DayShard {

@@ -2,7 +2,7 @@ import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ListPlace } from '../../../../src/adapters/dynamodb/operator/merge-runs.ts';
-import { createOrderedSearch, type OrderedQuery } from '../../../../src/adapters/dynamodb/operator/newest-first.ts';
+import { type OrderedQuery, OrderedSearch } from '../../../../src/adapters/dynamodb/operator/newest-first.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { historyKeys } from '../../../../src/core/model/history-index.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
@@ -70,7 +70,7 @@ async function put(row: Stored, older: object = {}): Promise<void> {
   await dynamodb.client.send(new PutItemCommand({ TableName: table, Item }));
 }
 
-const searchWith = () => createOrderedSearch(dynamodb.client, table, () => new Date(END), baseShards);
+const searchWith = () => new OrderedSearch(dynamodb.client, table, () => new Date(END), baseShards);
 
 async function listed(
   source: 'created' | 'dead',
@@ -149,7 +149,7 @@ describe('what a page reads', () => {
   });
 
   it('has no place behind it on the oldest day, on which the period begins at noon, however many queries it took', async () => {
-    const search = createOrderedSearch(
+    const search = new OrderedSearch(
       dynamodb.client,
       table,
       () => new Date(END),
