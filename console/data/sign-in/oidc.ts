@@ -3,7 +3,6 @@ import type { ConsoleConfig } from '../../../src/application/contract/overview.t
 import type { SignedOut, SignIn } from '../session.ts';
 
 type OidcConfig = Extract<ConsoleConfig, { sign_in: 'oidc' }>;
-export type Oidc = ReturnType<typeof createOidc>;
 
 /** They live in memory only: a reload, a new tab or the tab's end forgets them. */
 interface Tokens {
@@ -19,27 +18,56 @@ const RENEW_BEFORE_MS = 30_000;
 const NEEDS_PERSON = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required'];
 
 /** Authorization code with PKCE, as OAuth 2.0 for Browser-Based Apps has it for a page without a server. */
-export function createOidc({ issuer, client_id, scope }: OidcConfig) {
-  const client: oauth.Client = { client_id };
+export class Oidc {
+  readonly #config: OidcConfig;
+  readonly #client: oauth.Client;
   // The issuer sends people back to one address, which its administrator registered.
-  const redirectUri = `${location.origin}/`;
-  const options = isLoopback(issuer) ? { [oauth.allowInsecureRequests]: true } : {};
-  let server: Promise<oauth.AuthorizationServer> | undefined;
-  let tokens: Tokens | undefined;
-  let renewal: Promise<void> | undefined;
+  readonly #redirectUri = `${location.origin}/`;
+  readonly #options: { readonly [oauth.allowInsecureRequests]?: true };
+  #server: Promise<oauth.AuthorizationServer> | undefined;
+  #tokens: Tokens | undefined;
+  #renewal: Promise<void> | undefined;
 
-  function discovered(): Promise<oauth.AuthorizationServer> {
-    const at = new URL(issuer);
-    server ??= oauth.discoveryRequest(at, options).then((answer) => oauth.processDiscoveryResponse(at, answer));
-    server.catch(() => {
-      server = undefined;
-    });
-    return server;
+  constructor(config: OidcConfig) {
+    this.#config = config;
+    this.#client = { client_id: config.client_id };
+    this.#options = isLoopback(config.issuer) ? { [oauth.allowInsecureRequests]: true } : {};
   }
 
-  async function leave(how: Pick<Journey, 'silent'> & Partial<Journey>): Promise<SignIn> {
+  /** Takes the issuer's answer in the address, or leaves for the issuer: silently first, so that a reload shows nothing. */
+  async start(): Promise<SignIn> {
+    const journey = endJourney();
+    const answer = new URL(location.href);
+    const has = (name: string) => answer.searchParams.has(name);
+    const isAnswer = answer.pathname === '/' && has('state') && (has('code') || has('error'));
+    if (journey !== undefined && isAnswer) return this.#comeBack(journey, answer);
+    if (this.#tokens !== undefined) return { state: 'in' };
+    if (isAnswer) {
+      history.replaceState(null, '', '/');
+      return this.#out('This address is the answer to a sign-in that this tab did not begin.');
+    }
+    return hasSignedOut() ? this.#signedOut() : this.#leave({ silent: true });
+  }
+
+  ended(): SignedOut {
+    return hasSignedOut() ? this.#signedOut() : this.#out('Your session has ended.');
+  }
+
+  #discovered(): Promise<oauth.AuthorizationServer> {
+    const at = new URL(this.#config.issuer);
+    this.#server ??= oauth
+      .discoveryRequest(at, this.#options)
+      .then((answer) => oauth.processDiscoveryResponse(at, answer));
+    this.#server.catch(() => {
+      this.#server = undefined;
+    });
+    return this.#server;
+  }
+
+  async #leave(how: Pick<Journey, 'silent'> & Partial<Journey>): Promise<SignIn> {
     const { silent, back = wayBack(location) } = how;
-    const { authorization_endpoint } = await discovered();
+    const { client_id, scope } = this.#config;
+    const { authorization_endpoint } = await this.#discovered();
     if (authorization_endpoint === undefined) throw new Error('The issuer names no authorization_endpoint');
     const journey: Journey = {
       state: oauth.generateRandomState(),
@@ -52,7 +80,7 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
     for (const [name, value] of Object.entries({
       response_type: 'code',
       client_id,
-      redirect_uri: redirectUri,
+      redirect_uri: this.#redirectUri,
       scope,
       state: journey.state,
       nonce: journey.nonce,
@@ -67,33 +95,33 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
     return { state: 'leaving' };
   }
 
-  function out(why: string, remedy = 'Sign in again: the page comes back to where it is.'): SignedOut {
-    tokens = undefined;
-    return { state: 'out', why, remedy, again };
+  #out(why: string, remedy = 'Sign in again: the page comes back to where it is.'): SignedOut {
+    this.#tokens = undefined;
+    return { state: 'out', why, remedy, again: () => this.#again() };
   }
 
-  function again(): void {
-    forgetSignOut();
+  #again(): void {
+    sessionStorage.removeItem(LEFT);
     // An issuer that cannot be reached shows up when the page starts, with a button to try again.
-    leave({ silent: false }).catch(() => location.reload());
+    this.#leave({ silent: false }).catch(() => location.reload());
   }
 
-  async function comeBack(journey: Journey, answer: URL): Promise<SignIn> {
+  async #comeBack(journey: Journey, answer: URL): Promise<SignIn> {
     history.replaceState(null, '', journey.back);
-    const as = await discovered();
+    const as = await this.#discovered();
     try {
-      const params = oauth.validateAuthResponse(as, client, answer, journey.state);
+      const params = oauth.validateAuthResponse(as, this.#client, answer, journey.state);
       const given = await oauth.authorizationCodeGrantRequest(
         as,
-        client,
+        this.#client,
         oauth.None(),
         params,
-        redirectUri,
+        this.#redirectUri,
         journey.verifier,
-        options,
+        this.#options,
       );
-      take(
-        await oauth.processAuthorizationCodeResponse(as, client, given, {
+      this.#take(
+        await oauth.processAuthorizationCodeResponse(as, this.#client, given, {
           expectedNonce: journey.nonce,
           requireIdToken: true,
         }),
@@ -103,92 +131,79 @@ export function createOidc({ issuer, client_id, scope }: OidcConfig) {
       if (error instanceof TypeError) throw error;
       const refusal = refusalOf(error);
       if (journey.silent && refusal !== undefined && NEEDS_PERSON.includes(refusal))
-        return leave({ silent: false, back: journey.back });
+        return this.#leave({ silent: false, back: journey.back });
       if (refusal === undefined) {
-        return out('The answer of the issuer does not belong to the sign-in that this tab began, or is not valid.');
+        return this.#out(
+          'The answer of the issuer does not belong to the sign-in that this tab began, or is not valid.',
+        );
       }
-      return out(
+      return this.#out(
         `The issuer did not sign you in: ${refusal}.`,
         'Sign in again. If that is refused too, ask whoever decides who gets in.',
       );
     }
   }
 
-  function take(given: oauth.TokenEndpointResponse): void {
-    tokens = {
+  #take(given: oauth.TokenEndpointResponse): void {
+    this.#tokens = {
       access: given.access_token,
       // Without a lifetime the API says when it is over.
       endsAt: given.expires_in === undefined ? Number.POSITIVE_INFINITY : Date.now() + given.expires_in * 1000,
-      refresh: given.refresh_token ?? tokens?.refresh,
+      refresh: given.refresh_token ?? this.#tokens?.refresh,
     };
   }
 
-  async function renew(refresh: string): Promise<void> {
-    const as = await discovered();
-    const answer = await oauth.refreshTokenGrantRequest(as, client, oauth.None(), refresh, options);
-    const given = await oauth.processRefreshTokenResponse(as, client, answer);
+  async #renew(refresh: string): Promise<void> {
+    const as = await this.#discovered();
+    const answer = await oauth.refreshTokenGrantRequest(as, this.#client, oauth.None(), refresh, this.#options);
+    const given = await oauth.processRefreshTokenResponse(as, this.#client, answer);
     // Somebody may have signed out in the meantime.
-    if (tokens !== undefined) take(given);
+    if (this.#tokens !== undefined) this.#take(given);
   }
 
-  async function accessToken(): Promise<string | undefined> {
-    if (tokens === undefined || Date.now() < tokens.endsAt - RENEW_BEFORE_MS) return tokens?.access;
-    const { refresh } = tokens;
+  async accessToken(): Promise<string | undefined> {
+    if (this.#tokens === undefined || Date.now() < this.#tokens.endsAt - RENEW_BEFORE_MS) return this.#tokens?.access;
+    const { refresh } = this.#tokens;
     try {
       if (refresh !== undefined) {
         // An issuer may take a refresh token once only, and several requests start together.
-        renewal ??= renew(refresh).finally(() => {
-          renewal = undefined;
+        this.#renewal ??= this.#renew(refresh).finally(() => {
+          this.#renewal = undefined;
         });
-        await renewal;
+        await this.#renewal;
       }
     } catch (error) {
-      if (!(error instanceof TypeError)) tokens = tokens && { ...tokens, refresh: undefined };
-      else if (Date.now() >= (tokens?.endsAt ?? 0)) throw error;
+      if (!(error instanceof TypeError)) this.#tokens = this.#tokens && { ...this.#tokens, refresh: undefined };
+      else if (Date.now() >= (this.#tokens?.endsAt ?? 0)) throw error;
     }
     // Without a token, or with one that is over, the API answers 401, and the page says that the session has ended.
-    return tokens?.access;
+    return this.#tokens?.access;
   }
 
-  async function signOut(): Promise<SignIn> {
-    const before = tokens;
-    tokens = undefined;
-    rememberSignOut();
-    const as = await discovered();
+  async signOut(): Promise<SignIn> {
+    const before = this.#tokens;
+    this.#tokens = undefined;
+    // Outlives the issuer's sign-out page, so that nothing signs in again by itself.
+    sessionStorage.setItem(LEFT, '1');
+    const as = await this.#discovered();
     if (before?.refresh !== undefined && as.revocation_endpoint !== undefined) {
-      await oauth.revocationRequest(as, client, oauth.None(), before.refresh, options).catch(() => undefined);
+      await oauth
+        .revocationRequest(as, this.#client, oauth.None(), before.refresh, this.#options)
+        .catch(() => undefined);
     }
-    if (as.end_session_endpoint === undefined) return signedOut();
+    if (as.end_session_endpoint === undefined) return this.#signedOut();
     const url = new URL(as.end_session_endpoint);
-    url.searchParams.set('client_id', client_id);
-    url.searchParams.set('post_logout_redirect_uri', redirectUri);
+    url.searchParams.set('client_id', this.#config.client_id);
+    url.searchParams.set('post_logout_redirect_uri', this.#redirectUri);
     // Cognito has its own name for it; issuers ignore what they do not know.
-    url.searchParams.set('logout_uri', redirectUri);
+    url.searchParams.set('logout_uri', this.#redirectUri);
     location.assign(url);
     return { state: 'leaving' };
   }
 
-  const signedOut = () => out('You have signed out.', 'Sign in to go on.');
-
-  return {
-    /** Takes the issuer's answer in the address, or leaves for the issuer: silently first, so that a reload shows nothing. */
-    async start(): Promise<SignIn> {
-      const journey = endJourney();
-      const answer = new URL(location.href);
-      const has = (name: string) => answer.searchParams.has(name);
-      const isAnswer = answer.pathname === '/' && has('state') && (has('code') || has('error'));
-      if (journey !== undefined && isAnswer) return comeBack(journey, answer);
-      if (tokens !== undefined) return { state: 'in' };
-      if (isAnswer) {
-        history.replaceState(null, '', '/');
-        return out('This address is the answer to a sign-in that this tab did not begin.');
-      }
-      return hasSignedOut() ? signedOut() : leave({ silent: true });
-    },
-    accessToken,
-    ended: () => (hasSignedOut() ? signedOut() : out('Your session has ended.')),
-    signOut,
-  };
+  #signedOut(): SignedOut {
+    return this.#out('You have signed out.', 'Sign in to go on.');
+  }
 }
 
 /** Path and query to come back to. `//x` would be another host, which no page may put into its address. */
@@ -229,13 +244,4 @@ function endJourney(): Journey | undefined {
   return text === null ? undefined : JSON.parse(text);
 }
 
-/** Remembers across the issuer's sign-out page that a person left, so that nothing signs in again by itself. */
-function rememberSignOut(): void {
-  sessionStorage.setItem(LEFT, '1');
-}
-
 const hasSignedOut = (): boolean => sessionStorage.getItem(LEFT) !== null;
-
-function forgetSignOut(): void {
-  sessionStorage.removeItem(LEFT);
-}

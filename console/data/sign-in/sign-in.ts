@@ -1,6 +1,6 @@
 import type { ConsoleConfig } from '../../../src/application/contract/overview.ts';
 import type { SignIn } from '../session.ts';
-import { createOidc, type Oidc } from './oidc.ts';
+import { Oidc } from './oidc.ts';
 
 let oidc: Oidc | undefined;
 let listener: ((out: SignIn) => void) | undefined;
@@ -28,7 +28,7 @@ export async function signIn(): Promise<SignIn> {
   const config = await readConfig();
   if (config.sign_in === 'none') return { state: 'in' };
   if (config.sign_in === 'cookie') return signInByLink();
-  oidc ??= createOidc(config);
+  oidc ??= new Oidc(config);
   return oidc.start();
 }
 
