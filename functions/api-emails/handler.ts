@@ -51,7 +51,7 @@ export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
     dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
-    newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),
+    newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE, env.OWN_SENDERS_ONLY),
     schedules: loadedOnUse<Schedules>(
       async () => {
         const { createEmailSchedules, createScheduler } = await import(

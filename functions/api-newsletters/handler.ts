@@ -16,7 +16,7 @@ export const handler = bindFunction(apiNewslettersEnv, (env, observability) => {
   const clock = () => new Date();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const deps = {
-    newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),
+    newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE, env.OWN_SENDERS_ONLY),
     members: createMemberStore(client, env.MEMBERS_TABLE, clock),
     sealing: createMemberSealing(sealer, hashKey),
     counts: createRequestCounts(client, env.PIPELINE_STATE_TABLE),

@@ -61,7 +61,7 @@ export const handler = bindFunction(newsletterSendEnv, (env, observability) => {
   const deps: Omit<SendDeps, 'remaining_ms'> = {
     ...shared,
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
-    newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),
+    newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE, env.OWN_SENDERS_ONLY),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     provider: loadedOnUse<BulkProvider>(
       async () => (await import('../shared/newsletter/ses-access.ts')).createSesAccess(set).provider,

@@ -101,6 +101,8 @@ export const SETTINGS = {
         check: listOf(matching(/^(\*|[^@\s*]+)@[A-Za-z0-9.-]+$/, senderPattern), 'addresses'),
         standard: [],
       },
+      /** Only tenants with [own senders](docs/newsletters.md) publish. @ja [差出人](docs/newsletters.md)を持つテナントだけが配信できる */
+      ownSendersOnly: { check: check(v.boolean(explain('must be true or false'))), standard: false },
       /**
        * Batches of one email that are sent at once (batch-sending-service-job.md, 最大並列度).
        * @ja 1 通のメールで同時に送るバッチ数（batch-sending-service-job.md の最大並列度）

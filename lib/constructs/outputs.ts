@@ -75,6 +75,8 @@ export class Outputs extends Construct {
       this.output('NewsletterConfigurationSet', newsletterConfigurationSet(config), set);
       const minutes = 'Minutes before an uncertain recipient of a newsletter may be sent to again';
       this.output('UncertainMinutes', String(config.newsletter.uncertainMinutes), minutes);
+      const own = 'Whether a tenant without senders of its own publishes nothing';
+      this.output('OwnSendersOnly', String(config.newsletter.ownSendersOnly), own);
       this.output('BatchConcurrency', String(config.newsletter.batchConcurrency), 'Batches of one email at once');
     }
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');

@@ -13,7 +13,7 @@ import { fromCursor, placeOf, toCursor } from './cursor.ts';
 import type { OperatorDeps } from './deps.ts';
 
 export function newsletterStore({ dynamodb, deployment }: Pick<OperatorDeps, 'dynamodb' | 'deployment'>) {
-  return createNewsletterStore(dynamodb, deployment.tables.newsletters);
+  return createNewsletterStore(dynamodb, deployment.tables.newsletters, deployment.own_senders_only);
 }
 
 export const newsletterDeps = (deps: Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>) => ({

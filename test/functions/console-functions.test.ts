@@ -28,6 +28,7 @@ const ENV: ConsoleApiEnv = {
   NEWSLETTER_SEND_QUEUE: queue,
   BATCH_CONCURRENCY: '2',
   UNCERTAIN_MINUTES: '15',
+  OWN_SENDERS_ONLY: 'false',
   NEWSLETTER_CONFIGURATION_SET: 'newsletters',
   RETRY_POLICY: JSON.stringify({
     base_interval_seconds: 300,

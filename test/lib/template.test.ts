@@ -484,6 +484,7 @@ describe('the outputs', () => {
       'NotificationContentTable',
       'NotificationLogTable',
       'NotificationRetryLogTable',
+      'OwnSendersOnly',
       'PipelineStateTable',
       'RecipientHashSecret',
       'RecipientKey',

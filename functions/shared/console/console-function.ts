@@ -109,6 +109,7 @@ function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'>
     sweep_interval_seconds: 0,
     retry_policy: env.RETRY_POLICY,
     uncertain_minutes: env.UNCERTAIN_MINUTES,
+    own_senders_only: env.OWN_SENDERS_ONLY,
     batch_concurrency: env.BATCH_CONCURRENCY,
     newsletter_configuration_set: env.NEWSLETTER_CONFIGURATION_SET,
     metricHistory: async () => {

@@ -8,6 +8,7 @@ import {
   localOnly,
   minutes,
   name,
+  optionalFlag,
   optionalName,
   queueUrl,
   sealingAndSearch,
@@ -41,6 +42,7 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, sealingAndSe
   RETRY_POLICY: retryPolicyFromJson,
   BATCH_CONCURRENCY: v.optional(wholeNumber),
   UNCERTAIN_MINUTES: v.optional(minutes),
+  OWN_SENDERS_ONLY: optionalFlag,
   /** Test mails are sent with it. */
   NEWSLETTER_CONFIGURATION_SET: optionalName,
   /** Its messages make a function work on a bulk operation. */

@@ -6,6 +6,7 @@ import {
   localOnly,
   minutes,
   name,
+  optionalFlag,
   optionalName,
   queueUrl,
   sealing,
@@ -18,6 +19,7 @@ import {
 export const retriesFromJson = settingsFromJson(JOB_RETRY_SETTINGS);
 
 export const apiNewslettersEnv = /* @__PURE__ */ environment(localOnly, sealingAndSearch, {
+  OWN_SENDERS_ONLY: optionalFlag,
   NEWSLETTERS_TABLE: name,
   MEMBERS_TABLE: name,
   PIPELINE_STATE_TABLE: name,
@@ -42,6 +44,7 @@ export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob
   /** Read by dry runs. */
   MEMBERS_TABLE: name,
   NEWSLETTERS_TABLE: name,
+  OWN_SENDERS_ONLY: optionalFlag,
   /** Holds the budget of e-mail, and how many test mails a tenant sent. */
   PIPELINE_STATE_TABLE: name,
   PACING: pacingFromJson,
@@ -72,6 +75,8 @@ export const newsletterSendEnv = /* @__PURE__ */ environment(localOnly, newslett
   MEMBERS_TABLE: name,
   /** As whom a tenant may be sent. */
   NEWSLETTERS_TABLE: name,
+  /** A tenant without senders of its own is sent as nobody. */
+  OWN_SENDERS_ONLY: optionalFlag,
   /** Holds the budget of e-mail. */
   PIPELINE_STATE_TABLE: name,
   PACING: pacingFromJson,

@@ -141,6 +141,7 @@ function newslettersFunction(
       ...shared,
       ...recipientTables(newsletterTables),
       NEWSLETTERS_TABLE: newsletterTables.newsletters.tableName,
+      OWN_SENDERS_ONLY: String(config.newsletter.ownSendersOnly),
       NEWSLETTER_PREPARE_QUEUE: prepare.queueUrl,
       NEWSLETTER_SEND_QUEUE: send.queueUrl,
       BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),

@@ -177,6 +177,7 @@ export function newslettersFunction(
     timeout: API_TIMEOUT,
     environment: {
       NEWSLETTERS_TABLE: newsletterTables.newsletters.tableName,
+      OWN_SENDERS_ONLY: String(config.newsletter.ownSendersOnly),
       MEMBERS_TABLE: newsletterTables.members.tableName,
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
       DATA_KEYS_TABLE: tables.dataKeys.tableName,
@@ -210,6 +211,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterStage): Ser
       ...jobEnvironment(props),
       ...recipientEnvironment(props),
       NEWSLETTERS_TABLE: newsletters.tableName,
+      OWN_SENDERS_ONLY: String(config.newsletter.ownSendersOnly),
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
       PACING: pacingJson(config, config.newsletter.totalConcurrency),
       SCHEDULE_GROUP: newsletterQueues.scheduleGroupName,

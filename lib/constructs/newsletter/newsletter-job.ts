@@ -98,6 +98,7 @@ export class NewsletterJob extends Construct {
         ...jobEnvironment(props),
         ...recipientEnvironment(props),
         NEWSLETTERS_TABLE: newsletters.tableName,
+        OWN_SENDERS_ONLY: String(config.newsletter.ownSendersOnly),
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         PACING: pacingJson(config, config.newsletter.totalConcurrency),
         NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),

@@ -25,6 +25,7 @@ const outputs = v.object({
   /** Absent from stacks that were deployed before a resend waited. */
   UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
   /** Absent likewise. */
+  OwnSendersOnly: v.optional(text),
   BatchConcurrency: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
   DataKeysTable: text,
   RecipientKey: text,
@@ -75,6 +76,7 @@ async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
     retry_policy: rest.RetryPolicy,
     newsletter_configuration_set: rest.NewsletterConfigurationSet,
     uncertain_minutes: rest.UncertainMinutes,
+    own_senders_only: rest.OwnSendersOnly === 'true',
     batch_concurrency: rest.BatchConcurrency,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
     operator: async () => (await import('./caller-identity.ts')).callerIdentity(env),

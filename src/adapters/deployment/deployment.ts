@@ -22,6 +22,8 @@ export interface Deployment {
   readonly newsletter_configuration_set?: string | undefined;
   /** How long a recipient must have been uncertain before `resend` takes it. Absent: deployed before it was set. */
   readonly uncertain_minutes?: number | undefined;
+  /** A tenant without senders of its own publishes nothing. Absent: it may, as the stage lets it. */
+  readonly own_senders_only?: boolean | undefined;
   /** Batches of an email at once. Absent: deployed before operators needed it. */
   readonly batch_concurrency?: number | undefined;
   /** The key of recipientHash. @throws Error that says why it cannot be read */

@@ -39,6 +39,7 @@ const endpointsFile = v.object({
     /** Absent in the file of an older runtime. */
     UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
     /** Absent likewise. */
+    OwnSendersOnly: v.optional(text),
     BatchConcurrency: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
     OutcomesBus: v.optional(text),
     NewsletterQueues: v.optional(v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text }))),
@@ -90,6 +91,7 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
     retry_policy: file.stack.RetryPolicy,
     newsletter_configuration_set: file.stack.NewsletterConfigurationSet,
     uncertain_minutes: file.stack.UncertainMinutes,
+    own_senders_only: file.stack.OwnSendersOnly === 'true',
     batch_concurrency: file.stack.BatchConcurrency,
     secrets_file: file.secrets_file,
     metricHistory: async () => {

@@ -19,7 +19,7 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId, local = f
     batches: createBatchStore(dynamodb, tables.email_batches, clock),
     chunks: createChunkStore(dynamodb, { table: tables.email_recipients, sealer, clock }),
     events: createEventStore(dynamodb, tables.email_batches, clock),
-    newsletters: createNewsletterStore(dynamodb, tables.newsletters),
+    newsletters: createNewsletterStore(dynamodb, tables.newsletters, deployment.own_senders_only),
     budgets: createPacingStore(dynamodb, tables.pipeline_state),
     queues: createNewsletterQueues(sqs, newsletter_queues),
     // The clock of the deployment starts a scheduled email within a minute; operators need no right to make schedules.

@@ -97,6 +97,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     NEWSLETTER_SEND_QUEUE: newsletter_queues.send,
     BATCH_CONCURRENCY: '2',
     UNCERTAIN_MINUTES: '15',
+    OWN_SENDERS_ONLY: 'false',
     NEWSLETTER_CONFIGURATION_SET: 'newsletters',
     RETRY_POLICY: JSON.stringify({
       base_interval_seconds: 300,

@@ -32,7 +32,12 @@ const sendersAtKey = (domain: string) => ({
   newsletter_id: { S: SENDERS_AT },
 });
 
-export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {
+/** @param own_senders_only a tenant without senders of its own writes as nobody */
+export function createNewsletterStore(
+  client: DynamoDBClient,
+  table: string,
+  own_senders_only = false,
+): NewsletterStore {
   async function changeSet(key: Item, action: SenderAction, sender: string): Promise<Item | undefined> {
     const command = new UpdateItemCommand({
       TableName: table,
@@ -45,6 +50,8 @@ export function createNewsletterStore(client: DynamoDBClient, table: string): Ne
   }
 
   return {
+    own_senders_only,
+
     async senders(tenant_id) {
       return toSenders(await getItem(client, table, sendersKey(tenant_id)));
     },

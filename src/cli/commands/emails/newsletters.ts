@@ -128,9 +128,10 @@ export const addSendersList = onDeployment({
 });
 
 function printSenders(tenant_id: string, senders: readonly string[], session: Session): undefined {
+  const without = session.deployment.own_senders_only
+    ? 'it publishes nothing (newsletter.ownSendersOnly)'
+    : 'it writes as those of the stage (newsletter.senders) that no tenant has';
   printResult(session, { tenant_id, senders }, () =>
-    senders.length === 0
-      ? `${tenant_id} has no senders of its own: it writes as those of the stage (newsletter.senders) that no tenant has.\n`
-      : `${senders.join('\n')}\n`,
+    senders.length === 0 ? `${tenant_id} has no senders of its own: ${without}.\n` : `${senders.join('\n')}\n`,
   );
 }

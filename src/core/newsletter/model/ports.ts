@@ -46,6 +46,8 @@ export interface NewsletterStore {
     tenant_id: string,
     page?: { readonly after?: string | undefined; readonly limit?: number },
   ): Promise<readonly Newsletter[]>;
+  /** The stage lets a tenant without senders of its own write as nobody. */
+  readonly own_senders_only?: boolean;
   /** As whom the tenant may write: addresses, and `*@domain`. Empty: as whomever the stage lets it, but for others' senders. */
   senders(tenant_id: string): Promise<readonly string[]>;
   /** The senders at a domain, in ASCII, that any tenants have. */

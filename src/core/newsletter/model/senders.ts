@@ -26,7 +26,7 @@ export function hostOf(domain: string): string | undefined {
 const names = (address: string, entries: readonly string[]): boolean =>
   entries.some((entry) => entry === address || entry === address.replace(/^.*@/, '*@'));
 
-type SenderStore = Pick<NewsletterStore, 'senders' | 'sendersAt'>;
+type SenderStore = Pick<NewsletterStore, 'senders' | 'sendersAt' | 'own_senders_only'>;
 
 type Addresses = Pick<Newsletter, 'from' | 'sending_domain' | 'fallback_domain'>;
 
@@ -41,7 +41,8 @@ function addressesOf({ from, sending_domain, fallback_domain }: Addresses) {
 
 /**
  * The fields of a newsletter that make an address as which its tenant may not write. One with entries writes as these;
- * one without, as whomever the stage lets it, but not as who is another's: that has its reputation and its warming.
+ * one without, as whomever the stage lets it (by a setting: as nobody), but not as who is another's: that has its
+ * reputation and its warming.
  */
 export async function foreignSenders(
   newsletter: Addresses & Pick<Newsletter, 'tenant_id'>,
@@ -56,7 +57,7 @@ export async function foreignSenders(
   };
   const mayWriteAs = async (from: string) => {
     const address = senderEntry(/<([^<>]*)>\s*$/.exec(from)?.[1] ?? from);
-    if (own.length > 0) return address !== undefined && names(address, own);
+    if (own.length > 0 || store.own_senders_only === true) return address !== undefined && names(address, own);
     return address === undefined || !names(address, await ofOthers(address.replace(/^.*@/, '')));
   };
   const fields = await Promise.all(

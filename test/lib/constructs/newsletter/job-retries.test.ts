@@ -22,6 +22,8 @@ it('the job retries as the source says, in each of its functions', () => {
 it.each([
   ['a resend waits 15 minutes', 'UNCERTAIN_MINUTES', 'UncertainMinutes', {}, '15'],
   ['it waits as the stage says', 'UNCERTAIN_MINUTES', 'UncertainMinutes', { uncertainMinutes: 0 }, '0'],
+  ['senders are open', 'OWN_SENDERS_ONLY', 'OwnSendersOnly', {}, 'false'],
+  ['senders are closed', 'OWN_SENDERS_ONLY', 'OwnSendersOnly', { ownSendersOnly: true }, 'true'],
   ['as many batches go at once', 'BATCH_CONCURRENCY', 'BatchConcurrency', { batchConcurrency: 7 }, '7'],
 ])('wherever an operator decides: %s', (_, variable, output, settings, expected) => {
   const template = templateOf({
