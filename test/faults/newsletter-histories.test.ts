@@ -139,6 +139,8 @@ const step = fc.record({
     'quota',
     'quota',
     'others',
+    'senders',
+    'senders',
   ),
   which: fc.nat({ max: 29 }),
 });
@@ -258,6 +260,7 @@ async function take(world: NewsletterWorld, action: Step): Promise<void> {
   else if (action.do === 'show_again') world.showAgain();
   else if (action.do === 'replace') await replace(world, { delay_s: action.which * 40 });
   else if (action.do === 'quota') world.provider.per_day = action.which * action.which;
+  else if (action.do === 'senders') world.senders = action.which % 2 === 0 ? ['*@another.test'] : [];
   else if (action.do === 'others') world.provider.sendOthers(action.which, world.time.now);
   else if (action.do === 'concurrency') world.limits = { ...world.limits, concurrency: 1 + (action.which % 2) };
   else if (action.do === 'tries')
