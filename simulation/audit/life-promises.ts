@@ -69,7 +69,9 @@ const isGivenUp = (row: Stored): boolean => isStopped(row) || row['failure_reaso
 /** It is over for a wrong recipient, though nobody has tried the one that its writer had named before. */
 export function neverTried({ renamed, numbered, corrected: since }: Memory, row: Stored): string[] {
   const log_id = String(row['log_id']);
-  const isTried = (numbered[log_id] ?? -1) > (since[log_id] ?? -1);
+  const [then, life] = [since[log_id] ?? -1, Number(row['life'] ?? -1)];
+  // Its producer may have made an attempt of the later life itself, and have reported it.
+  const isTried = (numbered[log_id] ?? -1) > then || (life > then && Number(row['last_attempt']) >= life);
   const isOver = row['failure_reason'] === 'INVALID_RECIPIENT' && row['is_deleted'] !== true;
   return isOver && renamed.includes(log_id) && !isTried
     ? ['15: given up for a recipient that was replaced before']

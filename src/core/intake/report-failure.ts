@@ -8,6 +8,7 @@ import {
   arrived,
   asNotification,
   type ForeignRow,
+  mayArrive,
   type NotificationRow,
   type RetryRecord,
 } from '../model/notification.ts';
@@ -151,7 +152,9 @@ async function takeIn(
     if (life !== undefined) return undefined;
     const counted = asNotification({ ...image, ...plan.set });
     const set = { ...plan.set, ...hash, ...claimOf(counted, at, afterReport(now)) };
-    return (await reports.index(image, set, plan.remove)) ? asNotification({ ...image, ...set }) : undefined;
+    if (!(await reports.index(image, set, plan.remove))) return undefined;
+    const taken = Object.entries(image).filter(([column]) => !plan.remove.includes(column));
+    return asNotification({ ...Object.fromEntries(taken), ...set });
   } catch (error) {
     if (error instanceof ErasedError) throw conflict('its recipient and content were erased');
     if (error instanceof RowUnstorableError) throw conflict(`it breaks ${error.message}`);
@@ -170,9 +173,13 @@ async function finish(
   const judged = judgeSend(claimed, failure, now, policy);
   await recordOnce(judged.record, records);
   const work_at = now.toISOString();
-  // An event may have shown that an earlier attempt arrived. It leaves that to the worker that takes the claim over.
+  // An event may have shown that an earlier attempt arrived, or its writer have named who gets it instead. That is left to
+  // the worker that takes the claim over.
+  const { verdict } = judged;
+  const isReplaced = verdict.status === 'FAILED' && mayArrive({ ...claimed, give_up: verdict.failure_reason });
   const settled =
     judged.change !== undefined &&
+    !isReplaced &&
     !arrived(claimed.delivery_by_attempt) &&
     (await reports.change(claimed, judged.change));
   // If another worker settles the row first, it found the expired claim and uses the record: the failure is not lost.

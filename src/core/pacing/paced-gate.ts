@@ -71,6 +71,8 @@ export class PacedGate implements ProviderGate {
     });
     const rows = await Promise.all(forced.map((received) => this.#rowToSend(received)));
     const sendable = forced.filter((_, i) => rows[i] !== undefined);
+    // It may end the attempt of a worker that died, and then be sent: only a claim shows that it needs a slot.
+    for (const one of forced) if (!sendable.includes(one)) this.#turns.set(one.message.log_id, 'once claimed');
     const groups = Map.groupBy([...due, ...sendable], ({ message: { priority } }) => useOf(priority));
     const later = [...groups].map(async ([use, messages]): Promise<Postponed[]> => {
       const { lane } = PRIORITY_POLICY[messages[0]?.message.priority ?? 'normal'];

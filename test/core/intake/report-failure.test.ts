@@ -183,6 +183,14 @@ describe('a report', () => {
     expect(tables.row('log-1')).not.toHaveProperty('next_retry_at');
   });
 
+  it('of a recipient that its writer has replaced before ends nothing: its lane sends to the new one', async () => {
+    const { tables, report } = setUp();
+    tables.log.set('log-1', { ...dueRow(), recipient_address: 'new@example.com' });
+    await report({}, { error_type: 'INVALID_RECIPIENT' });
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'SENDING', last_attempt: 1 });
+    expect(tables.row('log-1')).not.toHaveProperty('failure_reason');
+  });
+
   it.each([
     ['names no time', {}, 0, 0],
     ['comes before any attempt', { attempted_at: iso(-1_000) }, -1, 0],

@@ -146,6 +146,14 @@ describe('the gate of a channel with one budget for all', () => {
     expect(calls.asks).toEqual([]);
   });
 
+  it('asks after the claim for what is forced and ends the attempt of a worker that died first', async () => {
+    const { gate, calls } = gateWith(quota, { rowToSend: async () => undefined });
+    const forced = received(messageFor(row({ log_id: 'a' }), { options: { force: true } }));
+    expect((await gate.screen([forced])).now).toEqual([forced]);
+    expect(await gate.admit(row({ log_id: 'a' }), false)).toMatchObject({ do: 'hold' });
+    expect(calls.asks).toHaveLength(1);
+  });
+
   it('asks for a slot for what is sent by name although a breaker holds all e-mail', async () => {
     const { gate, calls } = gateWith(quota, { inner: { ...PASS_THROUGH, holds: () => true } });
     const named = received(messageFor(row({ log_id: 'a' }), { options: { force: true, named: true } }));
