@@ -6,7 +6,7 @@ import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
 import { tally } from '../core/operator/audit.ts';
 import { type CancelResult, cancel, type GiveUpResult, giveUp } from '../core/operator/cancel.ts';
 import { type RetryResult, retryNow } from '../core/operator/retry-now.ts';
-import type { Decision } from './audit.ts';
+import { type Decision, decisionOf } from './audit.ts';
 import type { Action } from './contract/choices.ts';
 import type { OperatorDeps } from './deps.ts';
 
@@ -35,14 +35,11 @@ type ActionDeps = Pick<OperatorDeps, 'rows' | 'lanes' | 'records' | 'clock' | 'n
 export function act(chosen: ChosenAction, deps: ActionDeps): Decision<Results> {
   const { action, log_ids } = chosen;
   const run_id = newRunId('manual', deps.newId());
-  return {
-    audit: { what: action, on: log_ids, details: { run_id } },
-    async run() {
-      const { results, messages } = await perform(chosen, run_id, deps);
-      deps.onQueued?.(messages);
-      return { answer: results, result: tally(results) };
-    },
-  };
+  return decisionOf({ what: action, on: log_ids, details: { run_id } }, async () => {
+    const { results, messages } = await perform(chosen, run_id, deps);
+    deps.onQueued?.(messages);
+    return { answer: results, result: tally(results) };
+  });
 }
 
 /** What the action would do: the same decisions on the same rows, but nothing is written or sent. */
@@ -97,15 +94,12 @@ export function revealContent(
   { deployment, dynamodb }: OperatorDeps,
 ): Decision<NotificationContent> {
   const contents = createContentStore(dynamodb, deployment.tables.notification_content, deployment.sealer(dynamodb));
-  return {
-    audit: { what, on: [log_id], shows: true },
-    async run() {
-      try {
-        return { answer: await contents.read({ tenant_id, log_id }), result: { revealed: 1 } };
-      } catch (error) {
-        if (!(error instanceof ContentUnreadableError)) throw error;
-        throw new Problem('conflict', `The recipient cannot be shown: ${error.message}`);
-      }
-    },
-  };
+  return decisionOf({ what, on: [log_id], shows: true }, async () => {
+    try {
+      return { answer: await contents.read({ tenant_id, log_id }), result: { revealed: 1 } };
+    } catch (error) {
+      if (!(error instanceof ContentUnreadableError)) throw error;
+      throw new Problem('conflict', `The recipient cannot be shown: ${error.message}`);
+    }
+  });
 }

@@ -30,6 +30,8 @@ export interface Decision<A> {
   readonly run: () => Promise<Outcome<A>>;
 }
 
+export const decisionOf = <A>(audit: Decision<A>['audit'], run: Decision<A>['run']): Decision<A> => ({ audit, run });
+
 /** What a decision led to. `repeated`: an earlier request with this id did it, and was answered so. */
 export interface Decided<A> {
   readonly answer: A;

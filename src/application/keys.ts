@@ -1,7 +1,7 @@
 import { type ApiKey, createApiKeyStore, newApiKey } from '../adapters/api-keys/api-key.ts';
 import type { Scope } from '../core/intake/api-scopes.ts';
 import { Problem } from '../core/model/problem.ts';
-import type { Decision } from './audit.ts';
+import { type Decision, decisionOf } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
 import type { CreatedKey } from './contract/keys.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -35,21 +35,18 @@ export function createKey(request: NewKey, deps: KeyDeps): Decision<CreatedKey> 
   const scopes = [...new Set(request.scopes)];
   // Its id is in the audit log before the key works.
   const made = newApiKey();
-  return {
-    audit: { what: 'key.create', on: [made.key_id, tenant], details: { scopes } },
-    async run() {
-      const now = deps.clock();
-      const answer = await issue(made, deps, {
-        tenant_id: tenant,
-        scopes,
-        created_at: now.toISOString(),
-        ...(lifetime_ms !== undefined && { expires_at: new Date(now.getTime() + lifetime_ms).toISOString() }),
-        ...(rate_limit !== undefined && { rate_limit }),
-        ...(description !== undefined && { description }),
-      });
-      return { answer, stored: { ...answer, key: null }, result: { created: 1 } };
-    },
-  };
+  return decisionOf({ what: 'key.create', on: [made.key_id, tenant], details: { scopes } }, async () => {
+    const now = deps.clock();
+    const answer = await issue(made, deps, {
+      tenant_id: tenant,
+      scopes,
+      created_at: now.toISOString(),
+      ...(lifetime_ms !== undefined && { expires_at: new Date(now.getTime() + lifetime_ms).toISOString() }),
+      ...(rate_limit !== undefined && { rate_limit }),
+      ...(description !== undefined && { description }),
+    });
+    return { answer, stored: { ...answer, key: null }, result: { created: 1 } };
+  });
 }
 
 /** @throws Problem not-found */
@@ -57,14 +54,11 @@ export function revokeKey(
   key_id: string,
   deps: KeyDeps,
 ): Decision<{ readonly key_id: string; readonly revoked_at: string }> {
-  return {
-    audit: { what: 'key.revoke', on: [key_id] },
-    async run() {
-      const revoked_at = deps.clock().toISOString();
-      if (!(await storeOf(deps).end(key_id, { revoked_at }))) throw keyNotFound(key_id, deps);
-      return { answer: { key_id, revoked_at }, result: { revoked: 1 } };
-    },
-  };
+  return decisionOf({ what: 'key.revoke', on: [key_id] }, async () => {
+    const revoked_at = deps.clock().toISOString();
+    if (!(await storeOf(deps).end(key_id, { revoked_at }))) throw keyNotFound(key_id, deps);
+    return { answer: { key_id, revoked_at }, result: { revoked: 1 } };
+  });
 }
 
 /**
@@ -74,13 +68,10 @@ export function revokeKey(
  */
 export function rotateKey(key_id: string, keep_old_ms: number, deps: KeyDeps) {
   const successor = newApiKey();
-  return {
-    audit: { what: 'key.rotate', on: [key_id, successor.key_id] },
-    async run() {
-      const rotated = await rotate(key_id, successor, keep_old_ms, deps);
-      return { answer: rotated, stored: { ...rotated, key: null }, result: { rotated: 1 } };
-    },
-  };
+  return decisionOf({ what: 'key.rotate', on: [key_id, successor.key_id] }, async () => {
+    const rotated = await rotate(key_id, successor, keep_old_ms, deps);
+    return { answer: rotated, stored: { ...rotated, key: null }, result: { rotated: 1 } };
+  });
 }
 
 async function rotate(key_id: string, successor: FreshKey, keep_old_ms: number, deps: KeyDeps) {

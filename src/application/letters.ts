@@ -6,7 +6,7 @@ import { Problem } from '../core/model/problem.ts';
 import { dropDeadLetter } from '../core/operator/cancel.ts';
 import { type DeadLetterView, deadLetterView } from '../core/operator/dead-letters/dead-letter.ts';
 import { remedyFor } from '../core/operator/views/notification-view.ts';
-import type { Decision } from './audit.ts';
+import { type Decision, decisionOf } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
 import type { OperatorDeps } from './deps.ts';
 import { requireNotification } from './notifications.ts';
@@ -84,13 +84,13 @@ export async function channelsOf(
 /** Deletes letters. Their notifications keep rows and records, and are not dead any more. */
 export function dropLetters(choice: LetterChoice, deps: LetterDeps): Decision<Dropped> {
   const { channels, log_ids, stale } = choice;
-  return {
-    audit: { what: 'dlq.drop', on: log_ids.length > 0 ? log_ids : channels, details: { channels, stale } },
-    async run() {
+  return decisionOf(
+    { what: 'dlq.drop', on: log_ids.length > 0 ? log_ids : channels, details: { channels, stale } },
+    async () => {
       const answer = await drop(choice, deps);
       return { answer, result: { dropped: answer.dropped } };
     },
-  };
+  );
 }
 
 interface Dropped {
@@ -148,15 +148,12 @@ export function redriveLetters(
   const { sqs, deployment, local } = deps;
   const url = deployment.dead_letter_queues[channel];
   const details = options.rate !== undefined && { details: { rate: options.rate } };
-  return {
-    audit: { what: 'dlq.redrive', on: [channel], ...details },
-    async run() {
-      const moved = local
-        ? await underLock(lock, () => redriveByCopy(sqs, url, deployment.lane_queues, options))
-        : await redriveByTask(sqs, url, options);
-      return { answer: moved, result: { moved: moved.moved } };
-    },
-  };
+  return decisionOf({ what: 'dlq.redrive', on: [channel], ...details }, async () => {
+    const moved = local
+      ? await underLock(lock, () => redriveByCopy(sqs, url, deployment.lane_queues, options))
+      : await redriveByTask(sqs, url, options);
+    return { answer: moved, result: { moved: moved.moved } };
+  });
 }
 
 async function underLock<A>(lock: () => () => void, run: () => Promise<A>): Promise<A> {

@@ -7,7 +7,7 @@ import type { Newsletter } from '../core/newsletter/model/email.ts';
 import type { NewsletterStore, SenderAction } from '../core/newsletter/model/ports.ts';
 import { putNewsletter, senderEntry } from '../core/newsletter/model/senders.ts';
 import { check, invalid } from '../http/check.ts';
-import type { Decision } from './audit.ts';
+import { type Decision, decisionOf } from './audit.ts';
 import { newsletterId, newsletterSchema } from './contract/api/newsletters.ts';
 import { fromCursor, placeOf, toCursor } from './cursor.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -37,13 +37,10 @@ export async function decideNewsletter(
   const given = { ...checked, tenant_id: asked.tenant };
   // Who writes to everybody and how it is tracked, as of `sender.allow`; `reply_to` may be a person's address.
   const details = { tenant: asked.tenant, from, sending_domain, fallback_domain, track };
-  return {
-    audit: { what: 'newsletter.put', on: [newsletter_id], details },
-    run: async () => ({
-      answer: await putNewsletter(given, deps, asked.known_at),
-      result: { stored: 1 },
-    }),
-  };
+  return decisionOf({ what: 'newsletter.put', on: [newsletter_id], details }, async () => ({
+    answer: await putNewsletter(given, deps, asked.known_at),
+    result: { stored: 1 },
+  }));
 }
 
 /** @throws Problem invalid-request for what is neither an address nor `*@domain` */
@@ -59,13 +56,10 @@ export async function decideSender(
   }
   // An address of the tenant's own, as which it writes to everybody: the log may name it.
   const what = action === 'allow' ? 'sender.allow' : 'sender.revoke';
-  return {
-    audit: { what, on: [tenant, sender] },
-    run: async () => ({
-      answer: await newsletters.changeSenders(tenant, action, sender),
-      result: { changed: 1 },
-    }),
-  };
+  return decisionOf({ what, on: [tenant, sender] }, async () => ({
+    answer: await newsletters.changeSenders(tenant, action, sender),
+    result: { changed: 1 },
+  }));
 }
 
 const PAGE = 50;

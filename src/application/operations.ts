@@ -14,7 +14,7 @@ import {
 } from '../core/operator/operations/operate.ts';
 import { NOTHING, type Operation } from '../core/operator/operations/operation.ts';
 import { viewOf } from '../core/operator/views/notification-view.ts';
-import type { Decision } from './audit.ts';
+import { type Decision, decisionOf } from './audit.ts';
 import { CONDITIONS, shellCommand } from './contract/choices.ts';
 import type { createOperationBody, OperationFilter, OperationView } from './contract/operations.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -61,13 +61,10 @@ interface MadeOperation {
 export function makeOperation(request: NewOperation, deps: OperateDeps): Decision<MadeOperation> {
   const operation_id = request.operation_id ?? newOperationId(deps);
   const operation = { ...request, operation_id };
-  return {
-    audit: { what: 'operation.create', on: [operation_id], details: auditDetails(operation) },
-    async run() {
-      await createOperation(operation, deps);
-      return { answer: { operation_id }, result: { created: 1 } };
-    },
-  };
+  return decisionOf({ what: 'operation.create', on: [operation_id], details: auditDetails(operation) }, async () => {
+    await createOperation(operation, deps);
+    return { answer: { operation_id }, result: { created: 1 } };
+  });
 }
 
 export async function decideOperation(
@@ -77,13 +74,10 @@ export async function decideOperation(
 ): Promise<Decision<object>> {
   const operation = await readOperation(operation_id, deps);
   const details = operation !== undefined && { details: auditDetails(operation) };
-  return {
-    audit: { what: `operation.${act}`, on: [operation_id], ...details },
-    async run() {
-      await operate(operation_id, act, deps);
-      return { answer: {}, result: { accepted: 1 } };
-    },
-  };
+  return decisionOf({ what: `operation.${act}`, on: [operation_id], ...details }, async () => {
+    await operate(operation_id, act, deps);
+    return { answer: {}, result: { accepted: 1 } };
+  });
 }
 
 /** The newest first, without their samples. */

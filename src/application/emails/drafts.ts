@@ -5,7 +5,7 @@ import type { Email, EmailContent } from '../../core/newsletter/model/email.ts';
 import type { NewsletterQueues, NewsletterStore } from '../../core/newsletter/model/ports.ts';
 import { sendTestMail, type TestMailDeps, type TestMailResult } from '../../core/newsletter/sending/test-mail.ts';
 import { check } from '../../http/check.ts';
-import type { Decision } from '../audit.ts';
+import { type Decision, decisionOf } from '../audit.ts';
 import { replaceSchema, testSchema } from '../contract/api/emails.ts';
 import { createIdentities, type Identities } from '../requests/idempotency.ts';
 import { type EmailAccess, type EmailDeps, isEmailId, isOf, requireEmail } from './emails.ts';
@@ -63,13 +63,10 @@ export function publish(
 ): Decision<Email> {
   const { email_id, tenant_id: tenant, content } = publication;
   const details = { tenant, newsletter: content.newsletter.newsletter_id };
-  return {
-    audit: { what: 'email.send', on: [email_id], details },
-    run: async () => ({
-      answer: await publishEmail(publication, access),
-      result: { [repeat ? 'repeated' : 'published']: 1 },
-    }),
-  };
+  return decisionOf({ what: 'email.send', on: [email_id], details }, async () => ({
+    answer: await publishEmail(publication, access),
+    result: { [repeat ? 'repeated' : 'published']: 1 },
+  }));
 }
 
 /** A stored email, as it may be tested or written anew. @throws Problem not-found */
@@ -92,13 +89,10 @@ export function sendTest(
   access: DraftDeps,
 ): Decision<readonly TestMailResult[]> {
   check(testSchema, { to: tested.to });
-  return {
-    audit: { what: 'email.test', on: [tested.email.email_id] },
-    async run() {
-      const results = await sendTestMail(tested, access);
-      return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
-    },
-  };
+  return decisionOf({ what: 'email.test', on: [tested.email.email_id] }, async () => {
+    const results = await sendTestMail(tested, access);
+    return { answer: results, result: { sent: results.filter(({ accepted }) => accepted).length } };
+  });
 }
 
 /** Replaces an email that has not started; `known_at` as `replaceEmail` takes it. @throws Problem */
@@ -113,11 +107,8 @@ export async function replaceBy(
   // An id that no email has: the time must be to come, whatever the email had before.
   const { publication } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
   const details = { tenant: tenant_id, request: publication.request_hash };
-  return {
-    audit: { what: 'email.replace', on: [email_id], details },
-    run: async () => ({
-      answer: await replaceEmail(email, publication, access, known_at),
-      result: { replaced: 1 },
-    }),
-  };
+  return decisionOf({ what: 'email.replace', on: [email_id], details }, async () => ({
+    answer: await replaceEmail(email, publication, access, known_at),
+    result: { replaced: 1 },
+  }));
 }

@@ -26,7 +26,7 @@ import {
 } from '../../core/newsletter/views/list-recipients.ts';
 import { budgetStatus } from '../../core/pacing/budget-status.ts';
 import type { PacingStore } from '../../core/pacing/registers.ts';
-import type { Decision } from '../audit.ts';
+import { type Decision, decisionOf } from '../audit.ts';
 import { type EmailAction, shellCommand } from '../contract/choices.ts';
 import type { EmailDetail } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, recipientCursor, recipientPlace, toCursor } from '../cursor.ts';
@@ -137,13 +137,10 @@ export async function decideEmail(
   access: EmailAccess,
 ): Promise<Decision<Pick<Email, 'email_id' | 'status' | 'paused'>>> {
   await requireEmail(email_id, access);
-  return {
-    audit: { what: `email.${action}`, on: [email_id] },
-    async run() {
-      const { status, paused } = await ACTIONS[action](email_id, access);
-      return { answer: { email_id, status, paused }, result: { accepted: 1 } };
-    },
-  };
+  return decisionOf({ what: `email.${action}`, on: [email_id] }, async () => {
+    const { status, paused } = await ACTIONS[action](email_id, access);
+    return { answer: { email_id, status, paused }, result: { accepted: 1 } };
+  });
 }
 
 /** Decides about the recipients of whom nobody knows whether they got the mail. @throws Problem */
@@ -153,14 +150,11 @@ export async function resolveUncertain(
   access: EmailAccess,
 ): Promise<Decision<Omit<Resolved, 'email'> & Pick<Email, 'email_id' | 'status'>>> {
   await requireEmail(email_id, access);
-  return {
-    audit: { what: `email.resolve.${action}`, on: [email_id] },
-    async run() {
-      const { email, ...reached } = await resolveEmail(email_id, action, access);
-      const { continued: _, waiting_until: __, ...result } = shownResolved(reached);
-      return { answer: { email_id, status: email.status, ...reached }, result };
-    },
-  };
+  return decisionOf({ what: `email.resolve.${action}`, on: [email_id] }, async () => {
+    const { email, ...reached } = await resolveEmail(email_id, action, access);
+    const { continued: _, waiting_until: __, ...result } = shownResolved(reached);
+    return { answer: { email_id, status: email.status, ...reached }, result };
+  });
 }
 
 /** What the use cases accept in a phase; they refuse the rest themselves. */
@@ -211,18 +205,15 @@ export async function recipientsOf(
 ): Promise<Decision<readonly RecipientView[]>> {
   const { limit, identities } = wanted;
   const { email_id } = await requireEmail(id, access);
-  return {
-    audit: identities ? { what: 'email.recipients', on: [email_id], shows: true } : undefined,
-    async run() {
-      const found: RecipientView[] = [];
-      let cursor: string | null = null;
-      do {
-        const page = await pageOfRecipients(email_id, { ...wanted, limit: Math.min(limit, PAGE), cursor }, access);
-        found.push(...page.recipients);
-        cursor = page.next_cursor;
-      } while (cursor !== null && found.length < limit);
-      const answer = found.slice(0, limit);
-      return { answer, result: { shown: answer.length } };
-    },
-  };
+  return decisionOf(identities ? { what: 'email.recipients', on: [email_id], shows: true } : undefined, async () => {
+    const found: RecipientView[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await pageOfRecipients(email_id, { ...wanted, limit: Math.min(limit, PAGE), cursor }, access);
+      found.push(...page.recipients);
+      cursor = page.next_cursor;
+    } while (cursor !== null && found.length < limit);
+    const answer = found.slice(0, limit);
+    return { answer, result: { shown: answer.length } };
+  });
 }

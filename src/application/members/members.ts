@@ -4,6 +4,7 @@ import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts'
 import { Problem } from '../../core/model/problem.ts';
 import { ifReadable } from '../../core/newsletter/model/member.ts';
 import { invalid } from '../../http/check.ts';
+import { decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { newsletterStore } from '../newsletters.ts';
 import { knownOf } from './tenant-members.ts';
@@ -49,13 +50,13 @@ async function hashOf(named: NamedAddress, { members, sealing }: MemberAccess): 
 export async function showMembers(named: NamedAddress, access: MemberAccess) {
   const { tenant } = named;
   const hash = await hashOf(named, access);
-  return {
-    audit: { what: 'member.show', on: [nameOf(named, hash)], details: { tenant }, shows: true } as const,
-    async run() {
+  return decisionOf(
+    { what: 'member.show', on: [nameOf(named, hash)], details: { tenant }, shows: true } as const,
+    async () => {
       const answer = await membersOf(named, hash, access);
       return { answer, result: { shown: answer.members.length } };
     },
-  };
+  );
 }
 
 /** A member, whose identity stays sealed, and its last moves. @throws Problem not-found */
@@ -95,16 +96,13 @@ async function membersOf(named: NamedAddress, hash: string, access: MemberAccess
 export async function suppressAddress(named: NamedAddress, action: 'suppress' | 'unsuppress', access: MemberAccess) {
   const { tenant } = named;
   const hash = await hashOf(named, access);
-  return {
-    audit: { what: `member.${action}`, on: [nameOf(named, hash)], details: { tenant } },
-    async run() {
-      const at = access.clock().toISOString();
-      if (action === 'suppress') await access.members.suppress(tenant, hash, { reason: 'operator', at });
-      else await access.members.unsuppress(tenant, hash);
-      const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
-      return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
-    },
-  };
+  return decisionOf({ what: `member.${action}`, on: [nameOf(named, hash)], details: { tenant } }, async () => {
+    const at = access.clock().toISOString();
+    if (action === 'suppress') await access.members.suppress(tenant, hash, { reason: 'operator', at });
+    else await access.members.unsuppress(tenant, hash);
+    const suppressed = (await access.members.facts(tenant, [hash])).get(hash)?.suppressed;
+    return { answer: { suppressed: suppressed ?? null }, result: { changed: 1 } };
+  });
 }
 
 /** The members of a tenant, or of those the ones whom a newsletter concerns, page by page. */

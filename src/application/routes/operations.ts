@@ -7,7 +7,7 @@ import {
   stopVerification,
 } from '../../core/verify/kept-verification.ts';
 import type { Verification } from '../../core/verify/verification.ts';
-import type { Decision } from '../audit.ts';
+import { type Decision, decisionOf } from '../audit.ts';
 import { OPERATION_ACTIONS } from '../contract/choices.ts';
 import { decisionBody } from '../contract/fields.ts';
 import {
@@ -125,11 +125,8 @@ function decideVerification(
   who: string,
   { verification: store, clock, startVerification: startRun }: ShowDeps & Pick<RouteDeps, 'startVerification'>,
 ): Decision<object> {
-  return {
-    audit: { what: `verification.${act}`, on: [] },
-    async run() {
-      await (act === 'start' ? startVerification(who, { store, clock, startRun }) : stopVerification({ store, clock }));
-      return { answer: {}, result: { accepted: 1 } };
-    },
-  };
+  return decisionOf({ what: `verification.${act}`, on: [] }, async () => {
+    await (act === 'start' ? startVerification(who, { store, clock, startRun }) : stopVerification({ store, clock }));
+    return { answer: {}, result: { accepted: 1 } };
+  });
 }

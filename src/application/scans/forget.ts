@@ -5,7 +5,7 @@ import type { ForgetState } from '../../core/forget/forget-state.ts';
 import { type ForgetRun, forget } from '../../core/forget/run-forget.ts';
 import { newRunId } from '../../core/model/queue-message.ts';
 import { deleteMember } from '../../core/newsletter/members/left-addresses.ts';
-import type { Decision } from '../audit.ts';
+import { type Decision, decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { memberAccess } from '../members/members.ts';
 
@@ -60,14 +60,11 @@ export function forgetRecipient(
   });
   const run = { ...given, run_id: newRunId('manual', newId()) };
   const ports = { ...store, records, clock, names: namesOf(address), ...membersOf(tenant, hashes, deps) };
-  return {
-    audit: run.dry_run ? undefined : { what: 'forget', on: [tenant] },
-    async run() {
-      await forget(state, ports, run);
-      const { notifications, records: wiped, members, left } = state;
-      return { answer: {}, result: { ...notifications, records: wiped, members, left } };
-    },
-  };
+  return decisionOf(run.dry_run ? undefined : { what: 'forget', on: [tenant] }, async () => {
+    await forget(state, ports, run);
+    const { notifications, records: wiped, members, left } = state;
+    return { answer: {}, result: { ...notifications, records: wiped, members, left } };
+  });
 }
 
 function membersOf(tenant: string, hashes: readonly string[], deps: OperatorDeps) {

@@ -11,7 +11,7 @@ import { notificationOutcomes } from '../../core/outcomes/notification-outcomes.
 import type { Outcome } from '../../core/outcomes/outcome.ts';
 import { addressChanges, emailOutcomes, memberOutcomes, providerOutcomes } from '../../core/outcomes/state-outcomes.ts';
 import { type OutcomeBus, tellOutcomes } from '../../core/outcomes/tell-outcomes.ts';
-import type { Decision } from '../audit.ts';
+import { type Decision, decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 
 /** From, inclusive, to, exclusive. Outcomes are chosen by their `at`. */
@@ -39,9 +39,9 @@ export function resendOutcomes(asked: Resend, deps: ResendDeps): Decision<Resent
   const { from, to, dry_run } = asked;
   const { clients, outcomes_bus } = deps.deployment;
   if (outcomes_bus === undefined) throw new Problem('not-found', LACKS.outcomes);
-  return {
-    audit: dry_run ? undefined : { what: 'outcomes.resend', on: [`${from} to ${to}`], details: { from, to } },
-    async run() {
+  return decisionOf(
+    dry_run ? undefined : { what: 'outcomes.resend', on: [`${from} to ${to}`], details: { from, to } },
+    async () => {
       const { EventBridgeClient } = await import('@aws-sdk/client-eventbridge');
       const client = new EventBridgeClient({ ...clients.eventbridge, maxAttempts: 1 });
       try {
@@ -51,7 +51,7 @@ export function resendOutcomes(asked: Resend, deps: ResendDeps): Decision<Resent
         client.destroy();
       }
     },
-  };
+  );
 }
 
 /** Reads whole tables: no index knows when something ended. Tells a provider's last change, a notification's end. */

@@ -7,7 +7,7 @@ import {
   type ReconcileAnswer,
   type ReconcilePart,
 } from '../../../adapters/lambda/reconcile-event.ts';
-import type { Decision } from '../../../application/audit.ts';
+import { type Decision, decisionOf } from '../../../application/audit.ts';
 import { fromCursor, placeOf, toCursor } from '../../../application/cursor.ts';
 import type { OperatorDeps } from '../../../application/deps.ts';
 import { value } from '../../../terminal/command.ts';
@@ -108,12 +108,9 @@ function reconcileStage(
     }
     return total;
   };
-  return {
-    audit: asked.dry_run ? undefined : { what: 'reconcile', on: [reconciler] },
-    async run() {
-      const answer = await scan();
-      const { taken_in, set_aside, failed } = answer;
-      return { answer, result: { taken_in, set_aside, failed } };
-    },
-  };
+  return decisionOf(asked.dry_run ? undefined : { what: 'reconcile', on: [reconciler] }, async () => {
+    const answer = await scan();
+    const { taken_in, set_aside, failed } = answer;
+    return { answer, result: { taken_in, set_aside, failed } };
+  });
 }

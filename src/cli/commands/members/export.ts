@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { CSV_HEADER, csvLine } from '../../../adapters/member-files/write-members.ts';
+import { decisionOf } from '../../../application/audit.ts';
 import { exportedMembers, memberAccess } from '../../../application/members/members.ts';
 import { createPrivateFile } from '../../../processes/private-file.ts';
 import { required, value } from '../../../terminal/command.ts';
@@ -27,13 +28,12 @@ Example:
   npm run ops -- members export members.csv --tenant TENANT001`,
   async run(session, { tenant, newsletter }, [file = '']) {
     const isCsv = formatOf(file) === 'csv';
-    const answer = await session.decide({
-      audit: { what: 'member.export', on: [tenant], details: { tenant } },
-      async run() {
+    const answer = await session.decide(
+      decisionOf({ what: 'member.export', on: [tenant], details: { tenant } }, async () => {
         const exported = await writeMembers(session, { file, isCsv, tenant, newsletter });
         return { answer: exported, result: exported };
-      },
-    });
+      }),
+    );
     printResult(session, answer, () => {
       const { members, unsubscribed, suppressed, without_member, unreadable = 0 } = answer;
       const lost = unreadable > 0 ? ` ${unreadable} members whose addresses nobody can read are left out.` : '';

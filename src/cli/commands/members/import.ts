@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import { withDirectCalls } from '../../../adapters/direct-calls/direct-calls.ts';
 import { refuseJapaneseEncodings } from '../../../adapters/member-files/lines.ts';
 import { FILE_STANDINGS, type LineFault, readMembers } from '../../../adapters/member-files/read-members.ts';
+import { decisionOf } from '../../../application/audit.ts';
 import { label } from '../../../application/contract/api/newsletters.ts';
 import {
   checkedWindows,
@@ -76,14 +77,13 @@ Example:
     const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
     const journal = importJournal(session.stateDirectory, scope, rejects);
     try {
-      const answer = await session.decide({
-        audit: { what: 'member.import', on: [newsletter ?? tenant], details: { tenant } },
-        async run() {
+      const answer = await session.decide(
+        decisionOf({ what: 'member.import', on: [newsletter ?? tenant], details: { tenant } }, async () => {
           const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
           const { created, changed, bad } = state;
           return { answer: state, result: { created, changed, bad } };
-        },
-      });
+        }),
+      );
       return report(session, answer, rejects);
     } finally {
       journal.release();

@@ -165,7 +165,7 @@ describe('the action that `ops audit --what` asks for', () => {
     const decided = sources.flatMap((text) =>
       [
         ...text.matchAll(
-          /\baudit(?:: |: \w+ \? undefined : | = |: \w+(?:\.\w+)? \? )\{\s*what: (?:'([\w.]+)'|`([\w.]+)\$\{)/g,
+          /\b(?:audit = |audit: |decisionOf\(\s*)(?:\w+(?:\.\w+)? \? (?:undefined : )?)?\{\s*what: (?:'([\w.]+)'|`([\w.]+)\$\{)/g,
         ),
       ].map(([, whole, start]) => whole ?? `${start}x`),
     );
