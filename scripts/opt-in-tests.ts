@@ -42,7 +42,8 @@ const SUITES: Readonly<Record<string, Suite>> = {
   packages: {},
   tools: {},
   clients: {},
-  emulator: {},
+  // The storage contracts run on the emulator's DynamoDB, too.
+  emulator: { options: ['test/contract'] },
 };
 
 // A script, because the shells of Mac, Linux and Windows do not agree on how a command sets an environment variable.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { lean } from '../../functions/shared/runtime/clients/lean.ts';
 import { type DynamodbEngine, startDynamodb } from '../../src/local/stand-ins/dynamodb.ts';
+import { startMinistack } from './emulator/ministack.ts';
 import { PROJECT_ROOT } from './project-root.ts';
 
 /** The folder that keeps DynamoDB Local once it is downloaded. */
@@ -26,8 +27,11 @@ function hasDynamodbLocal(): boolean {
   }
 }
 
-/** The engines on which the storage contracts can run on this machine. */
-export function availableEngines(): DynamodbEngine[] {
+export type Engine = DynamodbEngine | 'ministack';
+
+/** The engines on which the storage contracts can run on this machine; by `npm run test:emulator` the emulator alone. */
+export function availableEngines(): Engine[] {
+  if (process.env['WITH_EMULATOR']) return ['ministack'];
   const dynoxide = process.platform === 'linux' && process.arch === 'x64';
   return [...(dynoxide ? (['dynoxide'] as const) : []), ...(hasDynamodbLocal() ? (['dynamodb-local'] as const) : [])];
 }
@@ -59,9 +63,16 @@ const accessTo = (endpoint: string) => ({
   signer,
 });
 
-export async function startTestDynamoDb(engine?: DynamodbEngine): Promise<TestDynamoDb> {
+/** @returns where it listens, and how it is stopped */
+async function startEngine(engine?: Engine) {
+  if (engine === 'ministack') return startMinistack({ enforceIam: false });
   const logs = mkdtempSync(join(tmpdir(), 'notification-retry-'));
-  const standIn = await startDynamodb(undefined, join(logs, 'dynamodb.log'), CACHE, engine);
+  const { endpoint, child } = await startDynamodb(undefined, join(logs, 'dynamodb.log'), CACHE, engine);
+  return { endpoint, stop: () => child.stop() };
+}
+
+export async function startTestDynamoDb(engine?: Engine): Promise<TestDynamoDb> {
+  const standIn = await startEngine(engine);
   const access = accessTo(standIn.endpoint);
   const client = lean(new DynamoDBClient(access));
   return {
@@ -70,7 +81,7 @@ export async function startTestDynamoDb(engine?: DynamodbEngine): Promise<TestDy
     access,
     async stop() {
       client.destroy();
-      await standIn.child.stop();
+      await standIn.stop();
     },
   };
 }

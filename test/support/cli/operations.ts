@@ -21,9 +21,9 @@ import type { ForeignRow, NotificationRow } from '../../../src/core/model/notifi
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import type { DynamodbEngine } from '../../../src/local/stand-ins/dynamodb.ts';
+
 import { startSqs } from '../../../src/local/stand-ins/stand-ins.ts';
-import { startTestDynamoDb } from '../dynamodb.ts';
+import { type Engine, startTestDynamoDb } from '../dynamodb.ts';
 import { dueRow } from '../rows.ts';
 import { sealerOn } from '../sealer.ts';
 import { createTables } from '../tables.ts';
@@ -41,15 +41,15 @@ export interface Ended {
 export type Operations = Awaited<ReturnType<typeof startOperations>>;
 
 /** The stand-ins of this process, which end with it: each file has tables and queues of its own on them. */
-const standIns = new Map<DynamodbEngine | undefined, ReturnType<typeof startStandIns>>();
+const standIns = new Map<Engine | undefined, ReturnType<typeof startStandIns>>();
 let worlds = 0;
 
-function startStandIns(engine: DynamodbEngine | undefined) {
+function startStandIns(engine: Engine | undefined) {
   const logs = mkdtempSync(join(tmpdir(), 'operations-'));
   return Promise.all([startTestDynamoDb(engine), startSqs(undefined, join(logs, 'sqs.log'))]);
 }
 
-export async function startOperations(engine?: DynamodbEngine) {
+export async function startOperations(engine?: Engine) {
   const directory = mkdtempSync(join(tmpdir(), 'operations-'));
   const own = `ops${++worlds}`;
   const started = standIns.get(engine) ?? startStandIns(engine);
