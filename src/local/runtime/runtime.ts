@@ -33,6 +33,8 @@ export interface LocalRuntimeOptions {
   readonly breaker?: LocalOverrides['breaker'];
   /** URL that functions call in place of the DynamoDB stand-in: a proxy that makes it fail. */
   readonly functionsDynamodb?: string;
+  /** The same in place of the SQS stand-in. */
+  readonly functionsSqs?: string;
   /** What the local SES allows; generous unless given. */
   readonly sesLimits?: Partial<SesLimits>;
   /** `cron(…)` or `rate(…)` in place of the template's schedule of the sweep, or `off`. */
@@ -127,7 +129,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
     stack,
     services: {
       dynamodb: options.functionsDynamodb ?? standIns.dynamodb,
-      sqs: standIns.sqs,
+      sqs: options.functionsSqs ?? standIns.sqs,
       ...providers,
       lambda: api.url,
     },

@@ -54,7 +54,14 @@ export class Flow {
   async start(
     settings: Pick<
       LocalRuntimeOptions,
-      'parts' | 'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'functionsDynamodb' | 'sesLimits' | 'corsOrigins'
+      | 'parts'
+      | 'dataDir'
+      | 'baseIntervalSeconds'
+      | 'breaker'
+      | 'functionsDynamodb'
+      | 'functionsSqs'
+      | 'sesLimits'
+      | 'corsOrigins'
     > = {},
     integrations: Row = {},
     version?: FormerVersion,
