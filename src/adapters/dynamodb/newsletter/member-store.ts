@@ -5,6 +5,7 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
+import { changeUntil } from '../../../core/model/changes/change-until.ts';
 import { groupsOf } from '../../../core/model/groups.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
@@ -211,23 +212,21 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     },
 
     async remove(tenant_id, member_id) {
-      for (let round = 1; round <= ROUNDS; round++) {
-        const pointer = (await pointersOf(tenant_id, [member_id])).get(member_id);
-        if (pointer === undefined || pointer.gone) return false;
-        const version = later(pointer);
-        const key = memberKey(tenant_id, pointer.email_hash, member_id);
-        const { moved_from: _, ...left } = pointer;
-        const gone = {
-          ...pointerItem(tenant_id, member_id, { ...left, version, gone: true }),
-          expires_at: { N: String(markExpiry(clock())) },
-        };
-        const removed = await transact([
+      const read = async () => (await pointersOf(tenant_id, [member_id])).get(member_id);
+      const without = ({ moved_from: _, ...left }: MemberPlace) =>
+        left.gone ? undefined : { ...left, version: later(left), gone: true };
+      const remove = (pointer: MemberPlace, place: MemberPlace) => {
+        const expires_at = { N: String(markExpiry(clock())) };
+        const gone = { ...pointerItem(tenant_id, member_id, place), expires_at };
+        const mark = markItem(memberKey(tenant_id, place.email_hash, member_id), place.version, clock());
+        return transact([
           { Put: { TableName: table, Item: gone, ...conditionOf([ofVersion(pointer)]) } },
-          { Put: { TableName: table, Item: markItem(key, version, clock()) } },
+          { Put: { TableName: table, Item: mark } },
         ]);
-        if (removed) return true;
-      }
-      throw new Error('The member is changed by many at once: delete it again.');
+      };
+      const { plan, changed } = await changeUntil(read, without, remove, { tries: ROUNDS });
+      if (plan !== undefined && !changed) throw new Error('The member is changed by many at once: delete it again.');
+      return plan !== undefined;
     },
   };
   return store;

@@ -118,7 +118,7 @@ export function asPlanned(row: NotificationRow): Guard {
  * The claim that the row was read with is the latest one. Its number alone does not tell: a row that its writer puts anew
  * counts from the beginning. A send that its producer reports has no token.
  */
-export function heldBy({ last_attempt, claim_id }: NotificationRow): Guard {
+function heldBy({ last_attempt, claim_id }: NotificationRow): Guard {
   const claim: Guard = asRead({ send_status: 'SENDING', last_attempt }, ['send_status', 'last_attempt']);
   return claim_id === undefined ? claim : [...claim, ['claim_id', '=', claim_id]];
 }
