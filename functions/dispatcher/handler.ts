@@ -9,6 +9,7 @@ import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
+import { foresight } from '../../src/core/delivery/claim-plan.ts';
 import { TABLE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { channelsIn } from '../../src/core/model/channels.ts';
@@ -100,6 +101,7 @@ export const handler = bindFunction(dispatcherEnv, (env, observability) => {
   const state = pipelineState(dynamodb);
   const budgets = createPacingStore(state, env.PIPELINE_STATE_TABLE);
   const shards = shardsForReading(env.INDEX_SHARDS, createShardMark(state, env.PIPELINE_STATE_TABLE));
+  const rows = createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock);
   const deps: DispatcherDeps = {
     index: createDueIndex(
       dynamodb,
@@ -108,10 +110,11 @@ export const handler = bindFunction(dispatcherEnv, (env, observability) => {
       channelsIn(env.LANE_QUEUES),
     ),
     malformed: malformedEntries({
-      rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+      rows,
       records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
       clock,
     }),
+    foresee: foresight({ rows, clock, policy: env.RETRY_POLICY }),
     log: createSweepLog(state, env.PIPELINE_STATE_TABLE),
     lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {
       // Unknown, it counts as no: then more rows get a second message, each of which costs a failed claim.

@@ -2,6 +2,7 @@ import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
 import type { DispatcherDeps } from '../../functions/dispatcher/handler.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
+import { foresight } from '../../src/core/delivery/claim-plan.ts';
 import type { RecordStore, RetryQueue, RowStore } from '../../src/core/delivery/ports.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
@@ -70,11 +71,13 @@ interface Dispatcher extends Pick<DispatcherDeps, 'continueWith'>, Partial<Pick<
 /** The deployed handler, whose calls all go to its environment. */
 export function dispatcher(env: Env, { shards, short_lanes, ...parts }: Dispatcher) {
   const page: DueIndex['page'] = (queue, query) => env.call('index.page', queue, query);
+  const rows = portOf<RowStore>(env, 'operatorRows', 'read', 'change');
   return createDispatcher(
     {
+      foresee: foresight({ rows, clock: env.clock, policy }),
       index: { shards: async () => shards, page },
       malformed: malformedEntries({
-        rows: portOf<RowStore>(env, 'operatorRows', 'read', 'change'),
+        rows,
         records: portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find'),
         clock: env.clock,
       }),

@@ -96,8 +96,23 @@ function describeRetryJob(result: RetryJobResult): string {
       ['queued ahead', result.ahead],
     ]),
   ];
+  if (result.targets) lines.push('', ...targetLines(result.targets, result.truncated === true));
   if (result.outcomes) lines.push(row('outcome', Object.entries(result.outcomes), paint));
   return `${lines.join('\n')}\n`;
+}
+
+function targetLines(targets: NonNullable<RetryJobResult['targets']>, truncated: boolean): string[] {
+  const ids = Math.max(0, ...targets.map(({ log_id }) => log_id.length));
+  const each = targets.map(({ log_id, channel, priority, would, why }) => {
+    const words = would.replace('_', ' ').padEnd(7);
+    const known = `${log_id.padEnd(ids)}   ${channel.padEnd(7)}   ${priority.padEnd(9)}`;
+    return `  ${known}   ${would === 'send' ? COLORS.green(words) : COLORS.yellow(words)}   ${why ?? ''}`.trimEnd();
+  });
+  const counts = Object.entries(Object.groupBy(targets, ({ would }) => would)).map(
+    ([would, some]) => [would.replace('_', ' '), some?.length ?? 0] as const,
+  );
+  const more = truncated ? ['  There are more: --limit=N lists up to 10,000.'] : [];
+  return [...each, ...more, '', row('listed', counts)];
 }
 
 function row(title: string, cells: readonly (readonly [string, number])[], paintName = (name: string) => name): string {

@@ -175,8 +175,12 @@ describe('the job’s options', () => {
       await eventually(async () => ((await flow.row(log_id))['work_queue'] ? true : undefined));
     }
     const before = await state();
-    const result = await flow.job('--dry-run', only, '--wait');
+    const result = await flow.job('--dry-run', '--list', only, '--wait');
     expect(result).toMatchObject({ dry_run: true, due: 2, dispatched: 0, by_priority: { important: 1, normal: 1 } });
+    expect(result.targets?.map(({ log_id, would }) => [log_id, would])).toEqual([
+      ['d-2', 'send'],
+      ['d-1', 'send'],
+    ]);
     expect(await state()).toEqual(before);
     expect(await flow.received('log_id=d-1')).toEqual([]);
   });

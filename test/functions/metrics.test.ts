@@ -20,7 +20,7 @@ import type { SweepRecord } from '../../src/core/sweep/sweep-run.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
 import { baseShards } from '../support/index-shards.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
-import { at, CONTENT, dueRow, iso, messageFor, T0 } from '../support/rows.ts';
+import { at, CONTENT, dueRow, iso, messageFor, T0, unasked } from '../support/rows.ts';
 
 const FUNCTIONS = join(PROJECT_ROOT, 'functions');
 const PATIENT = { getRemainingTimeInMillis: () => 600_000 };
@@ -150,6 +150,7 @@ async function dispatcher(): Promise<Emitted[]> {
     const handle = createHandler(
       {
         index: tables.dueIndex,
+        foresee: unasked,
         lanes: { backlog: async () => 0, send: async (messages) => (lanesRefuse ? [...messages] : []) },
         clock: () => T0,
         interval_ms: 3_600_000,

@@ -22,7 +22,7 @@ import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import { streamRecord } from '../../src/local/emulator/sources/stream-batches.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
 import type { TestDynamoDb } from './dynamodb.ts';
-import { T0 } from './rows.ts';
+import { T0, unasked } from './rows.ts';
 import { sealerOn } from './sealer.ts';
 import { createTables, type TableNames } from './tables.ts';
 
@@ -140,6 +140,7 @@ export class HostileWorld {
       {},
       { run_id },
       {
+        foresee: unasked,
         index: createDueIndex(this.#client, this.#tables.notification_log, async () => BASE_SHARDS.work),
         malformed: malformedEntries({
           rows: createOperatorRows(this.#client, this.#tables.notification_log, clock),

@@ -53,3 +53,8 @@ export const CONTENT: NotificationContent = {
   body: 'Hello',
   format: 'PLAIN',
 };
+
+/** What no run asks but a dry run that lists. */
+export const unasked = (): never => {
+  throw new Error('only a dry run that lists foresees');
+};

@@ -42,6 +42,7 @@ const sweepEvent = v.strictObject({
   tenant: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(50))),
   limit: v.optional(positive),
   dry_run: v.optional(v.boolean()),
+  list: v.optional(v.boolean()),
   force_retry: v.optional(v.boolean()),
   ahead: v.optional(v.boolean()),
   express_minutes: v.optional(positive),
@@ -66,6 +67,8 @@ export function parseSweepEvent(event: unknown): {
     throw new Error(`The sweep's options are wrong: ${faults.join('; ')}`);
   }
   const { cursor: from, run_id, ...options } = parsed.output;
+  if (options.list && !options.dry_run)
+    throw new Error("The sweep's options are wrong: list: only a dry run names its targets; add dry_run");
   const request: SweepRequest = defined(options);
   return {
     request,

@@ -25,6 +25,8 @@ Finds the notifications that are due for a retry and sends them to their lanes
   --force-retry          ignores limit and deadline, and includes dead
                          notifications: one attempt each
   --dry-run              only counts; writes and sends nothing
+  --list                 with --dry-run: names each target, and what would happen
+                         to it; 1,000 of them, or --limit, 10,000 at most
   --wait                 waits for the outcomes and counts them by final status
   --json                 prints one JSON object on stdout
   --local                uses the running local runtime instead of AWS
@@ -33,7 +35,7 @@ Finds the notifications that are due for a retry and sends them to their lanes
 An option without a value also takes one: --dry-run=true, --dry-run=false.
 
 Examples:
-  npm run batch:notification-retry -- --dry-run
+  npm run batch:notification-retry -- --dry-run --list
   npm run batch:notification-retry -- --channel=email --priority=urgent --wait
 `;
 
@@ -44,6 +46,7 @@ const FLAGS = {
   tenant: { type: 'string' },
   limit: { type: 'string' },
   'dry-run': { type: 'boolean' },
+  list: { type: 'boolean' },
   'force-retry': { type: 'boolean' },
   wait: { type: 'boolean' },
   json: { type: 'boolean' },
@@ -87,8 +90,10 @@ export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions |
     tenant: nonEmpty('tenant', given('tenant'), faults),
     limit: wholeNumber('limit', given('limit'), 1, faults),
     dry_run: isOn('dry-run') || undefined,
+    list: isOn('list') || undefined,
     force_retry: isOn('force-retry') || undefined,
   };
+  if (options.list && !options.dry_run) faults.push('--list: needs --dry-run, which alone names its targets');
   if (faults.length > 0) throw new OperatorError(`${faults.join('\n')}\n${SEE_HELP}`, EXIT_USAGE);
   return { request: defined(options), wait: isOn('wait'), json: isOn('json'), local: isOn('local') };
 }

@@ -7,6 +7,7 @@ import { createShardMark } from '../../adapters/dynamodb/indexing/shard-mark.ts'
 import { createDueIndex } from '../../adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLog } from '../../adapters/dynamodb/sweep/sweep-log.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
+import { foresight } from '../../core/delivery/claim-plan.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
 import { whenAborted } from '../../core/model/time.ts';
 import {
@@ -48,6 +49,7 @@ export async function runRetryJob(
   const mark = createShardMark(dynamodb, tables.pipeline_state);
   const clock = () => new Date();
   const dispatched: QueueMessage[] = [];
+  const rows = createClaimStore(dynamodb, tables.notification_log, clock);
   try {
     await catchUp(deployment, progress, signal);
     const { result, refused } = await sweep(
@@ -59,6 +61,7 @@ export async function runRetryJob(
           onRefused: (reason, count) =>
             progress.note(`SQS refused ${count} messages: ${reason}. They stay due for the next run.`),
         }),
+        foresee: foresight({ rows, clock, policy: retry_policy }),
         sweeps: createSweepLog(dynamodb, tables.pipeline_state),
         clock,
         interval_ms: sweep_interval_seconds * 1000,
@@ -72,7 +75,7 @@ export async function runRetryJob(
     );
     if (!options.wait || request.dry_run) return { result, refused };
     const waiting = awaitOutcomes(dispatched, {
-      read: createClaimStore(dynamodb, tables.notification_log, clock).read,
+      read: rows.read,
       pause: (ms) => setTimeout(ms),
       now: Date.now,
       patience_ms: OUTCOME_PATIENCE_MS,

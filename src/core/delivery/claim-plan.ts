@@ -1,6 +1,6 @@
 import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { type Origin, originOf, type ReceivedMessage } from '../model/queue-message.ts';
+import { type Origin, originOf, type QueueMessage, type ReceivedMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
@@ -59,16 +59,44 @@ export function planClaim(
   return work.state === 'dead' ? planDead(row, received, claim, policy) : planDue(row, received, claim, policy);
 }
 
+interface Planning {
+  readonly rows: Pick<ClaimStore, 'read'>;
+  readonly clock: Clock;
+  readonly policy: RetryPolicy;
+}
+
 /** The row of a message as it is now, if it is to be claimed for a send; changes nothing. */
-export async function rowToSend(
-  received: ReceivedMessage,
-  deps: { readonly rows: Pick<ClaimStore, 'read'>; readonly clock: Clock; readonly policy: RetryPolicy },
-): Promise<NotificationRow | undefined> {
+export async function rowToSend(received: ReceivedMessage, deps: Planning): Promise<NotificationRow | undefined> {
   const row = await deps.rows.read(received.message.log_id);
   const now = deps.clock();
   const plan = planClaim(row, received, { now, until: now.toISOString(), by: '' }, deps.policy);
   return plan.do === 'claim' && plan.skip === undefined ? row : undefined;
 }
+
+/** What a worker would do that receives the message now, by the row as it is; changes nothing. */
+export function foresight(deps: Planning) {
+  return async (message: QueueMessage) => {
+    const now = deps.clock();
+    const received = { message, message_id: message.run_id, sent_at: now, receive_count: 1 };
+    const row = await deps.rows.read(message.log_id);
+    const plan = planClaim(row, received, { now, until: now.toISOString(), by: '' }, deps.policy);
+    switch (plan.do) {
+      case 'claim':
+        return plan.skip === undefined ? SENT : ({ would: 'give_up', why: plan.skip } as const);
+      case 'take_over':
+        return { ...SENT, why: 'the worker of its last attempt crashed' };
+      case 'wait':
+        return { ...SKIPPED, why: 'a worker has it now' };
+      case 'dead_letter':
+        return { ...SKIPPED, why: 'its message is on its way to the dead-letter queue' };
+      case 'drop':
+        return { ...SKIPPED, why: plan.because };
+    }
+  };
+}
+
+const SENT = { would: 'send' } as const;
+const SKIPPED = { would: 'skip' } as const;
 
 export const isClaimed = (row: NotificationRow): boolean => row.send_status === 'SENDING';
 

@@ -12,6 +12,7 @@ import { type Clock, epochMs } from '../model/time.ts';
 import { type DueItem, fnv1a } from '../model/work-index.ts';
 import { dispatchOf, laneOf } from './backlog.ts';
 import type { LaneRooms } from './lane-room.ts';
+import type { Preview } from './preview.ts';
 import { isBetweenSweeps, runOptionsOf, type SweepRequest, type Tally } from './sweep-run.ts';
 
 export interface DispatcherDeps {
@@ -38,6 +39,8 @@ export interface DispatcherRun {
   readonly last_sweep?: string;
   /** Messages that earlier parts of the sweep sent. */
   readonly sent: number;
+  /** Of a dry run that names its targets. */
+  readonly preview?: Preview | undefined;
 }
 
 /** By lane with room: messages of which nobody knows whose they are. */
@@ -82,6 +85,7 @@ export class Dispatcher {
   /** @returns the lanes that had no room for some of them */
   async dispatch(items: readonly DueItem[]): Promise<ReadonlySet<string>> {
     const outgoing: QueuedMessage[] = [];
+    const targets: DueItem[] = [];
     const full = new Set<string>();
     const { result } = this.#tally;
     const options = runOptionsOf(this.#request);
@@ -93,6 +97,7 @@ export class Dispatcher {
       const wait = Math.max(0, work_at - now);
       if (!this.#matches(item) || (work_at > this.#queuedAfter && isQueued(item))) continue;
       if (wait === 0) {
+        targets.push(item);
         result.due += 1;
         result.by_channel[item.channel] += 1;
         result.by_priority[item.priority] += 1;
@@ -116,6 +121,7 @@ export class Dispatcher {
       outgoing.push({ message, delay_seconds: Math.ceil(wait / 1000) });
     }
     if (outgoing.length > 0) await this.#send(outgoing);
+    if ((await this.#run.preview?.add(targets)) === false) result.truncated = true;
     return full;
   }
 

@@ -1,5 +1,5 @@
 import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../model/channels.ts';
-import { MAX_DELAY_MS, type RunOptions } from '../model/queue-message.ts';
+import { MAX_DELAY_MS, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
 
 /** The job's parameters (batch-952-notification-retry.md §7), as on the command line and in the event. */
@@ -10,6 +10,8 @@ export interface SweepRequest {
   readonly tenant?: string;
   readonly limit?: number;
   readonly dry_run?: boolean;
+  /** With `dry_run`: names the targets, whose rows it reads. */
+  readonly list?: boolean;
   readonly force_retry?: boolean;
   /** A lookahead between two distant sweeps only queues ahead (docs/decisions/delivery/sweep-and-backlog.md#0064). */
   readonly ahead?: boolean;
@@ -44,7 +46,25 @@ export interface SweepResult {
   readonly by_priority: Record<Priority, number>;
   /** Queued with a delay, as they become due within 15 minutes; not part of `due`. */
   readonly ahead: number;
+  /** Of a dry run that lists: 1,000, or as many as its limit, 10,000 at most. */
+  readonly targets?: readonly SweepTarget[];
+  /** More matched than are listed. */
+  readonly truncated?: true;
 }
+
+/** What a worker would do that receives a message now, and why not send it. */
+interface Foreseen {
+  readonly would: 'send' | 'give_up' | 'skip';
+  readonly why?: string;
+}
+
+export interface SweepTarget extends Foreseen {
+  readonly log_id: string;
+  readonly channel: Channel;
+  readonly priority: Priority;
+}
+
+export type Foresight = (message: QueueMessage) => Promise<Foreseen>;
 
 export interface Tally {
   readonly result: { -readonly [K in keyof SweepResult]: SweepResult[K] };

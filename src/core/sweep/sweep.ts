@@ -4,8 +4,10 @@ import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { allShards, type DueItem, type PartitionCursors, type WorkState } from '../model/work-index.ts';
 import { lanesInUse } from './backlog.ts';
 import { type LaneBound, LaneRooms, type LaneState, messagesIn } from './lane-room.ts';
+import { Preview } from './preview.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
 import {
+  type Foresight,
   isBetweenSweeps,
   newTally,
   type RunHistory,
@@ -39,6 +41,8 @@ export interface SweepCursor {
 
 export interface SweepDeps extends DispatcherDeps, WalkDeps {
   readonly sweeps: SweepHistory;
+  /** For a dry run that lists. */
+  readonly foresee: Foresight;
   /** Keeps the lanes short; absent: they take everything, as for an operator's run. */
   readonly short_lanes?: ShortLanes;
 }
@@ -73,7 +77,9 @@ export async function sweep(
   const known = last_sweep === undefined ? {} : { last_sweep };
   // Lambda may repeat an invocation that continues a sweep: its messages are no redrives of those that died meanwhile.
   const run_id = from ? withToken(run.run_id, deps.clock().getTime().toString(36)) : run.run_id;
-  const began = { run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0 };
+  const preview = request.dry_run && request.list ? new Preview(request, deps.foresee) : undefined;
+  if (preview) tally.result.targets = preview.targets;
+  const began = { run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0, preview };
   const dispatcher = new Dispatcher(request, began, tally, deps);
   const queues = queuesOf(request, await deps.index.shards());
   const places = queues.map((_, queue) => placeOf(queue, from));

@@ -16,6 +16,7 @@ describe('the job’s arguments', () => {
       '--tenant=T',
       '--limit=9',
       '--dry-run',
+      '--list',
       '--force-retry',
       '--wait',
       '--json',
@@ -29,6 +30,7 @@ describe('the job’s arguments', () => {
         tenant: 'T',
         limit: 9,
         dry_run: true,
+        list: true,
         force_retry: true,
       },
       wait: true,
@@ -49,6 +51,7 @@ describe('the job’s arguments', () => {
   });
 
   it.each([
+    [['--list'], /--list: needs --dry-run/],
     [['--colour=red'], /--colour: unknown option/],
     [['--channel=fax'], /--channel=fax: must be one of email, slack, teams, webhook/],
     [['--channel'], /--channel=: must be one of/],

@@ -5,7 +5,7 @@ import { messageFor, type QueuedMessage, queuedFor } from '../../../src/core/mod
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../../src/core/sweep/sweep.ts';
-import { dueRow, iso, T0 } from '../../support/rows.ts';
+import { dueRow, iso, T0, unasked } from '../../support/rows.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
@@ -30,6 +30,7 @@ function setUp(all: readonly NotificationRow[], per_second: number, more: Partia
   };
   const deps: SweepDeps = {
     index: tables.dueIndex,
+    foresee: unasked,
     lanes: {
       backlog: async (channel, name) => (channel === 'webhook' && name === 'standard' ? lane.length : 0),
       send: async (messages) => {

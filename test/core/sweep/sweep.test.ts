@@ -9,7 +9,7 @@ import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
-import { at, dueRow, iso, T0 } from '../../support/rows.ts';
+import { at, dueRow, iso, T0, unasked } from '../../support/rows.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -32,7 +32,7 @@ function setUp(
   const lastExpress = async () => iso(-5 * MINUTE);
   const sweeps = { lastCompleted: async () => iso(-HOUR), lastExpress, lastAhead: async () => undefined };
   const policy = DEFAULT_RETRY_POLICY;
-  const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR, policy, sweeps };
+  const deps = { index: tables.dueIndex, foresee: unasked, lanes, clock: () => T0, interval_ms: HOUR, policy, sweeps };
   const run = (request: SweepRequest = {}, more = {}) => sweep(request, { run_id: 'sweep-1', ...more }, deps);
   return { run, sent, tables, deps, ids: () => sent.map(({ message }) => message.log_id) };
 }

@@ -4,7 +4,7 @@ import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import type { DueIndex, DueItem, PageCursor } from '../../../src/core/model/work-index.ts';
 import { type SweepCursor, type SweepDeps, sweep } from '../../../src/core/sweep/sweep.ts';
-import { iso, T0 } from '../../support/rows.ts';
+import { iso, T0, unasked } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
 const SHARDS = 2;
@@ -112,6 +112,7 @@ function stage(rows: number, kindOf: (part: number, i: number) => readonly [Chan
       const deadline = Math.min(now + invocationMs, end);
       const deps: SweepDeps = {
         index,
+        foresee: unasked,
         lanes,
         clock: () => new Date(now),
         interval_ms: HOUR,
