@@ -118,7 +118,7 @@ describe.each(availableEngines().slice(0, 1))('hostile rows among good ones, on 
     const row = rows.get(log_id) ?? {};
     const sent = world.sent.get(log_id) ?? 0;
     if (row['send_status'] === 'SUCCESS') return sent === 1 ? 'delivered' : 'not sent once';
-    if (row['updated_by'] === undefined && sent === 0) return 'untouched';
+    if (row['updated_by'] === 'unknown' && sent === 0) return 'untouched';
     const said = String(row['error_message']);
     const named = [column, column.replace('recipient', 'channel')].some((name) => said.includes(`${name} breaks `));
     const failed = row['send_status'] === 'FAILED' && sent === 0;
