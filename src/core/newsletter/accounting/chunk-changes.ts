@@ -99,7 +99,7 @@ function olderAnswer(
   if (answered !== 'submitted' || state.states[n] === CODE.submitted) return undefined;
   const known = message_id !== undefined && state.message_ids[n] === message_id;
   // An event rejected it after the provider had accepted it.
-  if (known || state.unanswered[n] === call_id) return undefined;
+  if (known || state.unanswered[n] === call_id || isLateRefusal(state.reasons[n])) return undefined;
   // The open call decides; it finds the id when it is recorded.
   if (state.states[n] === CODE.claimed) {
     return message_id === undefined || state.message_ids[n] !== undefined ? undefined : { message_id };

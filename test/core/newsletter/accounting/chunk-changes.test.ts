@@ -133,6 +133,9 @@ describe('an outcome that comes late', () => {
     const second = again('submitted', 'second');
     expect(second).toMatchObject({ reasons: {}, message_ids: { 0: 'second' } });
     expect(rejectSubmitted(second, new Map([[0, { reason, message_id }]])), 'a repeated event').toBeUndefined();
+    const twice = changed(second, rejectSubmitted(second, new Map([[0, { reason, message_id: 'second' }]])));
+    const waiting = changed(twice, returnRefused(twice, reason));
+    expect(applyOutcome(waiting, answered), 'the first call is told again, after the second one').toBeUndefined();
     expect(rejectSubmitted(second, new Map([[0, { reason, message_id: 'second' }]]))).toMatchObject({
       reasons: { 0: reason },
     });
