@@ -56,8 +56,9 @@ function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly st
     const successor = rows.find((one) => one['log_id'] === row['successor_log_id']);
     if (goesOn && successor?.['predecessor_log_id'] !== log_id && !queue.startsWith('dead'))
       violations.push('1: no successor');
-    // What is deleted after it was handed on takes its successor along.
-    const withdrawn = successor?.['failure_reason'] === 'CANCELLED' && row['is_deleted'] !== true;
+    // What is deleted after it was handed on takes its successor along, and an operator may cancel that by itself.
+    const isWanted = row['is_deleted'] !== true && !memory.cancelled.includes(String(successor?.['log_id']));
+    const withdrawn = successor?.['failure_reason'] === 'CANCELLED' && isWanted;
     if (withdrawn && goesOn && !queue.startsWith('dead')) violations.push('1: it goes on as one that was withdrawn');
     return violations;
   });

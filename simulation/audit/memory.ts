@@ -24,6 +24,8 @@ export interface Memory {
   readonly corrected: Readonly<Record<string, number>>;
   /** Notifications whose recipient was changed before they were given up: a bounce of the former one is no end of them. */
   readonly renamed: readonly string[];
+  /** Those that an operator has cancelled by a bulk operation, which takes successors, too. */
+  readonly cancelled: readonly string[];
   /** The attempts that had been claimed when a notification was cancelled, or deleted by its writer. */
   readonly deleted: Readonly<Record<string, number>>;
   /** How often a writer has begun another life of a notification, and of a successor: that of its predecessor when made. */
@@ -50,6 +52,7 @@ export const NOTHING_YET: Memory = {
   redriven: {},
   corrected: {},
   renamed: [],
+  cancelled: [],
   deleted: {},
   lives: {},
   numbered: {},

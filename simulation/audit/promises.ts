@@ -184,6 +184,8 @@ export function written(memory: Memory, was: Stored | undefined, row: Stored, wr
   const claims = send_status === 'SENDING' && claim_id !== was['claim_id'];
   if (row['is_deleted'] === true && was['is_deleted'] !== true) next = deleted(next, was);
   if (claims) next = claimed(next, row, predecessor);
+  if (row['failure_reason'] === 'CANCELLED' && by.startsWith('the bulk'))
+    next = { ...next, cancelled: [...next.cancelled, log_id] };
   const held = was['send_status'] === 'SENDING' && Date.parse(String(was['claim_until'])) > now;
   if (claims && held) violations.push('2: two unexpired claims');
   const hasArrived = Object.values(row['delivery_by_attempt'] ?? {}).some((it) => it === 'delivered' || it === 'seen');
