@@ -49,9 +49,10 @@ export function asked(
 
 /** What was dead before an operator forced it dies again: somebody has been asked to deliver it, or it had waited. */
 export function diedAgain(memory: Memory, row: Stored | undefined, record: Stored, by: string): string[] {
-  const { original_log_id, retry_attempt, failure_reason, error_type, response_message } = record;
+  const { original_log_id, retry_attempt, retry_status, failure_reason, error_type, response_message } = record;
   const wasForced = row?.['failure_reason'] !== undefined && row['send_status'] === 'SENDING';
-  const isTransient = error_type === 'UNKNOWN' && failure_reason !== undefined;
+  // One that is held is SKIPPED, and dead as before.
+  const isTransient = retry_status === 'FAILED' && error_type === 'UNKNOWN' && failure_reason !== undefined;
   if (!wasForced || !isTransient || by.startsWith('event') || /died/.test(String(response_message))) return [];
   return memory.tried.includes(`${original_log_id}#${retry_attempt}`)
     ? []
