@@ -8,6 +8,7 @@ const SECONDS = 120;
 const WITHOUT_FAULTS = new Set([
   'swept',
   'pair',
+  'bounced',
   'contradicted',
   'poisonous',
   'cancelled-told',
@@ -15,15 +16,12 @@ const WITHOUT_FAULTS = new Set([
   'retried-now',
   'moved',
   'swept-stale',
-  'held-lane',
   'forced',
   'wished',
-  'bulk-redriven',
   'redriven-paced',
   'gathered',
   'failed-over-deleted',
   'failed-over-erased',
-  'failed-over-anew',
   'put-anew',
   'breaker',
   'breaker-kept',
@@ -31,16 +29,16 @@ const WITHOUT_FAULTS = new Set([
   'corrected-bounced',
   'corrected-dead',
   'corrected-refused',
-  'spoiled',
   'erased',
   'erased-dead',
   'erased-foreign',
-  'erased-retried',
   'handed-over',
 ]);
+/** Without a fault, too: `.ci/run` alone explores them. */
+const FOR_CI = new Set(['failed-over-anew', 'held-lane', 'bulk-redriven', 'spoiled', 'erased-retried']);
 const everyday = (name: string) => scopeOf(name, WITHOUT_FAULTS.has(name) ? 0 : 1);
 
-it.each(Object.keys(SCOPES))(
+it.each(Object.keys(SCOPES).filter((name) => !FOR_CI.has(name)))(
   'the small worlds, most of them with one fault anywhere %s: every history keeps the promises',
   async (name) => {
     const { exhausted, violations, states } = await fromStates(everyday(name), { seconds: SECONDS });

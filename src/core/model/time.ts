@@ -102,8 +102,11 @@ export const expiresAt = (from: Date): number => Math.floor(from.getTime() / 100
 /** Longer than the longest window and the fourteen days of a dead letter together. */
 const KEPT_ON_DAYS = 30;
 
-/** The TTL of a row whose attempts start anew, where it would expire among them; nothing where it lasts. */
-export function keptOn(expires_at: number | undefined, now: Date): { readonly expires_at?: number } {
+/**
+ * The TTL of a row whose attempts start anew, where it would expire among them; nothing where it lasts.
+ * @param expires_at as the row has it: what is no number of its writer's never expires
+ */
+export function keptOn(expires_at: unknown, now: Date): { readonly expires_at?: number } {
   const least = Math.ceil(now.getTime() / 1000) + KEPT_ON_DAYS * 86_400;
-  return expires_at !== undefined && expires_at < least ? { expires_at: least } : {};
+  return typeof expires_at === 'number' && expires_at < least ? { expires_at: least } : {};
 }
