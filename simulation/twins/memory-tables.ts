@@ -19,11 +19,13 @@ import {
   RowUnstorableError,
   type StoredContent,
 } from '../../src/core/indexing/index-row.ts';
-import type {
-  ForeignRow,
-  NotificationContent,
-  NotificationRow,
-  RetryRecord,
+import { defined } from '../../src/core/model/defined.ts';
+import {
+  type ForeignRow,
+  hasContent,
+  type NotificationContent,
+  type NotificationRow,
+  type RetryRecord,
 } from '../../src/core/model/notification.ts';
 import { type RowChange, stamped, turnOf, wasApplied, wasSettled } from '../../src/core/model/row-change.ts';
 import type { Clock } from '../../src/core/model/time.ts';
@@ -158,20 +160,18 @@ export class MemoryTables implements IndexStore {
     if (amends && stored?.tenant_id !== tenant_id) throw new RowUnstorableError('the content that it lacks');
     if (stored?.erased_at !== undefined) throw new ErasedError('The content of this log_id was erased.');
     const isKept = begins === 'kept' || (begins === undefined && (stored?.sequence ?? '0') === sequence);
+    const isTakenIn =
+      this.log.has(log_id) && Object.keys(content).length > 0 && !hasContent(this.log.get(log_id) ?? {});
+    if (stored !== undefined && !isKept && isTakenIn) return { taken_in: true };
     const life = stored === undefined || isKept ? stored?.life : nextLife(stored, this.#lastRecorded(log_id));
     const { sequence: image, life: before } = stored ?? {};
-    const kept = {
-      ...(image !== undefined && { image_sequence: guards.sequenceValue(image) }),
-      ...(before !== undefined && { life: before }),
-    };
-    const begun = life === undefined ? {} : { life };
-    const before_it = attempts_before === undefined ? {} : { attempts_before };
+    const kept = defined({ image_sequence: image && guards.sequenceValue(image), life: before });
     if (guards.isAny(guards.notLater(sequence, life), kept)) {
       const whole = { ...(amends ? stored : {}), ...content } as NotificationContent;
-      this.content.set(log_id, { ...whole, tenant_id, sequence, ...begun, ...before_it });
+      this.content.set(log_id, { ...whole, tenant_id, sequence, ...defined({ life, attempts_before }) });
     }
-    const { recipient } = content;
-    return { ...(recipient !== undefined && { recipient_hash: `hash of ${tenant_id}/${recipient}` }), ...begun };
+    const recipient_hash = content.recipient && `hash of ${tenant_id}/${content.recipient}`;
+    return defined({ recipient_hash, life });
   }
 
   #lastRecorded(log_id: string): number | undefined {

@@ -36,10 +36,26 @@ export function indexingSuite(store: () => StoreUnderTest): void {
     const owner = { log_id, tenant_id: 't', expires_at: 4_000_000_000 };
     const put = (sequence: string) =>
       store().indexStore.putContent({ ...owner, sequence }, { recipient: 'r', body: sequence, format: 'PLAIN' });
-    await store().put({ log_id, tenant_id: 't', send_status: 'FAILED' });
+    await store().put({ log_id, tenant_id: 't', send_status: 'FAILED', message_body: 'x' });
     for (const sequence of [earlier, later, earlier]) await put(sequence);
     expect(await store().contents.read({ log_id, tenant_id: 't' } as never)).toMatchObject({ body: later });
     expect((await store().scan.read(log_id))?.sequence).toBe(later);
+  });
+
+  it('begins no other life by an image of a row that another image with the same content has taken in', async () => {
+    const { indexStore, put, contents } = store();
+    const { log_id } = fresh();
+    const image = { log_id, tenant_id: 't', send_status: 'FAILED', message_body: 'x', recipient_address: 'y' };
+    const owner = { log_id, tenant_id: 't', expires_at: 4_000_000_000 };
+    const content = (sequence: string) =>
+      indexStore.putContent({ ...owner, sequence }, { recipient: 'y', body: sequence, format: 'PLAIN' });
+    await put(image);
+    expect(await content('1')).not.toHaveProperty('life');
+    const { life } = await content('2');
+    expect(life).toBeTypeOf('number');
+    expect(await indexStore.index(image, { work_at: iso(), life }, ['message_body', 'recipient_address'])).toBe(true);
+    expect(await content('3')).toEqual({ taken_in: true });
+    expect(await contents.read(owner as never)).toMatchObject({ body: '2' });
   });
 
   it.each(IMAGE_COLUMNS)('does not index a foreign row whose %s has changed since its image', async (column) => {

@@ -7,9 +7,10 @@ const RUNS = Number(process.env['FAULT_RUNS'] ?? 300);
 
 /**
  * Histories that broke a promise once: a refill walked the index in vain, a letter was redriven before its death, a corrected
- * row kept the letter of its death, the bounce of a former recipient ended what its writer had corrected.
+ * row kept the letter of its death, the bounce of a former recipient ended what its writer had corrected, two images with
+ * the same content began two lives.
  */
-const KEPT = [218_259, 509_045, 770_075, 2_183, 6_985];
+const KEPT = [218_259, 509_045, 770_075, 2_183, 6_985, 204_412];
 
 /** What the stories have to tell of, or they say little. */
 const TOLD = [

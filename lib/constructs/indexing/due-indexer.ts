@@ -30,7 +30,7 @@ export class DueIndexer extends Construct {
       environment,
       permissions: [
         readStreamsOf(tables.log),
-        on(tables.log, 'UpdateItem'),
+        on(tables.log, 'GetItem', 'UpdateItem'),
         on(tables.content, 'GetItem', 'PutItem'),
         ...permissions,
       ],

@@ -11,6 +11,7 @@ import type { ProgressStore, RowScan, ScanProgress } from '../../../core/indexin
 import {
   CONTENT_COLUMNS,
   FALLBACK_COLUMNS,
+  hasContent,
   type NotificationContent,
   UPDATED_BY,
 } from '../../../core/model/notification.ts';
@@ -51,9 +52,23 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
     return { ...item, image_sequence, ...toItem({ life, ...(attempts_before !== 1 && { attempts_before }) }) };
   };
 
+  /**
+   * Of two images with the same content the first one takes the row in. The second one would begin a life that the row
+   * has not, and no failover would find the content.
+   */
+  async function isTakenIn(log_id: string): Promise<boolean> {
+    const row = await readItem(client, tables.notification_log, log_id, [
+      'log_id',
+      ...CONTENT_COLUMNS,
+      ...FALLBACK_COLUMNS,
+    ]);
+    return row !== undefined && !hasContent(unmarshall(row));
+  }
+
   /** The life of the content that is to be stored, behind what is there; undefined: the first one. */
-  async function lifeBehind({ log_id, sequence, begins }: ContentOwner, there: Item): Promise<number | undefined> {
-    if (begins === 'kept' || (begins === undefined && storedSequence(there) === sequence)) return lifeOf(there);
+  async function lifeBehind(owner: ContentOwner, there: Item): Promise<number | undefined> {
+    if (!begins(owner, there)) return lifeOf(there);
+    const { log_id } = owner;
     const newest = {
       table: tables.notification_retry_log,
       key: { original_log_id: log_id },
@@ -115,6 +130,8 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
       // Not every emulator returns the item; AWS does.
       const there = first?.item ?? (await readItem(client, tables.notification_content, log_id)) ?? {};
       if (isErased(there)) throw new ErasedError(ERASED);
+      if (begins(owner, there) && Object.keys(content).length > 0 && (await isTakenIn(log_id)))
+        return { taken_in: true };
       const life = await lifeBehind(owner, there);
       const owned: Owned = { ...owner, ...(life !== undefined && { life }) };
       const item = amends ? await amendedItem(owned, content, there) : await itemOf(owned, whole);
@@ -130,6 +147,10 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
     },
   };
 }
+
+/** Whether another life begins with the content, behind what is there. */
+const begins = ({ begins, sequence }: ContentOwner, there: Item): boolean =>
+  begins !== 'kept' && (begins !== undefined || storedSequence(there) !== sequence);
 
 const ERASED = 'The content of this log_id was erased.';
 const isErased = (item: Item | undefined): boolean => item?.['erased_at'] !== undefined;
