@@ -33,27 +33,38 @@ function lineOf(name: string, { histories, states, exhausted, seconds, violation
 }
 
 function parse(args: readonly string[]) {
-  const { scope, faults, json, help } = read(args, {
+  const {
+    scope,
+    except = '',
+    faults,
+    json,
+    help,
+  } = read(args, {
     scope: { type: 'string' },
+    except: { type: 'string' },
     faults: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h' },
   });
   if (help) return undefined;
   const all = Object.keys(SCOPES);
-  if (scope !== undefined && !all.includes(scope))
-    throw new UsageError(`There is no scope "${scope}". A scope is one of: ${all.join(', ')}`);
-  return { names: scope === undefined ? all : [scope], faults: whole('--faults', faults, 0, 9), json };
+  const left_out = except === '' ? [] : except.split(',');
+  for (const name of [...left_out, ...(scope === undefined ? [] : [scope])]) {
+    if (!all.includes(name)) throw new UsageError(`There is no scope "${name}". A scope is one of: ${all.join(', ')}`);
+  }
+  const names = (scope === undefined ? all : [scope]).filter((name) => !left_out.includes(name));
+  return { names, faults: whole('--faults', faults, 0, 9), json };
 }
 
 function usage(): string {
   const scopes = Object.entries(SCOPES).map(([name, { about }]) => `      ${name.padEnd(LONGEST)}  ${about}`);
-  return `npm run explore -- [--scope NAME] [--faults N] [--json]
+  return `npm run explore -- [--scope NAME] [--except NAMES] [--faults N] [--json]
 
 Runs the deployed code through every order of its calls and every ending of each, in small worlds (docs/testing.md).
 
   --scope NAME  one of these; all unless given:
 ${scopes.join('\n')}
+  --except NAMES  leaves these out, separated by commas
   --faults N    most faults of a history; 1 unless given
   --json        prints an object a scope, with the story of each violation
 

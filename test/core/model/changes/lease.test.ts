@@ -93,7 +93,7 @@ describe('a lease', () => {
         }
       }),
     );
-    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(10);
+    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(2);
   });
 
   it('is kept where others change the row, and the plan is made of the row as it is', async () => {
