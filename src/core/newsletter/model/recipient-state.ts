@@ -172,23 +172,3 @@ export function countBits(bits: Uint8Array | undefined): number {
   for (let byte of bits ?? []) for (; byte > 0; byte &= byte - 1) count += 1;
   return count;
 }
-
-/** What an event of the provider tells of one recipient. */
-export interface NewsletterEvent {
-  readonly email_id: string;
-  readonly batch_id: string;
-  readonly chunk: number;
-  /** Place in the chunk, from 0. */
-  readonly n: number;
-  /** Keyed hash of tenant and address: outlives the chunk. */
-  readonly email_hash?: string;
-  /** Kinds that it sets; every event but a rejection shows that the provider accepted the mail. */
-  readonly kinds: readonly EventKind[];
-  /** The address gets no newsletter any more. */
-  readonly suppress?: 'bounced' | 'complained';
-  /** Nothing was sent after all: the reason. */
-  readonly rejected?: string;
-  /** When the provider accepted the mail, and its id. */
-  readonly sent_at?: string;
-  readonly message_id?: string;
-}
