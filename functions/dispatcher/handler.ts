@@ -71,7 +71,8 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
         run_id,
         cursor: next as NonNullable<SweepEvent['cursor']>,
       });
-    logger.info('sweep', { ...result, continued: next !== undefined });
+    const { targets: _, ...counts } = result;
+    logger.info('sweep', { ...counts, continued: next !== undefined });
     const started_at = from?.started ?? started.toISOString();
     const { express_minutes, ahead, ...part } = request;
     if (isBetweenSweeps(request) && Object.keys(part).length === 0 && next === undefined && refused === 0) {

@@ -155,14 +155,14 @@ export class MemoryTables implements IndexStore {
   async putContent(
     { log_id, tenant_id, sequence, amends, begins, attempts_before }: ContentOwner,
     content: Partial<NotificationContent>,
-  ): Promise<StoredContent> {
+  ): Promise<StoredContent | undefined> {
     const stored = this.content.get(log_id);
     if (amends && stored?.tenant_id !== tenant_id) throw new RowUnstorableError('the content that it lacks');
     if (stored?.erased_at !== undefined) throw new ErasedError('The content of this log_id was erased.');
     const isKept = begins === 'kept' || (begins === undefined && (stored?.sequence ?? '0') === sequence);
     const isTakenIn =
       this.log.has(log_id) && Object.keys(content).length > 0 && !hasContent(this.log.get(log_id) ?? {});
-    if (stored !== undefined && !isKept && isTakenIn) return { taken_in: true };
+    if (stored !== undefined && !isKept && isTakenIn) return undefined;
     const life = stored === undefined || isKept ? stored?.life : nextLife(stored, this.#lastRecorded(log_id));
     const { sequence: image, life: before } = stored ?? {};
     const kept = defined({ image_sequence: image && guards.sequenceValue(image), life: before });

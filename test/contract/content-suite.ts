@@ -12,12 +12,12 @@ const ownerOf = () => {
 export function contentSuite(store: () => StoreUnderTest): void {
   it('stores content for its owner and returns it to nobody else', async () => {
     const { log_id, tenant_id } = fresh();
-    const { recipient_hash, life } = await store().indexStore.putContent(
+    const stored = await store().indexStore.putContent(
       { log_id, tenant_id, expires_at: 4_000_000_000, sequence: '7' },
       CONTENT,
     );
-    expect(recipient_hash).toMatch(/./);
-    expect(life).toBeUndefined();
+    expect(stored?.recipient_hash).toMatch(/./);
+    expect(stored?.life).toBeUndefined();
     expect(await store().contents.read({ log_id, tenant_id })).toEqual(CONTENT);
     expect(await store().indexStore.hasContent(log_id)).toBe(true);
     await expect(store().contents.read({ log_id, tenant_id: 'other' })).rejects.toMatchObject({

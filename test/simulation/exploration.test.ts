@@ -4,7 +4,7 @@ import { SCOPES, scopeOf } from '../../simulation/explore/scopes.ts';
 import { ONE, type Scope } from '../../simulation/world/state.ts';
 
 const SECONDS = 120;
-/** With a fault each takes longer than a second or two; `.ci/run` explores them with one. */
+/** With a fault each takes longer than a second or two; `.ci/run` and the nightly workflow explore them with one. */
 const WITHOUT_FAULTS = new Set([
   'swept',
   'pair',

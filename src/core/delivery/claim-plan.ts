@@ -67,19 +67,21 @@ interface Planning {
 
 /** The row of a message as it is now, if it is to be claimed for a send; changes nothing. */
 export async function rowToSend(received: ReceivedMessage, deps: Planning): Promise<NotificationRow | undefined> {
-  const row = await deps.rows.read(received.message.log_id);
-  const now = deps.clock();
-  const plan = planClaim(row, received, { now, until: now.toISOString(), by: '' }, deps.policy);
+  const { row, plan } = await planNow(received, deps);
   return plan.do === 'claim' && plan.skip === undefined ? row : undefined;
+}
+
+async function planNow(received: ReceivedMessage, { rows, clock, policy }: Planning) {
+  const row = await rows.read(received.message.log_id);
+  const now = clock();
+  return { row, plan: planClaim(row, received, { now, until: now.toISOString(), by: '' }, policy) };
 }
 
 /** What a worker would do that receives the message now, by the row as it is; changes nothing. */
 export function foresight(deps: Planning) {
   return async (message: QueueMessage) => {
-    const now = deps.clock();
-    const received = { message, message_id: message.run_id, sent_at: now, receive_count: 1 };
-    const row = await deps.rows.read(message.log_id);
-    const plan = planClaim(row, received, { now, until: now.toISOString(), by: '' }, deps.policy);
+    const received = { message, message_id: message.run_id, sent_at: deps.clock(), receive_count: 1 };
+    const { plan } = await planNow(received, deps);
     switch (plan.do) {
       case 'claim':
         return plan.skip === undefined ? SENT : ({ would: 'give_up', why: plan.skip } as const);

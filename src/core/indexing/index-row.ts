@@ -30,9 +30,10 @@ export interface IndexStore {
   index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean>;
   /**
    * Stores the content, with its recipient encrypted, unless the content of a later image is stored.
+   * @returns undefined when another image with the same content has taken the row in: a life would begin twice
    * @throws RowUnstorableError, ErasedError
    */
-  putContent(owner: ContentOwner, content: Partial<NotificationContent>): Promise<StoredContent>;
+  putContent(owner: ContentOwner, content: Partial<NotificationContent>): Promise<StoredContent | undefined>;
   hasContent(log_id: string): Promise<boolean>;
 }
 
@@ -41,8 +42,6 @@ export interface StoredContent {
   readonly recipient_hash?: string;
   /** Of the life that has this content: number of its first attempt. Absent: no older content was there. */
   readonly life?: number;
-  /** The row has been taken in by another image with the same content: nothing is stored, so that no life begins twice. */
-  readonly taken_in?: true;
 }
 
 /** What is stored of a life: its first attempt is number `life`, and its writer had made so many when it was taken in. */
@@ -188,9 +187,9 @@ async function carryOut(
 ): Promise<IndexOutcome> {
   if (plan.do === 'ignore') return { outcome: 'ignored' };
   const { row } = image;
-  const stored: StoredContent = plan.content ? await store.putContent(ownerOf(plan, image), plan.content) : {};
-  const { life, taken_in, ...found } = stored;
-  if (taken_in) return { outcome: 'outdated' };
+  const stored = plan.content ? await store.putContent(ownerOf(plan, image), plan.content) : {};
+  if (stored === undefined) return { outcome: 'outdated' };
+  const { life, ...found }: StoredContent = stored;
   const { set, remove } = life === undefined ? plan : ofLife(plan, anew, life);
   if (!(await store.index(row, { ...set, ...found }, remove))) return { outcome: 'outdated' };
   if (plan.do === 'set_aside') return { outcome: 'set_aside', why: plan.why ?? '' };

@@ -147,9 +147,10 @@ async function takeIn(
     attempts_before: Number(plan.set['send_attempts']),
   };
   try {
-    const { life, ...hash } = await reports.putContent({ ...owner, sequence: '0' }, plan.content);
+    const put = await reports.putContent({ ...owner, sequence: '0' }, plan.content);
     // Others have stored another content in this moment: the row is theirs to take in.
-    if (life !== undefined) return undefined;
+    if (put === undefined || put.life !== undefined) return undefined;
+    const { life: _, ...hash } = put;
     const counted = asNotification({ ...image, ...plan.set });
     const set = { ...plan.set, ...hash, ...claimOf(counted, at, afterReport(now)) };
     if (!(await reports.index(image, set, plan.remove))) return undefined;

@@ -77,7 +77,8 @@ export async function sweep(
   const known = last_sweep === undefined ? {} : { last_sweep };
   // Lambda may repeat an invocation that continues a sweep: its messages are no redrives of those that died meanwhile.
   const run_id = from ? withToken(run.run_id, deps.clock().getTime().toString(36)) : run.run_id;
-  const preview = request.dry_run && request.list ? new Preview(request, deps.foresee) : undefined;
+  // The answer of a sweep that continues reaches nobody.
+  const preview = request.dry_run && request.list && !from ? new Preview(request, deps.foresee) : undefined;
   if (preview) tally.result.targets = preview.targets;
   const began = { run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0, preview };
   const dispatcher = new Dispatcher(request, began, tally, deps);

@@ -58,6 +58,13 @@ describe('a report on a row that is not indexed yet', () => {
     expect(tables.log.get('log-1')).toEqual(ROW);
   });
 
+  it('and that the indexer takes in at that moment is not written, and the report is to be repeated', async () => {
+    const { tables, report } = reportOn(ROW);
+    tables.putContent = async () => undefined;
+    await expect(report()).rejects.toMatchObject({ problem: 'unavailable' });
+    expect(tables.log.get('log-1')).toEqual(ROW);
+  });
+
   it('takes it in at once, as the indexer does, and has it retried', async () => {
     const { tables, report, content } = reportOn(ROW, at(-5_000));
     expect(await report()).toMatchObject({ log_id: 'log-1', status: 'retrying', repeat: false });

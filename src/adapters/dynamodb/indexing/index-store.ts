@@ -130,8 +130,7 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
       // Not every emulator returns the item; AWS does.
       const there = first?.item ?? (await readItem(client, tables.notification_content, log_id)) ?? {};
       if (isErased(there)) throw new ErasedError(ERASED);
-      if (begins(owner, there) && Object.keys(content).length > 0 && (await isTakenIn(log_id)))
-        return { taken_in: true };
+      if (begins(owner, there) && Object.keys(content).length > 0 && (await isTakenIn(log_id))) return undefined;
       const life = await lifeBehind(owner, there);
       const owned: Owned = { ...owner, ...(life !== undefined && { life }) };
       const item = amends ? await amendedItem(owned, content, there) : await itemOf(owned, whole);

@@ -191,7 +191,7 @@ function answerColumns({ row, result, verdict }: Attempt<'judged'>): Partial<Not
 }
 
 /** A column that says nothing is set to empty only where it said something. */
-function replacing(row: NotificationRow, column: AnswerColumn, value: string): Partial<NotificationRow> {
+export function replacing(row: NotificationRow, column: AnswerColumn, value: string): Partial<NotificationRow> {
   return value || row[column] ? { [column]: value } : {};
 }
 

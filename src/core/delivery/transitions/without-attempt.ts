@@ -8,7 +8,7 @@ import { keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
 import type { Refused } from '../sender.ts';
 import { limitOf, type Verdict } from '../verdict.ts';
-import { failureColumns, letterOf, ROW_TEXT } from './settlements.ts';
+import { failureColumns, letterOf, ROW_TEXT, replacing } from './settlements.ts';
 
 /** → stopped: cancelled, or what it continues has arrived. A message for it finds no work left. */
 export const CANCELLATION: RowChange = {
@@ -68,8 +68,8 @@ export function shownDelivered(row: NotificationRow, marks: Partial<Notification
       send_status: 'SUCCESS',
       claim_until: '',
       sent_at,
-      ...(row.error_message && { error_message: '' }),
-      ...(row.error_details && { error_details: '' }),
+      ...replacing(row, 'error_message', ''),
+      ...replacing(row, 'error_details', ''),
     },
     remove: present(row, UNFINISHED),
   };
@@ -117,7 +117,7 @@ export function cameBack(
       retry_count: Math.max(0, row.send_attempts - 1),
       error_type: verdict.error_type,
       error_message: clip(message, ROW_TEXT),
-      ...((response_code || row.response_code) && { response_code: response_code ?? '' }),
+      ...replacing(row, 'response_code', response_code ?? ''),
       ...(verdict.status === 'FAILED' && { give_up: verdict.failure_reason }),
       work_queue: movedQueue('due', row),
       work_at: due,
