@@ -96,7 +96,7 @@ function describeRetryJob(result: RetryJobResult): string {
       ['queued ahead', result.ahead],
     ]),
   ];
-  if (result.targets) lines.push('', ...targetLines(result.targets, result.truncated === true));
+  if (result.targets?.length) lines.push('', ...targetLines(result.targets, result.truncated === true));
   if (result.outcomes) lines.push(row('outcome', Object.entries(result.outcomes), paint));
   return `${lines.join('\n')}\n`;
 }
@@ -104,9 +104,10 @@ function describeRetryJob(result: RetryJobResult): string {
 function targetLines(targets: NonNullable<RetryJobResult['targets']>, truncated: boolean): string[] {
   const ids = Math.max(0, ...targets.map(({ log_id }) => log_id.length));
   const each = targets.map(({ log_id, channel, priority, would, why }) => {
-    const words = would.replace('_', ' ').padEnd(7);
+    const words = would.replace('_', ' ').padEnd(why === undefined ? 0 : 7);
     const known = `${log_id.padEnd(ids)}   ${channel.padEnd(7)}   ${priority.padEnd(9)}`;
-    return `  ${known}   ${would === 'send' ? COLORS.green(words) : COLORS.yellow(words)}   ${why ?? ''}`.trimEnd();
+    const painted = would === 'send' ? COLORS.green(words) : COLORS.yellow(words);
+    return `  ${known}   ${painted}${why === undefined ? '' : `   ${why}`}`;
   });
   const counts = Object.entries(Object.groupBy(targets, ({ would }) => would)).map(
     ([would, some]) => [would.replace('_', ' '), some?.length ?? 0] as const,
