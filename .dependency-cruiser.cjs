@@ -6,7 +6,7 @@ const onlyTo = (name, from, allowed) => ({
   name,
   severity: 'error',
   from: { path: from },
-  to: { path: '^(bin|lib|functions|src|console|simulation|examples)/', pathNot: allowed },
+  to: { path: '^(bin|lib|functions|src|console|tools|examples)/', pathNot: allowed },
 });
 
 /** Each room of core, and the rooms it may import beside itself. */
@@ -146,15 +146,15 @@ module.exports = {
     ),
     onlyTo(
       'simulation-knows-functions-adapters-and-core',
-      '^simulation/(?!audit/)',
-      '^(simulation/|functions/|src/(adapters|core|terminal)/|lib/(config/(lane-config|setting-types)|constructs/(indexing/indexer-stream-filter|outcomes/outcome-stream-filters))\\.ts$|src/local/(emulator/events/event-filter|providers/ses/sending-limits|stand-ins/fair-groups|support/json)\\.ts$)',
+      '^tools/simulation/(?!audit/)',
+      '^(tools/simulation/|functions/|src/(adapters|core|terminal)/|lib/(config/(lane-config|setting-types)|constructs/(indexing/indexer-stream-filter|outcomes/outcome-stream-filters))\\.ts$|src/local/(emulator/events/event-filter|providers/ses/sending-limits|stand-ins/fair-groups|support/json)\\.ts$)',
     ),
     {
       name: 'auditor-stands-alone',
       comment: 'It checks what the pipeline does, so it shares no code with it; its rules are those of `ops verify`.',
       severity: 'error',
-      from: { path: '^(simulation/audit|src/core/verify/rules)/' },
-      to: { pathNot: '^(simulation/audit|src/core/verify/rules)/' },
+      from: { path: '^(tools/simulation/audit|src/core/verify/rules)/' },
+      to: { pathNot: '^(tools/simulation/audit|src/core/verify/rules)/' },
     },
     {
       name: 'rules-stand-alone',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inTurns, judge, type Measurement, median, toReference } from '../../bench/figure.ts';
+import { inTurns, judge, type Measurement, median, toReference } from '../../tools/bench/figure.ts';
 
 const measured = (changes: Partial<Measurement>): Measurement => ({
   id: 'id',

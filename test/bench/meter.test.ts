@@ -8,8 +8,8 @@ import {
 import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Meter, startMeter, totalRequests } from '../../bench/setup/meter.ts';
-import { SERVICES_NOWHERE } from '../../bench/setup/world.ts';
+import { type Meter, startMeter, totalRequests } from '../../tools/bench/setup/meter.ts';
+import { SERVICES_NOWHERE } from '../../tools/bench/setup/world.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { itemSize } from '../support/item-size.ts';
 import { createTables, type TableNames } from '../support/tables.ts';

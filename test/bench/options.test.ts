@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseOptions, usage } from '../../bench/benchmark.ts';
 import { UsageError } from '../../src/terminal/command-line.ts';
+import { parseOptions, usage } from '../../tools/bench/benchmark.ts';
 
 const NAMES = ['usage', 'memory'];
 

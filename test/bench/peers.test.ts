@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sharesOf } from '../../bench/peers/profile.ts';
-import { renderPeers } from '../../bench/peers/rounds.ts';
-import { cpuOf, treeOf } from '../../bench/peers/servers.ts';
-import { type Receiver, startReceiver } from '../../bench/setup/receiver.ts';
+import { sharesOf } from '../../tools/bench/peers/profile.ts';
+import { renderPeers } from '../../tools/bench/peers/rounds.ts';
+import { cpuOf, treeOf } from '../../tools/bench/peers/servers.ts';
+import { type Receiver, startReceiver } from '../../tools/bench/setup/receiver.ts';
 
 const KEY = Buffer.alloc(24, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { priceAtRest, pricesTable, STAGES_AT_REST, totalOf } from '../../bench/scale/price-at-rest.ts';
+import { priceAtRest, pricesTable, STAGES_AT_REST, totalOf } from '../../tools/bench/scale/price-at-rest.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 describe('the price at rest, by list prices and without free tiers', () => {

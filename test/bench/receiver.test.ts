@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { latencies, type Receiver, startReceiver } from '../../bench/setup/receiver.ts';
+import { latencies, type Receiver, startReceiver } from '../../tools/bench/setup/receiver.ts';
 
 describe("the benchmarks' receiver", () => {
   let receiver: Receiver;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { judge } from '../../bench/figure.ts';
-import { renderReport, reportOf } from '../../bench/report.ts';
 import { printable } from '../../src/terminal/printable.ts';
+import { judge } from '../../tools/bench/figure.ts';
+import { renderReport, reportOf } from '../../tools/bench/report.ts';
 
 const STARTED = new Date('2026-03-01T10:30:00.000Z');
 const ENDED = new Date('2026-03-01T10:31:05.000Z');

@@ -1,10 +1,11 @@
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { eventsFor, expectNoFailures } from '../../bench/setup/lanes.ts';
-import { bodyOf, dueAgain, dueItem, failedRow } from '../../bench/setup/rows.ts';
 import { parseQueueMessage } from '../../src/adapters/sqs/message-bodies.ts';
 import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { expectNoFailures } from '../../tools/bench/setup/function.ts';
+import { eventsFor } from '../../tools/bench/setup/lanes.ts';
+import { bodyOf, dueAgain, dueItem, failedRow } from '../../tools/bench/setup/rows.ts';
 
 const NOW = new Date('2026-03-01T10:30:00.000Z');
 const ARN = 'arn:aws:sqs:us-east-1:000000000000:lane';

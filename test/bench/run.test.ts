@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type BenchContext, type Benchmark, runAll } from '../../bench/benchmark.ts';
+import { type BenchContext, type Benchmark, runAll } from '../../tools/bench/benchmark.ts';
 
 const context: BenchContext = {
   stack: { name: 'stack', directory: '', resources: {}, parameters: {}, outputs: {} },

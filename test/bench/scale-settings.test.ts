@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LOADS, settingsFor, settingsTable } from '../../bench/scale/settings.ts';
 import { parseStageConfig } from '../../lib/config/stage-config.ts';
+import { LOADS, settingsFor, settingsTable } from '../../tools/bench/scale/settings.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 describe('the settings for a load', () => {

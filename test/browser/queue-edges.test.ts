@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { bundleBrowserClient } from '../../scripts/build-client.ts';
+import { bundleBrowserClient } from '../../tools/scripts/build-client.ts';
 import { openTab, startBrowser } from '../support/browser/browser.ts';
 
 const LONG = { timeout: 100_000, interval: 200 };

@@ -10,7 +10,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
 import { GO_COMMANDS, hasTool, NODE_TOOLS, PYTHON_COMMANDS } from '../support/tools/tools.ts';
 
 const PRODUCERS = join(PROJECT_ROOT, 'test', 'support', 'clients');
-const GO_MODULE = join(PROJECT_ROOT, 'scripts', 'tools', 'go');
+const GO_MODULE = join(PROJECT_ROOT, 'tools', 'third-party', 'go');
 const TYPESCRIPT = join(PROJECT_ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
 const MINUTE = 60_000;
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBreakers } from '../../simulation/twins/pipeline-state.ts';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { MAX_WRITES, writeItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
@@ -8,6 +7,7 @@ import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
 import { groupsOf } from '../../src/core/model/groups.ts';
 import type { DownProviders } from '../../src/core/monitor/dead-providers.ts';
+import { MemoryBreakers } from '../../tools/simulation/twins/pipeline-state.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 const NOW = new Date();

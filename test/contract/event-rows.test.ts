@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createEventRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import type { RecordStore } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
 import { acceptedRow, eventOf, PERMANENT, recordOf, uncertainRow } from '../support/delivery-events.ts';
 import { at, iso } from '../support/rows.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';

@@ -1,8 +1,8 @@
 import { describe } from 'vitest';
-import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
-import { createMemoryIntake } from '../../simulation/twins/row-stores.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createIntakeStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
+import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
+import { createMemoryIntake } from '../../tools/simulation/twins/row-stores.ts';
 import { intakeSuite } from './intake-suite.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
-import { createMemoryMembers } from '../../simulation/twins/members.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createMemoryMembers } from '../../tools/simulation/twins/members.ts';
 import { memberSuite } from './member-suite.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

@@ -1,9 +1,9 @@
 import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe } from 'vitest';
-import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';
 import { newsletterJobSuite } from './newsletter-job-suite.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryOperations } from '../../simulation/twins/row-stores.ts';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
 import { NOTHING, type Operation, type OperationStore } from '../../src/core/operator/operations/operation.ts';
+import { createMemoryOperations } from '../../tools/simulation/twins/row-stores.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 let serial = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryPacing } from '../../simulation/twins/pipeline-state.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { type BudgetReader, MOST_STEPS, type PacingStore } from '../../src/core/pacing/registers.ts';
+import { MemoryPacing } from '../../tools/simulation/twins/pipeline-state.ts';
 import { receiversAt, slotsOf } from '../support/pacing.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

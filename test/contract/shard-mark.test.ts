@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryShards } from '../../simulation/twins/pipeline-state.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { BASE_SHARDS, type ShardMark } from '../../src/core/model/index-shards.ts';
+import { MemoryShards } from '../../tools/simulation/twins/pipeline-state.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 /** One mark per implementation, so the tests go on where the one before ended. */

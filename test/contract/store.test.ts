@@ -1,7 +1,4 @@
 import { describe } from 'vitest';
-import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
-import { Tables } from '../../simulation/twins/tables.ts';
-import { Stores } from '../../simulation/world/stores.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
@@ -10,6 +7,9 @@ import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
+import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
+import { Tables } from '../../tools/simulation/twins/tables.ts';
+import { Stores } from '../../tools/simulation/world/stores.ts';
 import { claimSuite } from './claim-suite.ts';
 import { contentSuite } from './content-suite.ts';
 import { failoverSuite } from './failover-suite.ts';

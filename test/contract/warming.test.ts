@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryWarming } from '../../simulation/twins/newsletter-items.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import type { DomainWarming, WarmingStore } from '../../src/core/newsletter/warming/domain-warming.ts';
+import { createMemoryWarming } from '../../tools/simulation/twins/newsletter-items.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 let serial = 0;

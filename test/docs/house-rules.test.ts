@@ -1,15 +1,18 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/house-figures.ts';
+import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../tools/scripts/house-figures.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 /**
  * What is still above its aim, as it was when somebody last folded files: these numbers go down. Whoever adds a file or a
- * subject folds two others into one; whoever folds some lowers the number here. It was raised once, from 78,326, for the
- * readers of foreign input (docs/architecture.md) and for what stops and holds a mailing.
+ * subject folds two others into one; whoever folds some lowers the number here. The product's was raised once, by 6,274,
+ * for the readers of foreign input (docs/architecture.md) and for what stops and holds a mailing.
  */
-const CEILINGS: Readonly<Record<string, number>> = { 'lines without simulation/': 84_600 };
+const CEILINGS: Readonly<Record<string, number>> = {
+  'lines of the product': 78_500,
+  'lines of tools/ and examples/': 16_000,
+};
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
   files.filter((file) => pattern.test(readFileSync(join(PROJECT_ROOT, file), 'utf8')));

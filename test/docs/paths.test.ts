@@ -6,7 +6,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'src/**/*.md'], { cwd: PROJECT_ROOT }).sort();
 
 /** A path of the repository in code style; `<name>` and `*` stand for any name. */
-const REPOSITORY_PATH = /`((?:\.github|bench|bin|docs|examples|functions|lib|scripts|src|test)\/[\w./<>*-]*)`/g;
+const REPOSITORY_PATH = /`((?:\.github|bin|docs|examples|functions|lib|src|test|tools)\/[\w./<>*-]*)`/g;
 const RELATIVE_LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
 const NPM_SCRIPT = /\bnpm (?:run (?:-s )?([\w:-]+)|(start|test)\b)/g;
 
@@ -39,7 +39,7 @@ it('finds a missing path, file, section and script', () => {
 
 // A comment that sends its reader to a file that was moved or folded away is worse than none.
 it('holds in comments of the code, too, whose file names exist', () => {
-  const code = globSync('{bin,lib,functions,src,console,simulation,examples,scripts,bench,test}/**/*.{ts,tsx}', {
+  const code = globSync('{bin,lib,functions,src,console,tools,examples,test}/**/*.{ts,tsx}', {
     cwd: PROJECT_ROOT,
     exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path),
   }).map((path) => path.replaceAll('\\', '/'));

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseOptions } from '../../simulation/options.ts';
 import { parseRetryJobOptions } from '../../src/batch/retry-job/retry-job-options.ts';
 import { parseSendingJobOptions } from '../../src/batch/sending-job/sending-job-options.ts';
 import { parseCommand } from '../../src/local/runtime/options.ts';
+import { parseOptions } from '../../tools/simulation/options.ts';
 import { shellCommands } from '../support/docs/shell-lines.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
@@ -26,7 +26,7 @@ const RUN_BY: readonly (readonly [line: RegExp, by: string])[] = [
   [/^npx notification-spool|^(?:list|show|resend|clean)$/, 'test/client/spool'],
   [/^npx cdk (?:synth|publish-assets|diff) |^terraform apply/, 'test/emulator/recipes.test.ts'],
   [/^npx (?:cdk|aws-cdk@2) (?:bootstrap|deploy|destroy)/, 'test/support/emulator/deployed-stack.ts'],
-  [/^npm run smoke:aws|^node --import tsx scripts.smoke-app.ts/, 'test/emulator/smoke-aws.test.ts'],
+  [/^npm run smoke:aws|^node --import tsx tools.smoke.smoke-app.ts/, 'test/emulator/smoke-aws.test.ts'],
   [/^npm (?:install|pack) |^npm run build:(?:client|package)/, 'test/packages'],
   [/^npm run local|^npm start/, 'test/local'],
   [/^npm run simulate/, 'test/simulation'],

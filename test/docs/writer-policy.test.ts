@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { failedRow } from '../../bench/setup/rows.ts';
-import { writerPolicy } from '../../scripts/smoke/writer.ts';
 import { OWN_COLUMN_RULES } from '../../src/core/model/work-rules.ts';
+import { failedRow } from '../../tools/bench/setup/rows.ts';
+import { writerPolicy } from '../../tools/smoke/writer.ts';
 import { T0 } from '../support/rows.ts';
 
 /** Whether IAM lets a writer name these attributes in one request. */

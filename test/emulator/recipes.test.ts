@@ -9,7 +9,7 @@ import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambd
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { invoke, sendTo } from '../../examples/outcomes/rules.ts';
-import { writerPolicy } from '../../scripts/smoke/writer.ts';
+import { writerPolicy } from '../../tools/smoke/writer.ts';
 import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
 import { MINUTES } from '../support/emulator/deploy.ts';
 import { type DeployedStack, STACK, stackOn } from '../support/emulator/deployed-stack.ts';

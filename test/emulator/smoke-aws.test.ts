@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROW_CHECKS } from '../../scripts/smoke/checks.ts';
-import { INTERFACE_CHECKS } from '../../scripts/smoke/interfaces.ts';
+import { ROW_CHECKS } from '../../tools/smoke/checks.ts';
+import { INTERFACE_CHECKS } from '../../tools/smoke/interfaces.ts';
 import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
 import { MINUTES } from '../support/emulator/deploy.ts';
 import { stackOn } from '../support/emulator/deployed-stack.ts';
@@ -20,7 +20,7 @@ describe('the smoke test on another AWS emulator', { timeout: 20 * MINUTES }, ()
   it('takes a stage through its first hour, but for what the emulator lacks', async () => {
     const app = [
       '--app',
-      'node --import tsx scripts/smoke-app.ts',
+      'node --import tsx tools/smoke/smoke-app.ts',
       '-c',
       `sender=${SENDER}`,
       '-c',

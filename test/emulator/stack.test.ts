@@ -111,7 +111,7 @@ describe.each([
     );
   });
 
-  // The emulator has no message move tasks: a native redrive is a matter of scripts/smoke-aws.ts.
+  // The emulator has no message move tasks: a native redrive is a matter of tools/smoke/smoke-aws.ts.
   it('gives up what a receiver refuses, and delivers it when an operator replays it', async () => {
     receiver.answer = UNAUTHORIZED;
     await put('row-dead', { notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/dead` });

@@ -1,9 +1,9 @@
 import { CreateTableCommand, GetItemCommand, ScanCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writerPolicy } from '../../scripts/smoke/writer.ts';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { planIndex } from '../../src/core/indexing/index-plan.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { writerPolicy } from '../../tools/smoke/writer.ts';
 import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { T0 } from '../support/rows.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { passesFilter } from '../../simulation/world/stores.ts';
 import { deliverBatch } from '../../src/core/delivery/deliver.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { applyDeliveryEvent } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { indexRow, type RowImage } from '../../src/core/indexing/index-row.ts';
 import { hasContent, type NotificationRow } from '../../src/core/model/notification.ts';
+import { passesFilter } from '../../tools/simulation/world/stores.ts';
 import { refused, setUp } from '../support/delivering.ts';
 import { PERMANENT } from '../support/delivery-events.ts';
 import { at, dueRow, iso, messageFor, received, T0 } from '../support/rows.ts';

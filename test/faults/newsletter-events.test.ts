@@ -1,12 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../simulation/engine/random.ts';
-import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
-import { WorkerProcess } from '../../simulation/models/worker-process.ts';
-import { type Surroundings, through } from '../../simulation/newsletter/calls.ts';
-import { NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
-import { createMemoryMembers } from '../../simulation/twins/members.ts';
-import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
@@ -18,6 +11,13 @@ import {
   hasBit,
   type NewsletterEvent,
 } from '../../src/core/newsletter/model/recipient-state.ts';
+import { createRandom } from '../../tools/simulation/engine/random.ts';
+import { VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
+import { WorkerProcess } from '../../tools/simulation/models/worker-process.ts';
+import { type Surroundings, through } from '../../tools/simulation/newsletter/calls.ts';
+import { NO_FAULTS } from '../../tools/simulation/scenarios/newsletter-scenario.ts';
+import { createMemoryMembers } from '../../tools/simulation/twins/members.ts';
+import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';
 import { batchFor, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../support/newsletter/members.ts';
 

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MOODS } from '../../simulation/models/bulk-provider.ts';
-import type { depsOf } from '../../simulation/newsletter/newsletter-deps.ts';
-import { connectFunctions } from '../../simulation/newsletter/newsletter-functions.ts';
-import { EMAIL_ID, NewsletterWorld } from '../../simulation/newsletter/newsletter-world.ts';
+import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
+import { resolveEmail } from '../../src/core/newsletter/lifecycle/resolve.ts';
+import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
+import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
+import { MOODS } from '../../tools/simulation/models/bulk-provider.ts';
+import type { depsOf } from '../../tools/simulation/newsletter/newsletter-deps.ts';
+import { connectFunctions } from '../../tools/simulation/newsletter/newsletter-functions.ts';
+import { EMAIL_ID, NewsletterWorld } from '../../tools/simulation/newsletter/newsletter-world.ts';
 import {
   operate,
   type Publishing,
@@ -11,12 +15,8 @@ import {
   replace,
   resend,
   runClockOnce,
-} from '../../simulation/newsletter/operators.ts';
-import type { Faults, Given } from '../../simulation/scenarios/newsletter-scenario.ts';
-import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
-import { resolveEmail } from '../../src/core/newsletter/lifecycle/resolve.ts';
-import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
-import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
+} from '../../tools/simulation/newsletter/operators.ts';
+import type { Faults, Given } from '../../tools/simulation/scenarios/newsletter-scenario.ts';
 
 /** Small, so that a few members make several batches and chunks. */
 const LIMITS = {

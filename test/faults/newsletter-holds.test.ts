@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Mood } from '../../simulation/models/bulk-provider.ts';
-import { EMAIL_ID, type NewsletterWorld } from '../../simulation/newsletter/newsletter-world.ts';
-import { operate, publish } from '../../simulation/newsletter/operators.ts';
 import { cancelEmail, pauseEmail, resumeEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
 import { emailView } from '../../src/core/newsletter/views/email-view.ts';
+import type { Mood } from '../../tools/simulation/models/bulk-provider.ts';
+import { EMAIL_ID, type NewsletterWorld } from '../../tools/simulation/newsletter/newsletter-world.ts';
+import { operate, publish } from '../../tools/simulation/newsletter/operators.ts';
 import { calmWorld, passMinutes } from '../support/newsletter/calm-world.ts';
 
 const MEMBERS = 5_000;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MembersAuditor } from '../../simulation/audit/members-auditor.ts';
-import { ChangingMembers, CURVE, OWN_DOMAIN } from '../../simulation/newsletter/changing-members.ts';
 import { countsOf } from '../../src/core/newsletter/accounting/counts.ts';
 import { pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
+import { MembersAuditor } from '../../tools/simulation/audit/members-auditor.ts';
+import { ChangingMembers, CURVE, OWN_DOMAIN } from '../../tools/simulation/newsletter/changing-members.ts';
 import { legibleSealing } from '../support/newsletter/members.ts';
 
 const TENANTS = ['tenant-1', 'tenant-2'] as const;

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRandom, type Draw } from '../../simulation/engine/random.ts';
-import { START, VirtualTime } from '../../simulation/engine/virtual-time.ts';
-import { WorkerProcess } from '../../simulation/models/worker-process.ts';
-import { through } from '../../simulation/newsletter/calls.ts';
-import { NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
-import { MemoryPacing } from '../../simulation/twins/pipeline-state.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
 import { SendingLimits } from '../../src/local/providers/ses/sending-limits.ts';
+import { createRandom, type Draw } from '../../tools/simulation/engine/random.ts';
+import { START, VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
+import { WorkerProcess } from '../../tools/simulation/models/worker-process.ts';
+import { through } from '../../tools/simulation/newsletter/calls.ts';
+import { NO_FAULTS } from '../../tools/simulation/scenarios/newsletter-scenario.ts';
+import { MemoryPacing } from '../../tools/simulation/twins/pipeline-state.ts';
 import { pacerAt } from '../support/pacing.ts';
 
 const SECONDS = 30;

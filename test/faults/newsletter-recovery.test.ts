@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Mood } from '../../simulation/models/bulk-provider.ts';
-import { EMAIL_ID, type NewsletterWorld } from '../../simulation/newsletter/newsletter-world.ts';
-import { operate, publish, runClockOnce } from '../../simulation/newsletter/operators.ts';
 import { retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
+import type { Mood } from '../../tools/simulation/models/bulk-provider.ts';
+import { EMAIL_ID, type NewsletterWorld } from '../../tools/simulation/newsletter/newsletter-world.ts';
+import { operate, publish, runClockOnce } from '../../tools/simulation/newsletter/operators.ts';
 import { calmWorld, passMinutes } from '../support/newsletter/calm-world.ts';
 
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { drawHistory, type RandomHistory, shrink } from '../../simulation/histories/random-history.ts';
+import { drawHistory, type RandomHistory, shrink } from '../../tools/simulation/histories/random-history.ts';
 import { HOSTILE_KINDS, hostileRow } from '../support/intruder-rows.ts';
 import { SEED } from '../support/seed.ts';
 

@@ -3,12 +3,12 @@ import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OperationsDeps } from '../../functions/console-operations/handler.ts';
 import type { ConsoleOperationsEnv } from '../../functions/shared/runtime/console-env.ts';
-import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
-import { createMemoryOperationRows, createMemoryOperations } from '../../simulation/twins/row-stores.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { createOperation, operate } from '../../src/core/operator/operations/operate.ts';
 import { runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
+import { createMemoryOperationRows, createMemoryOperations } from '../../tools/simulation/twins/row-stores.ts';
 import { deadRow } from '../support/cli/operations.ts';
 
 const queue = 'http://localhost/queue';

@@ -4,11 +4,11 @@ import { CreateQueueCommand, ReceiveMessageCommand, SendMessageCommand, SQSClien
 import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { METRICS } from '../../src/core/model/metrics.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
 import { SES_EVENTS } from '../corpus/ses-events/cases.ts';
 import { acceptedRow, recordOf, uncertainRow } from '../support/delivery-events.ts';
 import { deployedRules, eventOf } from '../support/lib/ses-rules.ts';

@@ -2,9 +2,9 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MemoryChunks, MemoryEmails } from '../../simulation/twins/newsletter-items.ts';
 import { readUnsubscribeToken, unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';
+import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';
 import { LINK_ENDS } from '../corpus/links/ends.ts';
 import { emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { endOf } from '../../simulation/audit/consumer-promises.ts';
+import { endOf } from '../../tools/simulation/audit/consumer-promises.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { killFunction } from '../support/flow/kill-function.ts';
 import { eventually } from '../support/local/tiny-app.ts';

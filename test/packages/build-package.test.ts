@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { buildPackage, type PackageInputs } from '../../scripts/build-package.ts';
+import { buildPackage, type PackageInputs } from '../../tools/scripts/build-package.ts';
 import { emptyProject, type Packed, pack } from '../support/lib/packed-package.ts';
 import { cliContext, FUNCTIONS, stackOf } from '../support/lib/synthesize.ts';
 import { startLoopback } from '../support/loopback.ts';

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { billOf } from '../../scripts/smoke/bill.ts';
-import { ROW_CHECKS } from '../../scripts/smoke/checks.ts';
-import { INTERFACE_CHECKS } from '../../scripts/smoke/interfaces.ts';
 import { pinnedNode } from '../../src/local/processes/start-child.ts';
+import { billOf } from '../../tools/smoke/bill.ts';
+import { ROW_CHECKS } from '../../tools/smoke/checks.ts';
+import { INTERFACE_CHECKS } from '../../tools/smoke/interfaces.ts';
 import { replying, startLoopback } from '../support/loopback.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
@@ -16,7 +16,7 @@ const smoke = (...args: string[]) => smokeOn({ AWS_ENDPOINT_URL: 'http://127.0.0
 
 function smokeOn(account: Readonly<Record<string, string>>, ...args: string[]) {
   const env = { PATH: process.env['PATH'] ?? '', AWS_REGION: 'us-east-1', ...account };
-  const command = ['--import', 'tsx', join('scripts', 'smoke-aws.ts'), ...args];
+  const command = ['--import', 'tsx', join('tools', 'smoke', 'smoke-aws.ts'), ...args];
   return promisify(execFile)(pinnedNode(), command, { cwd: PROJECT_ROOT, env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { EMAIL_ID } from '../../simulation/newsletter/newsletter-world.ts';
-import { publish, runClockOnce } from '../../simulation/newsletter/operators.ts';
 import { parseSegment } from '../../src/adapters/nql/parse-segment.ts';
+import { EMAIL_ID } from '../../tools/simulation/newsletter/newsletter-world.ts';
+import { publish, runClockOnce } from '../../tools/simulation/newsletter/operators.ts';
 import { calmWorld } from '../support/newsletter/calm-world.ts';
 
 const MEMBERS = 5_000_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOfMessage } from '../../scripts/check-commit-messages.ts';
+import { faultsOfMessage } from '../../tools/scripts/check-commit-messages.ts';
 
 describe('a commit message', () => {
   it.each([

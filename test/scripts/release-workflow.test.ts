@@ -31,7 +31,7 @@ it('builds with the Node of setup-node, and runs no script of a dependency', () 
 });
 
 it('installs the tools of the tests by the hashes of their files', () => {
-  const read = (name: string) => readFileSync(join(PROJECT_ROOT, 'scripts/tools', name), 'utf8');
+  const read = (name: string) => readFileSync(join(PROJECT_ROOT, 'tools/third-party', name), 'utf8');
   for (const line of read('install.sh').match(/pip" install.*/g) ?? ['none'])
     expect(line).toContain('--require-hashes');
   for (const line of read('install.sh').match(/npm ci .*/g) ?? ['none']) expect(line).toContain('--ignore-scripts');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, Auditor, type Final } from '../../simulation/audit/auditor.ts';
+import { type Answer, Auditor, type Final } from '../../tools/simulation/audit/auditor.ts';
 
 const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 2, 1);

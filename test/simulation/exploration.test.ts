@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { follow, fromStates, reexecute } from '../../simulation/explore/explorer.ts';
-import { SCOPES, scopeOf } from '../../simulation/explore/scopes.ts';
-import { ONE, type Scope } from '../../simulation/world/state.ts';
+import { follow, fromStates, reexecute } from '../../tools/simulation/explore/explorer.ts';
+import { SCOPES, scopeOf } from '../../tools/simulation/explore/scopes.ts';
+import { ONE, type Scope } from '../../tools/simulation/world/state.ts';
 
 const SECONDS = 120;
 /** With a fault each takes longer than a second or two; `.ci/run` and the nightly workflow explore them with one. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EmailSeen, NewsletterAuditor } from '../../simulation/audit/newsletter-auditor.ts';
+import { type EmailSeen, NewsletterAuditor } from '../../tools/simulation/audit/newsletter-auditor.ts';
 
 const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 2, 1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { runNewsletter } from '../../simulation/newsletter/run-newsletter.ts';
-import { CATALOGUE, newsletterOf } from '../../simulation/scenarios/catalogue.ts';
-import { type NewsletterScenario, NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
+import { runNewsletter } from '../../tools/simulation/newsletter/run-newsletter.ts';
+import { CATALOGUE, newsletterOf } from '../../tools/simulation/scenarios/catalogue.ts';
+import { type NewsletterScenario, NO_FAULTS } from '../../tools/simulation/scenarios/newsletter-scenario.ts';
 
 const MEMBERS = 6_000;
 

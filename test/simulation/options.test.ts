@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseOptions } from '../../simulation/options.ts';
-import { CATALOGUE } from '../../simulation/scenarios/catalogue.ts';
 import { UsageError } from '../../src/terminal/command-line.ts';
+import { parseOptions } from '../../tools/simulation/options.ts';
+import { CATALOGUE } from '../../tools/simulation/scenarios/catalogue.ts';
 
 const namesOf = (args: readonly string[]) => parseOptions(args)?.scenarios.map(({ name }) => name);
 

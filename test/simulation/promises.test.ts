@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { acted } from '../../simulation/audit/actor-promises.ts';
-import * as allowances from '../../simulation/audit/allowance-promises.ts';
-import * as ends from '../../simulation/audit/end-promises.ts';
-import { corrected, neverTried } from '../../simulation/audit/life-promises.ts';
-import { type Memory, NOTHING_YET } from '../../simulation/audit/memory.ts';
-import * as promises from '../../simulation/audit/promises.ts';
+import { acted } from '../../tools/simulation/audit/actor-promises.ts';
+import * as allowances from '../../tools/simulation/audit/allowance-promises.ts';
+import * as ends from '../../tools/simulation/audit/end-promises.ts';
+import { corrected, neverTried } from '../../tools/simulation/audit/life-promises.ts';
+import { type Memory, NOTHING_YET } from '../../tools/simulation/audit/memory.ts';
+import * as promises from '../../tools/simulation/audit/promises.ts';
 
 const NOW = Date.parse('2026-03-01T10:30:00.000Z');
 const at = (ms: number) => new Date(NOW + ms).toISOString();

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
-import { SimulatedQueue } from '../../simulation/models/queue.ts';
-import { idealExpired } from '../../simulation/report/drain.ts';
-import { runScenario } from '../../simulation/run-scenario.ts';
-import { CATALOGUE, scenarioOf } from '../../simulation/scenarios/catalogue.ts';
-import { HOUR } from '../../simulation/scenarios/scenario.ts';
+import { VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
+import { SimulatedQueue } from '../../tools/simulation/models/queue.ts';
+import { idealExpired } from '../../tools/simulation/report/drain.ts';
+import { runScenario } from '../../tools/simulation/run-scenario.ts';
+import { CATALOGUE, scenarioOf } from '../../tools/simulation/scenarios/catalogue.ts';
+import { HOUR } from '../../tools/simulation/scenarios/scenario.ts';
 import { T0 } from '../support/rows.ts';
 
 /** Notifications of each scenario here; `npm run simulate` takes up to ten million. */

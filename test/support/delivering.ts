@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
 import { type DeliverDeps, deliverBatch } from '../../src/core/delivery/deliver.ts';
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
@@ -9,6 +8,7 @@ import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../src/co
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
 import { at, CONTENT, dueRow, iso, messageFor, received } from './rows.ts';
 
 export const NOW = at(1000);

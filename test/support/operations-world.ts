@@ -1,10 +1,10 @@
-import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
-import { createMemoryOperationRows, createMemoryOperations } from '../../simulation/twins/row-stores.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { Kind, Operation } from '../../src/core/operator/operations/operation.ts';
 import { OPERATION_CLAIM_MS, runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
+import { createMemoryOperationRows, createMemoryOperations } from '../../tools/simulation/twins/row-stores.ts';
 import { deadRow, storedRow } from './cli/operations.ts';
 
 class Killed extends Error {}

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { toldOf as toldBy } from '../../simulation/world/stores.ts';
 import type { ForeignRow } from '../../src/core/model/notification.ts';
 import type { Outcome } from '../../src/core/outcomes/outcome.ts';
+import { toldOf as toldBy } from '../../tools/simulation/world/stores.ts';
 
 export const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
 export const CONTEXT = { hash, seen_at: '2026-03-02T00:00:00.000Z' };

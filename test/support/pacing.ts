@@ -1,6 +1,3 @@
-import type { VirtualTime } from '../../simulation/engine/virtual-time.ts';
-import { MemoryTables } from '../../simulation/twins/memory-tables.ts';
-import { MemoryPacing } from '../../simulation/twins/pipeline-state.ts';
 import { rowToSend } from '../../src/core/delivery/claim-plan.ts';
 import { type ClaimStore, PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
@@ -11,6 +8,9 @@ import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
 import type { PacedGateDeps } from '../../src/core/pacing/ports.ts';
 import { ReceiverPacer, type ReceiverPacerDeps } from '../../src/core/pacing/receiver-pacer.ts';
+import type { VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
+import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
+import { MemoryPacing } from '../../tools/simulation/twins/pipeline-state.ts';
 
 /** A worker's budgets, in memory unless the test gives another store. */
 export function pacerAt(clock: Clock, deps: Partial<PacerDeps> = {}): Pacer {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
-import { answeredRedrive } from '../../simulation/audit/end-promises.ts';
 import { createNotificationClient } from '../../src/client/index.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
+import { answeredRedrive } from '../../tools/simulation/audit/end-promises.ts';
 import { Commands } from '../support/flow/commands.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
@@ -16,7 +16,7 @@ import { NewsletterClient } from '../support/newsletter/flow/newsletter-client.t
 import { auditTables, lettersOf } from '../support/upgrade/audit-tables.ts';
 import { type FormerVersion, formerVersion } from '../support/upgrade/former-version.ts';
 
-/** The commit that this version follows: `scripts/opt-in-tests.ts` has it. */
+/** The commit that this version follows: `tools/scripts/opt-in-tests.ts` has it. */
 const FROM = process.env['UPGRADE_FROM'] ?? '';
 const BASE_INTERVAL = 4;
 const MEMBERS = 240;

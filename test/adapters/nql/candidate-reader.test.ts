@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../simulation/twins/members.ts';
 import { createCandidateReader } from '../../../src/adapters/nql/candidate-reader.ts';
 import { parseSegment } from '../../../src/adapters/nql/parse-segment.ts';
 import { segmentFields, segmentMatcher } from '../../../src/core/newsletter/audience/segment.ts';
+import { createMemoryMembers } from '../../../tools/simulation/twins/members.ts';
 import { legibleSealing, storedMember } from '../../support/newsletter/members.ts';
 
 const NOW = '2026-11-22T00:00:00.000Z';

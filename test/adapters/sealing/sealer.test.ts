@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { createMemoryDataKeys } from '../../../simulation/twins/pipeline-state.ts';
 import { createDataKeys, type DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
 import { createSealer, type SealOwner, SealRefusedError } from '../../../src/adapters/sealing/sealer.ts';
 import { createLocalKeyWrap } from '../../../src/adapters/secrets/secrets-file.ts';
+import { createMemoryDataKeys } from '../../../tools/simulation/twins/pipeline-state.ts';
 
 const owner: SealOwner = { tenant_id: 'TENANT001', purpose: 'recipient', id: 'NL-20261122-000001' };
 const text = '山田.taro@example.com';

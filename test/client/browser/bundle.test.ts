@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { bundleBrowserClient } from '../../../scripts/build-client.ts';
+import { bundleBrowserClient } from '../../../tools/scripts/build-client.ts';
 
 it('the client for web pages has no dependency, and at most 10 KB compressed', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'browser-client-'));

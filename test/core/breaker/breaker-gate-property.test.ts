@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
 import { PRIORITIES } from '../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { VirtualTime } from '../../../tools/simulation/engine/virtual-time.ts';
+import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { dueRow, T0 } from '../../support/rows.ts';
 
 const SECOND = 1_000;

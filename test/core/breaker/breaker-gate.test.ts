@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { heldSince, opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
@@ -9,6 +7,8 @@ import type { Admission } from '../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { VirtualTime } from '../../../tools/simulation/engine/virtual-time.ts';
+import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { dueRow, T0 } from '../../support/rows.ts';
 
 const SECOND = 1_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { opened } from '../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { AttemptsUnderWay, BATCH_WAIT_MS, OutageDetector } from '../../../src/core/breaker/outage-detector.ts';
 import { SharedBreakers } from '../../../src/core/breaker/shared-breakers.ts';
+import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { T0 } from '../../support/rows.ts';
 
 const POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 2 };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
 import { Probes } from '../../../src/core/breaker/probes.ts';
 import { SharedBreakers } from '../../../src/core/breaker/shared-breakers.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const ID = 'webhook#IC1';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { draining, opened, probing, reopened, slotTime } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, slowStart } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;

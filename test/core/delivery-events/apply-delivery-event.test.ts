@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { recordDue } from '../../../src/core/delivery/retry-record.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent, Feedback } from '../../../src/core/delivery-events/delivery-event.ts';
 import { arrived, type NotificationRow, type RetryRecord } from '../../../src/core/model/notification.ts';
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { acceptedRow, eventOf, PERMANENT, recordOf, TRANSIENT, uncertainRow } from '../../support/delivery-events.ts';
 import { at, dueRow, iso } from '../../support/rows.ts';
 

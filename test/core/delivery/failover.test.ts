@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
 import { failOver, successorId, withdrawable } from '../../../src/core/delivery/failover.ts';
 import { CANCELLATION } from '../../../src/core/delivery/transitions/without-attempt.ts';
@@ -13,6 +12,7 @@ import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-po
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { exclusionOf } from '../../../src/core/operator/operations/exclusions.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { CONTENT, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 function setUp() {

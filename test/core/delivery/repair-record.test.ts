@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { owedRecord, recordDue } from '../../../src/core/delivery/retry-record.ts';
 import { repairRecord } from '../../../src/core/delivery/take-over.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { at, dueRow, iso } from '../../support/rows.ts';
 
 const record: RetryRecord = {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { CLAIM_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import { erasure, forgetOne } from '../../../src/core/forget/forget-one.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const ADDRESS = 'ann@example.com';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { type ForgetState, newForget } from '../../../src/core/forget/forget-state.ts';
 import { forget } from '../../../src/core/forget/run-forget.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { at, CONTENT, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const nothing = async () => ({ items: [], read_units: 0 });

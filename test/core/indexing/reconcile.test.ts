@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import {
   INDEXER_GRACE_MS,
@@ -11,6 +9,8 @@ import {
 } from '../../../src/core/indexing/reconcile.ts';
 import type { ForeignRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { VirtualTime } from '../../../tools/simulation/engine/virtual-time.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { setUp as delivering } from '../../support/delivering.ts';
 import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 

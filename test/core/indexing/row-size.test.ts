@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { bodyOf, failedRow } from '../../../bench/setup/rows.ts';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
@@ -8,6 +6,8 @@ import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
+import { bodyOf, failedRow } from '../../../tools/bench/setup/rows.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { itemSize } from '../../support/item-size.ts';
 import { messageFor, received, T0 } from '../../support/rows.ts';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { type Acceptance, accept, IN_FLIGHT_MS } from '../../../src/core/intake/accept.ts';
 import { KEY_LIFETIME_MS } from '../../../src/core/intake/idempotency-key.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
+import type { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { intakeRequest, memoryIntake } from '../../support/api/intake.ts';
 import { at, iso, T0 } from '../../support/rows.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { FailedAttempt } from '../../../src/core/intake/notification-request.ts';
 import { type ReportDeps, type ReportStore, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import * as worker from '../../support/delivering.ts';
 import { baseShards } from '../../support/index-shards.ts';
 import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { ErasedError, RowUnstorableError } from '../../../src/core/indexing/index-row.ts';
 import { reportFailure } from '../../../src/core/intake/report-failure.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { baseShards } from '../../support/index-shards.ts';
 import { at, iso, T0 } from '../../support/rows.ts';
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryShards } from '../../../simulation/twins/pipeline-state.ts';
 import {
   BASE_SHARDS,
   MOST_SHARDS,
@@ -8,6 +7,7 @@ import {
   shardsForWriting,
 } from '../../../src/core/model/index-shards.ts';
 import { allShards, movedQueue, workQueueOf } from '../../../src/core/model/work-index.ts';
+import { MemoryShards } from '../../../tools/simulation/twins/pipeline-state.ts';
 
 const away: ShardMark = {
   read: () => Promise.reject(new Error('storage is down')),

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { type Reported, reportDeaths } from '../../../src/core/monitor/dead-notifications.ts';
 import type { Notice } from '../../../src/core/monitor/death-notice.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const MINUTE = 60_000;

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { MemoryBreakers } from '../../../simulation/twins/pipeline-state.ts';
 import { closed, draining, opened, probing, reopened } from '../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
 import { reportDownProviders } from '../../../src/core/monitor/dead-providers.ts';
 import type { Notice } from '../../../src/core/monitor/death-notice.ts';
 import { providerOutcomes } from '../../../src/core/outcomes/state-outcomes.ts';
+import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { CONTEXT } from '../../support/outcomes.ts';
 import { at } from '../../support/rows.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { cancel } from '../../../src/core/operator/cancel.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { recordOf } from '../../support/delivery-events.ts';
 import { at, dueRow, iso } from '../../support/rows.ts';
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { failOver } from '../../../src/core/delivery/failover.ts';
 import { hastened, revival } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { failedBecause } from '../../../src/core/delivery/verdict.ts';
@@ -8,6 +7,7 @@ import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { isExpected, isQueued } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { CONTENT, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const waiting = (priority: Priority) =>

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { claimedByForce, claimedByRedrive } from '../../../src/core/delivery/transitions/claims.ts';
 import { CANCELLATION, GIVEN_UP, revival } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
@@ -7,6 +6,7 @@ import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { type RowChange, withChange } from '../../../src/core/model/row-change.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { toldOf } from '../../support/outcomes.ts';
 import { dueRow, iso, T0 } from '../../support/rows.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import type { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY, type PacingPolicy, USES, type Use } from '../../../src/core/pacing/pacing-policy.ts';
+import { MemoryPacing } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { pacerAt } from '../../support/pacing.ts';
 
 const START = Date.parse('2026-03-01T10:30:00.000Z');

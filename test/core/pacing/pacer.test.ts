@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import { budgetStatus, isWaiting } from '../../../src/core/pacing/budget-status.ts';
 import { DEFAULT_PACING_POLICY } from '../../../src/core/pacing/pacing-policy.ts';
 import type { Ask } from '../../../src/core/pacing/plan-reservation.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';
+import { MemoryPacing } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { pacerAt } from '../../support/pacing.ts';
 
 const START = Date.parse('2026-03-01T10:30:00.000Z');

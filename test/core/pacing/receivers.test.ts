@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { Priority } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { PacedGate } from '../../../src/core/pacing/paced-gate.ts';
 import type { Allowance } from '../../../src/core/pacing/plan-reservation.ts';
 import type { ReceiverAsk } from '../../../src/core/pacing/receiver-pacer.ts';
+import { VirtualTime } from '../../../tools/simulation/engine/virtual-time.ts';
+import { MemoryPacing } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { accountGate, pacerAt, receiversAt, slotsOf } from '../../support/pacing.ts';
 import { dueRow } from '../../support/rows.ts';
 

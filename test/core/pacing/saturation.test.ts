@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import type { Priority } from '../../../src/core/model/channels.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
+import { VirtualTime } from '../../../tools/simulation/engine/virtual-time.ts';
+import { MemoryPacing } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { accountGate, pacerAt } from '../../support/pacing.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../simulation/twins/pipeline-state.ts';
 import { createSendPacing } from '../../../src/core/newsletter/sending/send-pacing.ts';
 import { USES, type Use } from '../../../src/core/pacing/pacing-policy.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';
 import { SendingLimits } from '../../../src/local/providers/ses/sending-limits.ts';
+import { VirtualTime } from '../../../tools/simulation/engine/virtual-time.ts';
+import { MemoryPacing } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { accountGate, pacerAt } from '../../support/pacing.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import { foresight } from '../../../src/core/delivery/claim-plan.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { dueRow, iso, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;

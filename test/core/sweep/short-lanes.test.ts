@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { messageFor, type QueuedMessage, queuedFor } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../../src/core/sweep/sweep.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { dueRow, iso, T0, unasked } from '../../support/rows.ts';
 
 const SECOND = 1_000;

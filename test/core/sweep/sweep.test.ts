@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
-import { memoryDueIndex } from '../../../simulation/twins/row-stores.ts';
 import { type Channel, type Lane, PRIORITIES } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { originOf, type QueuedMessage, queuedFor, runOf } from '../../../src/core/model/queue-message.ts';
@@ -9,6 +7,8 @@ import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
+import { memoryDueIndex } from '../../../tools/simulation/twins/row-stores.ts';
 import { at, dueRow, iso, T0, unasked } from '../../support/rows.ts';
 
 const MINUTE = 60_000;

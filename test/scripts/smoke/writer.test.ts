@@ -2,10 +2,10 @@ import { runInNewContext } from 'node:vm';
 import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import type { SmokeAccount } from '../../../scripts/smoke/account.ts';
-import { ROW_CHECKS } from '../../../scripts/smoke/checks.ts';
-import { smokeStack } from '../../../scripts/smoke/stack.ts';
-import { writerPolicy } from '../../../scripts/smoke/writer.ts';
+import type { SmokeAccount } from '../../../tools/smoke/account.ts';
+import { ROW_CHECKS } from '../../../tools/smoke/checks.ts';
+import { smokeStack } from '../../../tools/smoke/stack.ts';
+import { writerPolicy } from '../../../tools/smoke/writer.ts';
 import { cliContext } from '../../support/lib/synthesize.ts';
 
 /** Whether IAM lets a writer put these columns, by the words of the policy. */

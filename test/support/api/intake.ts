@@ -1,10 +1,9 @@
-import { MemoryTables } from '../../../simulation/twins/memory-tables.ts';
-import { createMemoryIntake } from '../../../simulation/twins/row-stores.ts';
 import { createIdentities } from '../../../src/application/requests/idempotency.ts';
-
 import type { IntakeRequest, NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
+import { createMemoryIntake } from '../../../tools/simulation/twins/row-stores.ts';
 import { T0 } from '../rows.ts';
 
 const REQUEST: NotificationRequest = {

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { launchChromium } from '../../../scripts/tools/browser/find-chromium.ts';
+import { launchChromium } from '../../../tools/third-party/browser/find-chromium.ts';
 
 /** The rules of WCAG 2.2 AA that a program can check, and axe's best practices. */
 const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];

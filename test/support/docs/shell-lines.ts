@@ -11,7 +11,7 @@ export interface ShellCommand {
 }
 
 const DOCUMENTS = ['*.md', 'docs/**/*.md', '{lib,src,examples}/**/*.md'];
-const SOURCES = ['{src,lib,functions,console,scripts,bin,bench,simulation}/**/*.{ts,tsx}'];
+const SOURCES = ['{bin,lib,functions,src,console,tools}/**/*.{ts,tsx}'];
 const COMMANDS = '(?:aws|npx|npm (?:run|start|ci|test|install|pack)|curl|terraform|git|node) ';
 
 /** Nothing is executed: bash expands each script, and each command that it would start is written down. */

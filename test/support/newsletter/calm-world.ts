@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import type { Mood } from '../../../simulation/models/bulk-provider.ts';
-import { connectFunctions } from '../../../simulation/newsletter/newsletter-functions.ts';
-import { NewsletterWorld } from '../../../simulation/newsletter/newsletter-world.ts';
-import { runClockOnce } from '../../../simulation/newsletter/operators.ts';
-import { type NewsletterScenario, NO_FAULTS } from '../../../simulation/scenarios/newsletter-scenario.ts';
 import type { JobLimits } from '../../../src/core/newsletter/model/job-limits.ts';
+import type { Mood } from '../../../tools/simulation/models/bulk-provider.ts';
+import { connectFunctions } from '../../../tools/simulation/newsletter/newsletter-functions.ts';
+import { NewsletterWorld } from '../../../tools/simulation/newsletter/newsletter-world.ts';
+import { runClockOnce } from '../../../tools/simulation/newsletter/operators.ts';
+import { type NewsletterScenario, NO_FAULTS } from '../../../tools/simulation/scenarios/newsletter-scenario.ts';
 
 /** A world in which nothing breaks but the provider, and what a test breaks. Nobody hears of any event. */
 export function calmWorld(

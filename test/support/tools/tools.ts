@@ -4,7 +4,7 @@ import { PROJECT_ROOT } from '../project-root.ts';
 
 const TOOLS = join(PROJECT_ROOT, '.local', 'tools');
 
-/** Where scripts/tools/install.sh puts the commands of its Python packages. */
+/** Where tools/third-party/install.sh puts the commands of its Python packages. */
 export const PYTHON_COMMANDS = join(TOOLS, 'python', 'bin');
 /** Where it puts npm packages that are no dependencies of ours. */
 export const NODE_TOOLS = join(TOOLS, 'node', 'node_modules');

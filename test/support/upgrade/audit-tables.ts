@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { ended } from '../../../simulation/audit/end-promises.ts';
-import { NOTHING_YET } from '../../../simulation/audit/memory.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
+import { ended } from '../../../tools/simulation/audit/end-promises.ts';
+import { NOTHING_YET } from '../../../tools/simulation/audit/memory.ts';
 import type { Flow } from '../flow/harness.ts';
 
 interface Letters {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { BatchWriteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { createMemoryDataKeys } from '../../../../simulation/twins/pipeline-state.ts';
 import {
   createChunkStore,
   openRecipients,
@@ -11,6 +10,7 @@ import { createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
 import { createSealer } from '../../../../src/adapters/sealing/sealer.ts';
 import { createLocalKeyWrap } from '../../../../src/adapters/secrets/secrets-file.ts';
 import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
+import { createMemoryDataKeys } from '../../../../tools/simulation/twins/pipeline-state.ts';
 import { chunkOf, chunkState, recipient } from '../../../support/newsletter/job-rows.ts';
 
 const NOW = new Date('2026-03-01T11:00:00.000Z');

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { parseSegment } from '../../../../src/adapters/nql/parse-segment.ts';
 import {
   type Audience,
@@ -12,6 +11,7 @@ import {
 import { segmentFields, segmentMatcher } from '../../../../src/core/newsletter/audience/segment.ts';
 import { type StoredMember, UnreadableMemberError } from '../../../../src/core/newsletter/model/member.ts';
 import type { AudienceQuery, MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
+import { createMemoryMembers } from '../../../../tools/simulation/twins/members.ts';
 import { legibleSealing, storedMember } from '../../../support/newsletter/members.ts';
 
 const AT = '2026-11-22T00:00:00.000Z';

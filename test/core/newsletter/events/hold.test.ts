@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { resumeEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import type { EventKind } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { emailView } from '../../../../src/core/newsletter/views/email-view.ts';
+import { createMemoryMembers } from '../../../../tools/simulation/twins/members.ts';
 import { batchRow } from '../../../support/newsletter/job-rows.ts';
 import { JobWorld } from '../../../support/newsletter/job-world.ts';
 

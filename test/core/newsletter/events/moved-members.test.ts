@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { isoAfter } from '../../../../src/core/model/time.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../../../src/core/newsletter/events/unsubscribe.ts';
 import { resubscribe, upsertMembers } from '../../../../src/core/newsletter/members/upsert-members.ts';
 import type { NewsletterEvent } from '../../../../src/core/newsletter/model/recipient-state.ts';
+import { createMemoryMembers } from '../../../../tools/simulation/twins/members.ts';
 import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
 import { JobWorld } from '../../../support/newsletter/job-world.ts';
 import { legibleSealing } from '../../../support/newsletter/members.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
-import { createMemoryWarming } from '../../../../simulation/twins/newsletter-items.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { prepare } from '../../../../src/core/newsletter/preparation/prepare.ts';
 import { allowanceOf, createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
+import { createMemoryMembers } from '../../../../tools/simulation/twins/members.ts';
+import { createMemoryWarming } from '../../../../tools/simulation/twins/newsletter-items.ts';
 import { emailContent } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 

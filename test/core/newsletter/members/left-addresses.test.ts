@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { deleteMember } from '../../../../src/core/newsletter/members/left-addresses.ts';
 import {
   type GivenMember,
@@ -7,6 +6,7 @@ import {
   upsertMembers,
 } from '../../../../src/core/newsletter/members/upsert-members.ts';
 import { createLateExclusions } from '../../../../src/core/newsletter/sending/exclusion-checks.ts';
+import { createMemoryMembers } from '../../../../tools/simulation/twins/members.ts';
 import { legibleSealing } from '../../../support/newsletter/members.ts';
 
 const TENANT = 'tenant-1';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { MemoryEmails } from '../../../../simulation/twins/newsletter-items.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import { LeaseLostError, PreparationLease } from '../../../../src/core/newsletter/preparation/lease.ts';
 import type { PrepareDeps } from '../../../../src/core/newsletter/preparation/ports.ts';
+import { MemoryEmails } from '../../../../tools/simulation/twins/newsletter-items.ts';
 
 const clock = () => new Date('2026-03-01T10:00:00.000Z');
 const NEWSLETTER = {

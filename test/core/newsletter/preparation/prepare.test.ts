@@ -1,9 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { START, VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
-import { EventSource } from '../../../../simulation/models/event-source.ts';
-import { SimulatedQueue } from '../../../../simulation/models/queue.ts';
-import { createMemoryWarming, MemoryEmails } from '../../../../simulation/twins/newsletter-items.ts';
 import { continueDryRun, type KeptDryRun } from '../../../../src/core/newsletter/lifecycle/dry-run.ts';
 import { pauseEmail, retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
@@ -12,6 +8,10 @@ import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage } from '../../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import { createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
+import { START, VirtualTime } from '../../../../tools/simulation/engine/virtual-time.ts';
+import { EventSource } from '../../../../tools/simulation/models/event-source.ts';
+import { SimulatedQueue } from '../../../../tools/simulation/models/queue.ts';
+import { createMemoryWarming, MemoryEmails } from '../../../../tools/simulation/twins/newsletter-items.ts';
 import { batchRow, emailContent, emailRow } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createMemoryMembers } from '../../../../simulation/twins/members.ts';
 import { createLateExclusions } from '../../../../src/core/newsletter/sending/exclusion-checks.ts';
+import { createMemoryMembers } from '../../../../tools/simulation/twins/members.ts';
 import { recipient } from '../../../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../../../support/newsletter/members.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryWarming } from '../../../../simulation/twins/newsletter-items.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import type { BulkAnswer, BulkCall } from '../../../../src/core/newsletter/model/provider.ts';
 import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
 import { allowanceOf, createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
+import { createMemoryWarming } from '../../../../tools/simulation/twins/newsletter-items.ts';
 import { emailContent } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 

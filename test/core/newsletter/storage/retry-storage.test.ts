@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
 import {
   DEFAULT_JOB_LIMITS,
   retryStorage,
   StopRetrying,
   StorageUnavailableError,
 } from '../../../../src/core/newsletter/model/job-limits.ts';
+import { VirtualTime } from '../../../../tools/simulation/engine/virtual-time.ts';
 
 const MINUTE = 60_000;
 const { storage_before_sending, storage_after_sending } = DEFAULT_JOB_LIMITS;

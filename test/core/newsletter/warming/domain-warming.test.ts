@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryWarming } from '../../../../simulation/twins/newsletter-items.ts';
 import { allowanceOf, createWarming, WARM_UP_DAYS } from '../../../../src/core/newsletter/warming/domain-warming.ts';
+import { createMemoryWarming } from '../../../../tools/simulation/twins/newsletter-items.ts';
 
 const DOMAIN = 'news.example.com';
 

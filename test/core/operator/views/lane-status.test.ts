@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../../simulation/twins/memory-tables.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { type DueIndex, workQueueOf } from '../../../../src/core/model/work-index.ts';
 import { laneStatus } from '../../../../src/core/operator/views/pipeline-status.ts';
+import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.ts';
 import { dueRow, iso, T0 } from '../../../support/rows.ts';
 
 function index(rows: readonly ReturnType<typeof dueRow>[], pageSize: number): DueIndex {

@@ -12,11 +12,11 @@ import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createHandler, type Pacing } from '../../../../functions/shared/channel/channel-function.ts';
-import { MemoryTables } from '../../../../simulation/twins/memory-tables.ts';
 import { createRetryQueue, returnToQueue } from '../../../../src/adapters/sqs/lanes.ts';
 import { PASS_THROUGH } from '../../../../src/core/delivery/ports.ts';
 import type { Sender, SendResult } from '../../../../src/core/delivery/sender.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
+import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
 
 const PATIENT = { getRemainingTimeInMillis: () => 60_000 };

@@ -1,6 +1,4 @@
 import { expect, it } from 'vitest';
-import { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../../simulation/twins/pipeline-state.ts';
 import { createIntegrationCredentials } from '../../../../src/adapters/secrets/integration-credentials.ts';
 import { slackReceiver } from '../../../../src/adapters/slack/sender.ts';
 import { teamsReceiver } from '../../../../src/adapters/teams/sender.ts';
@@ -9,6 +7,8 @@ import { integrationOf } from '../../../../src/core/delivery/conduct-attempt.ts'
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { ACCOUNT, type PacedGate } from '../../../../src/core/pacing/paced-gate.ts';
+import { VirtualTime } from '../../../../tools/simulation/engine/virtual-time.ts';
+import { MemoryPacing } from '../../../../tools/simulation/twins/pipeline-state.ts';
 import { accountGate, pacerAt, receiversAt } from '../../../support/pacing.ts';
 import { dueRow, messageFor, received } from '../../../support/rows.ts';
 

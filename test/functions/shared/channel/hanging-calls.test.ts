@@ -7,7 +7,6 @@ import { bindGate } from '../../../../functions/shared/channel/bind-channel.ts';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
 import { createLaneAccess } from '../../../../functions/shared/channel/lane-access.ts';
 import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
-import { MemoryTables } from '../../../../simulation/twins/memory-tables.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
 import { FUNCTION_MS, QUEUE_CALL_MS, STATE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../../../src/core/delivery/ports.ts';
@@ -15,6 +14,7 @@ import type { Channel } from '../../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { ACCOUNT } from '../../../../src/core/pacing/paced-gate.ts';
 import { DEFAULT_PACING_POLICY } from '../../../../src/core/pacing/pacing-policy.ts';
+import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
 
 const OBSERVABILITY = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startChild } from '../../../src/local/processes/start-child.ts';
+import { SAMPLE_INTEGRATIONS } from '../../../src/local/runtime/secrets-file.ts';
+import { command, read, whole } from '../../../src/terminal/command-line.ts';
+import { installPackages } from '../../third-party/install-packages.ts';
+import { type BenchContext, createContext } from '../benchmark.ts';
+import { inTurns } from '../figure.ts';
+import { standardMapping } from '../setup/lanes.ts';
+import { startReceiver } from '../setup/receiver.ts';
+import { bodyOf } from '../setup/rows.ts';
+import { inWorld, type World } from '../setup/world.ts';
+import { ourCandidate } from './our-candidate.ts';
+import type { PeerSettings } from './peer-process.ts';
+import { sharesOf } from './profile.ts';
+import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
+import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
+
+const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N]
+
+Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this project, in turn: see docs/benchmarks.md.
+
+  --count N   webhooks per round, 8000
+  --rounds N  rounds of each, 3; the table has the medians
+  --kills N   times that the worker is killed in the last round, 10
+`;
+const BODY_BYTES = 1024;
+
+process.exitCode = await command(
+  (args) => {
+    const text = (value: string) => ({ type: 'string', default: value }) as const;
+    const given = { count: text('8000'), rounds: text('3'), kills: text('10'), help: { type: 'boolean' } } as const;
+    const { count, rounds, kills, help } = read(args, given);
+    if (help) return undefined;
+    return {
+      count: whole('--count', count, 1, 1_000_000),
+      rounds: whole('--rounds', rounds, 1, 100),
+      kills: whole('--kills', kills, 0, 1_000),
+    };
+  },
+  () => USAGE,
+  async (options) => {
+    const context = await createContext((text) => process.stderr.write(`${text}\n`));
+    await inWorld(context, (world) => run(options, context, world));
+    return 0;
+  },
+);
+
+type Options = Readonly<Record<'count' | 'rounds' | 'kills', number>>;
+
+async function run({ count, rounds, kills }: Options, { home, step }: BenchContext, world: World): Promise<void> {
+  const standIns = treeOf([process.pid]).filter((pid) => pid !== process.pid);
+  const redis = await startRedis(home);
+  world.until('Redis', redis.stop);
+  const postgres = await startPostgres(home);
+  world.until('PostgreSQL', postgres.stop);
+  const tools = installPackages('peers', join(import.meta.dirname, 'tools.json'));
+  const secret: string = JSON.parse(readFileSync(world.secretsFile, 'utf8')).integrations[SAMPLE_INTEGRATIONS.webhook]
+    .secrets[0];
+  const receiver = await startReceiver(secret);
+  world.until('receiver of the peers', receiver.close);
+  const [url, body] = [`${receiver.url}/flaky`, bodyOf(BODY_BYTES)];
+  const { batchSize: concurrency } = standardMapping(world, 'send-webhook');
+  const peer = (name: string, { port, pid }: Server) => {
+    const settings = { peer: name, port, tools, url, secret, body, concurrency, patience_seconds: PATIENCE_SECONDS };
+    return peerCandidate(settings, pid, join(home, `${name}.log`));
+  };
+  step(`seeding ${count} notifications`);
+  const ours = await ourCandidate(world, { count, url, body, servers: standIns });
+  const candidates = [ours, peer('bullmq', redis), peer('pg-boss', postgres), peer('graphile-worker', postgres)];
+  const inSight = <T>(measured: (candidate: Candidate) => Promise<T>) => {
+    const named = candidates.map((candidate) => {
+      const tell = async () => {
+        const result = await measured(candidate);
+        step(`${candidate.name}: ${JSON.stringify(result)}`);
+        return result;
+      };
+      return [candidate.name, tell] as const;
+    });
+    return Object.fromEntries(named);
+  };
+  const measured = await inTurns(
+    inSight((candidate) => measure(candidate, receiver, { count })),
+    { rounds, step },
+  );
+  const deaths = await inTurns(
+    inSight((candidate) => measureDeaths(candidate, receiver, { count, kills })),
+    { rounds: kills > 0 ? 1 : 0, step },
+  );
+  step('our worker once more, with a profile');
+  await measure(ours, receiver, { count, profiles: home });
+  const shares = sharesOf(JSON.parse(readFileSync(join(home, 'worker.cpuprofile'), 'utf8')));
+  const results = candidates.map(({ name }) => ({ name, rounds: measured[name] ?? [], deaths: deaths[name]?.[0] }));
+  process.stdout.write(renderPeers({ count, results, shares }));
+}
+
+/** A peer: a process queues, another works, a third counts. @param server its server's process */
+function peerCandidate(settings: PeerSettings, server: number, logFile: string): Candidate {
+  const start = (...action: readonly string[]) =>
+    startChild({
+      name: `${settings.peer}: ${action[0]}`,
+      entry: new URL('peer-process.ts', import.meta.url),
+      args: [JSON.stringify(settings), ...action],
+      logFile,
+      startTimeoutMs: 120_000,
+    });
+  return {
+    name: settings.peer,
+    servers: [server],
+    async enqueue(count) {
+      await (await start('enqueue', String(count))).stop();
+    },
+    async start() {
+      const { pid, exited } = await start('work');
+      const kill = async () => {
+        process.kill(pid, 'SIGKILL');
+        await exited;
+      };
+      return { pid, kill, stop: kill };
+    },
+    async records() {
+      const child = await start('records');
+      await child.stop();
+      return Number(child.ready['records']);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { PurgeQueueCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import type { SweepResult } from '../../../src/core/sweep/sweep-run.ts';
+import { startSqsEventSource } from '../../../src/local/emulator/sources/sqs-event-source.ts';
+import { SAMPLE_INTEGRATIONS } from '../../../src/local/runtime/secrets-file.ts';
+import { bundle, type MeasuredFunction, tableNames } from '../setup/function.ts';
+import { standardLane, standardMapping } from '../setup/lanes.ts';
+import { dueAgain, putAll, seedDue } from '../setup/rows.ts';
+import type { World } from '../setup/world.ts';
+import { type Candidate, PATIENCE_SECONDS, type RunningWorker } from './rounds.ts';
+
+const all = (value: number) => ({ urgent: value, important: value, normal: value, info: value });
+/** Half a second: an answer of 503 is retried after one to two seconds, as by the peers. */
+const RETRY_POLICY = JSON.stringify({ base_interval_seconds: 0.5, max_retries: all(100), retention_hours: all(24) });
+const ENVIRONMENT = { RETRY_POLICY, CLAIM_SECONDS: String(PATIENCE_SECONDS), SEND_TIMEOUT_SECONDS: '2' };
+
+interface Given {
+  readonly count: number;
+  readonly url: string;
+  readonly body: string;
+  readonly servers: readonly number[];
+}
+
+/** The deployed send-webhook, with the calls that Lambda makes for it in this process. */
+export async function ourCandidate(world: World, { count, url, body, servers }: Given): Promise<Candidate> {
+  const { dynamodb, sqs } = world.clients;
+  const { url: QueueUrl } = standardLane(world, 'send-webhook');
+  const VisibilityTimeout = String(PATIENCE_SECONDS + 1);
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
+  const shape = { channel: 'webhook', recipient: url, body, integration: SAMPLE_INTEGRATIONS.webhook } as const;
+  const items = await seedDue(world, count, shape);
+  const dispatcher = world.start('dispatcher');
+  const sweep = async () => (await dispatcher.run([{}])).results[0] as SweepResult;
+  const records = async () => {
+    const TableName = tableNames(world).notification_retry_log;
+    return (await dynamodb.send(new DescribeTableCommand({ TableName }))).Table?.ItemCount ?? Number.NaN;
+  };
+  let [pass, before] = [0, 0];
+  return {
+    name: 'ours',
+    servers,
+    async enqueue() {
+      before = await records();
+      await sqs.send(new PurgeQueueCommand({ QueueUrl }));
+      await putAll(world, tableNames(world).notification_log, dueAgain(items, pass++));
+      const { dispatched } = await sweep();
+      if (dispatched !== count) throw new Error(`The sweep queued ${dispatched} of ${count}`);
+    },
+    async start(profiles) {
+      const fn = world.start('send-webhook', {
+        environment: ENVIRONMENT,
+        // The names of the sources, by which the profile is divided, stand in a text that is not minified.
+        ...(profiles !== undefined && {
+          bundle: await bundle('functions/send-webhook/handler.ts', profiles, { minify: false }),
+          nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${profiles}`, '--cpu-prof-name=worker.cpuprofile'],
+        }),
+      });
+      await fn.process.loaded;
+      return runLane(world, fn, sweep);
+    },
+    records: async () => (await records()) - before,
+  };
+}
+
+/** Milliseconds without a message after which a sweep looks for what deaths have left, as the schedule does. */
+const SWEEP_AFTER_MS = 4_000;
+
+/** Gives the lane's messages to the worker as they are deployed, one batch after the other. */
+function runLane(world: World, fn: MeasuredFunction, sweep: () => Promise<unknown>): RunningWorker {
+  const { url: queueUrl } = standardLane(world, 'send-webhook');
+  let handledAt = Date.now();
+  const source = startSqsEventSource({
+    client: world.clients.sqs,
+    queueUrl,
+    mapping: standardMapping(world, 'send-webhook'),
+    invoke(event) {
+      handledAt = Date.now();
+      return fn.process.invoke(randomUUID(), event);
+    },
+    log: () => {},
+    concurrency: 1,
+  });
+  const timer = setInterval(() => {
+    if (Date.now() - handledAt <= SWEEP_AFTER_MS) return;
+    handledAt = Date.now();
+    sweep().catch(() => {});
+  }, 1_000);
+  const end = async (how: () => unknown) => {
+    clearInterval(timer);
+    // From now on it receives nothing, so that a death leaves the batch under way and no other.
+    const stopped = source.stop();
+    await how();
+    await stopped;
+  };
+  return {
+    pid: fn.process.pid,
+    kill: () => end(() => fn.process.kill()),
+    async stop() {
+      await end(() => {});
+      await fn.stop();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { CLAIM_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
+import type { RecordStore, RowStore } from '../../../src/core/delivery/ports.ts';
+import { type Erasable, forgetOne } from '../../../src/core/forget/forget-one.ts';
+import { BASE_SHARDS } from '../../../src/core/model/index-shards.ts';
+import { Problem } from '../../../src/core/model/problem.ts';
+import { randomToken } from '../../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
+import { cancel, giveUp } from '../../../src/core/operator/cancel.ts';
+import { createOperation, operate } from '../../../src/core/operator/operations/operate.ts';
+import type { Kind, OperationRows, OperationStore } from '../../../src/core/operator/operations/operation.ts';
+import { runOperation } from '../../../src/core/operator/operations/run-operation.ts';
+import { retryNow } from '../../../src/core/operator/retry-now.ts';
+import {
+  newVerification,
+  type Page,
+  REREAD_AFTER_MS,
+  type VerifyPorts,
+} from '../../../src/core/verify/verification.ts';
+import { verify } from '../../../src/core/verify/verify.ts';
+import type { Stored } from '../audit/memory.ts';
+import type { Env, Program } from './actor.ts';
+import { portOf } from './channel-program.ts';
+import { send } from './programs.ts';
+
+const UNSEEN: VerifyPorts['letters'] = {
+  channels: [],
+  counts: async () => ({ letters: 0, on_the_way: 0 }),
+  async *dead() {},
+  async *walk() {},
+};
+
+/** An operator who verifies in the middle of whatever happens, and must be told of nothing. Letters are left out. */
+async function verifyAll(env: Env): Promise<void> {
+  const { clock, random } = env;
+  const page = (of: string) => async (segment: number) =>
+    segment === 0 ? env.call<Page>(`audit.${of}`) : { items: [], read_units: 0 };
+  const state = newVerification({ sample: 10, letters: false }, clock());
+  await verify(state, {
+    ports: {
+      rows: { page: page('rows'), read: (log_ids) => env.call('audit.read', log_ids) },
+      contents: { page: page('contents') },
+      records: (log_id) => env.call('audit.records', log_id),
+      letters: UNSEEN,
+    },
+    terms: async () => ({ shards: BASE_SHARDS.work }),
+    clock,
+    random,
+    rate: Number.POSITIVE_INFINITY,
+    pause: () => env.call('time.pause', REREAD_AFTER_MS),
+    isStopping: () => false,
+  });
+  // Content in the clear waits for the indexer, which a history may call at any time later.
+  for (const { rule, says, log_id } of state.violations)
+    if (rule !== '14') env.fault(new Error(`verify says of ${log_id}: ${rule}: ${says}`));
+}
+
+/** An attempt that is under way ends first. */
+async function erase(env: Env, log_id: string, run_id: string, records: RecordStore): Promise<void> {
+  const rows = portOf<RowStore>(env, 'forgetRows', 'read', 'change');
+  const erasable = portOf<Erasable>(env, 'erasable', 'eraseContent', 'eraseRecords');
+  for (let looks = 0; looks < 3; looks++) {
+    const { result } = await forgetOne(log_id, run_id, () => false, { rows, records, erasable, clock: env.clock });
+    if (result !== 'claimed' && result !== 'changing') return env.call('operator.erased', log_id);
+    await env.call('time.pause', CLAIM_MS);
+  }
+}
+
+/** All that there is: looked at, then begun, as the console does. @param kind what it does to each */
+async function operateOnAll(env: Env, kind: Kind, operation_id: string): Promise<void> {
+  const { clock, random } = env;
+  const deps = {
+    operations: portOf<OperationStore>(env, 'operations', 'create', 'read', 'change', 'list'),
+    candidates: portOf<OperationRows>(env, 'candidates', 'page'),
+    rows: portOf<RowStore>(env, 'operatorRows', 'read', 'change'),
+    send: send(env),
+    startRun: async () => {},
+    pause: (ms: number) => env.call<void>('time.pause', ms),
+    newId: () => randomToken(random),
+    policy,
+    clock,
+  };
+  const bounds = { operation_id, filter: {}, asked: {}, rate: 100, include_stopped: kind === 'redrive' };
+  try {
+    await createOperation({ ...bounds, kind, created_by: 'mori' }, deps);
+    await runOperation(operation_id, deps, () => false);
+    await operate(operation_id, 'start', deps);
+    await runOperation(operation_id, deps, () => false);
+  } catch (error) {
+    // Its preview could not be made.
+    if (!(error instanceof Problem)) throw error;
+  }
+}
+
+/** Whose retries start anew by a command. */
+export function revived(command: keyof typeof COMMANDS, of: string, rows: readonly Stored[]): string[] {
+  if (command === 'retry' || command === 'wish') return [of];
+  return command === 'bulk' && of === 'redrive' ? rows.map(({ log_id }) => String(log_id)) : [];
+}
+
+/** What an operator does, in words. */
+export const COMMANDS = {
+  cancel: 'the cancellation',
+  retry: 'the retry',
+  wish: "a user's retry",
+  bulk: 'the bulk',
+  give_up: 'the giving up',
+  erase: 'the erasure',
+  verify: 'the verification',
+} as const;
+
+export function operator(command: keyof typeof COMMANDS, log_id: string, run_id: string): Program {
+  return (env) => {
+    const { clock } = env;
+    if (command === 'verify') return verifyAll(env);
+    const rows = portOf<RowStore>(env, 'operatorRows', 'read', 'change');
+    if (command === 'bulk') return operateOnAll(env, log_id as Kind, `op-${log_id}-${run_id}`);
+    const retried = { rows, send: send(env), policy, clock };
+    if (command === 'retry') return retryNow([log_id], run_id, retried);
+    if (command === 'wish') return retryNow([log_id], `user-${run_id}`, { ...retried, requested_by: 'user' });
+    if (command === 'give_up') return giveUp([log_id], { rows, clock });
+    const records = portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find');
+    if (command === 'erase') return erase(env, log_id, run_id, records);
+    return cancel([log_id], run_id, { rows, records, clock });
+  };
+}

@@ -1,0 +1,147 @@
+import { FOREIGN_ROWS } from '../../../lib/constructs/indexing/indexer-stream-filter.ts';
+import { ENDED_NOTIFICATIONS } from '../../../lib/constructs/outcomes/outcome-stream-filters.ts';
+import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import type { IntakeRecord } from '../../../src/core/intake/ports.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
+import { BASE_SHARDS } from '../../../src/core/model/index-shards.ts';
+import type { Clock } from '../../../src/core/model/time.ts';
+import type { DueIndex } from '../../../src/core/model/work-index.ts';
+import type { Operation } from '../../../src/core/operator/operations/operation.ts';
+import { notificationOutcomes } from '../../../src/core/outcomes/notification-outcomes.ts';
+import type { Outcome, OutcomeContext } from '../../../src/core/outcomes/outcome.ts';
+import type { SweepLog } from '../../../src/core/sweep/sweep-run.ts';
+import { matchesAny } from '../../../src/local/emulator/events/event-filter.ts';
+import type { JsonObject } from '../../../src/local/support/json.ts';
+import type { Stored } from '../audit/memory.ts';
+import { isIntruder } from '../audit/promises.ts';
+import { MemoryTables } from '../twins/memory-tables.ts';
+import { MemoryBreakers } from '../twins/pipeline-state.ts';
+import {
+  createMemoryIntake,
+  createMemoryOperationRows,
+  createMemoryOperations,
+  memoryDueIndex,
+} from '../twins/row-stores.ts';
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+/** The tables, as the ports of the pipeline; they pass the contract suites of test/contract. */
+export class Stores {
+  readonly tables: MemoryTables;
+  readonly breakers = new MemoryBreakers();
+  readonly #requests = new Map<string, IntakeRecord>();
+  readonly #operations = new Map<string, Operation>();
+  /** When the last sweep began that walked everything, and the last express run. */
+  readonly #sweeps = new Map<string, string>();
+  /** All that is stored: every value is replaced, never changed. */
+  readonly maps: readonly Map<string, unknown>[];
+  readonly #rooms: Readonly<Record<string, object>>;
+
+  /** @param channels of the dispatcher; all unless given */
+  constructor(clock: Clock, random: () => number, channels?: readonly Channel[]) {
+    const tables = new MemoryTables(clock, random);
+    const { log, retryLog, content } = tables;
+    this.tables = tables;
+    this.maps = [log, retryLog, content, this.breakers.breakers, this.#requests, this.#sweeps, this.#operations] as Map<
+      string,
+      unknown
+    >[];
+    this.#rooms = {
+      rows: tables.rows,
+      eventRows: tables.eventRows,
+      operatorRows: tables.operatorRows,
+      forgetRows: tables.forgetRows,
+      erasable: tables.erasable,
+      log: sweepLog(this.#sweeps),
+      records: tables.records,
+      contents: tables.contents,
+      successors: tables.successors,
+      index: indexOf(tables, channels),
+      malformed: tables.malformed,
+      indexing: tables,
+      breakers: this.breakers.store,
+      reports: {
+        change: tables.rows.change,
+        settle: tables.rows.settle,
+        index: (...args: Parameters<MemoryTables['index']>) => tables.index(...args),
+        putContent: (...args: Parameters<MemoryTables['putContent']>) => tables.putContent(...args),
+        hasContent: (log_id: string) => tables.hasContent(log_id),
+        readRow: async (log_id: string) => log.get(log_id),
+        readRecords: async (log_id: string) =>
+          [...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id),
+      },
+      audit: auditOf(tables),
+      intake: createMemoryIntake(tables, this.#requests),
+      operations: createMemoryOperations(this.#operations),
+      candidates: createMemoryOperationRows(tables),
+    };
+  }
+
+  call(port: string, args: readonly unknown[]): Promise<unknown> {
+    const [room = '', method = ''] = port.split('.');
+    const found = (this.#rooms[room] as Readonly<Record<string, Method>> | undefined)?.[method];
+    if (found === undefined) throw new Error(`The world has no ${port}.`);
+    return found.apply(this.#rooms[room], [...args]);
+  }
+}
+
+/** All that `ops verify` reads. */
+function auditOf({ log, content, retryLog }: MemoryTables) {
+  const page = (items: readonly object[]) => ({ items: items.map((item) => ({ ...item })), read_units: 0 });
+  const rows = () => [...log.values()].filter((row) => !isIntruder(row));
+  return {
+    rows: async () => page(rows()),
+    read: async (log_ids: readonly string[]) => page(rows().filter(({ log_id }) => log_ids.includes(String(log_id)))),
+    contents: async () => page([...content].map(([log_id, { tenant_id }]) => ({ log_id, tenant_id }))),
+    records: async (log_id: string) =>
+      page([...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id)),
+  };
+}
+
+/** One page has the entries of all shards: a small world has few. */
+function indexOf({ log, shards }: MemoryTables, channels?: readonly Channel[]): Pick<DueIndex, 'page'> {
+  const index = memoryDueIndex(log, shards, channels);
+  return {
+    page: async (queue, query) => {
+      const all = Array.from({ length: BASE_SHARDS.work }, (_, shard) => queue.replace(/\d+$/, String(shard)));
+      const pages = await Promise.all(all.map((one) => index.page(one, query)));
+      const malformed = pages.flatMap((page) => page.malformed ?? []);
+      return { items: pages.flatMap(({ items }) => items), ...(malformed.length > 0 && { malformed }) };
+    },
+  };
+}
+
+/** What is known of the sweeps before. */
+export function sweepLog(sweeps: Map<string, string>): SweepLog {
+  return {
+    lastCompleted: async () => sweeps.get('completed'),
+    lastExpress: async () => sweeps.get('express'),
+    lastAhead: async () => sweeps.get('ahead'),
+    record: async ({ complete, everything, started_at }) => {
+      if (complete && everything) sweeps.set('completed', started_at);
+    },
+    recordExpress: async (started_at) => void sweeps.set('express', started_at),
+    recordAhead: async (started_at) => void sweeps.set('ahead', started_at),
+  };
+}
+
+const patternsOf = (filters: readonly Readonly<Record<string, unknown>>[]) =>
+  filters.map((filter) => JSON.parse(String(filter['pattern'])) as JsonObject);
+const FOREIGN = patternsOf(FOREIGN_ROWS);
+const ENDED = patternsOf(ENDED_NOTIFICATIONS);
+
+/** Whether the indexer's event source takes the image, by the deployed filter. */
+export const passesFilter = (row: Stored): boolean => isTaken(row, FOREIGN);
+
+/** Each is known by what it stands for. */
+const CONTEXT: OutcomeContext = { hash: (text) => text, seen_at: '2026-03-02T00:00:00.000Z' };
+
+/** What an image tells, as deployed: by the mapping's filter, then by the function. */
+export function toldOf(image: Stored, context = CONTEXT): Outcome[] {
+  return isTaken(image, ENDED) ? notificationOutcomes(image, context) : [];
+}
+
+function isTaken(row: Stored, patterns: readonly JsonObject[]): boolean {
+  const NewImage = JSON.parse(JSON.stringify(toItem(row))) as JsonObject;
+  return matchesAny(patterns, { eventName: 'MODIFY', dynamodb: { NewImage } });
+}
