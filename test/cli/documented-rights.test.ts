@@ -21,7 +21,7 @@ import {
 import { recordingActions } from '../support/cli/recorded-calls.ts';
 import { OPERATOR_COMMANDS, OPERATOR_SECTION } from '../support/docs/operator-commands.ts';
 import { startLoopback } from '../support/loopback.ts';
-import { batchRow, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
+import { batchRow, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 
 let ops: Operations;
 beforeAll(async () => {
@@ -67,7 +67,7 @@ async function email({ tenant_id = 'T1', ...set }: Partial<Email> = {}): Promise
   const counts = { pending: 0, submitted: 0, excluded: 0, failed: 1, uncertain: 1 };
   await access.batches.put(batchRow({ email_id, tenant_id, status: 'failed', counts }));
   const place = { email_id, batch_id: '00000', chunk: 0 };
-  const state = { ...place, version: 1, states: 'uf', reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
+  const state = chunkState('uf', place);
   const chunk = { ...place, tenant_id, recipients: [recipient(0), recipient(1)] };
   await access.chunks.put([{ chunk, state }]);
   return email_id;

@@ -8,7 +8,7 @@ import type { ForeignRow, NotificationRow } from '../../src/core/model/notificat
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { startLoopback } from '../support/loopback.ts';
-import { batchRow, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
+import { batchRow, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { dueRow, messageFor } from '../support/rows.ts';
 
 /**
@@ -91,7 +91,7 @@ async function seed() {
     const counts = { pending: 0, submitted: 0, excluded: 0, failed: 1, uncertain: 1 };
     await access.batches.put(batchRow({ ...common, status: 'failed', counts }));
     const place = { email_id, batch_id: '00000', chunk: 0 };
-    const state = { ...place, version: 1, states: 'uf', reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
+    const state = chunkState('uf', place);
     await access.chunks.put([
       { chunk: { ...place, tenant_id: 'T1', recipients: [recipient(0), recipient(1)] }, state },
     ]);

@@ -7,7 +7,7 @@ import { emailAccess } from '../../src/application/emails/email-access.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 import { startLoopback } from '../support/loopback.ts';
-import { batchRow, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
+import { batchRow, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 /**
@@ -154,7 +154,7 @@ async function email(status: string) {
   const counts = { pending: 0, submitted: 0, excluded: 0, failed: 1, uncertain: 1 };
   await access.batches.put(batchRow({ email_id, tenant_id: TENANT, status: 'failed', counts }));
   const place = { email_id, batch_id: '00000', chunk: 0 };
-  const state = { ...place, version: 1, states: 'uf', reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
+  const state = chunkState('uf', place);
   await access.chunks.put([
     { chunk: { ...place, tenant_id: TENANT, recipients: [recipient(0), recipient(1)] }, state },
   ]);

@@ -192,7 +192,8 @@ function chunkSuite(chunks: () => ChunkStore): void {
       expect(await chunks().change(state, { ...columns, ...open })).toEqual(claimed);
       const other = { ...call, call_id: 'b' };
       expect(await chunks().change(state, { ...columns, states: '>.', call: other })).toBeUndefined();
-      const recorded = { ...columns, states: 's.', tries: {}, message_ids: { 0: 'id' }, processed_at: call.until };
+      const times = { processed_at: call.until, processed: { '2026-03-01T09:59:00.000Z': [1] } };
+      const recorded = { ...columns, states: 's.', tries: {}, message_ids: { 0: 'id' }, ...times };
       const done = claimed && (await chunks().change(claimed, recorded));
       expect(done).toEqual({ ...state, ...recorded, version: 3 });
       expect(await chunks().readState(state)).toEqual(done);

@@ -59,7 +59,7 @@ describe('the function of newsletter events', () => {
     suppressed = [];
     await tables.batches.put(batchRow({ counts: countStates(states), status }));
     const recipients = [...states].map((_, n) => recipient(n));
-    const maps = { reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
+    const maps = { reasons: {}, tries: {}, unanswered: {}, message_ids: {}, processed: {} };
     const state = { ...place, version: 1, states, ...maps };
     await chunks.store.put([{ chunk: { ...place, tenant_id: 'tenant-1', recipients }, state }]);
   }

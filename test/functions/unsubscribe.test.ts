@@ -75,7 +75,7 @@ describe('the unsubscribe link', () => {
     const newsletter = { ...emailContent().newsletter, name: 'Cats & <Dogs>' };
     await tables.emails.create(emailRow({ expires_at: now.getTime() / 1000 + 60 }), emailContent({ newsletter }));
     const place = { email_id: 'email-1', batch_id: '00003', chunk: 2 };
-    const maps = { reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
+    const maps = { reasons: {}, tries: {}, unanswered: {}, message_ids: {}, processed: {} };
     const chunk = { ...place, tenant_id: 'tenant-1', recipients: [recipient(0), recipient(1)] };
     await chunks.store.put([{ chunk, state: { ...place, version: 1, states: 'ss', ...maps } }]);
   });

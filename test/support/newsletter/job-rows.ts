@@ -78,6 +78,7 @@ export function chunkState(states: string, changes: Partial<ChunkState> = {}): C
     tries: {},
     unanswered: {},
     message_ids: {},
+    processed: {},
     ...changes,
   };
 }

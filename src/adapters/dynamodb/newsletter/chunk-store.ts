@@ -19,7 +19,7 @@ import { getItem, queryAll } from '../table/reads.ts';
 import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 /** Columns of a state that are absent while they are empty: most states are small for most of their life. */
-const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids'] as const;
+const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids', 'processed'] as const;
 const SINGLE = ['call', 'processed_at', 'uncertain_at'] as const;
 const OPTIONAL = [...MAPS, ...SINGLE] as const;
 

@@ -1,5 +1,5 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
-import type { Call, ChunkKey, ChunkState } from '../model/chunk.ts';
+import { type Call, type ChunkKey, type ChunkState, processedTimes } from '../model/chunk.ts';
 import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
 import type { ChunkStore } from '../model/ports.ts';
 import {
@@ -60,7 +60,11 @@ export function applyOutcome(state: ChunkState, { call_id, outcomes, at }: CallO
   if (changed === undefined) return undefined;
   const { uncertain_at = '' } = state;
   const lost = [...entries.values()].some(({ code }) => code === CODE.uncertain);
-  return { ...changed, processed_at: at, ...(lost && { uncertain_at: at > uncertain_at ? at : uncertain_at }) };
+  return {
+    ...changed,
+    ...processedTimes(state, changed, { at, places: [...entries].filter(([, { code }]) => code).map(([n]) => n) }),
+    ...(lost && { uncertain_at: at > uncertain_at ? at : uncertain_at }),
+  };
 }
 
 function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string): Entry {

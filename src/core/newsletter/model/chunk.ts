@@ -1,4 +1,6 @@
 import { ExplainedError } from '../../model/problem.ts';
+import { RECIPIENT_STATES } from './recipient-state.ts';
+
 /** Most recipients of a chunk: one call to SES, one item, one checkpoint. */
 export const CHUNK_SIZE = 50;
 
@@ -59,8 +61,43 @@ export interface ChunkState extends ChunkKey {
   readonly message_ids: Readonly<Record<string, string>>;
   /** The open call: present while entries are claimed. A chunk has one open call at most. */
   readonly call?: Call;
-  /** Time of the last recorded call (the source's processed_at). */
+  /** Time of the last recorded call; `processedAt` tells that of a recipient (the source's processed_at). */
   readonly processed_at?: string;
+  /** Places by the time of their last call, where that is another one, or where neither state nor tries tell of a call. */
+  readonly processed: Readonly<Record<string, readonly number[]>>;
   /** When a call last left a recipient uncertain; present while there are uncertain ones. */
   readonly uncertain_at?: string;
+}
+
+/** When the last call for a recipient was recorded; undefined before its first one, and once it is to be sent again. */
+export function processedAt({ processed, processed_at, states, tries }: ProcessedState, n: number) {
+  const other = Object.keys(processed).find((at) => processed[at]?.includes(n));
+  if (other !== undefined) return other;
+  const tellsOfCall = SHOW_A_CALL.includes(states.charAt(n)) || tries[n] !== undefined;
+  return tellsOfCall ? processed_at : undefined;
+}
+
+type ProcessedState = Pick<ChunkState, 'states' | 'tries' | 'processed_at' | 'processed'>;
+
+const SHOW_A_CALL: readonly string[] = [
+  RECIPIENT_STATES.submitted,
+  RECIPIENT_STATES.failed,
+  RECIPIENT_STATES.uncertain,
+];
+
+/**
+ * The times after a call. One call for all of a chunk needs one time, several need one each. A record that comes late
+ * moves no other recipient's.
+ */
+export function processedTimes(
+  before: ChunkState,
+  { states, tries }: Pick<ChunkState, 'states' | 'tries'>,
+  { at, places }: { readonly at: string; readonly places: readonly number[] },
+): Required<Pick<ChunkState, 'processed_at' | 'processed'>> {
+  const { processed_at: last = at } = before;
+  const told = { states, tries, processed_at: at > last ? at : last, processed: {} };
+  const times = [...states].map((_, n) => (places.includes(n) ? at : processedAt(before, n)));
+  const others = [...times.keys()].filter((n) => times[n] !== undefined && times[n] !== processedAt(told, n));
+  const processed = Object.fromEntries(Map.groupBy(others, (n) => times[n] ?? at));
+  return { processed_at: told.processed_at, processed };
 }

@@ -160,5 +160,5 @@ function batchRow({ email_id, tenant_id }: Email, at: string) {
 
 function firstState(key: Pick<ChunkState, 'email_id' | 'batch_id' | 'chunk'>, count: number): ChunkState {
   const states = RECIPIENT_STATES.pending.repeat(count);
-  return { ...key, version: 1, states, reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
+  return { ...key, version: 1, states, reasons: {}, tries: {}, unanswered: {}, message_ids: {}, processed: {} };
 }

@@ -1,6 +1,6 @@
 import { defined } from '../../model/defined.ts';
 import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
-import { type ChunkKey, type ChunkState, placeInBatch, type Recipient } from '../model/chunk.ts';
+import { type ChunkKey, type ChunkState, placeInBatch, processedAt, type Recipient } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import type { StoredMember } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
@@ -109,9 +109,10 @@ async function recipientsOf(
 function viewOf(
   { member_id, member_uuid, member_email, member_name }: Recipient,
   { n, shown, identities }: { readonly n: number; readonly shown: ShownState; readonly identities: boolean },
-  { email_id, batch_id, chunk, reasons, message_ids, processed_at }: ChunkState,
+  state: ChunkState,
   events: BatchEvents | undefined,
 ) {
+  const { email_id, batch_id, chunk, reasons, message_ids } = state;
   const place = placeInBatch(chunk, n);
   const told: readonly EventKind[] = EVENT_KINDS.filter((kind) => hasBit(events?.bits[kind], place));
   return defined({
@@ -123,7 +124,7 @@ function viewOf(
     state: shown,
     reason: reasons[n],
     message_id: message_ids[n],
-    processed_at: shown === 'pending' ? undefined : processed_at,
+    processed_at: processedAt(state, n),
     events: told,
   });
 }

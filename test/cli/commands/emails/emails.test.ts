@@ -310,7 +310,7 @@ describe('ops emails', () => {
     );
     const place = { email_id, batch_id, chunk: 0 };
     const chunk = { ...place, tenant_id: 'T1', recipients: [0, 1, 2, 3].map((n) => recipient(n)) };
-    const base = { version: 1, tries: {}, unanswered: {}, message_ids: {} };
+    const base = { version: 1, tries: {}, unanswered: {}, message_ids: {}, processed: {} };
     await access.chunks.put([
       { chunk, state: { ...place, ...base, states: '.sfu', reasons: { 2: 'message_rejected' } } },
     ]);

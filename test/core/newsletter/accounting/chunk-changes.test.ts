@@ -10,7 +10,7 @@ import {
   resolveUncertain,
   returnRefused,
 } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
-import type { ChunkState } from '../../../../src/core/newsletter/model/chunk.ts';
+import { type ChunkState, processedAt } from '../../../../src/core/newsletter/model/chunk.ts';
 import type { EntryOutcome } from '../../../../src/core/newsletter/model/email-message.ts';
 import { chunkState } from '../../../support/newsletter/job-rows.ts';
 
@@ -68,6 +68,50 @@ describe('a call', () => {
   it('leaves its entries uncertain when it must have ended, and not before', () => {
     expect(expireCall(claimed(), AT)).toBeUndefined();
     expect(expireCall(claimed(), LATER)).toMatchObject({ states: 'uuu', unanswered: { 0: 'call-1', 2: 'call-1' } });
+  });
+});
+
+describe('the time when a recipient was processed', () => {
+  const timesOf = (state: ChunkState) => [...state.states].map((_, n) => processedAt(state, n));
+  const call = (state: ChunkState, entries: readonly number[], answered: EntryOutcome['state'], at: string) => {
+    const claim = { call_id: at, entries, until: LATER };
+    const open = changed(state, claimEntries(state, claim, new Map()));
+    const outcomes = entries.map((n) => ({ n, state: answered }));
+    return changed(open, applyOutcome(open, { call_id: at, at, outcomes }));
+  };
+  const [second, third] = ['2026-03-01T10:00:20.000Z', '2026-03-01T10:00:40.000Z'];
+
+  it('is that of its own call, also while it waits, and no other call moves it', () => {
+    const first = call(chunkState('....'), [0, 1], 'submitted', AT);
+    expect(timesOf(first)).toEqual([AT, AT, undefined, undefined]);
+    expect(first.processed, 'a call needs one time').toEqual({});
+    const refused = call(first, [2], 'pending', second);
+    expect(timesOf(refused), 'refused, and waits').toEqual([AT, AT, second, undefined]);
+    const last = call(refused, [2, 3], 'submitted', third);
+    expect(timesOf(last)).toEqual([AT, AT, third, third]);
+    expect(last.processed).toEqual({ [AT]: [0, 1] });
+  });
+
+  it('is that of its own call where the record comes late', () => {
+    const open = changed(
+      chunkState('..'),
+      claimEntries(chunkState('..'), { call_id: 'a', entries: [0], until: AT }, new Map()),
+    );
+    const lost = changed(open, expireCall(open, second));
+    const next = call(lost, [1], 'submitted', third);
+    const late = applyOutcome(next, { call_id: 'a', at: AT, outcomes: [{ n: 0, state: 'submitted' }] });
+    expect(timesOf(changed(next, late))).toEqual([AT, third]);
+  });
+
+  it('is none of a recipient that was excluded before a call, or is to be sent again', () => {
+    const first = call(chunkState('.x.'), [0], 'uncertain', AT);
+    expect(timesOf(first)).toEqual([AT, undefined, undefined]);
+    expect(timesOf(changed(first, resolveUncertain(first, 'resend')))).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('is read from what was stored with one time per chunk', () => {
+    const stored = chunkState('sfu.x', { processed_at: second });
+    expect(timesOf(stored)).toEqual([second, second, second, undefined, undefined]);
   });
 });
 

@@ -52,7 +52,7 @@ async function prepared(
     batches: { put(batch: unknown): Promise<void> };
     chunks: { put(chunks: unknown): Promise<void> };
   };
-  const base = { version: 1, tries: {}, unanswered: {}, message_ids: {}, ...more };
+  const base = { version: 1, tries: {}, unanswered: {}, message_ids: {}, processed: {}, ...more };
   const put = async (batch_id: string, codes: string, why: Record<string, string>, first: number) => {
     const place = { email_id, batch_id, chunk: 0 };
     const recipients = [...codes].map((_, n) => recipient(first + n));
