@@ -99,7 +99,7 @@ export const NEWSLETTER_LINES: Readonly<Record<string, HeldBy>> = {
     'test/core/newsletter/source-columns.test.ts': ['email_recipients: what the preparation inserts'],
   },
   '`processed_at`': {
-    'test/core/newsletter/accounting/chunk-changes.test.ts': ['is recorded entry by entry, and closed'],
+    'test/core/newsletter/accounting/chunk-changes.test.ts': ['is that of its own call, also while it waits'],
     'test/core/newsletter/source-columns.test.ts': ['processed_at after an attempt'],
   },
   '`email_count` corrected, alert at 1 %': {
