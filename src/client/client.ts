@@ -7,7 +7,7 @@ import {
 } from './hand-over-or-spool.ts';
 import type { PageToken, TokenRequest } from './handover/api-request.ts';
 import { newApiState } from './handover/hand-over.ts';
-import { failureItem, type Item, notificationItem } from './handover/item.ts';
+import { failureItem, type Item, itemOrRefusal, notificationItem } from './handover/item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './handover/notification.ts';
 import type { Settings } from './settings.ts';
 import type { FileSystem } from './spool/durable-files.ts';
@@ -34,7 +34,7 @@ export interface NotificationClient {
   send(notification: Notification, options?: SendOptions & { readonly idempotencyKey?: string }): Promise<Result>;
   /**
    * Sends any number of notifications, 100 per request. Of each 100, those that are not handed over are spooled as one
-   * file. An `onProgress` that fails causes a warning and is not called again.
+   * file. One that is not JSON, or whose key is not valid, is `refused`, and the others are sent. An `onProgress` that fails causes a warning and is not called again.
    * @returns a result per notification, in their order
    * @throws NotHandedOverError with the results of the others, after all have been tried
    */
@@ -84,7 +84,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
     },
 
     async sendBatch(notifications, { signal, onProgress } = {}) {
-      const items = notifications.map((notification) => notificationItem(notification));
+      const items = Array.from(notifications, itemOrRefusal);
       const report = onProgress && guardCallback(onProgress);
       const { results, cause } = await sendInBatches(items, ports, settings.concurrency, { signal, report });
       const lost = notifications.filter((_, i) => results[i] === undefined);

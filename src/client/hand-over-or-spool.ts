@@ -3,7 +3,7 @@ import { type ApiState, type HandOverOptions, handOver, newApiState } from './ha
 import type { Item } from './handover/item.ts';
 import type { Notification, Result } from './handover/notification.ts';
 import { type HandoverOutcome, noAnswer } from './handover/retry-rules.ts';
-import { whyFailed } from './spool/durable-files.ts';
+import { isFull, whyFailed } from './spool/durable-files.ts';
 import type { Spool } from './spool/spool.ts';
 
 export interface HandOverOrSpoolPorts extends HandOverOptions {
@@ -66,26 +66,39 @@ interface SendInBatchesOptions {
   readonly report: ((progress: BatchProgress) => void) | undefined;
 }
 
-/** Any number of items, in batches of the size that the API takes. @param concurrency batches at the same time */
+/**
+ * Any number of items, in batches of the size that the API takes.
+ * @param given those that are refused already have their results
+ * @param concurrency batches at the same time
+ */
 export async function sendInBatches(
-  items: readonly Item[],
+  given: readonly (Item | Result)[],
   ports: HandOverOrSpoolPorts,
   concurrency: number,
   { signal, report }: SendInBatchesOptions,
 ): Promise<Kept> {
-  const results: (Result | undefined)[] = Array.from(items, () => undefined);
-  const progress = { done: 0, total: items.length, accepted: 0, spooled: 0, refused: 0 };
+  const results = given.map((one): Result | undefined => ('state' in one ? one : undefined));
+  const items = given.flatMap((one, place) => ('state' in one ? [] : [{ item: one, place }]));
+  const refused = given.length - items.length;
+  const progress = { done: refused, total: given.length, accepted: 0, spooled: 0, refused };
   const api = newApiState();
   const starts = Array.from({ length: Math.ceil(items.length / BATCH_LIMIT) }, (_, i) => i * BATCH_LIMIT).values();
   let cause: unknown;
   const work = async () => {
     for (const start of starts) {
-      const kept = await handOverOrSpool(items.slice(start, start + BATCH_LIMIT), ports, api, signal);
+      const batch = items.slice(start, start + BATCH_LIMIT);
+      const kept = await handOverOrSpool(
+        batch.map(({ item }) => item),
+        ports,
+        api,
+        signal,
+      );
       cause ??= kept.cause;
-      kept.results.forEach((result, i) => {
-        results[start + i] = result;
+      for (const [i, { place }] of batch.entries()) {
+        const result = kept.results[i];
+        results[place] = result;
         if (result) progress[result.state]++;
-      });
+      }
       progress.done += kept.results.length;
       report?.({ ...progress });
     }
@@ -112,7 +125,7 @@ export class NotHandedOverError extends Error {
   ) {
     super(
       `${notifications.length} notifications could neither be handed over nor be written to ${directory} ` +
-        `(${whyFailed(cause)}). They are kept nowhere: make room, then send them again.`,
+        `(${whyFailed(cause)}). They are kept nowhere: ${isFull(cause) ? 'make room' : 'remove the cause'}, then send them again.`,
       { cause },
     );
     this.#notifications = notifications;

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { problem } from '../support/client/api-stand-in.ts';
 import { notification, startWorld, type World } from '../support/client/world.ts';
@@ -47,6 +48,69 @@ describe('send', () => {
   ])('refuses %s before anything is asked', async (_, options, more) => {
     await expect(world.client().send(notification(1, more), options())).rejects.toThrow(TypeError);
     expect(world.api.asked).toHaveLength(0);
+  });
+});
+
+const UNSENDABLE: readonly (readonly [what: string, given: unknown])[] = [
+  ['half of an emoji', notification('bad', { body: 'Ready 😀'.slice(0, 7) })],
+  ['a malformed key', { ...notification('bad'), idempotency_key: 'two words' }],
+  ['a key that is no text', { ...notification('bad'), idempotency_key: 7 }],
+  ['a number that is none', notification('bad', { max_retry_count: Number.NaN })],
+  ['a bigint', { ...notification('bad'), max_retry_count: 3n }],
+  ['a function', { ...notification('bad'), subject: () => 'secret' }],
+  ['a cycle', Object.assign(notification('bad'), { self: [] as unknown[] })],
+  ['a getter that throws', Object.defineProperty(notification('bad'), 'body', { enumerable: true, get: fail })],
+  ['null', null],
+  ['undefined', undefined],
+  ['a text', 'secret'],
+  ['a number', 7],
+];
+const cycle = UNSENDABLE.find(([what]) => what === 'a cycle')?.[1] as { self: unknown[] };
+cycle.self.push(cycle);
+
+function fail(): never {
+  throw new Error('there is no body');
+}
+
+describe('sendBatch', () => {
+  it.each(UNSENDABLE)('refuses %s alone, shows none of it, and sends the others', async (_, bad) => {
+    const seen: unknown[] = [];
+    const given = [notification(1), bad, notification(2)] as never;
+    const results = await world.client().sendBatch(given, { onProgress: (progress) => seen.push(progress) });
+    expect(results).toEqual([
+      { state: 'accepted', log_id: 'log-1', repeat: false },
+      {
+        state: 'refused',
+        problem: {
+          type: 'urn:notification-retry:problem:invalid-request',
+          title: expect.any(String),
+          status: 400,
+          detail: expect.not.stringContaining('secret'),
+        },
+      },
+      { state: 'accepted', log_id: 'log-2', repeat: false },
+    ]);
+    expect(seen).toEqual([{ done: 3, total: 3, accepted: 2, spooled: 0, refused: 1 }]);
+  });
+
+  it.each(UNSENDABLE)('of %s alone asks nothing, and send refuses it with a TypeError', async (what, bad) => {
+    expect(await world.client().sendBatch([bad as never])).toMatchObject([{ state: 'refused' }]);
+    if (what !== 'a getter that throws') await expect(world.client().send(bad as never, {})).rejects.toThrow(TypeError);
+    expect(world.api.asked).toEqual([]);
+  });
+
+  it('puts results where their notifications stand, whatever is refused or spooled', async () => {
+    const kinds = fc.array(fc.constantFrom('good', 'bad'), { minLength: 1, maxLength: 230 });
+    await fc.assert(
+      fc.asyncProperty(kinds, fc.boolean(), async (given, isDown) => {
+        world.api.instead = () => (isDown ? { status: 401 } : undefined);
+        const all = given.map((kind, i) => notification(i, kind === 'bad' ? { body: '\ud83d' } : {}));
+        const results = await world.client().sendBatch(all);
+        const sent = isDown ? 'spooled' : 'accepted';
+        expect(results.map(({ state }) => state)).toEqual(given.map((kind) => (kind === 'bad' ? 'refused' : sent)));
+      }),
+      { numRuns: 15 },
+    );
   });
 });
 

@@ -63,6 +63,9 @@ export function outcomeOfAnswer(
   return postponed(false, `unexpected answer ${status}`);
 }
 
+/** What the types of the API's problems begin with. */
+export const PROBLEM_TYPE = 'urn:notification-retry:problem:';
+
 /** The name of a problem of the API. Anybody else may have answered anything, and the name is written in the clear. */
 export function problemName(problem: Pick<Problem, 'type'> | undefined): string | undefined {
   return /^urn:notification-retry:problem:([a-z-]{1,60})$/.exec(problem?.type ?? '')?.[1];

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../processes/process-identity.ts';
 
 /** The functions of node:fs/promises in use, so that a test can fail or die at each call. */
@@ -42,7 +43,7 @@ export async function writeDurably(
     } finally {
       await handle.close();
     }
-    await fs.rename(draft, join(directory, name));
+    await whenFree(() => fs.rename(draft, join(directory, name)));
   } catch (error) {
     await fs.unlink(draft).catch(() => {});
     throw error;
@@ -52,14 +53,14 @@ export async function writeDurably(
 
 /** Removes files durably. A missing file is no error. */
 export async function removeDurably(fs: FileSystem, directory: string, ...names: readonly string[]): Promise<void> {
-  for (const name of names) await fs.unlink(join(directory, name)).catch(unlessAbsent);
+  for (const name of names) await whenFree(() => fs.unlink(join(directory, name))).catch(unlessAbsent);
   await syncDirectory(fs, directory);
 }
 
 /** Moves a file durably, also to another file system. */
 export async function moveDurably(fs: FileSystem, from: string, to: string): Promise<void> {
   try {
-    await fs.rename(from, to);
+    await whenFree(() => fs.rename(from, to));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
     await writeDurably(fs, dirname(to), basename(to), await fs.readFile(from));
@@ -67,6 +68,25 @@ export async function moveDurably(fs: FileSystem, from: string, to: string): Pro
   }
   await syncDirectory(fs, dirname(to));
   await syncDirectory(fs, dirname(from));
+}
+
+/** Milliseconds between tries, 1.3 s in all. */
+const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
+
+/** On Windows a virus scanner holds a new file for moments, in which it can be neither renamed nor removed. */
+export async function whenFree<T>(act: () => Promise<T>): Promise<T> {
+  for (const pause of PAUSES_MS) {
+    try {
+      return await act();
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // Elsewhere EACCES means a right that is missing, and stays so.
+      const isHeld = code === 'EPERM' || code === 'EBUSY' || (code === 'EACCES' && process.platform === 'win32');
+      if (!isHeld) throw error;
+    }
+    await setTimeout(pause);
+  }
+  return act();
 }
 
 /** The names of the files in a directory except hidden ones; none if the directory does not exist. */

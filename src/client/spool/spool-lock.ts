@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { isRunning, ownIdentity, parseIdentity } from '../../processes/process-identity.ts';
-import { type FileSystem, isFull, makeDirectory } from './durable-files.ts';
+import { type FileSystem, isFull, makeDirectory, whenFree } from './durable-files.ts';
 
 interface Seen {
   readonly text: string;
@@ -57,7 +57,7 @@ export async function lockSpool(
   return async () => {
     clearInterval(heartbeat);
     // A process that took this lock for abandoned holds it now.
-    if ((await look(fs, path))?.text === mine) await fs.unlink(path).catch(() => {});
+    if ((await look(fs, path))?.text === mine) await whenFree(() => fs.unlink(path)).catch(() => {});
   };
 }
 
@@ -111,7 +111,7 @@ async function takeOver(fs: FileSystem, path: string, { file, lock }: Claim, min
   try {
     const now = await look(fs, path);
     if (now?.text === lock.text && now.beat === lock.beat) {
-      await fs.rename(file, path);
+      await whenFree(() => fs.rename(file, path));
       return true;
     }
   } catch (error) {

@@ -62,6 +62,25 @@ function recording(errors: Readonly<Record<string, Error>> = {}, border = false)
   }, border);
   return { files, calls };
 }
+/** Refuses renames and removals so often, each. */
+function holding(files: FileSystem, code: string, times: number): FileSystem {
+  const refused = { rename: 0, unlink: 0 };
+  const refuse = (call: keyof typeof refused) => {
+    if (refused[call]++ < times) throw errno(code);
+    refused[call] = 0;
+  };
+  return {
+    ...files,
+    async rename(...paths) {
+      refuse('rename');
+      return files.rename(...paths);
+    },
+    async unlink(file) {
+      refuse('unlink');
+      return files.unlink(file);
+    },
+  };
+}
 const SYNC = ['open', 'file.sync', 'file.close'];
 const WRITE = ['open', 'file.writeFile', 'file.sync', 'file.close', 'rename', ...SYNC];
 const path = (...names: string[]) => join(root, ...names);
@@ -125,6 +144,22 @@ describe('a file that is moved durably', () => {
     await moveDurably(files, from(), to());
     expect(calls).toEqual(['rename', 'readFile', ...WRITE, 'unlink', ...SYNC]);
     expect([existsSync(from()), readFileSync(to(), 'utf8')]).toEqual([false, 'text']);
+  });
+
+  it.each(['EPERM', 'EBUSY'])('waits while somebody holds it (%s)', async (code) => {
+    const { files, calls } = recording({});
+    const held = holding(files, code, 2);
+    await moveDurably(held, from(), to());
+    await writeDurably(held, root, 'written', 'text');
+    await removeDurably(held, root, 'written');
+    expect(calls).toEqual(['rename', ...SYNC, ...SYNC, ...WRITE, 'unlink', ...SYNC]);
+    expect([existsSync(from()), readFileSync(to(), 'utf8')]).toEqual([false, 'text']);
+  });
+
+  it('stays where it is if nobody lets go', async () => {
+    const { files } = recording({});
+    await expect(moveDurably(holding(files, 'EPERM', 100), from(), to())).rejects.toThrow('EPERM');
+    expect([existsSync(from()), existsSync(to())]).toEqual([true, false]);
   });
 
   it('stays where it is for any other reason', async () => {
