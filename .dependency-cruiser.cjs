@@ -111,7 +111,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/client/browser/' },
       to: {
-        pathNot: '^src/client/(browser/|handover/retry-rules\\.ts$)',
+        pathNot: '^src/client/(browser/|handover/(retry-rules|api-url)\\.ts$)',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { isSameFile } from '../processes/same-file.ts';
+import { apiUrlFault } from './handover/api-url.ts';
 import type { GivenUp, SpoolSize } from './spool/flush.ts';
 import { type SpoolKey, spoolKey } from './spool/seal.ts';
 
@@ -60,9 +61,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function settingsOf(options: ClientOptions, env: Environment): Settings {
   const faults: string[] = [];
   const url = options.url ?? env['NOTIFICATION_API_URL'] ?? '';
-  if (!/^https?:$/.test(protocolOf(url))) {
-    faults.push('url (NOTIFICATION_API_URL) must be an http or https URL');
-  }
+  const urlFault = apiUrlFault(url);
+  if (urlFault !== undefined) faults.push(`url (NOTIFICATION_API_URL) ${urlFault}`);
   const apiKey = options.apiKey ?? env['NOTIFICATION_API_KEY'] ?? '';
   if (!/^[!-~]+$/.test(apiKey)) faults.push('apiKey (NOTIFICATION_API_KEY) must be a key such as nrk_…');
   const numberIn = (variable: string) => (env[variable] ? Number(env[variable]) : undefined);
@@ -126,14 +126,6 @@ function collect<T>(read: () => T, faults: string[]): T | undefined {
   } catch (error) {
     faults.push((error as Error).message.replace(/\.$/, ''));
     return undefined;
-  }
-}
-
-function protocolOf(url: string): string {
-  try {
-    return new URL(url).protocol;
-  } catch {
-    return '';
   }
 }
 

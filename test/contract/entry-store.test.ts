@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { EntryStore, NewEntry } from '../../src/client/browser/queue/queue-entry.ts';
 import { memoryEntries } from '../support/client/memory-entries.ts';
 
+const NOW = 1_000_000;
+
 const entry = (body: string, more: Partial<NewEntry> = {}): NewEntry => ({
   state: 'waiting',
   idempotency_key: `key-${body}`,
@@ -38,14 +40,27 @@ describe.each(STORES)('entries of an offline queue %s', (_, open) => {
 
   it('are sent in their order: the first is the oldest that waits', async () => {
     const store = await open();
-    expect(await store.first()).toBeUndefined();
+    expect(await store.first(NOW)).toBeUndefined();
     await store.add(entry('failed', { state: 'failed' }));
     await store.add(entry('accepted', { state: 'accepted' }));
     const oldest = await store.add(entry('oldest'));
     const next = await store.add(entry('next'));
-    expect(await store.first()).toEqual(oldest);
+    expect(await store.first(NOW)).toEqual(oldest);
     await store.replace({ ...oldest, state: 'accepted' });
-    expect(await store.first()).toEqual(next);
+    expect(await store.first(NOW)).toEqual(next);
+  });
+
+  it('let those behind them go first while they wait for over five minutes', async () => {
+    const store = await open();
+    const waits = (ms: number) => ({ not_before: NOW + ms, wait_ms: ms });
+    const year = await store.add(entry('year', waits(31_536_000_000)));
+    const day = await store.add(entry('day', waits(86_400_000)));
+    expect(await store.first(NOW)).toEqual(day);
+    const soon = await store.add(entry('soon', waits(300_000)));
+    await store.add(entry('next'));
+    expect(await store.first(NOW)).toEqual(soon);
+    expect(await store.first(NOW + 86_400_000)).toEqual(day);
+    expect(await store.first(NOW + 31_536_000_000)).toEqual(year);
   });
 
   it('are first again in their old place when a person retries them', async () => {
@@ -53,7 +68,7 @@ describe.each(STORES)('entries of an offline queue %s', (_, open) => {
     const failed = await store.add(entry('failed', { state: 'failed', attempts: 3 }));
     await store.add(entry('later'));
     await store.replace({ ...failed, state: 'waiting', attempts: 0 });
-    expect((await store.first())?.id).toBe(failed.id);
+    expect((await store.first(NOW))?.id).toBe(failed.id);
   });
 
   it('are replaced as a whole: what the new one lacks is gone', async () => {
@@ -87,7 +102,7 @@ describe.each(STORES)('entries of an offline queue %s', (_, open) => {
     expect((await store.list())[0]?.notification).toMatchObject({ body: 'a' });
     const [listed] = await store.list();
     if (listed?.notification !== undefined) Object.assign(listed.notification, { body: 'changed' });
-    expect((await store.first())?.notification).toMatchObject({ body: 'a' });
+    expect((await store.first(NOW))?.notification).toMatchObject({ body: 'a' });
   });
 });
 

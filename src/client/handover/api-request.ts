@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Channel } from '../../core/model/channels.ts';
+import { apiBase } from './api-url.ts';
 import { type Answer, answerOf, TIMEOUT } from './retry-rules.ts';
 
 export interface ApiOptions {
@@ -14,7 +15,7 @@ export interface ApiOptions {
 export type ApiRequest = (path: string, body: object, key: string, signal?: AbortSignal) => Promise<Answer | string>;
 
 export function createRequest({ url, apiKey, timeoutMs, clock }: ApiOptions): ApiRequest {
-  const base = url.replace(/\/+$/, '');
+  const base = apiBase(url);
   return async (path, body, key, signal) => {
     const timeout = AbortSignal.timeout(timeoutMs);
     try {

@@ -23,6 +23,15 @@ describe('the next look at a notification', () => {
 
   it('never comes when it is done', () => expect(delay({ status: 'done' })).toBeUndefined());
 
+  it.each([
+    ['as late as Retry-After says', 20_000, 20_000],
+    ['after five minutes, whatever Retry-After says', 31_536_000_000, 300_000],
+    ['in its own time when Retry-After is shorter', 10, 1_000],
+  ])('comes %s', (_, retryAfterMs, ms) => {
+    const processing = { status: 'processing', canRetry: false } as const;
+    expect(pollDelay(processing, 0, { now, random: 0.5, retryAfterMs })).toBe(ms);
+  });
+
   it('comes ever later while the API does not answer', () => {
     expect([0, 1, 20].map((unchanged) => delay(undefined, unchanged))).toEqual([2_000, 3_200, 300_000]);
   });

@@ -1,4 +1,4 @@
-import type { EntryStore, QueueEntry } from '../../../src/client/browser/queue/queue-entry.ts';
+import { type EntryStore, firstToSend, type QueueEntry } from '../../../src/client/browser/queue/queue-entry.ts';
 
 /** The entries of an offline queue in memory: the twin of IndexedDB. */
 export function memoryEntries(): EntryStore {
@@ -10,9 +10,14 @@ export function memoryEntries(): EntryStore {
       entries.set(stored.id, stored);
       return structuredClone(stored);
     },
-    async first() {
-      const first = [...entries.values()].sort((a, b) => a.id - b.id).find(({ state }) => state === 'waiting');
-      return structuredClone(first);
+    async first(now) {
+      const waiting = [...entries.values()].filter(({ state }) => state === 'waiting');
+      return structuredClone(
+        firstToSend(
+          waiting.sort((a, b) => a.id - b.id),
+          now,
+        ),
+      );
     },
     async replace(entry) {
       if (!entries.has(entry.id)) return false;

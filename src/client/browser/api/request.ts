@@ -1,8 +1,9 @@
+import { apiBase, apiUrlFault } from '../../handover/api-url.ts';
 import { type Answer, answerOf } from '../../handover/retry-rules.ts';
 import { createTokens, type GetToken, type Purpose } from './tokens.ts';
 
 export interface ApiOptions {
-  /** Base URL of the API. */
+  /** URL of the API, without `/v1`; one that is relative counts from the page. */
   readonly url: string;
   readonly getToken: GetToken;
 }
@@ -17,9 +18,12 @@ export type PageRequest = (
 /** Milliseconds in which the API, or `getToken`, must answer. */
 const TIMEOUT_MS = 20_000;
 
-/** Requests of a page, each with a token. A 401 asks `getToken` once for a new one. */
+/** Requests of a page, each with a token. A 401 asks `getToken` once for a new one. @throws TypeError for the URL */
 export function createPageRequest({ url, getToken }: ApiOptions): PageRequest {
-  const base = url.replace(/\/+$/, '');
+  const page = globalThis.location?.href;
+  const fault = apiUrlFault(url, page);
+  if (fault !== undefined) throw new TypeError(`The url of the API ${fault}: ${url}`);
+  const base = apiBase(url, page);
   const tokens = createTokens(getToken, TIMEOUT_MS);
 
   const once = async (token: string, ...[, path, init = {}]: Parameters<PageRequest>): Promise<Answer> => {

@@ -1,7 +1,7 @@
 import type { Notification } from '../../handover/notification.ts';
 import { type HandoverOutcome, noAnswer, outcomeOfAnswer } from '../../handover/retry-rules.ts';
 import { type ApiOptions, createPageRequest, type PageRequest } from '../api/request.ts';
-import type { EntryStore, QueueEntry } from './queue-entry.ts';
+import { type EntryStore, firstToSend, isPassedBy, type QueueEntry } from './queue-entry.ts';
 import { runQueue } from './run-queue.ts';
 import { type QueueEvent, sendNext } from './send-next.ts';
 
@@ -13,7 +13,7 @@ export interface QueueOptions extends ApiOptions {
 /** Notifications that a page hands over, now or when the network is back. */
 export interface OfflineQueue {
   /**
-   * Stores a notification, and sends it after those before it.
+   * Stores a notification, and sends it after those before it, except those that the API has wait for over five minutes.
    * @param label the page's own words for it, which stay when its content is gone
    * @returns its entry once it is stored
    * @throws DOMException if the browser stores nothing, for example because the disk is full
@@ -188,11 +188,12 @@ export async function openEntryStore(name: string): Promise<EntryStore> {
   return {
     add: (entry) =>
       within('readwrite', async (entries) => ({ ...entry, id: Number(await result(entries.add(entry))) })),
-    first: () =>
+    first: (now) =>
       within('readonly', async (entries) => {
-        const waiting = IDBKeyRange.bound(['waiting'], ['waiting', []]);
-        const [first] = await result(entries.index(BY_STATE).getAll(waiting, 1));
-        return first as QueueEntry | undefined;
+        const waiting = async (most?: number): Promise<QueueEntry[]> =>
+          result(entries.index(BY_STATE).getAll(IDBKeyRange.bound(['waiting'], ['waiting', []]), most));
+        const [first] = await waiting(1);
+        return first !== undefined && isPassedBy(first, now) ? firstToSend(await waiting(), now) : first;
       }),
     replace: (entry) =>
       within('readwrite', async (entries) => {

@@ -32,13 +32,26 @@ export interface QueueEntry {
   readonly accepted_at?: number;
 }
 
+/** Milliseconds. The longest wait by which one entry holds those behind it. */
+export const LONGEST_HOLD_MS = 5 * 60_000;
+
+/** Whether those behind an entry go first: it waits for longer than they may be held by what somebody answered. */
+export const isPassedBy = ({ not_before = 0, wait_ms = 0 }: QueueEntry, now: number): boolean =>
+  wait_ms > LONGEST_HOLD_MS && not_before > now;
+
+/** The first that is not passed by; without one, that whose wait ends first. @param waiting in their order */
+export function firstToSend(waiting: readonly QueueEntry[], now: number): QueueEntry | undefined {
+  const byEnd = () => [...waiting].sort((a, b) => (a.not_before ?? 0) - (b.not_before ?? 0));
+  return waiting.find((entry) => !isPassedBy(entry, now)) ?? byEnd()[0];
+}
+
 export type NewEntry = Omit<QueueEntry, 'id'>;
 
 /** Where the entries are kept. A promise that resolves means: it is stored, also if the page closes now. */
 export interface EntryStore {
   add(entry: NewEntry): Promise<QueueEntry>;
-  /** The waiting entry with the lowest id. */
-  first(): Promise<QueueEntry | undefined>;
+  /** The entry that is sent next: as `firstToSend` says. */
+  first(now: number): Promise<QueueEntry | undefined>;
   /** Stores the entry in place of the one with its id. False, and nothing happens, if that was removed meanwhile. */
   replace(entry: QueueEntry): Promise<boolean>;
   remove(id: number): Promise<void>;

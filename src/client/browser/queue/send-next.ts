@@ -1,9 +1,9 @@
 import { backoff, type HandoverOutcome } from '../../handover/retry-rules.ts';
-import type { EntryStore, QueueEntry } from './queue-entry.ts';
+import { type EntryStore, isPassedBy, LONGEST_HOLD_MS, type QueueEntry } from './queue-entry.ts';
 
 /** retry-and-idempotency-design.md §3 and §5. */
 const ATTEMPTS = 3;
-/** After a notification has failed for a cause that others share, the next one waits, so that not all of them fail. */
+/** Milliseconds. After one has failed, or waits, for a cause that others share, the next one waits, so that not all fail. */
 const PAUSE_MS = 30_000;
 /** The API keeps keys for 72 hours. Later a repeat could be sent twice, so a person decides. */
 const KEY_KEPT_MS = 71 * 3_600_000;
@@ -36,10 +36,11 @@ export interface SendPorts {
  */
 export async function sendNext(ports: SendPorts, anew = false): Promise<number | undefined> {
   const { store, send, isOnline, emit, now } = ports;
-  const entry = await store.first();
+  const entry = await store.first(now());
   if (entry === undefined || !isOnline()) return undefined;
   const { not_before = 0, first_sent_at = now() } = entry;
-  const wait = not_before - now();
+  // However long somebody had it wait: after that time its key is forgotten.
+  const wait = Math.min(not_before, first_sent_at + KEY_KEPT_MS) - now();
   if (wait > 0 && !(anew && entry.reason?.startsWith('no answer'))) {
     const { wait_ms = LONGEST_UNKNOWN_WAIT_MS } = entry;
     if (wait <= wait_ms) return wait;
@@ -64,7 +65,9 @@ export async function sendNext(ports: SendPorts, anew = false): Promise<number |
   return judge(ports, sent, outcome);
 }
 
-async function judge(ports: SendPorts, entry: QueueEntry, outcome: HandoverOutcome): Promise<number> {
+type SentEntry = QueueEntry & { readonly first_sent_at: number };
+
+async function judge(ports: SendPorts, entry: SentEntry, outcome: HandoverOutcome): Promise<number> {
   const { now, random } = ports;
   const { notification: _, not_before: __, wait_ms: ___, reason: ____, problem: _____, ...rest } = entry;
   const attempts = entry.attempts + 1;
@@ -79,15 +82,24 @@ async function judge(ports: SendPorts, entry: QueueEntry, outcome: HandoverOutco
     return 0;
   }
   const { reason, retryAfterMs = 0 } = outcome;
-  const wait = Math.max(retryAfterMs, backoff(attempts, random()));
-  if (attempts < ATTEMPTS) {
-    await settle(ports, 'waiting', { ...kept, attempts, reason, not_before: now() + wait, wait_ms: wait });
-    return wait;
+  if (attempts >= ATTEMPTS) {
+    await settle(ports, 'failed', { ...kept, state: 'failed', attempts, reason });
+    return pauseNext(ports, reason, retryAfterMs);
   }
-  await settle(ports, 'failed', { ...kept, state: 'failed', attempts, reason });
-  const next = await ports.store.first();
-  const pause = Math.max(retryAfterMs, PAUSE_MS);
-  if (next !== undefined) await ports.store.replace({ ...next, reason, not_before: now() + pause, wait_ms: pause });
+  // It is tried once more while the API knows its key, whatever `Retry-After` says.
+  const left = entry.first_sent_at + KEY_KEPT_MS - PAUSE_MS - now();
+  const wait = Math.max(Math.min(retryAfterMs, left), backoff(attempts, random()));
+  await settle(ports, 'waiting', { ...kept, attempts, reason, not_before: now() + wait, wait_ms: wait });
+  return wait > LONGEST_HOLD_MS ? pauseNext(ports, reason, 0) : wait;
+}
+
+/** What the API did to one it would do to the next: that waits, but no longer than one may hold others. */
+async function pauseNext({ store, now }: SendPorts, reason: string, retryAfterMs: number): Promise<number> {
+  const pause = Math.min(Math.max(retryAfterMs, PAUSE_MS), LONGEST_HOLD_MS);
+  const next = await store.first(now());
+  if (next !== undefined && !isPassedBy(next, now())) {
+    await store.replace({ ...next, reason, not_before: now() + pause, wait_ms: pause });
+  }
   return pause;
 }
 

@@ -28,13 +28,22 @@ export const isEnd = (shown: Shown): boolean => typeof shown === 'object' && sho
  * @param answer the last answer of the API; undefined: it did not answer
  * @param unchanged how many looks showed the same, from 0
  * @param random 0…1
+ * @param retryAfterMs what the API said; it may have been anybody
  */
 export function pollDelay(
   answer: NotificationAnswer | undefined,
   unchanged: number,
-  { now, random }: { readonly now: number; readonly random: number },
+  given: { readonly now: number; readonly random: number; readonly retryAfterMs?: number },
 ): number | undefined {
   if (isEnd(answer)) return undefined;
+  return Math.max(ownDelay(answer, unchanged, given), Math.min(given.retryAfterMs ?? 0, SELDOM_MS));
+}
+
+function ownDelay(
+  answer: NotificationAnswer | undefined,
+  unchanged: number,
+  { now, random }: { readonly now: number; readonly random: number },
+): number {
   const jitter = 0.9 + 0.2 * random;
   const growing = (first: number, most: number) => Math.min(most, first * GROWTH ** unchanged) * jitter;
   if (answer === undefined) return growing(2 * SOON_MS, SELDOM_MS);
