@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { COLORS, type Colors, showsColors } from './colors.ts';
+import { EXIT_FAILED } from './errors.ts';
 import { printable } from './printable.ts';
 
 /**
@@ -24,17 +25,16 @@ export interface Terminal {
 export function processTerminal(streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'> = process): Terminal {
   const { stdin, stdout, stderr } = streams;
   const toStderr = (text: string) => printable(text, showsColors(stderr));
-  // A reader that has seen enough (`| head`) closes the pipe: what the command does goes on, and has its exit code.
-  for (const stream of [stdout, stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
+  const say = (text: string) => void stderr.write(toStderr(text));
+  const print = printer(stdout, say);
+  // Of what is wrong with stderr nobody can be told.
+  stderr.on('error', () => {});
   return {
     colors: COLORS,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     screen: stderr.isTTY === true ? stderr : undefined,
-    print: (text) => void stdout.write(printable(text, showsColors(stdout))),
-    say: (text) => void stderr.write(toStderr(text)),
+    print,
+    say,
     async ask(question) {
       const reader = createInterface({ input: stdin, output: stderr });
       try {
@@ -48,5 +48,33 @@ export function processTerminal(streams: Pick<NodeJS.Process, 'stdin' | 'stdout'
       for await (const chunk of stdin.setEncoding('utf8')) text += chunk;
       return text.trim();
     },
+  };
+}
+
+/**
+ * Prints to stdout. A reader that has seen enough (`| head`) closes the pipe: what the command does goes on, and has its
+ * exit code. What stdout does not take for another reason, as on a full disk, goes to stderr: a key is made, and shown
+ * only once.
+ */
+function printer(stdout: NodeJS.WriteStream, say: (text: string) => void): (text: string) => void {
+  let state: 'open' | 'closed by its reader' | 'broken' = 'open';
+  const onError = (error: NodeJS.ErrnoException, text: string) => {
+    if (state === 'open' && error.code === 'EPIPE') state = 'closed by its reader';
+    if (state === 'closed by its reader') return;
+    if (state === 'open') {
+      say(`The output cannot be written to stdout (${error.code ?? error.message}). It is:\n`);
+      // The command sets its own exit code after it has printed.
+      process.once('exit', () => {
+        process.exitCode ||= EXIT_FAILED;
+      });
+    }
+    state = 'broken';
+    say(text);
+  };
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && state === 'open') throw error;
+  });
+  return (text) => {
+    stdout.write(printable(text, showsColors(stdout)), (error) => error && onError(error, text));
   };
 }

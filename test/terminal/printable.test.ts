@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
@@ -123,6 +124,32 @@ it('goes on when its reader has closed the pipe, and with nothing else that is w
   await new Promise(setImmediate);
   expect(() => stdout.emit('error', Object.assign(new Error('no space'), { code: 'ENOSPC' }))).toThrow('no space');
 });
+
+/** Writes a result by a process whose stdout takes nothing. @returns its exit code and stderr */
+function printTo(device: string) {
+  const code = `const { processTerminal } = await import(${JSON.stringify(join(PROJECT_ROOT, 'src/terminal/terminal.ts'))});
+    const { print } = processTerminal();
+    print('the key\\n');
+    process.exitCode = await new Promise((resolve) => setTimeout(resolve, 50, 0));
+    print('and more\\n');`;
+  const stdout = openSync(device, 'w');
+  const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+    cwd: PROJECT_ROOT,
+    stdio: ['ignore', stdout, 'pipe'],
+    encoding: 'utf8',
+  });
+  closeSync(stdout);
+  return { status, stderr };
+}
+
+it.skipIf(!existsSync('/dev/full'))(
+  'shows on stderr what stdout does not take, as a key is made only once, and fails',
+  () => {
+    const stderr = 'The output cannot be written to stdout (ENOSPC). It is:\nthe key\nand more\n';
+    expect(printTo('/dev/full')).toEqual({ status: 1, stderr });
+    expect(printTo('/dev/null')).toEqual({ status: 0, stderr: '' });
+  },
+);
 
 it('the commands write nothing but fixed texts past the terminal', () => {
   const root = join(PROJECT_ROOT, 'src');
