@@ -14,7 +14,7 @@ import { Await } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { causeWord, channelName, columnText, stateWord } from '../parts/words.ts';
 import { Actions } from './notification/actions.tsx';
-import { AUDITED, Timeline, useReveal } from './notification/timeline.tsx';
+import { AUDITED, formatted, Timeline, useReveal } from './notification/timeline.tsx';
 import { filtersIn, pageInList } from './notification-filters.ts';
 import { useNotifications } from './notifications.tsx';
 
@@ -126,6 +126,7 @@ const PLAIN = [
   ['send_status', 'send_status'],
   ['failure_reason', 'Failure reason'],
   ['template_id', 'Template'],
+  ['writer_response_message', 'Answer noted by its writer'],
   ['fallback_channel', 'Fallback channel'],
   ['traceparent', 'Trace'],
 ] as const;
@@ -138,6 +139,8 @@ const TIMES = [
   ['sent_at', 'Sent'],
   ['updated_at', 'Last change'],
 ] as const;
+
+const WRITER_DETAILS = [['writer_error_details', 'Error noted by its writer']] as const;
 
 const RELATED = [
   ['successor_log_id', 'Continues as'],
@@ -159,6 +162,7 @@ function Facts({ log_id, detail: { notification } }: { readonly log_id: string; 
     ...given(PLAIN, (value) => value),
     ...given(TIMES, (value) => <Time at={value} />),
     ...given(RELATED, (value) => <LogIds of={[value]} />),
+    ...given(WRITER_DETAILS, (value) => <pre>{formatted(value)}</pre>),
   ];
   return (
     <Panel title="Details">

@@ -1,6 +1,8 @@
+import { readNotes } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { listOfTenant, type TenantQuery } from '../../src/application/list-of-tenant.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
 import { notificationRoutes } from '../shared/api/notification-routes.ts';
@@ -20,6 +22,7 @@ export const handler = bindFunction(apiNotificationsEnv, (env, observability) =>
     ...shared,
     rows: createOperatorRows(client, env.NOTIFICATION_LOG_TABLE, shared.clock),
     list: (query: TenantQuery, tenant_id: string) => listOfTenant(query, tenant_id, listing),
+    notesOf: (row: NotificationRow) => readNotes(client, env.NOTIFICATION_CONTENT_TABLE, row),
     policy: env.RETRY_POLICY,
     newsletters: !env.WITHOUT_NEWSLETTERS,
   };

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { Deployment } from '../adapters/deployment/deployment.ts';
+import { readNotes } from '../adapters/dynamodb/delivery/content-store.ts';
 import { readRecords } from '../adapters/dynamodb/delivery/delivery-stores.ts';
 import { decrypt, encrypt } from '../adapters/sealing/sealer.ts';
 import { recipientHash } from '../adapters/signing/hashed-ids.ts';
@@ -129,11 +130,15 @@ async function findExactly(q: string, query: NotificationQuery, deps: OperatorDe
 
 type ShowDeps = Pick<OperatorDeps, 'rows' | 'dynamodb' | 'deployment' | 'clock' | 'local'>;
 
-/** What is stored of a notification, without recipient and content, and every attempt. @throws Problem not-found */
+/** What is stored of a notification, without recipient and message, with its writer's notes, and every attempt. @throws Problem not-found */
 export async function showNotification(log_id: string, deps: ShowDeps) {
   const row = await requireNotification(log_id, deps);
-  const attempts = await readRecords(deps.dynamodb, deps.deployment.tables.notification_retry_log, log_id);
-  return { row, notification: viewOf({ ...row }, deps.clock()), attempts, remedy: remedyFor({ ...row }) };
+  const { notification_retry_log, notification_content } = deps.deployment.tables;
+  const [attempts, notes] = await Promise.all([
+    readRecords(deps.dynamodb, notification_retry_log, log_id),
+    readNotes(deps.dynamodb, notification_content, row),
+  ]);
+  return { row, notification: viewOf({ ...row }, deps.clock(), notes), attempts, remedy: remedyFor({ ...row }) };
 }
 
 /** The same for the page, with what may be done about it. */

@@ -212,7 +212,7 @@ function AskedBy({ who, what, operation_id }: NonNullable<AttemptView['asked_by'
   );
 }
 
-function formatted(text: string): string {
+export function formatted(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {

@@ -5,15 +5,22 @@ import type { TenantQuery } from '../../../src/application/list-of-tenant.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { notFound, requireOwnRow, whyNoRetry } from '../../../src/core/intake/public-state.ts';
 import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
-import { asNotification, type NotificationRow, type RetryRecord } from '../../../src/core/model/notification.ts';
+import {
+  asNotification,
+  type NotificationRow,
+  type RetryRecord,
+  type WriterNotes,
+} from '../../../src/core/model/notification.ts';
 import { Problem, unavailable } from '../../../src/core/model/problem.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
+import { shownNotes } from '../../../src/core/operator/views/notification-view.ts';
 import { type ServedRoute, serve } from './api-function.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface NotificationRouteDeps extends RetryDeps {
   readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
+  readonly notesOf: (row: NotificationRow) => Promise<WriterNotes>;
   readonly list: (query: TenantQuery, tenant_id: string) => Promise<NotificationPage>;
   readonly newId: () => string;
 }
@@ -36,8 +43,11 @@ export function notificationRoutes(deps: NotificationRouteDeps & Offered): Serve
     },
     async getNotification({ caller, path }) {
       const row = requireOwnRow(await rows.read(logIdIn(path)), caller.tenant_id, clock());
-      const attempts = (await deps.recordsOf(row.log_id)).map(attemptOf);
-      return { body: { ...summary(row), attempts }, log: { log_id: row.log_id } };
+      const [records, notes] = await Promise.all([deps.recordsOf(row.log_id), deps.notesOf(row)]);
+      return {
+        body: { ...summary(row), ...shownNotes(notes), attempts: records.map(attemptOf) },
+        log: { log_id: row.log_id },
+      };
     },
     async retryNotification({ caller, path }) {
       const log_id = logIdIn(path);

@@ -122,6 +122,7 @@ export const apiNotificationsEnv = /* @__PURE__ */ environment({
   /** `true`: the stage has none, and the OpenAPI document does not offer them. */
   WITHOUT_NEWSLETTERS: optionalFlag,
   NOTIFICATION_LOG_TABLE: name,
+  NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: allQueueUrls,

@@ -21,6 +21,20 @@ export function on({ tableArn }: Table, ...actions: readonly string[]): PolicySt
   );
 }
 
+/** The right to read these columns of an item, its key among them, and no others. */
+export function readColumns({ tableArn }: Table, columns: readonly string[]): PolicyStatement {
+  return new PolicyStatement({
+    actions: ['dynamodb:GetItem'],
+    resources: [tableArn],
+    conditions: {
+      'ForAllValues:StringEquals': { 'dynamodb:Attributes': [...columns] },
+      StringEqualsIfExists: { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' },
+      // ForAllValues alone is true for a request that names no column.
+      Null: { 'dynamodb:Attributes': 'false' },
+    },
+  });
+}
+
 /** The right to the key of the tables. DynamoDB uses the key in the caller's name, for reads and for writes. */
 export function useTableKey(dataKey: Key): PolicyStatement {
   return allow(['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'], [dataKey.keyArn]);

@@ -12,7 +12,7 @@ import type {
   UnsubscribeEnv,
 } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, SHARDS_KIND } from '../../../src/adapters/dynamodb/schema.ts';
-import { SEALED } from '../../../src/core/model/notification.ts';
+import { NOTES, SEALED } from '../../../src/core/model/notification.ts';
 import { indexShardsJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import {
   allow,
@@ -22,6 +22,7 @@ import {
   openRecipients,
   passRole,
   queryIndexes,
+  readColumns,
   readKinds,
   readSecrets,
   sealRecipients,
@@ -147,6 +148,7 @@ export function notificationsFunction(
     timeout: API_TIMEOUT,
     environment: {
       NOTIFICATION_LOG_TABLE: tables.log.tableName,
+      NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
       NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
       LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
@@ -155,6 +157,7 @@ export function notificationsFunction(
     } satisfies ApiNotificationsEnv,
     permissions: [
       on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
+      readColumns(tables.content, ['log_id', 'tenant_id', ...NOTES]),
       on(tables.retryLog, 'Query'),
       queryIndexes(tables.log, HISTORY_INDEX, NOTIFICATION_INDEX),
       countRequests(tables.pipelineState),

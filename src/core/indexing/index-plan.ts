@@ -7,6 +7,7 @@ import {
   type ForeignRow,
   hasContent,
   mayArrive,
+  NOTES,
   type NotificationContent,
   type NotificationRow,
   UPDATED_BY,
@@ -16,7 +17,7 @@ import { OF_FORMER_LIFE } from '../model/row-change.ts';
 import { isGivenUp, parseWorkQueue, workQueueOf } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
-import { columnTime, inUtc, isContent, keptFrom, moveContent, NOTES, workKeys } from './work-keys.ts';
+import { columnTime, inUtc, isContent, keptFrom, moveContent, workKeys } from './work-keys.ts';
 
 export interface IndexTerms {
   /** Of times without one; UTC unless given. */

@@ -5,6 +5,7 @@ import {
   FALLBACK_COLUMNS,
   type ForeignRow,
   type MessageFormat,
+  NOTES,
   type NotificationContent,
   type NotificationRow,
 } from '../model/notification.ts';
@@ -112,9 +113,6 @@ function numberOf(row: ForeignRow, column: string): number | undefined {
   const value = row[column];
   return typeof value === 'number' ? value : undefined;
 }
-
-/** TEXT columns that may be as long as a body, and would make every write of the row as expensive. */
-export const NOTES = ['response_message', 'error_details'] as const;
 
 export function isContent(column: string): boolean {
   return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((candidate) => candidate === column);

@@ -121,17 +121,18 @@ export const UPDATED_BY = 'notification-retry';
 export const INTAKE_API = 'intake-api';
 
 /** A row of NotificationContent, decrypted: the message and its recipient. Never logged, never queued. */
-export interface NotificationContent {
+export interface NotificationContent extends WriterNotes {
   readonly recipient: string;
   readonly subject?: string;
   readonly body: string;
   readonly format: MessageFormat;
   /** The recipient when it is given up; stored for the successor, and never read here. */
   readonly fallback?: { readonly recipient: string; readonly integration_config_id?: string };
-  /** What the row's writer noted about its own attempt: TEXT columns of any length. */
-  readonly response_message?: string;
-  readonly error_details?: string;
 }
+
+/** What the row's writer noted about its own attempt: TEXT columns of any length, stored with the content. */
+export const NOTES = ['response_message', 'error_details'] as const;
+export type WriterNotes = Readonly<Partial<Record<(typeof NOTES)[number], string>>>;
 
 /** A row of NotificationRetryLog: the outcome of one attempt (batch-952-notification-retry.md §4.1). */
 export interface RetryRecord {

@@ -10,6 +10,7 @@ import { newsletterRoutes } from '../../../functions/shared/api/newsletter-route
 import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { createApiKeyStore, newApiKey } from '../../../src/adapters/api-keys/api-key.ts';
+import { readNotes } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
@@ -104,6 +105,7 @@ export async function startApiWorld(more: readonly ServedRoute[] = []) {
     ...notificationRoutes({
       rows: createOperatorRows(client, tables.notification_log, clock),
       recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
+      notesOf: (row) => readNotes(client, tables.notification_content, row),
       list: (query, tenant_id) =>
         listOfTenant(query, tenant_id, { dynamodb: client, deployment: { tables }, clock, shards }),
       send,

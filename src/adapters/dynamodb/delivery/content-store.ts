@@ -2,7 +2,14 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CONTENT_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/ports.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
-import { type MessageFormat, type NotificationContent, SEALED } from '../../../core/model/notification.ts';
+import {
+  INTAKE_API,
+  type MessageFormat,
+  NOTES,
+  type NotificationContent,
+  SEALED,
+  type WriterNotes,
+} from '../../../core/model/notification.ts';
 import { withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { itemReader } from '../table/calls.ts';
@@ -39,6 +46,18 @@ export function createContentStore(client: DynamoDBClient, table: string, sealer
   }
 
   return { read: (owner) => withinLimit(read(owner), CONTENT_CALL_MS, 'NotificationContent or the key service') };
+}
+
+/** What the writer of a row noted of its own attempt, without the rest of the content; nothing in a row of another tenant. */
+export async function readNotes(
+  client: DynamoDBClient,
+  table: string,
+  { tenant_id, log_id, created_by }: RecipientOwner & { readonly created_by?: string },
+): Promise<WriterNotes> {
+  if (created_by === INTAKE_API) return {};
+  const item = await readItem(client, table, log_id, ['tenant_id', ...NOTES]);
+  if (item?.['tenant_id']?.S !== tenant_id) return {};
+  return Object.fromEntries(NOTES.flatMap((name) => (item[name]?.S ? [[name, item[name].S]] : [])));
 }
 
 async function open(sealer: Sealer, { tenant_id, log_id }: RecipientOwner, sealed: string): Promise<string> {

@@ -91,7 +91,12 @@ const attempt = v.object({
   ),
 });
 
-export const notificationState = v.object({ ...summaryEntries, attempts: v.array(attempt) });
+export const notificationState = v.object({
+  ...summaryEntries,
+  writer_response_message: v.optional(described(v.string(), 'Noted by whoever wrote the row; addresses masked')),
+  writer_error_details: v.optional(described(v.string(), 'Noted by whoever wrote the row; addresses masked')),
+  attempts: v.array(attempt),
+});
 export const notificationList = v.object({
   notifications: v.array(v.object(summaryEntries)),
   next_cursor: v.nullable(described(v.string(), 'For the next page. A page may be short or even empty')),

@@ -1,7 +1,7 @@
 import { OUT_OF_TIME } from '../../delivery/ports.ts';
 import { policyOf, remedyOf } from '../../model/error-types.ts';
 import { createdAt } from '../../model/history-index.ts';
-import { asNotification, type ForeignRow, type RetryRecord } from '../../model/notification.ts';
+import { asNotification, type ForeignRow, type RetryRecord, type WriterNotes } from '../../model/notification.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
 import { shownText, withoutAddresses } from '../../model/text.ts';
 
@@ -32,16 +32,24 @@ const COUNTS_AND_FLAGS = new Set<string>([
 
 export type NotificationView = Readonly<Record<string, unknown>> & { readonly state: RowState };
 
-/** A row without content and recipient, with its state. */
-export function viewOf(row: ForeignRow, now: Date): NotificationView {
+/** A row without message and recipient, with its state. @param notes of its writer, who may have left some */
+export function viewOf(row: ForeignRow, now: Date, notes: WriterNotes = {}): NotificationView {
   const shown = SHOWN.filter((name) => row[name] !== undefined).map((name) => [name, shownValue(name, row[name])]);
-  return { ...Object.fromEntries(shown), state: stateOf(asNotification(row), now) };
+  return { ...Object.fromEntries(shown), ...shownNotes(notes), state: stateOf(asNotification(row), now) };
 }
 
 /** The same for a list, with the time of creation in one form, whatever form its writer chose. */
 export function datedView(row: ForeignRow, now: Date): NotificationView {
   const view = viewOf(row, now);
   return { ...view, created_at: createdAt(row) || view['created_at'] };
+}
+
+/** What a row's writer noted about its own attempt, beside the columns of ours. */
+export function shownNotes({ response_message, error_details }: WriterNotes) {
+  return {
+    ...(response_message && { writer_response_message: withoutAddresses(response_message) }),
+    ...(error_details && { writer_error_details: withoutAddresses(error_details) }),
+  };
 }
 
 /** What a person should do about the failure. Null when nothing is left to do. */

@@ -286,6 +286,19 @@ describe('show', () => {
     );
   });
 
+  it('shows what its writer noted of its own attempt, addresses masked, and nothing else of the content', async () => {
+    const row = storedRow('noted', { tenant_id: 'T1' });
+    await ops.put(row);
+    const noted = { response_message: 'no a@example.com', error_details: '{"error":"channel_not_found"}' };
+    const content = { log_id: 'noted', tenant_id: row.tenant_id, subject: 'Secret', message_body: 'Secret' };
+    const TableName = ops.tables.notification_content;
+    await ops.dynamodb.send(new PutItemCommand({ TableName, Item: toItem({ ...content, ...noted }) }));
+    const shown = { writer_response_message: 'no …', writer_error_details: noted.error_details };
+    expect(await ops.json('show', 'noted')).toMatchObject({ notification: shown });
+    expect((await ops.run(['show', 'noted'])).out).toContain('channel_not_found');
+    expect(JSON.stringify(await ops.json('show', 'noted'))).not.toContain('Secret');
+  });
+
   it('shows the effect of an outage on the attempts, and omits empty fields', async () => {
     const id = 'waiting-1';
     const records = [

@@ -1,4 +1,6 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { planClaim } from '../../../../src/core/delivery/claim-plan.ts';
 import { asNotification, type ForeignRow } from '../../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
@@ -41,6 +43,26 @@ beforeAll(async () => {
 afterAll(() => world?.stop());
 
 describe('GET /v1/notifications/{log_id}', () => {
+  it.each([
+    [
+      'its writer noted of its own attempt',
+      TENANT,
+      {},
+      { writer_response_message: 'no …', writer_error_details: '{}' },
+    ],
+    ['nobody else noted, under a log_id of theirs', 'tenant-2', {}, {}],
+    ['the API keeps no notes of', TENANT, { created_by: 'intake-api' }, {}],
+  ])('tells what %s', async (_, tenant_id, changes, notes) => {
+    const row = storedRow(fresh(), { tenant_id: TENANT, ...changes });
+    await world.put(row);
+    const noted = { response_message: 'no a@example.com', error_details: '{}' };
+    const Item = toItem({ log_id: row.log_id, tenant_id, message_body: 'Secret', ...noted });
+    await world.client.send(new PutItemCommand({ TableName: world.tables.notification_content, Item }));
+    const { body } = await show(row.log_id);
+    expect(Object.fromEntries(Object.entries(body).filter(([name]) => name.startsWith('writer_')))).toEqual(notes);
+    expect(JSON.stringify(body)).not.toContain('Secret');
+  });
+
   const claim = { send_status: 'SENDING', claim_until: minutes(1) } as const;
   const tried = {
     send_status: 'RETRY',

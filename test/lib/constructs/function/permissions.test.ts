@@ -330,9 +330,22 @@ describe('the API’s functions', () => {
     expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesContent|TablesLog|ApiKeys|\*/);
   });
 
-  it('for questions and retries reads no content, no recipients and no keys', () => {
+  it('for questions and retries reads no recipients and no keys, and of the content what writers noted', () => {
     const all = JSON.stringify([...permissionsOf('IntakeApiNotificationsRole')]);
-    expect(all).not.toMatch(/TablesContent|RecipientKey|RecipientHash|ApiKeys/);
+    expect(all).not.toMatch(/RecipientKey|RecipientHash|ApiKeys/);
+    const ofContent = statementsOf('IntakeApiNotificationsRole').filter(({ Resource }) =>
+      JSON.stringify(Resource).includes('TablesContent'),
+    );
+    const columns = ['log_id', 'tenant_id', 'response_message', 'error_details'];
+    expect(ofContent).toMatchObject([
+      {
+        Action: 'dynamodb:GetItem',
+        Condition: {
+          'ForAllValues:StringEquals': { 'dynamodb:Attributes': columns },
+          Null: { 'dynamodb:Attributes': 'false' },
+        },
+      },
+    ]);
     expect(actions('IntakeApiNotificationsRole').filter((action) => /Delete|Scan|Put/.test(action))).toEqual([
       'logs:PutLogEvents',
     ]);
