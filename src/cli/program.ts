@@ -25,6 +25,7 @@ import { addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate } from './comm
 import { addMembersExport } from './commands/members/export.ts';
 import { addMembersImport } from './commands/members/import.ts';
 import { addMembersShow, addMembersSuppress, addMembersUnsuppress } from './commands/members/members.ts';
+import { addRowsImport } from './commands/notifications/import-rows.ts';
 import { addList } from './commands/notifications/list.ts';
 import { addCancel, addRetry, addShow } from './commands/notifications/notifications.ts';
 import { addOutcomesResend } from './commands/outcomes/outcomes.ts';
@@ -79,6 +80,7 @@ const addSpool: AddCommand = (spool, context) => {
 const COMMANDS: readonly AddCommand[] = [
   ...[addConsole, addAudit, addPreflight, addStatus, addSweeps, addList, addShow, addRetry, addCancel],
   ...[addReplay, addReconcile, addVerify, addForget],
+  under('rows', 'notifications of another database', addRowsImport),
   under('dlq', 'the dead-letter queues', addDlqList, addDlqShow, addDlqRedrive, addDlqDrop),
   under('spool', "the producer client's spool on this machine", addSpool),
   under('keys', 'the API keys of producers', addKeysCreate, addKeysList, addKeysRotate, addKeysRevoke),

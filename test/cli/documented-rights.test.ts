@@ -157,6 +157,15 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     await ops.dynamodb.send(new PutItemCommand({ TableName: notification_retry_log, Item: toItem(records) }));
     return [['forget', '--tenant', 'T1', '--recipient', '-']];
   },
+  'rows import': async () => {
+    const taken = { id: 'show', tenant_id: 'T1', notification_type: 'EMAIL', send_status: 'FAILED' };
+    const file = join(ops.directory, 'his.json');
+    writeFileSync(file, JSON.stringify([{ ...taken, recipient_address: 'a@example.com', message_body: 'x' }]));
+    return [
+      ['rows', 'import', file, '--tenant', 'T1'],
+      ['rows', 'import', file, '--tenant', 'T1'],
+    ];
+  },
   'senders allow': async () => [['senders', 'allow', 'news@example.com', '--tenant', 'T8']],
   'senders revoke': async () => [['senders', 'revoke', 'news@example.com', '--tenant', 'T8']],
   'senders list': async () => [['senders', 'list', '--tenant', 'T8']],
@@ -362,7 +371,7 @@ describe('the rights of the operator commands', () => {
       const commands = out.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
       return [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => [...group, name].join(' '));
     };
-    const groups = ['dlq', 'keys', 'outcomes', 'members', 'senders', 'emails', 'newsletters'];
+    const groups = ['rows', 'dlq', 'keys', 'outcomes', 'members', 'senders', 'emails', 'newsletters'];
     const all = (await Promise.all([names(), ...groups.map((group) => names(group))])).flat();
     // The spool is on the producer's own disk, and its flush uses a key of the API.
     const without = new Set([...groups, 'spool', 'help', ...groups.map((group) => `${group} help`)]);

@@ -206,6 +206,10 @@ async function reads(answer: Answer) {
 }
 
 async function changes(answer: Answer, file: (name: string, text: string) => string) {
+  const his = { id: 'his-1', notification_type: 'SLACK', send_status: 'FAILED', recipient_address: '#a', colour: 1 };
+  const rows = file('his.json', JSON.stringify([{ ...his, message_body: 'x' }, his]));
+  await answer('rows', 'import', rows, '--tenant', 'T1', '--dry-run');
+  await answer('rows', 'import', rows, '--tenant', 'T1');
   await answer('retry', 'due-1', 'stopped', 'sent', 'unknown');
   await answer('retry', 'waiting');
   await answer('cancel', 'due-2', 'sending', 'sent', 'unknown');

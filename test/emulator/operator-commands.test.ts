@@ -99,6 +99,18 @@ describe('operators with the rights of the runbook', { timeout: 6 * MINUTES }, (
     // The emulator authorizes the call before it finds out that it has no such action.
     'dlq redrive': { args: () => ['dlq', 'redrive', '--channel', 'webhook', '--yes'], refused: 'InvalidAction' },
     'dlq drop': { args: () => ['dlq', 'drop', '--channel', 'webhook', '--all', '--yes'] },
+    'rows import': {
+      args: () => {
+        const his = {
+          id: 'his-1',
+          notification_type: 'WEBHOOK',
+          send_status: 'SUCCESS',
+          sent_at: '2026-01-01 10:30:15',
+        };
+        writeFileSync(join(files, 'his.json'), JSON.stringify([his]));
+        return ['rows', 'import', join(files, 'his.json'), ...tenant];
+      },
+    },
     'keys create': { args: () => ['keys', 'create', ...tenant, '--scope', 'send'] },
     'keys list': { args: () => ['keys', 'list'] },
     'keys rotate': { args: async () => ['keys', 'rotate', await key()] },

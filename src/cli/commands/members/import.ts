@@ -24,10 +24,10 @@ import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile } from '../../..
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
+import { type ImportJournal, importJournal } from '../../session/import-journal.ts';
+import { openRejects } from '../../session/rejects-file.ts';
 import { newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { formatOf } from './file-format.ts';
-import { type ImportJournal, type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
-import { openRejects } from './rejects-file.ts';
 
 /** Windows that are stored at once: while one waits for storage, the next is sealed. */
 const WINDOWS_AT_ONCE = 4;
@@ -35,6 +35,24 @@ const WINDOWS_AT_ONCE = 4;
 const DIRECT_CALLS = { BatchGetItem: BatchGetItemCommand, BatchExecuteStatement: BatchExecuteStatementCommand };
 /** Bad lines that are shown; all go to the file of rejects. */
 const SHOWN_FAULTS = 20;
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const entry = v.object({
+  /** Lines up to this number are stored, or named as bad. */
+  line: count,
+  created: count,
+  changed: count,
+  bad: count,
+  /** Absent in the file of an older import. */
+  skipped: v.optional(count, 0),
+  unsubscribed: v.optional(count, 0),
+  suppressed: v.optional(count, 0),
+  /** Bytes of the file of rejects. */
+  rejects: count,
+});
+
+type ImportState = v.InferOutput<typeof entry>;
+const NOTHING_IMPORTED = v.parse(entry, { line: 0, created: 0, changed: 0, bad: 0, rejects: 0 });
 
 const OPTIONS = {
   '--tenant <ID>': required(value('the tenant that gets the members', parseId)),
@@ -75,7 +93,7 @@ Example:
       throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
     }
     const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
-    const journal = importJournal(session.stateDirectory, scope, rejects);
+    const journal = importJournal({ kind: 'members-import', directory: session.stateDirectory, entry }, scope, rejects);
     try {
       const answer = await session.decide(
         decisionOf({ what: 'member.import', on: [newsletter ?? tenant], details: { tenant } }, async () => {
@@ -103,7 +121,7 @@ interface Import {
   readonly rules: ImportRules;
   readonly access: MemberAccess;
   readonly rejects: string | undefined;
-  readonly journal: ImportJournal;
+  readonly journal: ImportJournal<ImportState>;
 }
 
 async function importFrom(file: string, given: Import, session: Session): Promise<ImportState> {

@@ -1,7 +1,6 @@
 import { fstatSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
-import type { LineFault } from '../../../adapters/member-files/read-members.ts';
-import { continuePrivateFile, createPrivateFile, isStream } from '../../../processes/private-file.ts';
-import { EXIT_USAGE, OperatorError, unwritableFile } from '../../../terminal/errors.ts';
+import { continuePrivateFile, createPrivateFile, isStream } from '../../processes/private-file.ts';
+import { EXIT_USAGE, OperatorError, unwritableFile } from '../../terminal/errors.ts';
 
 /** Appends faults to a file. A continued import first removes what was written and not committed. */
 export function openRejects(path: string, committed: number) {
@@ -12,7 +11,7 @@ export function openRejects(path: string, committed: number) {
   return {
     length,
     /** @returns the bytes that were written */
-    write(faults: readonly LineFault[]): number {
+    write(faults: readonly object[]): number {
       const text = faults.map((one) => `${JSON.stringify(one)}\n`).join('');
       writeFileSync(file, text);
       return Buffer.byteLength(text);

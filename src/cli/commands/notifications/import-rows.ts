@@ -1,0 +1,173 @@
+import { readFileSync, statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import * as v from 'valibot';
+import { textOfFile } from '../../../adapters/content/text-encoding.ts';
+import { decisionOf } from '../../../application/audit.ts';
+import {
+  type ImportCounts,
+  type ImportFault,
+  importWindow,
+  NO_COUNTS,
+  rowsIn,
+} from '../../../application/import-rows.ts';
+import { isSameFile } from '../../../processes/same-file.ts';
+import { required, value } from '../../../terminal/command.ts';
+import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
+import { parseId } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
+import { showProgress } from '../../../terminal/progress.ts';
+import { type ImportJournal, importJournal } from '../../session/import-journal.ts';
+import { openRejects } from '../../session/rejects-file.ts';
+import { onDeployment, type Session } from '../../session/session.ts';
+
+/** Rows that are put at once, and committed together. */
+const WINDOW = 50;
+/** Rules that are shown; all go to the file of rejects. */
+const SHOWN_FAULTS = 20;
+/** JSON is read as a whole, and takes several times its size in memory. */
+const MAX_BYTES = 200 * 1024 * 1024;
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const entry = v.object({
+  /** Rows that are done, from the first on. */
+  rows: count,
+  counts: v.object({
+    sent: count,
+    given_up: count,
+    kept: count,
+    known: count,
+    of_other_tenants: count,
+    set_aside: count,
+  }),
+  left_out: v.array(v.string()),
+  rejects: count,
+});
+type ImportState = v.InferOutput<typeof entry>;
+const NOTHING_IMPORTED: ImportState = { rows: 0, counts: NO_COUNTS, left_out: [], rejects: 0 };
+
+const OPTIONS = {
+  '--tenant <ID>': required(value('the tenant whose rows are taken, and that of rows which name none', parseId)),
+  '--dry-run': 'only say what would become of each row',
+  '--rejects <FILE>': 'write every row that is set aside there: number, id, column and rule, as JSON lines',
+} as const;
+
+export const addRowsImport = onDeployment({
+  name: 'import',
+  says: 'import rows of the table document (HIS_NotificationLog) from an export of another database',
+  args: { '<FILE>': 'a .json file with a list of rows, or one row per line' },
+  options: OPTIONS,
+  help: `
+Each row is put as its writer would: failed and pending ones are sent as their limits and times allow, so look at --dry-run first;
+delivered ones are kept for lookups. \`id\` is taken as log_id, NULL as absent, and columns that are not the table document's
+are left out. A row that breaks a rule of the table is set aside and stops no other; one that is there already stays as it is,
+so the command may be repeated. One that was interrupted goes on where it stopped.
+
+Example:
+  npm run ops -- rows import his-notification-log.json --tenant TENANT001 --dry-run`,
+  async run(session, options, [file = '']) {
+    const { tenant, rejects, dryRun: dry_run = false } = options;
+    const values = readRows(file);
+    if (rejects !== undefined && isSameFile(file, rejects))
+      throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
+    const { size, mtimeMs } = statSync(file);
+    const table = session.deployment.tables.notification_log;
+    const scope = { table, file: resolve(file), size, mtimeMs, tenant, dry_run, rejects };
+    const journal = importJournal({ kind: 'rows-import', directory: session.stateDirectory, entry }, scope, rejects);
+    const audit = { what: 'row.import', on: [tenant], details: { file: basename(file), rows: values.length } };
+    try {
+      const state = await session.decide(
+        decisionOf(dry_run ? undefined : audit, async () => {
+          const answer = await importFrom(values, { tenant, dry_run, rejects, journal }, session);
+          return { answer, result: { ...answer.counts } };
+        }),
+      );
+      const { rows, counts, left_out } = state;
+      printResult(session, { dry_run, rows, ...counts, left_out }, () => describe(state, { dry_run, rejects }));
+      return counts.set_aside === 0 ? 0 : EXIT_FAILED;
+    } finally {
+      journal.release();
+    }
+  },
+});
+
+/** @throws OperatorError for a file that cannot be taken as a whole */
+function readRows(file: string): readonly unknown[] {
+  let bytes: Uint8Array;
+  try {
+    if (statSync(file).size > MAX_BYTES) throw wrong(`${file} is larger than 200 MB: split it.`);
+    bytes = readFileSync(file);
+  } catch (cause) {
+    throw cause instanceof OperatorError ? cause : wrong(unreadableFile(file, cause));
+  }
+  const read = textOfFile(bytes);
+  if ('fault' in read) throw wrong(`${file} ${read.fault}: save it in UTF-8.`);
+  const rows = rowsIn(read.text);
+  if (rows === undefined) throw wrong(`${file} is neither a JSON list of rows nor one row in JSON per line.`);
+  return rows;
+}
+
+const wrong = (message: string) => new OperatorError(message, EXIT_USAGE);
+
+interface Import {
+  readonly tenant: string;
+  readonly dry_run: boolean;
+  readonly rejects: string | undefined;
+  readonly journal: ImportJournal<ImportState>;
+}
+
+async function importFrom(values: readonly unknown[], given: Import, session: Session): Promise<ImportState> {
+  const { rejects, journal } = given;
+  let state = journal.unfinished ?? NOTHING_IMPORTED;
+  if (state.rows > 0) session.terminal.say(`Going on after row ${state.rows}, which was done before.\n`);
+  const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
+  const progress = showProgress(session);
+  try {
+    while (state.rows < values.length) {
+      const window = values.slice(state.rows, state.rows + WINDOW);
+      const { counts, faults, left_out } = await importWindow(window, state.rows + 1, given, session);
+      for (const fault of faults.slice(0, Math.max(0, SHOWN_FAULTS - state.counts.set_aside)))
+        progress.note(describeFault(fault));
+      state = {
+        rows: state.rows + window.length,
+        counts: added(state.counts, counts),
+        left_out: [...new Set([...state.left_out, ...left_out])].sort(),
+        rejects: state.rejects + (sink?.write(faults) ?? 0),
+      };
+      // Last, so that what it says was done is done.
+      journal.commit(state);
+      progress.update({ verb: 'rows imported', done: state.rows, total: values.length });
+    }
+  } catch (error) {
+    progress.end();
+    session.terminal.say(`The import stopped after row ${state.rows}. Run the same command again: it goes on there.\n`);
+    throw error;
+  } finally {
+    progress.end();
+  }
+  journal.end();
+  return state;
+}
+
+function added(one: ImportCounts, other: ImportCounts): ImportCounts {
+  const names = Object.keys(NO_COUNTS) as (keyof ImportCounts)[];
+  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as Record<keyof ImportCounts, number>;
+}
+
+const describeFault = ({ row, log_id, column, rule, expected }: ImportFault): string =>
+  `Row ${row}${log_id === undefined ? '' : ` (${log_id})`}: ${column === '' ? 'it' : column} breaks ${rule}: expected ${expected}.`;
+
+function describe(
+  { rows, counts, left_out }: ImportState,
+  { dry_run, rejects }: { readonly dry_run: boolean; readonly rejects: string | undefined },
+): string {
+  const { sent, given_up, kept, known, of_other_tenants, set_aside } = counts;
+  const where =
+    set_aside === 0 ? '' : rejects === undefined ? '; add --rejects to have all of them' : `; see ${rejects}`;
+  return [
+    `${rows} rows read. ${dry_run ? 'It would import' : 'Imported'} ${sent + given_up + kept}: ${sent} to be sent, ` +
+      `${given_up} given up by their limits, ${kept} kept for lookups.`,
+    `${known} are there already, ${of_other_tenants} of other tenants, ${set_aside} set aside${where}.`,
+    ...(left_out.length > 0 ? [`Columns that were left out: ${left_out.join(', ')}.`] : []),
+    '',
+  ].join('\n');
+}
