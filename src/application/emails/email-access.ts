@@ -22,7 +22,7 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId, local = f
     newsletters: createNewsletterStore(dynamodb, tables.newsletters, deployment.own_senders_only),
     budgets: createPacingStore(dynamodb, tables.pipeline_state),
     queues: createNewsletterQueues(sqs, newsletter_queues),
-    // The clock of the deployment starts a scheduled email within a minute; operators need no right to make schedules.
+    // The clock of the deployment starts it to the second; operators need no right to make schedules.
     schedules: { create: async () => {}, remove: async () => {} },
     clock,
     newId,

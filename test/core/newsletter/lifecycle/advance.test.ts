@@ -46,6 +46,23 @@ async function finish(world: JobWorld, n: number, status: Batch['status'], slot:
 const sent = (world: JobWorld) =>
   world.sends.map((message) => (message.kind === 'batch' ? [message.batch_id, message.slot] : [message.kind, false]));
 
+describe('a scheduled email without a schedule', () => {
+  it.each([
+    ['is started by a message that the clock delays to its second', 40_500, {}, 41],
+    ['is left to the next run of the clock', 95_000, {}, undefined],
+    ['is not started while it is paused', 40_000, { paused: true }, undefined],
+  ])('%s', async (_, ahead_ms, changes, delay) => {
+    const start = new JobWorld().now;
+    const scheduled_at = isoAfter(start, ahead_ms);
+    const world = await JobWorld.of({ scheduled_at, next_at: scheduled_at, active: 'active', ...changes });
+    const delays: (number | undefined)[] = [];
+    const { queues, ...deps } = world.deps();
+    const prepare = async (_message: object, seconds?: number) => void delays.push(seconds);
+    expect(await runClock({ ...deps, queues: { ...queues, prepare } })).toEqual({ advanced: 0, failed: 0 });
+    expect(delays).toEqual(delay === undefined ? [] : [delay]);
+  });
+});
+
 describe('the slots of an email', () => {
   it('are two, and each end of a batch gives its slot to the next one', async () => {
     const world = await sending([{}, {}, {}]);
