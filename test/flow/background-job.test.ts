@@ -20,7 +20,7 @@ let environment: Record<string, string>;
 beforeAll(async () => {
   const retry = { base_interval_seconds: 0.2, max_retries: MAX_RETRIES };
   // Of the stage's interval, five minutes, the test would see no retry at all.
-  await flow.start({}, { jobs: { tenant_id: '*', secrets: [WORKER_SECRET], retry } });
+  await flow.start({ console: false }, { jobs: { tenant_id: '*', secrets: [WORKER_SECRET], retry } });
   const scopes = ['send', 'read', 'operate'].flatMap((scope) => ['--scope', scope]);
   const { key } = await flow.opsJson<{ key: string }>('keys', 'create', '--tenant', 'T1', ...scopes);
   const PORT = String(await freePort());

@@ -27,7 +27,7 @@ const until = (log_id: string, expected: Record<string, unknown>) =>
 const sent = async (log_id: string) =>
   (await flow.received(`channel=email&log_id=${encodeURIComponent(log_id)}`)).length;
 
-beforeAll(() => flow.start({ baseIntervalSeconds: BASE_INTERVAL_SECONDS }), 180_000);
+beforeAll(() => flow.start({ baseIntervalSeconds: BASE_INTERVAL_SECONDS, console: false }), 180_000);
 afterAll(() => flow.end(), 60_000);
 
 describe('the events of an e-mail that SES has accepted', () => {

@@ -13,7 +13,7 @@ import { eventually } from '../support/local/tiny-app.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 const flow = new Flow();
-beforeAll(() => flow.start({ baseIntervalSeconds: 0.5 }), 180_000);
+beforeAll(() => flow.start({ baseIntervalSeconds: 0.5, console: false }), 180_000);
 afterAll(() => flow.end(), 60_000);
 
 const ANN = 'Ok+Ann.Smith@Example.com';

@@ -13,7 +13,7 @@ const addressOf = (member_id: string) => `${member_id}@example.com`;
 
 it('who is erased, deleted, taken away, moved or unsubscribed once a mailing is prepared does not get it, each with the reason', async () => {
   // Few mails go out before the mailing is paused.
-  await flow.start({ sesLimits: { per_second: 5 } });
+  await flow.start({ sesLimits: { per_second: 5 }, console: false });
   await client.setUpNewsletter();
   const given = Array.from({ length: MEMBERS }, (_, i) => ({ member_id: `m-${i}`, newsletters: ['weekly'] }));
   await client.upsert(given.map((one) => ({ ...one, email: addressOf(one.member_id) })));

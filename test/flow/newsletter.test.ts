@@ -8,7 +8,7 @@ const client = new NewsletterClient(flow);
 afterAll(() => flow.end(), 60_000);
 
 it('a newsletter reaches each member once, with headers and tags of their own, and refusals are counted', async () => {
-  await flow.start({ dataDir: `${flow.directory}/data`, sesLimits: { per_second: 400 } });
+  await flow.start({ dataDir: `${flow.directory}/data`, sesLimits: { per_second: 400 }, console: false });
   await client.setUp(members);
   const id = await client.publish({ subject: 'News for {name, "you"}', body: BODY });
   const { counts } = await ended(client, id, 80_000);

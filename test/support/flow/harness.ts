@@ -45,6 +45,9 @@ export class Flow {
   readonly #workDir = join(this.directory, '.local');
   #commands = new Commands(this.directory);
   #process: ChildProcess | undefined;
+  /** Of the running runtime. The next one may listen elsewhere. */
+  #dynamodb: DynamoDBClient | undefined;
+  #sqs: SQSClient | undefined;
 
   /**
    * @param settings options of the runtime
@@ -62,6 +65,7 @@ export class Flow {
       | 'functionsSqs'
       | 'sesLimits'
       | 'corsOrigins'
+      | 'console'
     > = {},
     integrations: Row = {},
     version?: FormerVersion,
@@ -88,6 +92,10 @@ export class Flow {
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    this.#dynamodb?.destroy();
+    this.#sqs?.destroy();
+    this.#dynamodb = undefined;
+    this.#sqs = undefined;
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -256,13 +264,13 @@ export class Flow {
 
   async #withDynamoDb<T>(use: (client: DynamoDBClient, tables: Endpoints['tables']) => Promise<T>): Promise<T> {
     const { endpoints, region, tables } = this.endpoints;
-    const client = new DynamoDBClient({ endpoint: endpoints.dynamodb, region, credentials: CREDENTIALS });
-    return use(client, tables).finally(() => client.destroy());
+    this.#dynamodb ??= new DynamoDBClient({ endpoint: endpoints.dynamodb, region, credentials: CREDENTIALS });
+    return use(this.#dynamodb, tables);
   }
 
   async #withSqs<T>(use: (client: SQSClient) => Promise<T>): Promise<T> {
     const { endpoints, region } = this.endpoints;
-    const client = new SQSClient({ endpoint: endpoints.sqs, region, credentials: CREDENTIALS });
-    return use(client).finally(() => client.destroy());
+    this.#sqs ??= new SQSClient({ endpoint: endpoints.sqs, region, credentials: CREDENTIALS });
+    return use(this.#sqs);
   }
 }

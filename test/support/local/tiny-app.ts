@@ -40,10 +40,11 @@ export async function eventually<T>(
   timeoutMs = 15_000,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
-  for (;;) {
+  // A probe of a runtime costs its processes ten milliseconds of CPU: what takes seconds is not asked for all the time.
+  for (let pause = 25; ; pause = Math.min(pause * 1.5, 300)) {
     const value = await probe();
     if (value !== undefined) return value;
     if (Date.now() > end) throw new Error(`nothing came within ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
