@@ -308,7 +308,7 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
     const add = (to: Record<string, number>, name: string, by: number) => {
       to[name] = (to[name] ?? 0) + by;
     };
-    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 300);
+    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 200);
     await fc.assert(
       fc.asyncProperty(
         members,

@@ -310,6 +310,16 @@ describe('the API', () => {
     expect(JSON.stringify(unsubscribeUrl(templateOf(STAGES.default)))).toContain('ApiEndpoint');
   });
 
+  it('has settings of the same routes with every choice of parts: API Gateway forgets none, and then refuses all updates', () => {
+    const limited = [...Object.values(STAGES), ...PAIRS].flatMap((context) =>
+      Object.values(templateOf(context).findResources('AWS::ApiGatewayV2::Stage'))
+        .map(({ Properties }) => Object.keys(Properties.RouteSettings ?? {}).sort())
+        .filter((keys) => keys.length > 0),
+    );
+    expect(limited.length).toBeGreaterThan(5);
+    for (const keys of limited) expect(keys).toEqual(limited[0]);
+  });
+
   it('warns of links without one, where the stage retains its data', () => {
     const retain = { 'notification-retry.retain': true };
     expect(warningsOf(retain)).toEqual([expect.stringContaining('set api.domain')]);

@@ -5,7 +5,7 @@ import { MAX_STATEMENTS } from '../../src/adapters/dynamodb/table/calls.ts';
 import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
 import { httpApiFrom } from '../../src/local/emulator/template/http-apis.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
-import { PAIRS, STAGES } from '../support/lib/stages.ts';
+import { STAGES } from '../support/lib/stages.ts';
 import { FUNCTIONS, resourcesOf, stackOf, templateOf } from '../support/lib/synthesize.ts';
 
 let template: Template;
@@ -428,16 +428,6 @@ describe('the API', () => {
     expect(open.length).toBeGreaterThan(3);
     for (const { ThrottlingRateLimit } of Object.values(limits)) expect(ThrottlingRateLimit).toBeLessThanOrEqual(100);
     expect(stage?.['DependsOn']).toEqual(expect.arrayContaining(open.map(({ id }) => id)));
-  });
-
-  it('has settings of the same routes with every choice of parts: API Gateway forgets none, and then refuses all updates', () => {
-    const limited = [...Object.values(STAGES), ...PAIRS].flatMap((context) =>
-      Object.values(templateOf(context).findResources('AWS::ApiGatewayV2::Stage'))
-        .map(({ Properties }) => Object.keys(Properties.RouteSettings ?? {}).sort())
-        .filter((keys) => keys.length > 0),
-    );
-    expect(limited.length).toBeGreaterThan(5);
-    for (const keys of limited) expect(keys).toEqual(limited[0]);
   });
 
   it('is throttled as configured, and logs the caller but not the request', () => {
