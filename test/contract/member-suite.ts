@@ -36,7 +36,7 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await all(member.tenant_id)).toEqual([{ email_hash: member.email_hash, members: [member] }]);
     expect(await store().address(member.tenant_id, member.email_hash)).toEqual({
       email_hash: member.email_hash,
-      members: [member],
+      members: [{ ...member, came_at: expect.any(Number) }],
     });
     expect(await store().address(member.tenant_id, `${member.email_hash.slice(0, -1)}~`)).toBeUndefined();
     expect(await store().read('another', 'm-1')).toBeUndefined();
@@ -178,14 +178,16 @@ export function memberSuite(store: () => MemberStore): void {
     expect(same?.moves, 'at the same address it keeps them').toEqual(back?.moves);
   });
 
-  it('says when somebody left an address last, by a move or a deletion', async () => {
+  it('says when who is there came, and who is not left, by a move or a deletion', async () => {
     const tenant_id = tenant();
     const [stays, leaves] = ['m-1', 'm-2'].map((id) => storedMember(tenant_id, id, { email: 'a@example.com' }));
     if (stays === undefined || leaves === undefined) throw new Error('no members');
-    const leftAt = async () => (await store().address(tenant_id, stays.email_hash))?.left_at;
+    const leftAt = async () => (await store().address(tenant_id, stays.email_hash))?.left?.get('m-2');
     await store().upsert([stays, leaves]);
     expect(await leftAt()).toBeUndefined();
     const begin = Date.now();
+    const cameAt = async () => (await store().address(tenant_id, stays.email_hash))?.members.map((one) => one.came_at);
+    expect((await cameAt())?.every((at = Number.NaN) => at <= begin && at > begin - 60_000)).toBe(true);
     await store().upsert([storedMember(tenant_id, 'm-2', { email: 'b@example.com' })]);
     expect(await leftAt()).toBeGreaterThanOrEqual(begin);
     await store().upsert([leaves]);

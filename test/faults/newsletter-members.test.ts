@@ -17,7 +17,17 @@ const step = fc.record({
   to: fc.nat({ max: MEMBERS }),
   mailing: fc.nat({ max: MAILINGS - 1 }),
   do: fc.constantFrom(
-    ...(['erase', 'delete', 'take_away', 'unsubscribe', 'unsubscribe_daily', 'add', 'add', 'move'] as const),
+    ...([
+      'erase',
+      'delete',
+      'delete',
+      'take_away',
+      'unsubscribe',
+      'unsubscribe_daily',
+      'add',
+      'create',
+      'move',
+    ] as const),
     ...(['publish', 'publish', 'publish', 'refuse', 'accept', 'pause', 'resume', 'retry'] as const),
   ),
 });
@@ -74,6 +84,10 @@ class History {
         return place && this.#give(tenant, who, { ...place, newsletters: ['daily'] });
       case 'add':
         return this.#give(tenant, who, { address: place?.address ?? home(to), newsletters: ['news', 'daily'] });
+      case 'create': {
+        const next = MEMBERS + (this.seen['create'] ?? 0);
+        return this.#give(tenant, next, { address: home(to), newsletters: ['news', 'daily'] });
+      }
       case 'move':
         return place && this.#give(tenant, who, { ...place, address: home(to) });
       case 'unsubscribe':
@@ -149,10 +163,10 @@ class History {
   }
 }
 
-describe('any history of members who are erased, deleted, taken away, unsubscribed, added again and moved, on one warmed domain of two tenants, over days', () => {
+describe('any history of members who are erased, deleted, taken away, unsubscribed, added again, created and moved, on one warmed domain of two tenants, over days', () => {
   it('mails nobody who was gone, each address once, and no day more than its domain is allowed', async () => {
     const seen: Record<string, number> = {};
-    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 25);
+    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 32);
     await fc.assert(
       fc.asyncProperty(
         fc.nat(),

@@ -13,7 +13,7 @@ import { parseSegment } from './parse-segment.ts';
 
 /** The members of an email by its segment, in the order of their addresses' hashes. */
 export function createCandidateReader(
-  members: Pick<MemberStore, 'addressees' | 'address' | 'read' | 'audience'>,
+  members: Pick<MemberStore, 'addressees' | 'address' | 'read' | 'find' | 'audience'>,
   sealing: Pick<Sealing, 'openMember' | 'mailbox'>,
 ): CandidateReader {
   return {

@@ -85,7 +85,7 @@ async function membersOf(named: NamedAddress, hash: string, access: MemberAccess
   const chosen = entry.members.filter(({ member_id }) => !('member_id' in named) || member_id === named.member_id);
   const members = await Promise.all(
     chosen.map(async (stored) => {
-      const { email_hash: _, sealed_identity: __, tenant_id: ___, ...member } = stored;
+      const { email_hash: _, sealed_identity: __, tenant_id: ___, came_at: ____, ...member } = stored;
       return { ...member, ...(await access.sealing.openMember(stored)) };
     }),
   );

@@ -38,8 +38,9 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
   const audience = ({ tenant_id }: AudienceQuery, after?: string) => addresses(tenant_id, after);
   // Nobody moves here.
   const moved = async () => undefined;
+  const find = async () => ({ members: [], places: new Map() });
   const readers = createCandidateReader(
-    { addressees: audience, audience, read: moved, address: moved },
+    { addressees: audience, audience, read: moved, address: moved, find },
     members.sealing,
   );
   const exclusions = createLateExclusions({ facts: stored(world, worker, members.store.facts) }, members.sealing);

@@ -45,6 +45,16 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
     else facts.delete(key(tenant_id, email_hash));
   };
 
+  const withTimes = (entry: AddressEntry, tenant_id: string): AddressEntry => {
+    const marks = [...left].filter(([key, { member_id }]) => key === markKey(tenant_id, entry.email_hash, member_id));
+    const cameAt = (member_id: string) => places.get(key(tenant_id, member_id))?.version ?? 0;
+    return {
+      ...entry,
+      members: entry.members.map((one) => ({ ...one, came_at: cameAt(one.member_id) })),
+      ...(marks.length > 0 && { left: new Map(marks.map(([, { member_id, at }]) => [member_id, at])) }),
+    };
+  };
+
   const store: MemberStore = {
     async upsert(given) {
       for (const member of given) {
@@ -52,7 +62,8 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
         const { email_hash } = member;
         const { member_uuid, created_at } = members.get(at) ?? member;
         const before = places.get(at);
-        members.set(at, { ...member, member_uuid, created_at });
+        const { came_at: _, ...rest } = member;
+        members.set(at, { ...rest, member_uuid, created_at });
         if (before?.email_hash === email_hash && !before.gone) continue;
         const { tenant_id, member_id } = member;
         const version = Math.max((before?.version ?? 0) + 1, clock().getTime());
@@ -127,17 +138,16 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
 
     audience: (query) => store.addressees(query),
     async *addressees(query, after) {
-      for await (const page of store.addresses(query.tenant_id, after)) yield page.flatMap((one) => asked(one, query));
+      for await (const page of store.addresses(query.tenant_id, after))
+        yield page.flatMap((one) => asked(withTimes(one, query.tenant_id), query));
     },
 
     async address(tenant_id, email_hash) {
       for await (const page of store.addresses(tenant_id)) {
         const entry = page.find((one) => one.email_hash === email_hash);
         if (entry === undefined) continue;
-        const marks = [...left].filter(([key, { member_id }]) => key === markKey(tenant_id, email_hash, member_id));
-        const left_at = Math.max(...marks.map(([, { at }]) => at));
         const known = entry.members.length > 0 || entry.facts !== undefined;
-        return known ? { ...entry, ...(marks.length > 0 && { left_at }) } : undefined;
+        return known ? withTimes(entry, tenant_id) : undefined;
       }
       return undefined;
     },

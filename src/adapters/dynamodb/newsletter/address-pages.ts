@@ -15,8 +15,9 @@ import {
   isFacts,
   memberIn,
   PARTITIONS,
+  timeOf,
   toKey,
-  toMember,
+  toLocated,
 } from './member-items.ts';
 
 interface Entry<M> {
@@ -24,7 +25,7 @@ interface Entry<M> {
   readonly members: M[];
   facts?: AddressFacts;
   moves?: Map<string, readonly Move[]>;
-  left_at?: number;
+  left?: Map<string, number>;
 }
 
 /** Items of a page: a page of 1 MB becomes 20 MB of objects, and two are in memory. */
@@ -40,6 +41,8 @@ export interface AddressQuery<M> {
   readonly toMember: (item: Item) => M | undefined;
   /** Absent: moves are not asked for. */
   readonly toMoves?: (item: Item) => readonly Move[];
+  /** Who left is asked for. */
+  readonly withLeft?: true;
 }
 
 /** All addresses of a tenant in the order of their hashes. Reads the next page while one is worked on. */
@@ -106,14 +109,14 @@ export async function readAddress(
   const range = ['item', 'between', email_hash, behind(email_hash)] as const;
   const entries: Entry<StoredMember>[] = [];
   const items = await queryAll(client, { table, key, range, consistent: true });
-  for (const item of items) add(entries, item, { tenant_id, toMember, toMoves, marks: true });
+  for (const item of items) add(entries, item, { tenant_id, toMember: toLocated, toMoves, withLeft: true });
   return entries.find(isInUse);
 }
 
 function add<M>(
   entries: Entry<M>[],
   item: Item,
-  read: Pick<AddressQuery<M>, 'tenant_id' | 'toMember' | 'toMoves'> & { readonly marks?: true },
+  read: Pick<AddressQuery<M>, 'tenant_id' | 'toMember' | 'toMoves' | 'withLeft'>,
 ): void {
   const key = item['item']?.S ?? '';
   const email_hash = hashIn(key);
@@ -128,8 +131,7 @@ function add<M>(
   } else {
     const member = read.toMember(item);
     if (member !== undefined) entry.members.push(member);
-    // The version of a mark is its time.
-    else if (read.marks) entry.left_at = Math.max(entry.left_at ?? 0, Number(item['version']?.N));
+    else if (read.withLeft) entry.left = (entry.left ?? new Map()).set(memberIn(key), timeOf(item));
     const moves = item['moves'] && read.toMoves?.(item);
     if (moves?.length) entry.moves = (entry.moves ?? new Map()).set(memberIn(key), moves);
   }

@@ -106,6 +106,14 @@ export function movesOn(item: Item, now: Date): readonly Move[] {
 
 /** Undefined for the mark of a member that was deleted or moved. */
 export function toMember(item: Item): StoredMember | undefined {
+  const located = toLocated(item);
+  if (located === undefined) return undefined;
+  const { came_at: _, ...member } = located;
+  return member;
+}
+
+/** With when it came. */
+export function toLocated(item: Item): StoredMember | undefined {
   const addressee = toAddressee(item, item['tenant_id']?.S ?? '');
   return addressee && { ...addressee, updated_at: item['updated_at']?.S ?? '' };
 }
@@ -130,7 +138,7 @@ export function toSubject(item: Item): SegmentSubject | undefined {
 }
 
 /** The same for a mailing. */
-export const ADDRESSEE_COLUMNS = [...SUBJECT_COLUMNS, 'moves', 'member_uuid', 'sealed_identity'] as const;
+export const ADDRESSEE_COLUMNS = [...SUBJECT_COLUMNS, 'moves', 'version', 'member_uuid', 'sealed_identity'] as const;
 
 export function toAddressee(item: Item, tenant_id: string): Addressee | undefined {
   const subject = toSubject(item);
@@ -142,8 +150,12 @@ export function toAddressee(item: Item, tenant_id: string): Addressee | undefine
     member_uuid: text('member_uuid'),
     email_hash: hashIn(text('item')),
     sealed_identity: text('sealed_identity'),
+    came_at: timeOf(item),
   };
 }
+
+/** The version of an item, or of a mark, is when it was made there. */
+export const timeOf = (item: Item): number => Number(item['version']?.N);
 
 const textsIn = (list: AttributeValue | undefined): string[] => (list?.L ?? []).map(({ S = '' }) => S);
 
@@ -168,4 +180,8 @@ export function memberItemKey(tenant_id: string, member_id: string, { email_hash
   return toKey(memberKey(tenant_id, email_hash, member_id));
 }
 
-const attributesOf = ({ email_hash: _, ...member }: StoredMember): Omit<StoredMember, 'email_hash'> => member;
+const attributesOf = ({
+  email_hash: _,
+  came_at: __,
+  ...member
+}: StoredMember): Omit<StoredMember, 'email_hash' | 'came_at'> => member;

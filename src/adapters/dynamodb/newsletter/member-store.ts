@@ -173,7 +173,8 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     audience: (query) => readAddresses(client, { table, ...readOf(query, SUBJECT_COLUMNS), toMember: toSubject }),
     addressees: (query, after) => {
       const toMember = (item: Item) => toAddressee(item, query.tenant_id);
-      return readAddresses(client, { table, ...readOf(query, ADDRESSEE_COLUMNS), after, toMember, toMoves });
+      const read = { table, ...readOf(query, ADDRESSEE_COLUMNS), after, toMember, toMoves };
+      return readAddresses(client, { ...read, withLeft: true });
     },
 
     async upsert(members, found) {

@@ -34,28 +34,36 @@ export interface CandidatesUpTo {
 /**
  * The candidates of an audience in the order of email_hash, page by page, without decrypting any. A page without any
  * comes, too: a segment of a hundred among millions would be silence for minutes. Who unsubscribed is
- * no candidate. Of the members of one address the first is the recipient, those before others who came since the pass
- * began: otherwise who moves ahead of it is sent to twice, and who moves behind it never.
+ * no candidate. Of the members of one address the first is the recipient, those before others who came, or were created,
+ * since the pass began: otherwise who moves ahead of it is sent to twice, and who moves behind it never.
  * @param after only addresses after this hash
  */
 export async function* candidates(
-  members: Pick<MemberStore, 'addressees' | 'address' | 'read'>,
+  members: Pick<MemberStore, 'addressees'> & Elsewhere,
   audience: Audience,
   after?: string,
 ): AsyncGenerator<CandidatesUpTo> {
   for await (const page of members.addressees(audience, after)) {
     const last = page.at(-1);
     if (last === undefined) continue;
+    const here: Candidate[] = [];
+    for (const entry of page) here.push(...(await candidatesHere(entry, page, members, audience)));
     yield {
       email_hash: last.email_hash,
       members: page.reduce((sum, entry) => sum + entry.members.length, 0),
-      candidates: [
-        ...page.flatMap((entry) => candidatesOf({ ...entry, members: stayedFirst(entry, audience).stayed }, audience)),
-        ...(await candidatesLeaving(page, members, audience)),
-      ],
+      candidates: [...here, ...(await candidatesLeaving(page, members, audience))],
     };
   }
 }
+
+/** What is looked at where an address changed hands since the pass began. */
+type Elsewhere = Pick<MemberStore, 'address' | 'read' | 'find'>;
+
+/** The addresses that are decided together, as they were read. */
+type Page = readonly AddressEntry<Addressee>[];
+
+/** Who was at the place when the preparation began is decided, or is being decided. */
+const isPassed = (place: string, page: Page): boolean => place <= (page.at(-1)?.email_hash ?? '');
 
 /** Where a member was when the preparation began: there its place is among the recipients. */
 export function placeAt(began: number, { email_hash, moves = [] }: Pick<MemberPlace, 'email_hash' | 'moves'>): string {
@@ -74,25 +82,77 @@ function originOf({ email_hash, moves }: AddressEntry<Addressee>, member_id: str
   return placeAt(began, { email_hash, moves: moves?.get(member_id) ?? [] });
 }
 
-function stayedFirst(entry: AddressEntry<Addressee>, audience: Audience) {
-  if (entry.moves === undefined) return { stayed: entry.members, all: entry.members };
-  const isHere = ({ member_id }: Addressee) => originOf(entry, member_id, audience) === entry.email_hash;
-  const stayed = entry.members.filter(isHere);
-  // In the order of their coming, as each was decided by those who were there.
-  const cameAt = ({ member_id }: Addressee) => entry.moves?.get(member_id)?.at(-1)?.at ?? 0;
-  const came = entry.members.filter((member) => !isHere(member)).sort((a, b) => cameAt(a) - cameAt(b));
-  return { stayed, all: [...stayed, ...came] };
+/** Who left the place where it was when the preparation began, and came back, was there. */
+function cameSince(entry: AddressEntry<Addressee>, { member_id, came_at = 0 }: Addressee, audience: Audience): boolean {
+  if (came_at < audience.began) return false;
+  const moved = entry.moves?.get(member_id)?.some(({ at }) => at >= audience.began);
+  return !moved || originOf(entry, member_id, audience) !== entry.email_hash;
+}
+
+/** Who was here when the preparation began comes first, then who came, or was created, in the order of their coming. */
+function inOrder(entry: AddressEntry<Addressee>, audience: Audience): readonly Addressee[] {
+  const came = entry.members.filter((member) => cameSince(entry, member, audience));
+  if (came.length === 0) return entry.members;
+  const stayed = entry.members.filter((member) => !came.includes(member));
+  return [...stayed, ...came.sort((a, b) => (a.came_at ?? 0) - (b.came_at ?? 0))];
+}
+
+/** The candidates whose place is here: who came from elsewhere is decided there. */
+async function candidatesHere(
+  entry: AddressEntry<Addressee>,
+  page: Page,
+  members: Elsewhere,
+  audience: Audience,
+): Promise<readonly Candidate[]> {
+  const { email_hash, moves, left } = entry;
+  if (moves === undefined && left === undefined) return candidatesOf(entry, audience);
+  const all = candidatesOf({ ...entry, members: inOrder(entry, audience) }, audience);
+  const placeOf = ({ member_id }: Addressee) => originOf(entry, member_id, audience);
+  const here = all.filter(({ member }) => placeOf(member) === email_hash);
+  const first = here.find(({ excluded }) => excluded === undefined);
+  const { came_at = 0 } = first?.member ?? {};
+  if (first === undefined || came_at < audience.began) return here;
+  // Who came, was decided with the address, and then met the one who was created here or came back.
+  const wasDecided = entry.members.some(
+    (one) => placeOf(one) !== email_hash && isPassed(placeOf(one), page) && (one.came_at ?? 0) < came_at,
+  );
+  if (!wasDecided && !(await isTaken(entry, page, email_hash, members, audience))) return here;
+  return here.map((one) => (one === first ? { ...one, excluded: 'repeated_address' } : one));
+}
+
+/**
+ * Whether the address may be among the recipients already: of somebody who left it since, and whose place has been passed.
+ * @param place where it is decided, whose own members are decided now
+ */
+async function isTaken(
+  { email_hash, left = new Map() }: AddressEntry<Addressee>,
+  page: Page,
+  place: string,
+  members: Elsewhere,
+  { tenant_id, began }: Audience,
+): Promise<boolean> {
+  const leavers = [...left].filter(([, at]) => at >= began).map(([member_id]) => member_id);
+  const seen = page.find((one) => one.email_hash === email_hash);
+  for (const group of groupsOf(leavers, AT_ONCE)) {
+    const { places } = await members.find(tenant_id, group);
+    const isDecided = (member_id: string) => {
+      const known = places.get(member_id);
+      const origin = known === undefined ? email_hash : placeAt(began, known);
+      if (origin !== email_hash) return isPassed(origin, page);
+      // Of its own members those are recipients that its page had.
+      if (place === email_hash || seen === undefined) return place !== email_hash && isPassed(origin, page);
+      return seen.members.some((one) => one.member_id === member_id);
+    };
+    if (group.some(isDecided)) return true;
+  }
+  return false;
 }
 
 /** Storage looks for as many moved members at once. */
 const AT_ONCE = 20;
 
 /** The candidates who were at the addresses when the preparation began, and are elsewhere now. */
-async function candidatesLeaving(
-  page: readonly AddressEntry<Addressee>[],
-  members: Pick<MemberStore, 'address' | 'read'>,
-  audience: Audience,
-): Promise<Candidate[]> {
+async function candidatesLeaving(page: Page, members: Elsewhere, audience: Audience): Promise<Candidate[]> {
   const leaving = page.flatMap(({ email_hash, members: here, moves = new Map() }) =>
     [...moves].flatMap(([member_id, [move]]) =>
       move.from === email_hash && move.at >= audience.began && !here.some((one) => one.member_id === member_id)
@@ -102,16 +162,16 @@ async function candidatesLeaving(
   );
   const found: Candidate[] = [];
   for (const group of groupsOf(leaving, AT_ONCE)) {
-    const some = group.map(({ member_id, email_hash }) => candidateFrom(email_hash, member_id, members, audience));
+    const some = group.map((one) => candidateFrom(one, page, members, audience));
     found.push(...(await Promise.all(some)).filter((one) => one !== undefined));
   }
   return found;
 }
 
 async function candidateFrom(
-  origin: string,
-  member_id: string,
-  members: Pick<MemberStore, 'address' | 'read'>,
+  { email_hash: origin, member_id }: Pick<Addressee, 'email_hash' | 'member_id'>,
+  page: Page,
+  members: Elsewhere,
   audience: Audience,
 ): Promise<Candidate | undefined> {
   const { tenant_id } = audience;
@@ -119,11 +179,11 @@ async function candidateFrom(
     const entry = await members.address(tenant_id, to.email_hash);
     if (entry?.members.some((one) => one.member_id === member_id)) {
       if (originOf(entry, member_id, audience) !== origin) return undefined;
-      const all = candidatesOf({ ...entry, members: stayedFirst(entry, audience).all }, audience);
+      const all = candidatesOf({ ...entry, members: inOrder(entry, audience) }, audience);
       const found = all.find(({ member }) => member.member_id === member_id);
-      // Who left the address since may be among the recipients, and it gets one mail.
-      const isTaken = (entry.left_at ?? 0) >= audience.began;
-      return found && isTaken ? { ...found, excluded: found.excluded ?? 'repeated_address' } : found;
+      if (found === undefined || found.excluded !== undefined) return found;
+      const taken = await isTaken(entry, page, origin, members, audience);
+      return taken ? { ...found, excluded: 'repeated_address' } : found;
     }
     // It moved on, or was deleted, between the two reads.
     to = await members.read(tenant_id, member_id);

@@ -41,6 +41,8 @@ interface MemberProfile {
 export type SegmentSubject = Pick<MemberProfile, 'member_id' | 'status' | 'labels' | 'newsletters' | 'created_at'>;
 
 export interface StoredMember extends MemberProfile {
+  /** When it came to its address, in milliseconds. Only `address` and `addressees` tell it. */
+  readonly came_at?: number;
   /** Keyed hash of tenant and address: finds the address without decrypting any, and orders the members. */
   readonly email_hash: string;
   /** MemberIdentity, sealed. */
@@ -49,7 +51,7 @@ export interface StoredMember extends MemberProfile {
 
 /** What a mailing needs of a member. */
 export type Addressee = SegmentSubject &
-  Pick<StoredMember, 'tenant_id' | 'member_uuid' | 'email_hash' | 'sealed_identity'>;
+  Pick<StoredMember, 'tenant_id' | 'member_uuid' | 'email_hash' | 'sealed_identity' | 'came_at'>;
 
 /** Why nothing is sent to an address any more. Only an operator lifts it. */
 export const SUPPRESSION_REASONS = ['bounced', 'complained', 'operator'] as const;

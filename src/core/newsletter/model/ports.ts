@@ -63,8 +63,8 @@ export interface AddressEntry<M = StoredMember> {
   readonly facts?: AddressFacts;
   /** By member_id: of who is here the last moves; of who moved away the one that left from here. */
   readonly moves?: ReadonlyMap<string, readonly Move[]>;
-  /** When somebody was deleted here or moved away last, in milliseconds. Only `address` tells it. */
-  readonly left_at?: number;
+  /** By member_id: when who is not here any more was deleted or moved away, in milliseconds. As `came_at`. */
+  readonly left?: ReadonlyMap<string, number>;
 }
 
 /** A member left an address, at a time in milliseconds. */

@@ -198,13 +198,13 @@ async function foundAround(
 const change = fc.record({
   who: fc.integer({ min: 0, max: 3 }),
   to: fc.integer({ min: 0, max: 3 }),
-  what: fc.constantFrom('move', 'move', 'delete'),
+  what: fc.constantFrom('move', 'move', 'delete', 'create'),
   seconds: fc.constantFrom(0, 1),
 });
 
-describe('any members who move, are deleted and come back while the pass runs', () => {
-  it('are candidates once, and so is each address', async () => {
-    let [changed, deleted] = [0, 0];
+describe('any members who move, are deleted, come back and are created while the pass runs', () => {
+  it('are candidates once, and so is each address; nobody is missed who stayed, or whose address went to another one', async () => {
+    let [changed, deleted, created] = [0, 0, 0];
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 4 }),
@@ -221,9 +221,12 @@ describe('any members who move, are deleted and come back while the pass runs', 
           const left = [...changes];
           const happen = async (most: number) => {
             for (const { who, to, what, seconds } of left.splice(0, most)) {
-              if (who >= homes.length) continue;
+              if (who >= homes.length && what !== 'create') continue;
               now += 1 + seconds * 1_000;
               if (what === 'delete') deleted += Number(await store.remove(TENANT, `m${who}`));
+              // In the order of ids before the others, or behind them.
+              else if (what === 'create')
+                await store.upsert([{ ...stay(who, to), member_id: `${'az'[who % 2]}${created++}` }]);
               else await store.upsert([stay(who, to)]);
               changed += 1;
             }
@@ -246,11 +249,14 @@ describe('any members who move, are deleted and come back while the pass runs', 
           const sent = found.filter(({ excluded }) => excluded === undefined);
           for (const of of ['member_id', 'email_hash'] as const)
             expect(sent.length).toBe(new Set(sent.map(({ member }) => member[of])).size);
+          const gets = new Set(sent.map(({ member }) => member.email_hash));
+          for (const [who, to] of homes.entries())
+            if (changes.every((one) => one.who !== who || one.what === 'create')) expect(gets).toContain(addresses[to]);
         },
       ),
       { numRuns: 2_000 },
     );
-    for (const count of [changed, deleted]) expect(count).toBeGreaterThan(500);
+    for (const count of [changed, deleted, created]) expect(count).toBeGreaterThan(500);
   });
 });
 
@@ -267,6 +273,32 @@ describe('a member who moves while the pass runs', () => {
       for (const to of tos) await store.upsert([at(to), { ...at(to), labels: ['kept'] }]);
     });
     expect(found).toEqual([['mover', is, undefined]]);
+  });
+
+  it.each([
+    ['that follows', BEHIND, LAST, undefined],
+    ['that was before', LAST, BEHIND, undefined],
+    ['that is among the recipients', FIRST, LAST, 'repeated_address'],
+  ] as const)('to an address %s, whose member went elsewhere: both are candidates', async (_, given, own, excluded) => {
+    const found = await foundAround([at(given, 'first'), at(own, 'second')], async (store) => {
+      await store.upsert([at('~~~', 'first')]);
+      await store.upsert([at(given, 'second')]);
+    });
+    const first = given === FIRST ? FIRST : '~~~';
+    expect(found.toSorted()).toEqual([
+      ['first', first, undefined],
+      ['second', given, excluded],
+    ]);
+  });
+
+  it('to an address where another one is created then: the address is a candidate once', async () => {
+    for (const id of ['a', 'z']) {
+      const found = await foundAround([at(BEHIND)], async (store) => {
+        await store.upsert([at(LAST)]);
+        await store.upsert([at(LAST, id)]);
+      });
+      expect(found.flatMap(([, hash, excluded]) => (excluded === undefined ? [hash] : []))).toEqual([LAST]);
+    }
   });
 
   it('is none where it was deleted since, and where it came back a new one at its address', async () => {
