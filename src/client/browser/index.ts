@@ -5,5 +5,9 @@ export type { GetToken, TokenRequest } from './api/tokens.ts';
 export { createOfflineQueue, type OfflineQueue, type QueueOptions } from './queue/offline-queue.ts';
 export type { QueueEntry } from './queue/queue-entry.ts';
 export type { QueueEvent, QueueEventType } from './queue/send-next.ts';
-export { defineNotificationState, type StateOptions } from './state/notification-state.ts';
+export {
+  defineNotificationState,
+  type NotificationStateElement,
+  type StateOptions,
+} from './state/notification-state.ts';
 export { type NotificationAnswer, type StateTexts, TEXTS } from './state/texts.ts';

@@ -14,14 +14,43 @@ afterEach(() => {
 
 const notification = { channel: 'email', recipient: 'a@b.example', body: 'x' } as const;
 
-it('a listener that throws neither fails what is stored nor stops the queue, and is told to the page', async () => {
-  const reported: unknown[] = [];
-  vi.stubGlobal('reportError', (error: unknown) => reported.push(error));
+/** What a page has beside a store. */
+function stubPage(answer: () => Promise<Response>): void {
   vi.stubGlobal('addEventListener', () => {});
   vi.stubGlobal('removeEventListener', () => {});
   vi.stubGlobal('navigator', { onLine: true, locks: { request: (_: string, step: () => unknown) => step() } });
+  vi.stubGlobal('fetch', answer);
+}
+
+it('what is not JSON is refused before it is stored, and holds nothing', async () => {
+  stubPage(async () => new Response(JSON.stringify({ log_id: 'NL1' }), { status: 202 }));
+  const options = { url: 'https://api.example', getToken: async () => 't', name: `json-${Date.now()}` };
+  const queue = await createOfflineQueue(options, async () => memoryEntries());
+  const cycle: Record<string, unknown> = { ...notification };
+  cycle['self'] = cycle;
+  for (const given of [{ ...notification, max_retry_count: 3n }, cycle])
+    await expect(queue.add(given as never)).rejects.toThrow(TypeError);
+  await queue.add(notification);
+  await vi.waitFor(async () => {
+    expect((await queue.entries()).map(({ state }) => state)).toEqual(['accepted']);
+  });
+  queue.close();
+});
+
+it.each(['http://user:pw@api.example', 'https://api.example ', 'https://api.example?x=1', 'api.example'])(
+  'a queue of %j, which no request can be made with, is refused when it is made',
+  async (url) => {
+    stubPage(async () => new Response());
+    const made = createOfflineQueue({ url, getToken: async () => 't' }, async () => memoryEntries());
+    await expect(made).rejects.toThrow(TypeError);
+  },
+);
+
+it('a listener that throws neither fails what is stored nor stops the queue, and is told to the page', async () => {
+  const reported: unknown[] = [];
+  vi.stubGlobal('reportError', (error: unknown) => reported.push(error));
   let sent = 0;
-  vi.stubGlobal('fetch', async () => {
+  stubPage(async () => {
     sent += 1;
     return new Response(JSON.stringify({ log_id: `NL${sent}` }), { status: 202 });
   });

@@ -52,7 +52,7 @@ export function createPageRequest({ url, getToken }: ApiOptions): PageRequest {
       if (answer.status !== 401) return answer;
       return await once(await tokens.renew(purpose, token), purpose, path, init);
     } catch (error) {
-      return error instanceof Error ? error.name : 'unknown';
+      return (error as Error | undefined)?.name ?? 'unknown';
     }
   };
 }

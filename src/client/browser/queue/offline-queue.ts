@@ -16,7 +16,7 @@ export interface OfflineQueue {
    * Stores a notification, and sends it after those before it, except those that the API has wait for over five minutes.
    * @param label the page's own words for it, which stay when its content is gone
    * @returns its entry once it is stored
-   * @throws DOMException if the browser stores nothing, for example because the disk is full
+   * @throws TypeError if it is not JSON, DOMException if the browser stores nothing, for example because the disk is full
    */
   add(notification: Notification, label?: string): Promise<QueueEntry>;
   /** All entries, in their order: waiting and failed ones, and those that were accepted in the last seven days. */
@@ -36,12 +36,13 @@ const ACCEPTED_KEPT_MS = 7 * 86_400_000;
 
 /**
  * Opens the queue of this origin, and sends what waits there (retry-and-idempotency-design.md §5).
- * @throws Error where the browser keeps nothing, as some do in private windows: the page hands over without a queue
+ * @throws TypeError for the URL; Error where the browser keeps nothing, as some do in private windows: the page hands over without a queue
  */
 export async function createOfflineQueue(
   { name = 'default', ...api }: QueueOptions,
   openStore: (name: string) => Promise<EntryStore> = openEntryStore,
 ): Promise<OfflineQueue> {
+  const request = createPageRequest(api);
   const fullName = `notification-retry-${name}`;
   const store = await openStore(fullName);
   const tabs = new BroadcastChannel(fullName);
@@ -63,7 +64,7 @@ export async function createOfflineQueue(
     tell(event);
   };
   const isOnline = () => navigator.onLine;
-  const ports = { store, send: sender(createPageRequest(api)), isOnline, emit, now: Date.now, random: Math.random };
+  const ports = { store, send: sender(request), isOnline, emit, now: Date.now, random: Math.random };
   const { wake, close } = runQueue({
     exclusively: (step) => navigator.locks.request(fullName, step),
     step: (anew) => sendNext(ports, anew),
@@ -82,7 +83,9 @@ export async function createOfflineQueue(
   return {
     async add(notification, label) {
       const idempotency_key = crypto.randomUUID();
-      const content = { idempotency_key, notification, ...(label !== undefined && { label }) };
+      // What is not JSON could be stored, and never be sent.
+      const said: Notification = JSON.parse(JSON.stringify({ ...notification }));
+      const content = { idempotency_key, notification: said, ...(label !== undefined && { label }) };
       const entry = await store.add({ ...content, state: 'waiting', created_at: Date.now(), attempts: 0 });
       emit({ type: 'queued', entry });
       void wake();

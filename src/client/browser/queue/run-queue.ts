@@ -10,7 +10,7 @@ export interface RunPorts {
 const FAULT_MS = 30_000;
 
 /** Milliseconds. A timer for longer ends at once. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Takes steps until nothing is left to do. Every tab runs one: whichever is open goes on. */
 export function runQueue({ exclusively, step, onFault }: RunPorts) {

@@ -1,5 +1,5 @@
 import type { Answer } from '../../handover/retry-rules.ts';
-import type { NotificationAnswer } from './texts.ts';
+import { type NotificationAnswer, TEXTS } from './texts.ts';
 
 const SOON_MS = 1_000;
 const MOST_MS = 30_000;
@@ -17,7 +17,13 @@ export type Shown = NotificationAnswer | 'unavailable' | undefined;
 export function shownAfter(shown: Shown, answer: Answer | string): Shown {
   if (typeof answer === 'string') return 'unavailable';
   if (answer.status === 429) return shown;
-  return answer.status === 200 ? (answer.json as NotificationAnswer) : 'unavailable';
+  return answerIn(answer) ?? 'unavailable';
+}
+
+/** Undefined for what is no state of ours: a proxy may have answered anything. */
+export function answerIn({ status, json }: Answer): NotificationAnswer | undefined {
+  const given = (typeof json === 'object' ? json : null) as NotificationAnswer | null;
+  return status === 200 && Object.hasOwn(TEXTS.en.states, given?.status ?? '') ? (given ?? undefined) : undefined;
 }
 
 /** Whether nothing changes any more. */

@@ -1,5 +1,6 @@
 import type { PublicState } from '../../../core/intake/public-state.ts';
 import type { ErrorType } from '../../../core/model/error-types.ts';
+import { lookUp } from './language.ts';
 
 /** What the element says in one language. */
 export interface StateTexts {
@@ -76,10 +77,13 @@ export function messageOf(answer: NotificationAnswer, texts: StateTexts): string
   return parts.filter((part) => part !== undefined).join(' ');
 }
 
-/** The texts of a language such as `ja-JP`; English for languages that there are no texts for. */
-export function textsFor(language: string, more: Readonly<Record<string, StateTexts>>): StateTexts {
-  const all: Readonly<Record<string, StateTexts>> = { ...TEXTS, ...more };
-  const [primary = ''] = language.toLowerCase().split('-');
-  const own = [language.toLowerCase(), primary].find((name) => Object.hasOwn(all, name));
-  return all[own ?? 'en'] ?? TEXTS.en;
+/** The texts of the first language that there are some for, such as `ja` for `ja-JP`; else the English ones. */
+export function textsFor(
+  languages: string | readonly string[],
+  more: Readonly<Record<string, StateTexts>>,
+): StateTexts {
+  const all = new Map<string, StateTexts>([...Object.entries(TEXTS), ...Object.entries(more)]);
+  const own = all.get(lookUp([languages].flat(), [...all.keys()]) ?? 'en') ?? TEXTS.en;
+  // Who writes no types may leave some out.
+  return { ...TEXTS.en, ...own, states: { ...TEXTS.en.states, ...own.states } };
 }
