@@ -63,11 +63,13 @@ export interface NotificationClient {
   flush(options?: FlushOptions): Promise<FlushReport>;
 }
 
+/** @internal */
 export interface ClientPorts extends HandOverOrSpoolPorts {
   readonly fs: FileSystem;
   readonly createToken: NotificationClient['createToken'];
 }
 
+/** @internal */
 export function createClient(settings: Settings, ports: ClientPorts): NotificationClient {
   const { clock, fs } = ports;
 

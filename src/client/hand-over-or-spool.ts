@@ -6,6 +6,7 @@ import { type HandoverOutcome, noAnswer } from './handover/retry-rules.ts';
 import { isFull, whyFailed } from './spool/durable-files.ts';
 import type { Spool } from './spool/spool.ts';
 
+/** @internal */
 export interface HandOverOrSpoolPorts extends HandOverOptions {
   readonly spool: Spool;
 }
@@ -17,7 +18,7 @@ interface Kept {
   readonly cause?: unknown;
 }
 
-/** Hands over at most one batch of items, and spools those that are not handed over. */
+/** Hands over at most one batch of items, and spools those that are not handed over. @internal */
 export async function handOverOrSpool(
   items: readonly Item[],
   ports: HandOverOrSpoolPorts,
@@ -70,6 +71,7 @@ interface SendInBatchesOptions {
  * Any number of items, in batches of the size that the API takes.
  * @param given those that are refused already have their results
  * @param concurrency batches at the same time
+ * @internal
  */
 export async function sendInBatches(
   given: readonly (Item | Result)[],

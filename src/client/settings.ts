@@ -38,12 +38,14 @@ export interface ClientOptions {
   readonly onLargeSpool?: ((size: SpoolSize) => void) | undefined;
 }
 
+/** @internal */
 export interface SpoolSettings {
   readonly spoolDirectory: string;
   readonly failedDirectory: string;
   readonly keys: readonly SpoolKey[];
 }
 
+/** @internal */
 export interface Settings extends SpoolSettings {
   readonly url: string;
   readonly apiKey: string;
@@ -57,7 +59,7 @@ export interface Settings extends SpoolSettings {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws TypeError that names each wrong setting, and shows no key. */
+/** @throws TypeError that names each wrong setting, and shows no key. @internal */
 export function settingsOf(options: ClientOptions, env: Environment): Settings {
   const faults: string[] = [];
   const url = options.url ?? env['NOTIFICATION_API_URL'] ?? '';
@@ -100,7 +102,7 @@ export function settingsOf(options: ClientOptions, env: Environment): Settings {
   };
 }
 
-/** The settings of the spool alone, for commands that do not call the API. @throws TypeError */
+/** The settings of the spool alone, for commands that do not call the API. @throws TypeError @internal */
 export function spoolSettingsOf(options: ClientOptions, env: Environment): SpoolSettings {
   const directory = resolve(options.spoolDirectory ?? (env['NOTIFICATION_SPOOL_DIRECTORY'] || join('data', 'spool')));
   const failed =

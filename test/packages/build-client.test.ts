@@ -1,26 +1,18 @@
 import { execFile, execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createNotificationClient } from '../../src/client/index.ts';
 import { buildClient, type ClientInputs } from '../../tools/scripts/build-client.ts';
 import { ApiStandIn } from '../support/client/api-stand-in.ts';
 import { pack } from '../support/lib/packed-package.ts';
+import { INSTALLED } from '../support/packages/users.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
-/** The Node of the tests, and the Node of this machine, which may be older. */
-const NODES = [process.execPath, ...systemNodes()];
+/** The Node of the tests, the Node of this machine, and the oldest one. */
+const NODES = INSTALLED.filter(({ name }) => name.includes('Node')).map(({ command: [path] }) => path);
 
 let project: string;
 let inputs: ClientInputs;
@@ -67,7 +59,11 @@ describe('the package that producers install', () => {
         'LICENSE',
         'README.md',
         'THIRD-PARTY-NOTICES',
+        'browser.cjs',
+        'browser.d.ts',
         'browser.js',
+        'index.cjs',
+        'index.cjs.map',
         'index.js',
         'index.js.map',
         'notification-spool.js',
@@ -76,7 +72,10 @@ describe('the package that producers install', () => {
       const types = files.filter((file) => file.startsWith('types/'));
       expect(types).toContain('types/client/index.d.ts');
       expect(types).toContain('types/client/browser/index.d.ts');
-      expect(types.filter((file) => !/^types\/(client|core\/(model|intake))\/[a-z/-]+\.d\.ts$/.test(file))).toEqual([]);
+      const form = /^types\/(client|core\/(model|intake))\/[a-z/-]+\.d\.c?ts$/;
+      expect(types.filter((file) => !form.test(file))).toEqual([]);
+      const required = types.filter((file) => file.endsWith('.d.cts')).map((file) => file.replace('.d.cts', '.d.ts'));
+      expect(required).toEqual(types.filter((file) => file.endsWith('.d.ts')));
     } finally {
       rmSync(packed, { recursive: true, force: true });
     }
@@ -91,36 +90,6 @@ describe('the package that producers install', () => {
       text('THIRD-PARTY-NOTICES').match(/Permission is hereby granted|Apache License|ISC/g)?.length,
     ).toBeGreaterThan(8);
     expect(text('README.md')).toContain('notification-spool');
-  });
-
-  it.each(NODES)('works on %s', async (node) => {
-    const api = new ApiStandIn();
-    await api.start();
-    writeFileSync(
-      join(project, 'producer.mjs'),
-      `import { createNotificationClient } from 'notification-retry-client';
-      const client = createNotificationClient({ spoolKey: '${'ab'.repeat(32)}', timeoutMs: 2_000 });
-      const notification = { channel: 'email', recipient: 'a@b.example', body: 'Text' };
-      const away = createNotificationClient({ url: 'http://127.0.0.1:9', spoolKey: '${'ab'.repeat(32)}' });
-      const stopped = AbortSignal.timeout(300);
-      const results = [
-        await client.send(notification),
-        ...(await client.sendBatch([notification, { ...notification, body: 'Another' }])),
-        await away.send({ ...notification, body: 'Later' }, { signal: stopped }),
-        await client.reportFailure('log-1', { error_type: 'UNKNOWN' }),
-      ];
-      const { accepted } = await client.flush();
-      console.log(JSON.stringify({ states: results.map(({ state }) => state), accepted }));`,
-    );
-    const env = { NOTIFICATION_API_URL: api.url, NOTIFICATION_API_KEY: api.apiKey };
-    const { stdout } = await promisify(execFile)(node, ['producer.mjs'], { cwd: project, env });
-    await api.stop();
-    expect(JSON.parse(stdout)).toEqual({
-      states: ['accepted', 'accepted', 'accepted', 'spooled', 'accepted'],
-      accepted: 1,
-    });
-    expect(await api.delivered()).toHaveLength(3);
-    expect(existsSync(join(project, 'data', 'spool'))).toBe(true);
   });
 
   it.each(NODES)(
@@ -166,74 +135,4 @@ describe('the package that producers install', () => {
       }
     },
   );
-
-  it('has types that a strict project compiles with', () => {
-    writeFileSync(
-      join(project, 'producer.mts'),
-      `import { createNotificationClient, NotHandedOverError, type Result } from 'notification-retry-client';
-      const client = createNotificationClient({ url: 'https://api.example', apiKey: 'nrk_x' });
-      const result: Result = await client.send({ channel: 'email', recipient: 'a@b.example', body: 'Text' });
-      if (result.state === 'spooled') console.log(result.file, NotHandedOverError.name);
-      // @ts-expect-error there is no such channel
-      await client.send({ channel: 'pigeon', recipient: 'a', body: 'Text' });`,
-    );
-    const tsc = join(PROJECT_ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const options = [
-      '--noEmit',
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2022',
-      '--types',
-      'node',
-      '--lib',
-      'es2022',
-    ];
-    const compiled = () =>
-      execFileSync(process.execPath, [tsc, ...options, 'producer.mts'], {
-        cwd: project,
-        encoding: 'utf8',
-        stdio: 'pipe',
-      });
-    expect(compiled()).toBe('');
-  }, 60_000);
-
-  it('has types for web pages, which need no types of Node', () => {
-    writeFileSync(
-      join(project, 'page.mts'),
-      `import { createOfflineQueue, defineNotificationState, TEXTS } from 'notification-retry-client/browser';
-      const api = { url: 'https://api.example', getToken: async () => 'nrt_x' };
-      defineNotificationState({ ...api, texts: { fr: { ...TEXTS.en, retry: 'Encore' } } });
-      const queue = await createOfflineQueue(api);
-      const { id } = await queue.add({ channel: 'email', recipient: 'a@b.example', body: 'Text' });
-      const sent: number = await queue.retry(id);
-      console.log(sent);
-      // @ts-expect-error there is no such channel
-      await queue.add({ channel: 'pigeon', recipient: 'a', body: 'Text' });`,
-    );
-    const compilerOptions = {
-      noEmit: true,
-      strict: true,
-      module: 'nodenext',
-      target: 'es2022',
-      lib: ['es2022', 'dom'],
-      types: [],
-    };
-    writeFileSync(join(project, 'tsconfig.page.json'), JSON.stringify({ compilerOptions, files: ['page.mts'] }));
-    const tsc = join(PROJECT_ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const run = () =>
-      execFileSync(process.execPath, [tsc, '-p', 'tsconfig.page.json'], { cwd: project, encoding: 'utf8' });
-    expect(run()).toBe('');
-  }, 60_000);
 });
-
-/** The first Node in the PATH that is not this repository's. */
-function systemNodes(): string[] {
-  const found = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .filter((directory) => !directory.includes('node_modules'))
-    .map((directory) => join(directory, 'node'))
-    .find((path) => existsSync(path));
-  return found === undefined ? [] : [found];
-}

@@ -9,6 +9,7 @@ import { buildPackage, type PackageInputs } from '../../tools/scripts/build-pack
 import { emptyProject, type Packed, pack } from '../support/lib/packed-package.ts';
 import { cliContext, FUNCTIONS, stackOf } from '../support/lib/synthesize.ts';
 import { startLoopback } from '../support/loopback.ts';
+import { tool } from '../support/packages/users.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const MINUTES = 60_000;
@@ -45,9 +46,9 @@ describe('the package with the construct', () => {
       /^types\/(lib|src\/core\/model)\/[a-z/-]+\.d\.ts$/,
       // The shape of a table, of which constructs of lib/ speak.
       /^types\/src\/adapters\/dynamodb\/schema\.d\.ts$/,
-      /^client\/(package\.json|(index|browser)\.js|types\/(client|core\/model)\/[a-z/-]+\.d\.ts)$/,
+      /^client\/(package\.json|(index|browser)\.c?js|browser\.d\.ts|types\/(client|core\/model)\/[a-z/-]+\.d\.c?ts)$/,
       // The states that a page shows.
-      /^client\/types\/core\/intake\/public-state\.d\.ts$/,
+      /^client\/types\/core\/intake\/public-state\.d\.c?ts$/,
       /^console\/(index\.html|assets\/console-[0-9a-f]{12}\.(js|css|svg))$/,
       /^bin\/[\w.-]+\.mjs$/,
       new RegExp(
@@ -61,6 +62,7 @@ describe('the package with the construct', () => {
         'construct.js',
         'construct.d.ts',
         'client/browser.js',
+        'client/index.cjs',
         'client/index.js',
         'types/lib/construct.d.ts',
         'client/types/client/index.d.ts',
@@ -69,6 +71,24 @@ describe('the package with the construct', () => {
         ...FUNCTIONS.map((name) => `functions/${name}/index.mjs`),
       ]),
     );
+  });
+
+  it('is found right by every resolution of modules: attw and publint find nothing', () => {
+    const attw = [tool('@arethetypeswrong', 'cli', 'dist', 'index.js'), '--pack', installed(), '--format', 'json'];
+    const said = spawnSync(process.execPath, attw, { encoding: 'utf8' }).stdout;
+    expect(JSON.parse(said).analysis.problems).toEqual([]);
+    const publint = [tool('publint', 'src', 'cli.js'), 'run', installed(), '--strict'];
+    const found = spawnSync(process.execPath, publint, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+    expect(found).toMatchObject({ status: 0, stdout: expect.stringMatching(/All good!\s*$/) });
+  });
+
+  it.each([
+    ['cjs', "const { createNotificationClient } = require('notification-retry/client');"],
+    ['mjs', "import { createNotificationClient } from 'notification-retry/client';"],
+  ])('has the client for whoever requires it, and whoever imports it (%s)', (kind, loads) => {
+    const file = join(project, `client.${kind}`);
+    writeFileSync(file, `${loads} console.log(typeof createNotificationClient);`);
+    expect(execFileSync(process.execPath, [file], { cwd: project, encoding: 'utf8' })).toBe('function\n');
   });
 
   it('exports the construct and the clients only, and installs no library', () => {

@@ -13,9 +13,8 @@ export interface ClientInputs {
 }
 
 /**
- * Builds the producer client as a separate package without dependencies: one module,
- * one for web pages, their types, the spool's commands as
- * one file, a package.json and the licences.
+ * Builds the producer client as a separate package without dependencies: the client and the one for web pages, each as ES
+ * module and as CommonJS, their types, the spool's commands as one file, a package.json and the licences.
  */
 export async function buildClient(directory: string): Promise<ClientInputs> {
   rmSync(directory, { recursive: true, force: true });
@@ -35,10 +34,13 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
     license,
     type: 'module',
     engines: { node: '>=20.3' },
+    sideEffects: false,
     exports: {
-      '.': { types: './types/client/index.d.ts', default: './index.js' },
-      './browser': { types: './types/client/browser/index.d.ts', default: './browser.js' },
+      '.': entryPoint('.', 'index'),
+      './browser': entryPoint('.', 'browser'),
+      './package.json': './package.json',
     },
+    ...BEFORE_EXPORTS,
     bin: { 'notification-spool': './notification-spool.js' },
   };
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
@@ -51,18 +53,37 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
 /** Some libraries of the commands are CommonJS and call `require`, which an ES module does not have. */
 const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
 
+const TYPES = { index: 'types/client/index', browser: 'types/client/browser/index' } as const;
+
+/** What `exports` says of one of the modules below. @param at the folder that they are in */
+export function entryPoint(at: string, name: keyof typeof TYPES): object {
+  const types = `${at}/${TYPES[name]}`;
+  return {
+    import: { types: `${types}.d.ts`, default: `${at}/${name}.js` },
+    require: { types: `${types}.d.cts`, default: `${at}/${name}.cjs` },
+  };
+}
+
+/** For resolutions that do not know `exports`, such as TypeScript's `node10`: the module of the folder. */
+export const BEFORE_EXPORTS = { main: './index.cjs', types: `./${TYPES.index}.d.cts` } as const;
+
 /** Builds what both packages contain: the producer client, the client for web pages, and their types. */
 export async function buildClientModules(directory: string, more: BuildOptions = {}) {
   const entries = ['src/client/index.ts', 'src/client/browser/index.ts'];
-  declareTypes({ entries, root: 'src', browser: true, outDir: join(directory, 'types') });
-  const module = await bundle('src/client/index.ts', join(directory, 'index.js'), { format: 'esm', ...more });
+  declareTypes({ entries, root: 'src', browser: true, commonjs: true, outDir: join(directory, 'types') });
+  // Those resolutions look for it beside the module.
+  writeFileSync(join(directory, 'browser.d.ts'), `export * from './${TYPES.browser}.js';\n`);
+  const built = (name: string) => join(directory, name);
+  const module = await bundle('src/client/index.ts', built('index.js'), { format: 'esm', ...more });
+  await bundle('src/client/index.ts', built('index.cjs'), { format: 'cjs', ...more });
+  await bundleBrowserClient(directory, 'cjs');
   return { module, browser: await bundleBrowserClient(directory) };
 }
 
-/** Builds `browser.js`: one module without dependencies. @returns the files that went into it */
-export function bundleBrowserClient(directory: string): Promise<string[]> {
-  return bundle('src/client/browser/index.ts', join(directory, 'browser.js'), {
-    format: 'esm',
+/** Builds `browser.js`, or `browser.cjs`: one module without dependencies. @returns the files that went into it */
+export function bundleBrowserClient(directory: string, format: 'esm' | 'cjs' = 'esm'): Promise<string[]> {
+  return bundle('src/client/browser/index.ts', join(directory, format === 'cjs' ? 'browser.cjs' : 'browser.js'), {
+    format,
     platform: 'browser',
     target: 'es2022',
     minify: true,

@@ -4,7 +4,7 @@ import { build, type Plugin } from 'esbuild';
 import { buildConsole } from '../../console/build.ts';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
-import { buildClientModules, bundle } from './build-client.ts';
+import { BEFORE_EXPORTS, buildClientModules, bundle, entryPoint } from './build-client.ts';
 import { declareTypes } from './declare-types.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
 
@@ -75,7 +75,7 @@ async function buildConstruct(directory: string): Promise<string[]> {
 }
 
 async function buildClientModule(directory: string): Promise<readonly string[]> {
-  writeJson(join(directory, 'package.json'), { type: 'module' });
+  writeJson(join(directory, 'package.json'), { type: 'module', sideEffects: false, ...BEFORE_EXPORTS });
   return (await buildClientModules(directory)).module;
 }
 
@@ -167,13 +167,14 @@ function manifest(): object {
     description,
     license,
     ...(repository && { repository }),
+    type: 'commonjs',
     keywords: ['aws-cdk', 'notifications', 'retry'],
     engines,
     bin: { 'notification-retry': './bin/notification-retry.mjs' },
     exports: {
       './construct': { types: './construct.d.ts', default: './construct.js' },
-      './client/browser': { types: './client/types/client/browser/index.d.ts', default: './client/browser.js' },
-      './client': { types: './client/types/client/index.d.ts', default: './client/index.js' },
+      './client/browser': entryPoint('./client', 'browser'),
+      './client': entryPoint('./client', 'index'),
       './package.json': './package.json',
     },
     peerDependencies: Object.fromEntries(peers),

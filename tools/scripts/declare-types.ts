@@ -13,10 +13,12 @@ export interface TypesOptions {
   readonly outDir: string;
   /** An entry point is for web pages, too. */
   readonly browser?: boolean;
+  /** The package is an ES module that can be required, too: `.d.cts` beside each `.d.ts`. */
+  readonly commonjs?: boolean;
 }
 
 /** Writes the declarations of entry points and of all files that they import, and of no others. */
-export function declareTypes({ entries, root, outDir, browser = false }: TypesOptions): void {
+export function declareTypes({ entries, root, outDir, browser = false, commonjs = false }: TypesOptions): void {
   const rootDir = join(PROJECT_ROOT, root);
   const config = {
     extends: join(PROJECT_ROOT, 'tsconfig.json'),
@@ -47,6 +49,10 @@ export function declareTypes({ entries, root, outDir, browser = false }: TypesOp
   }
   for (const file of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
     if (file.endsWith('.d.ts') && !needed.has(join(outDir, file))) rmSync(join(outDir, file));
+  }
+  for (const file of commonjs ? needed : []) {
+    const text = readFileSync(file, 'utf8').replace(/((['"])\.[^'"]+)\.js\2/g, '$1.cjs$2');
+    writeFileSync(file.replace(/\.d\.ts$/, '.d.cts'), text);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Channel } from '../../core/model/channels.ts';
 import { apiBase } from './api-url.ts';
 import { type Answer, answerOf, TIMEOUT } from './retry-rules.ts';
 
+/** @internal */
 export interface ApiOptions {
   readonly url: string;
   readonly apiKey: string;
@@ -11,9 +12,10 @@ export interface ApiOptions {
   readonly clock: () => Date;
 }
 
-/** Posts JSON with an idempotency key. @returns the answer, or the code of the reason why there is none */
+/** Posts JSON with an idempotency key. @returns the answer, or the code of the reason why there is none @internal */
 export type ApiRequest = (path: string, body: object, key: string, signal?: AbortSignal) => Promise<Answer | string>;
 
+/** @internal */
 export function createRequest({ url, apiKey, timeoutMs, clock }: ApiOptions): ApiRequest {
   const base = apiBase(url);
   return async (path, body, key, signal) => {
@@ -63,7 +65,7 @@ export interface PageToken {
   readonly expires_at: string;
 }
 
-/** One attempt: the page asks again, and a person waits for it. */
+/** One attempt: the page asks again, and a person waits for it. @internal */
 export function createTokenCall(request: ApiRequest): (given: TokenRequest) => Promise<PageToken> {
   return async (given) => {
     const answer = await request('/v1/tokens', given, randomUUID());

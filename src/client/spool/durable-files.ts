@@ -148,11 +148,12 @@ async function syncDirectory(fs: FileSystem, directory: string): Promise<void> {
 }
 
 export function isFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
 
 export function whyFailed(error: unknown): string {
-  if (!(error instanceof Error)) return 'for an unknown reason';
+  // Jest runs its tests beside the errors of Node, whose classes are others there.
+  if (typeof error !== 'object' || error === null || !('message' in error)) return 'for an unknown reason';
   const { code, message, name } = error as NodeJS.ErrnoException;
   return isFull(error) ? 'the disk is full' : `${code ?? name}: ${message}`;
 }

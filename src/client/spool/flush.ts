@@ -46,6 +46,7 @@ export interface FlushOptions {
   readonly files?: readonly string[];
 }
 
+/** @internal */
 export interface FlushDeps extends FileFlushDeps {
   readonly onGivenUp: (given: GivenUp) => void | Promise<void>;
   readonly onLargeSpool: (size: SpoolSize) => void;
@@ -59,7 +60,7 @@ export interface SpoolSize {
 /** What adr-006-spool-retention.md expects of seven days: ten files a day, of up to 10 MB. */
 const EXPECTED: SpoolSize = { files: 70, bytes: 700_000_000 };
 
-/** Oldest first. A file that fails does not stop the others. The caller holds the lock. */
+/** Oldest first. A file that fails does not stop the others. The caller holds the lock. @internal */
 export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }: FlushOptions): Promise<FlushReport> {
   const { spool } = deps;
   const { unreported, faults } = await spool.recover();
@@ -122,7 +123,7 @@ function becauseOf(error: unknown): string {
   return error instanceof UnreadableFileError ? error.message : whyFailed(error);
 }
 
-/** Describes a file in data/failed from the file alone, because the process that moved it there may have crashed. */
+/** Describes a file in data/failed from the file alone, because the process that moved it there may have crashed. @internal */
 export async function describeGivenUp(spool: Spool, name: string): Promise<GivenUp> {
   const file = originName(name);
   const { header } = await spool.head('failed', name);

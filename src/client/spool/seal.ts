@@ -6,7 +6,7 @@ export interface SpoolKey {
   readonly bytes: Buffer;
 }
 
-const PURPOSE = Buffer.from('notification spool, version 1');
+const PURPOSE = 'notification spool, version 1';
 
 /** @param text 32 bytes as 64 hexadecimal digits or base64 @throws TypeError that does not show the text */
 export function spoolKey(text: string): SpoolKey {
@@ -37,4 +37,4 @@ export function unseal(sealed: string, { bytes }: SpoolKey, bound = ''): string 
   return Buffer.concat([decipher.update(all.subarray(28)), decipher.final()]).toString('utf8');
 }
 
-const associated = (bound: string): Buffer => Buffer.concat([PURPOSE, Buffer.from(bound)]);
+const associated = (bound: string): Buffer => Buffer.from(`${PURPOSE}${bound}`);

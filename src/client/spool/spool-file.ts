@@ -24,7 +24,7 @@ export interface SpoolHeader {
 
 export type GivenUpBecause = 'too-old' | 'too-many-retries' | 'refused';
 
-/** A header line, a payload line (the items as JSON, or encrypted), and a line with the SHA-256 of both. */
+/** A header line, a payload line (the items as JSON, or encrypted), and a line with the SHA-256 of both. @internal */
 export interface SpoolFile {
   readonly header: SpoolHeader;
   readonly payload: string;
@@ -42,12 +42,13 @@ export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError';
 }
 
+/** @internal */
 export function encode({ header, payload }: SpoolFile): string {
   const lines = `${JSON.stringify(header)}\n${payload}\n`;
   return `${lines}${sha256(lines)}\n`;
 }
 
-/** @throws CorruptFileError, UnreadableFileError */
+/** @throws CorruptFileError, UnreadableFileError @internal */
 export function decode(text: string): SpoolFile {
   const header = decodeHeader(text);
   const [, payload = '', sum, end] = text.split('\n');
@@ -56,7 +57,7 @@ export function decode(text: string): SpoolFile {
   return { header, payload };
 }
 
-/** @param text at least the first line @throws CorruptFileError, UnreadableFileError */
+/** @param text at least the first line @throws CorruptFileError, UnreadableFileError @internal */
 export function decodeHeader(text: string): SpoolHeader {
   const end = text.indexOf('\n');
   const header = parsed(end < 0 ? '' : text.slice(0, end)) as Partial<SpoolHeader> | undefined;
@@ -75,7 +76,7 @@ export function decodeHeader(text: string): SpoolHeader {
 /** Characters: whatever a reason is made of, the first line stays short enough to be listed. */
 const LONGEST_REASON = 500;
 
-/** A file with these items, and with the first line that belongs to them. */
+/** A file with these items, and with the first line that belongs to them. @internal */
 export function sealItems(items: readonly Item[], given: SpoolHeader, key: SpoolKey | undefined): SpoolFile {
   const { keyId: _, ...rest } = given;
   const sealing = key ? ({ version: 2, keyId: key.id } as const) : ({ version: 1 } as const);
@@ -95,6 +96,7 @@ function bound({ version, firstAttempt, retryCount, notifications, lastError, ke
 /**
  * Whoever can write to the directory can put a file there that is not encrypted, so a process with keys refuses it.
  * @throws CorruptFileError, UnreadableFileError if the key of the file is not among `keys`
+ * @internal
  */
 export function openItems({ header, payload }: SpoolFile, keys: readonly SpoolKey[]): Item[] {
   const key = keys.find(({ id }) => id === header.keyId);

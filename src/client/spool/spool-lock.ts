@@ -30,6 +30,7 @@ const MOST_ROUNDS = 100;
  * @param heartbeatMs milliseconds between two heartbeats
  * @returns a function that releases the lock
  * @throws SpoolLockedError when another process holds the lock; the error of the file system
+ * @internal
  */
 export async function lockSpool(
   directory: string,
