@@ -67,10 +67,30 @@ export function sendTo(scope: Construct, id: string, bus: Bus, queue: Queue): Ru
   });
 }
 
-/** Invokes a function of the producer with each outcome of a kind. */
-export function invoke(scope: Construct, id: string, bus: Bus, called: IFunction): Rule {
-  const eventPattern = { source: [SOURCE], detailType: ['Provider Down', 'Provider Up'] };
-  return new Rule(scope, id, { eventBus: bus as IEventBus, eventPattern, targets: [new LambdaFunction(called)] });
+export const PROVIDERS: EventPattern = { source: [SOURCE], detailType: ['Provider Down', 'Provider Up'] };
+
+/** Mailings that failed, or were sent partially. */
+export const FAILED_EMAILS: EventPattern = {
+  source: [SOURCE],
+  detailType: ['Email Ended'],
+  detail: { status: ['failed'] },
+};
+
+/** Alarms of a stage's newsletters that begin to ring, on the account's default bus. */
+export const newsletterAlarms = (stage: string): EventPattern => ({
+  source: ['aws.cloudwatch'],
+  detailType: ['CloudWatch Alarm State Change'],
+  detail: { alarmName: [{ prefix: `notification-retry-${stage}-newsletter-` }], state: { value: ['ALARM'] } },
+});
+
+/** Invokes a function with each event that matches. @param bus the account's default bus if undefined */
+export function invoke(
+  scope: Construct,
+  id: string,
+  { bus, pattern, called }: { bus: Bus | undefined; pattern: EventPattern; called: IFunction },
+): Rule {
+  const targets = [new LambdaFunction(called)];
+  return new Rule(scope, id, { ...(bus && { eventBus: bus as IEventBus }), eventPattern: pattern, targets });
 }
 
 /**

@@ -48,9 +48,9 @@ export const PART_SETTINGS = {
    */
   verifySchedule: { check: schedule('off'), standard: 'off' },
   /**
-   * `full`: every alarm, and the dashboard. `critical`: at most ten alarms, on what loses or delays notifications.
+   * `full`: every alarm, and the dashboard. `critical`: about ten alarms, on what loses or delays notifications.
    * `off`: no alarms, metrics and notices.
-   * @ja `full` はすべてのアラームとダッシュボード、`critical` は通知の消失・遅延に関する 10 個以内のアラーム、`off` はアラーム・メトリクス・お知らせなし
+   * @ja `full` はすべてのアラームとダッシュボード、`critical` は通知の消失・遅延に関する 10 個ほどのアラーム、`off` はアラーム・メトリクス・お知らせなし
    * @absent `full` where `retain`, else `critical` | `retain` なら `full`、ほかは `critical`
    */
   monitoring: { check: check(v.picklist(['full', 'critical', 'off'], monitoring)) },

@@ -8,7 +8,7 @@ import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { invoke, sendTo } from '../../examples/outcomes/rules.ts';
+import { invoke, PROVIDERS, sendTo } from '../../examples/outcomes/rules.ts';
 import { writerPolicy } from '../../tools/smoke/writer.ts';
 import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
 import { MINUTES } from '../support/emulator/deploy.ts';
@@ -54,17 +54,13 @@ function rulesTemplate(): object {
   const bus = new EventBus(rules, 'Told', { eventBusName: 'told' });
   sendTo(rules, 'ToQueue', bus, new Queue(rules, 'Inbox', { queueName: 'inbox' }));
   const code = Code.fromInline("exports.handler = async ({ detail }) => console.log('told of ' + detail.provider)");
-  invoke(
-    rules,
-    'ToFunction',
-    bus,
-    new LambdaFunction(rules, 'Called', {
-      functionName: 'called',
-      runtime: Runtime.NODEJS_24_X,
-      handler: 'index.handler',
-      code,
-    }),
-  );
+  const called = new LambdaFunction(rules, 'Called', {
+    functionName: 'called',
+    runtime: Runtime.NODEJS_24_X,
+    handler: 'index.handler',
+    code,
+  });
+  invoke(rules, 'ToFunction', { bus, pattern: PROVIDERS, called });
   const { Parameters: _, Rules: __, ...template } = Template.fromStack(rules).toJSON();
   return template;
 }

@@ -5,11 +5,21 @@ import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambd
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import * as v from 'valibot';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { endsOf, invoke, postTo, sendTo, takeIn } from '../../examples/outcomes/rules.ts';
+import {
+  endsOf,
+  FAILED_EMAILS,
+  invoke,
+  newsletterAlarms,
+  PROVIDERS,
+  postTo,
+  sendTo,
+  takeIn,
+} from '../../examples/outcomes/rules.ts';
+import { type BusEvent, handler } from '../../examples/outcomes/sentry.ts';
 import { createOutcomeBus } from '../../src/adapters/eventbridge/outcome-bus.ts';
 import { batchItemSchema, batchSchema } from '../../src/application/contract/api/intake.ts';
 import type { Outcome } from '../../src/core/outcomes/outcome.ts';
-import { eventBus, postTo as post } from '../../src/local/emulator/events/event-bus.ts';
+import { eventBus, type Publish, postTo as post } from '../../src/local/emulator/events/event-bus.ts';
 import { planFrom } from '../../src/local/emulator/template/plan.ts';
 import { EventBridgeStandIn } from '../../src/local/stand-ins/eventbridge.ts';
 import { type Loopback, startLoopback } from '../support/loopback.ts';
@@ -18,10 +28,10 @@ const sent: [string, unknown][] = [];
 const deliveries: Promise<void>[] = [];
 let receiver: Loopback;
 let bus: EventBridgeStandIn;
+let publish: Publish;
 
 beforeAll(async () => {
   receiver = await startLoopback();
-  receiver.answer = (response) => response.writeHead(200).end();
   const stack = new Stack(new App(), 'Recipes');
   const told = new EventBus(stack, 'Told', { eventBusName: 'told' });
   const orders = new EventBus(stack, 'Orders', { eventBusName: 'orders' });
@@ -33,12 +43,14 @@ beforeAll(async () => {
   const at = (path: string) => ({ url: `${receiver.url.replace('http:', 'https:')}/${path}`, key, failures });
   postTo(stack, 'Webhook', { bus: told, pattern: endsOf('T1'), receiver: at('told') });
   sendTo(stack, 'ToQueue', told, new Queue(stack, 'Inbox', { queueName: 'inbox' }));
-  invoke(stack, 'ToFunction', told, called);
+  invoke(stack, 'ToFunction', { bus: told, pattern: PROVIDERS, called });
+  invoke(stack, 'Failed', { bus: told, pattern: FAILED_EMAILS, called });
+  invoke(stack, 'Alarms', { bus: undefined, pattern: newsletterAlarms('dev'), called });
   takeIn(stack, 'TakeIn', { bus: orders, pattern: { source: ['orders'] }, api: at('v1/notifications/batch') });
   const { Resources: resources } = Template.fromStack(stack).toJSON();
   const place = { region: 'us-east-1', accountId: '000000000000', sqsEndpoint: 'http://sqs' };
   const plan = planFrom({ name: 'Recipes', directory: '.', resources, parameters: {}, outputs: {} }, place);
-  const publish = eventBus(
+  publish = eventBus(
     plan.eventRules,
     async (target, body) => {
       if (target.kind === 'http') return post({ ...target, url: target.url.replace('https:', 'http:') }, body);
@@ -55,6 +67,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 beforeEach(() => {
+  receiver.answer = (response) => response.writeHead(200).end();
   sent.length = 0;
   receiver.received.length = 0;
 });
@@ -88,6 +101,59 @@ describe('the recipes', () => {
   it('tell a function which providers are down', async () => {
     await tell(outcome('Provider Down', { provider: 'slack#INT1', status: 'open' }));
     expect(sent.map(([kind]) => kind).sort()).toEqual(['function', 'queue']);
+  });
+
+  describe('report to Sentry', () => {
+    const reported = async (status = 200) => {
+      receiver.answer = (response) => response.writeHead(status).end();
+      process.env['SENTRY_DSN'] = receiver.url.replace('http://', 'http://key@').concat('/42');
+      const [, event] = sent.find(([kind]) => kind === 'function') ?? [];
+      await handler(event as BusEvent);
+      const [request] = receiver.received;
+      const lines = request?.body.trim().split('\n') ?? [];
+      const [envelope, item, payload] = lines.map((line) => JSON.parse(line));
+      expect(item).toEqual({ type: 'event' });
+      expect(envelope.event_id).toBe(payload.event_id);
+      return { path: request?.path, auth: request?.headers['x-sentry-auth'], payload };
+    };
+    const alarm = (alarmName: string, value = 'ALARM') => ({
+      id: 'c4c1c1c9-6542-e61b-6ef0-8c4d36933a92',
+      source: 'aws.cloudwatch',
+      'detail-type': 'CloudWatch Alarm State Change',
+      time: '2026-03-01T10:30:00Z',
+      detail: { alarmName, configuration: { description: 'A newsletter was not sent' }, state: { value } },
+    });
+
+    it('an email that failed, under the id of its outcome, and no other', async () => {
+      const event_id = '5d3f0c6f1f7c4c2f9d6a8e0b1c2d3e4f';
+      await tell(outcome('Email Ended', { event_id, email_id: 'e-1', status: 'failed' }));
+      expect(await reported()).toMatchObject({
+        path: '/api/42/envelope/',
+        auth: expect.stringContaining('sentry_key=key'),
+        payload: { event_id, platform: 'other', level: 'error', message: 'Email e-1 failed' },
+      });
+      sent.length = 0;
+      await tell(outcome('Email Ended', { event_id, email_id: 'e-2', status: 'submitted' }));
+      expect(sent.map(([kind]) => kind)).toEqual(['queue']);
+    });
+
+    it('an alarm of newsletters that begins to ring, and no other', async () => {
+      for (const other of ['notification-retry-dev-oldest-due', 'notification-retry-prod-newsletter-failed'])
+        await publish(alarm(other));
+      await publish(alarm('notification-retry-dev-newsletter-failed', 'OK'));
+      expect(sent).toEqual([]);
+      await publish(alarm('notification-retry-dev-newsletter-failed'));
+      const { payload } = await reported();
+      expect(payload).toMatchObject({
+        event_id: 'c4c1c1c96542e61b6ef08c4d36933a92',
+        message: 'notification-retry-dev-newsletter-failed: A newsletter was not sent',
+      });
+    });
+
+    it('again what Sentry did not take', async () => {
+      await publish(alarm('notification-retry-dev-newsletter-failed'));
+      await expect(reported(429)).rejects.toThrow('Sentry answers 429');
+    });
   });
 
   it('make a notification of an event of the producer, which the API takes, once', async () => {

@@ -198,7 +198,7 @@ describe('outcomes', () => {
     const sections = alarmsOf(told).map(({ section }) => section);
     expect(sections).toContain('outcomes-lag');
     expect(sections).not.toContain('outcomes-not-told');
-    expect(countIn(told, 'AWS::CloudWatch::Alarm')).toBeLessThanOrEqual(10);
+    expect(countIn(told, 'AWS::CloudWatch::Alarm')).toBeLessThanOrEqual(11);
   });
 });
 
@@ -214,6 +214,7 @@ describe('monitoring', () => {
       'dead-letters-growing',
       'indexer-lag',
       'newsletter-dead-letters',
+      'newsletter-failed',
       'newsletter-stalled',
       'oldest-due',
       'rows-missed',

@@ -47,7 +47,7 @@ const DEFAULTS = {
 /** CloudWatch looks back a week at most. */
 const LONGEST_HOURS = 168;
 
-/** What a stage with critical monitoring is told: that notifications are lost or late. At most ten, counted by subject. */
+/** What a stage with critical monitoring is told: that notifications are lost or late, or a newsletter was not sent. */
 const CRITICAL: readonly string[] = [
   'sweep-missing',
   'dead-letters-growing',
@@ -55,6 +55,7 @@ const CRITICAL: readonly string[] = [
   'rows-not-taken-in',
   'indexer-lag',
   'rows-missed',
+  'newsletter-failed',
   'newsletter-stalled',
   'newsletter-dead-letters',
   'outcomes-lag',
