@@ -1,10 +1,10 @@
 import { createSlackSender, slackReceiver } from '../../src/adapters/slack/sender.ts';
-import { bindChannel } from '../shared/channel/bind-channel.ts';
+import { bindOnAws } from '../shared/channel/channel-on-aws.ts';
 import { postingEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 
 export const handler = bindFunction(postingEnv, (env, observability) =>
-  bindChannel('slack', env, observability, (credentials) => ({
+  bindOnAws('slack', env, observability, (credentials) => ({
     sender: createSlackSender({
       credentials,
       ports: env.WEBHOOK_PORTS,

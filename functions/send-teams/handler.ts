@@ -1,10 +1,10 @@
 import { createTeamsSender, teamsReceiver } from '../../src/adapters/teams/sender.ts';
-import { bindChannel } from '../shared/channel/bind-channel.ts';
+import { bindOnAws } from '../shared/channel/channel-on-aws.ts';
 import { postingEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 
 export const handler = bindFunction(postingEnv, (env, observability) =>
-  bindChannel('teams', env, observability, (credentials) => ({
+  bindOnAws('teams', env, observability, (credentials) => ({
     sender: createTeamsSender({
       credentials,
       ports: env.WEBHOOK_PORTS,

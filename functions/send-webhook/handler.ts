@@ -1,10 +1,10 @@
 import { createWebhookSender, webhookTargets } from '../../src/adapters/webhook/sender.ts';
-import { bindChannel } from '../shared/channel/bind-channel.ts';
+import { bindOnAws } from '../shared/channel/channel-on-aws.ts';
 import { postingEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 
 export const handler = bindFunction(postingEnv, (env, observability) =>
-  bindChannel('webhook', env, observability, (credentials) => ({
+  bindOnAws('webhook', env, observability, (credentials) => ({
     sender: createWebhookSender({
       credentials,
       ports: env.WEBHOOK_PORTS,

@@ -1,5 +1,5 @@
 import { deleteLetters, type HeldLetter, peekLetters } from '../adapters/sqs/dead-letters.ts';
-import { queueCounts } from '../adapters/sqs/queue-counts.ts';
+import { queueCounts } from '../adapters/sqs/lanes.ts';
 import { type RedriveOptions, type RedriveResult, redriveByCopy, redriveByTask } from '../adapters/sqs/redrive.ts';
 import { CHANNELS, type Channel } from '../core/model/channels.ts';
 import { Problem } from '../core/model/problem.ts';

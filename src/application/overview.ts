@@ -2,7 +2,7 @@ import { createBreakerStore } from '../adapters/dynamodb/breaker/breaker-store.t
 import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
 import { lastSweeps } from '../adapters/dynamodb/sweep/sweep-log.ts';
-import { queueCounts } from '../adapters/sqs/queue-counts.ts';
+import { queueCounts } from '../adapters/sqs/lanes.ts';
 import { CHANNELS, channelsIn } from '../core/model/channels.ts';
 import type { Clock } from '../core/model/time.ts';
 import { healthSince, integrationHealth } from '../core/operator/views/integration-health.ts';

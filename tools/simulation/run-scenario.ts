@@ -1,7 +1,7 @@
 import { START } from './engine/virtual-time.ts';
 import { schedule } from './pipeline/arrivals.ts';
-import { connectLanes } from './pipeline/channel-function.ts';
 import { startDispatcher } from './pipeline/dispatcher.ts';
+import { connectLanes } from './pipeline/lanes.ts';
 import { World } from './pipeline/world.ts';
 import { type Held, heldBy } from './report/drain.ts';
 import { figuresOf } from './report/figures.ts';

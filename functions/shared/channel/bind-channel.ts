@@ -1,111 +1,91 @@
-import { setTimeout } from 'node:timers/promises';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type * as v from 'valibot';
-import { gather, SETTLE_WAIT_MS, SendsUnderWay, withSignal } from '../../../src/adapters/batching/gather.ts';
-import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
-import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createClaimStore, createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
-import { createSuccessorStore } from '../../../src/adapters/dynamodb/delivery/successor-store.ts';
-import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import {
-  createIntegrationCredentials,
-  type IntegrationCredentials,
-} from '../../../src/adapters/secrets/integration-credentials.ts';
+  type GatherOptions,
+  gather,
+  SETTLE_WAIT_MS,
+  type SendsUnderWay,
+} from '../../../src/adapters/batching/gather.ts';
 import { heldSince } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
-import type { BreakerDeps } from '../../../src/core/breaker/shared-breakers.ts';
+import type { BreakerPolicy } from '../../../src/core/breaker/breaker-policy.ts';
+import type { BreakerDeps, BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
 import { rowToSend } from '../../../src/core/delivery/claim-plan.ts';
-import { integrationOf } from '../../../src/core/delivery/conduct-attempt.ts';
-import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
-import type { Sender } from '../../../src/core/delivery/sender.ts';
-import { type Channel, channelsIn } from '../../../src/core/model/channels.ts';
-import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
+import type { RetryPolicy } from '../../../src/core/model/retry-policy.ts';
 import { ACCOUNT, PacedGate } from '../../../src/core/pacing/paced-gate.ts';
 import type { Pacer } from '../../../src/core/pacing/pacer.ts';
 import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
-import type { PacedGateDeps } from '../../../src/core/pacing/ports.ts';
-import { type ReceiverAsk, ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
-import { createDynamoDb, pipelineState } from '../runtime/clients/dynamodb.ts';
-import type { senderEnv } from '../runtime/env.ts';
+import type { Budgets, PacedGateDeps } from '../../../src/core/pacing/ports.ts';
+import type { ReceiverAsk, ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import { count, type Observability } from '../runtime/observability.ts';
-import { onFirstUse } from '../runtime/on-first-use.ts';
-import type { PacerEnv } from '../runtime/pacer.ts';
-import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
-import { createHandler } from './channel-function.ts';
+import { type ChannelFunctionDeps, createHandler } from './channel-function.ts';
 
-type SenderEnv = v.InferOutput<typeof senderEnv>;
-
-interface Provider {
-  readonly sender: Sender;
-  readonly receiver: PacedGateDeps['receiver'];
-  readonly addressedBy?: BreakerDeps['addressedBy'];
-  /** The budget that everything shares; for e-mail only. */
-  readonly account?: (
-    channel: Channel,
-    env: PacerEnv,
-    dynamodb: DynamoDBClient,
-    observability: Pick<Observability, 'logger'>,
-  ) => Pacer;
+/** What the stage sets for a channel's function. */
+export interface ChannelSettings
+  extends Pick<DeliverDeps, 'channels' | 'claim_ms'>,
+    Pick<ChannelFunctionDeps, 'queues'> {
+  readonly policy: RetryPolicy;
+  readonly breaker: BreakerPolicy;
+  /** Milliseconds that a send may take. */
+  readonly send_ms: number;
 }
 
-/** The handler of a channel's function, on the real adapters that the environment names. */
+/** What one instance of a channel's function reaches: the adapters of AWS, or a simulation's twins of them. */
+export interface ChannelPorts
+  extends Pick<ChannelFunctionDeps, 'giveBack'>,
+    Pick<DeliverDeps, 'rows' | 'records' | 'contents' | 'successors' | 'retries' | 'sender' | 'inSendTime'>,
+    Pick<DeliverDeps, 'clock' | 'random'>,
+    Pick<PacedGateDeps, 'receiver' | 'mayUse'>,
+    Pick<BreakerDeps, 'addressedBy'> {
+  /** Told of each send: rows and records may wait with an outcome for those of others. */
+  readonly sends: SendsUnderWay;
+  readonly breakers: BreakerStore;
+  readonly budgets: ChannelBudgets;
+  /** @param options `ref` false: nothing need await it, so it keeps no process alive */
+  readonly pause: (ms: number, value?: undefined, options?: { readonly ref?: boolean }) => Promise<void>;
+}
+
+/** The handler of a channel's function: budgets, behind them breakers, behind them the delivery. */
 export function bindChannel(
   channel: Channel,
-  env: SenderEnv,
+  { policy, breaker, send_ms, queues, ...delivery }: ChannelSettings,
+  { breakers, budgets, giveBack, mayUse, receiver, addressedBy, sends, sender, ...ports }: ChannelPorts,
   observability: Observability,
-  providerOf: (credentials: IntegrationCredentials) => Provider,
 ) {
-  const { logger, metrics } = observability;
-  metrics.setDefaultDimensions({ channel });
-  logger.appendPersistentKeys({ channel });
-  const queues = env.LANE_QUEUES[channel];
-  if (queues === undefined) throw new Error(`LANE_QUEUES has no ${channel}, whose function this is`);
-  const clock = () => new Date();
-  const dynamodb = createDynamoDb();
-  const keys = createSecretsAndKeys(env, dynamodb);
-  const credentials = createIntegrationCredentials(keys.secrets, {
-    ...keys.integrationNames,
-    onOldName: (secret, rename_to) =>
-      logger.warn('the secret of an integration has its old name', { secret, rename_to }),
+  const { rows, clock, random, pause } = ports;
+  const inner = new BreakerGate({
+    store: breakers,
+    policy: breaker,
+    clock,
+    random,
+    addressedBy,
+    budgetOf: async (row) => (receiver === ACCOUNT ? budgets.lastingPerSecond() : (await receiver(row))?.per_second),
+    pause: (ms) => pause(ms, undefined, { ref: false }),
+    probe_ms: send_ms + UNTIL_SEND_MS,
+    ...told(observability),
   });
-  const lanes = onFirstUse(async () =>
-    (await import('./lane-access.ts')).createLaneAccess(env.LANE_QUEUES, {
-      onRefused: (reason, count) => logger.warn('retries not queued; the next sweep finds them', { reason, count }),
-    }),
-  );
-  const { sender, account, ...targets } = providerOf(credentials);
-  const sends = new SendsUnderWay();
-  const rows = createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, sends);
-  const mayUse = (row: NotificationRow) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) });
-  const pacer = account?.(channel, env, dynamodb, observability);
-  const gate = bindGate(channel, env, { dynamodb, rows, pacer, mayUse, ...targets }, observability);
+  const gate = new PacedGate({
+    inner,
+    channel,
+    budgets,
+    receiver,
+    mayUse,
+    policy,
+    clock,
+    pause,
+    rowToSend: (received) => rowToSend(received, { rows, clock, policy }),
+  });
   return createHandler(
     {
       pacing: gate,
-      giveBack: async (url, returned) => (await lanes()).giveBack(url, returned),
+      giveBack,
       queues,
       deliver: {
-        rows,
-        records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE, sends),
-        contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.sealer),
-        sender: {
-          ...sender,
-          send: (delivery, signal) => sends.during(() => sender.send(delivery, signal)),
-          retryTerms: credentials.retryTerms,
-        },
-        retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
-        successors: createSuccessorStore(dynamodb, {
-          notification_log: env.NOTIFICATION_LOG_TABLE,
-          notification_content: env.NOTIFICATION_CONTENT_TABLE,
-        }),
+        ...ports,
+        ...delivery,
+        sender: { ...sender, send: (one, signal) => sends.during(() => sender.send(one, signal)) },
         gate,
-        channels: channelsIn(env.LANE_QUEUES),
-        policy: env.RETRY_POLICY,
-        clock,
-        random: Math.random,
-        claim_ms: env.CLAIM_SECONDS * 1000,
-        inSendTime: (send) => withSignal(env.SEND_TIMEOUT_SECONDS * 1000, send),
-        pause: setTimeout,
+        policy,
       },
     },
     observability,
@@ -114,40 +94,10 @@ export function bindChannel(
 
 /** Milliseconds from a probe's admission to its send, beside what the send may take. */
 const UNTIL_SEND_MS = 5_000;
-/** More asks than a batch has. */
-const TOGETHER = { max: 100, wait_ms: SETTLE_WAIT_MS };
 
-/** What holds the sends of one instance of a channel function, on the deployed table: budgets, and breakers behind them. */
-export function bindGate(
-  channel: Channel,
-  env: PacerEnv & Pick<SenderEnv, 'BREAKER' | 'RETRY_POLICY' | 'SEND_TIMEOUT_SECONDS'>,
-  {
-    dynamodb,
-    rows,
-    receiver,
-    addressedBy,
-    pacer,
-    mayUse,
-  }: Pick<PacedGateDeps, 'receiver' | 'mayUse'> & {
-    readonly addressedBy?: BreakerDeps['addressedBy'];
-    readonly dynamodb: DynamoDBClient;
-    readonly rows: ClaimStore;
-    readonly pacer?: Pacer | undefined;
-  },
-  { logger, metrics }: Observability,
-): PacedGate {
-  const clock = () => new Date();
-  const state = pipelineState(dynamodb);
-  const policy = env.RETRY_POLICY;
-  const inner = new BreakerGate({
-    store: createBreakerStore(state, env.PIPELINE_STATE_TABLE, clock),
-    policy: env.BREAKER,
-    clock,
-    ...(addressedBy && { addressedBy }),
-    budgetOf: async (row) => (receiver === ACCOUNT ? pacer?.lastingPerSecond() : (await receiver(row))?.per_second),
-    // Unreferenced: a pause that nothing awaits any more must not keep the process alive.
-    pause: (ms) => setTimeout(ms, undefined, { ref: false }),
-    probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + UNTIL_SEND_MS,
+/** What operators are told of the breakers. */
+function told({ logger, metrics }: Observability): Pick<BreakerDeps, 'onTransition' | 'onFault'> {
+  return {
     onTransition(to, breaker) {
       const { id, since, error_type, probe_at } = breaker;
       count(metrics, to === 'opened' ? 'BreakersOpened' : 'BreakersClosed');
@@ -157,32 +107,31 @@ export function bindGate(
     },
     onFault: (error) =>
       logger.warn('the state of the breakers could not be read or written', { error: error as Error }),
-  });
-  const receivers = new ReceiverPacer({
-    store: createPacingStore(state, env.PIPELINE_STATE_TABLE),
-    channel,
-    clock,
-    workers: env.PACING.workers,
-    onFault: (error) =>
-      logger.warn("receivers' budgets could not be read or written; this instance goes on slowly by itself", {
-        error: error as Error,
-      }),
-  });
-  const budgets = {
-    reserve: gather<Ask, Allowance>(async (asks) => (await pacer?.reserve(asks)) ?? [], TOGETHER),
-    exceeded: async (limit: Parameters<Pacer['exceeded']>[0]) => pacer?.exceeded(limit),
-    reserveAt: gather<ReceiverAsk, Allowance>((asks) => receivers.reserve(asks), TOGETHER),
-    blocked: (key: string, until: number) => receivers.blocked(key, until),
   };
-  return new PacedGate({
-    inner,
-    channel,
-    budgets,
-    receiver,
-    mayUse,
-    policy,
-    clock,
-    pause: (ms) => setTimeout(ms),
-    rowToSend: (received) => rowToSend(received, { rows, clock, policy }),
-  });
+}
+
+export interface ChannelBudgets extends Budgets {
+  /** What the account may send per second while an outage lasts, where that is known. Never rejects. */
+  lastingPerSecond(): Promise<number | undefined>;
+}
+
+/** More asks than a batch has. */
+const TOGETHER = { max: 100, wait_ms: SETTLE_WAIT_MS };
+
+/**
+ * The budgets of one instance, which reserve at once what a batch asks for at the same moment.
+ * @param pacer of the account; only e-mail has one
+ */
+export function gatheredBudgets(
+  { pacer, receivers }: { readonly pacer?: Pacer | undefined; readonly receivers: ReceiverPacer },
+  when: Pick<GatherOptions<unknown>, 'schedule'> = {},
+): ChannelBudgets {
+  const together = { ...TOGETHER, ...when };
+  return {
+    reserve: gather<Ask, Allowance>(async (asks) => (await pacer?.reserve(asks)) ?? [], together),
+    exceeded: async (limit) => pacer?.exceeded(limit),
+    reserveAt: gather<ReceiverAsk, Allowance>((asks) => receivers.reserve(asks), together),
+    blocked: (key, until) => receivers.blocked(key, until),
+    lastingPerSecond: async () => pacer?.lastingPerSecond(),
+  };
 }

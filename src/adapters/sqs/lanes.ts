@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import {
   ChangeMessageVisibilityBatchCommand,
+  GetQueueAttributesCommand,
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
   type SQSClient,
@@ -19,7 +20,6 @@ import {
 import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
 import { fairGroup } from '../signing/hashed-ids.ts';
-import { queueCounts } from './queue-counts.ts';
 
 /** Most messages per request. */
 const BATCH = 10;
@@ -210,4 +210,31 @@ export async function returnToQueue(client: SQSClient, url: string, returned: re
     return Failed.length;
   });
   return (await Promise.all(failures)).reduce((sum, failed) => sum + failed, 0);
+}
+
+/** The counts of a queue. SQS calls them approximate. */
+export interface QueueCounts {
+  readonly visible: number;
+  /** Messages that a consumer has received and neither deleted nor returned yet. */
+  readonly in_flight: number;
+  /** Messages that are not due yet. */
+  readonly delayed: number;
+}
+
+export async function queueCounts(client: SQSClient, url: string): Promise<QueueCounts> {
+  const { Attributes } = await client.send(
+    new GetQueueAttributesCommand({
+      QueueUrl: url,
+      AttributeNames: [
+        'ApproximateNumberOfMessages',
+        'ApproximateNumberOfMessagesNotVisible',
+        'ApproximateNumberOfMessagesDelayed',
+      ],
+    }),
+  );
+  return {
+    visible: Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0),
+    in_flight: Number(Attributes?.['ApproximateNumberOfMessagesNotVisible'] ?? 0),
+    delayed: Number(Attributes?.['ApproximateNumberOfMessagesDelayed'] ?? 0),
+  };
 }

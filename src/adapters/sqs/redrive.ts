@@ -9,8 +9,7 @@ import type { StageLanes } from '../../core/model/channels.ts';
 import { ExplainedError } from '../../core/model/problem.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
-import { createRetryQueue, returnToQueue } from './lanes.ts';
-import { queueCounts } from './queue-counts.ts';
+import { createRetryQueue, queueCounts, returnToQueue } from './lanes.ts';
 
 export interface RedriveProgress {
   readonly moved: number;

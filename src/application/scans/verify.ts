@@ -1,7 +1,7 @@
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createNewsletterReads, createVerifyReads } from '../../adapters/dynamodb/operator/verify-reads.ts';
 import { peekLetters } from '../../adapters/sqs/dead-letters.ts';
-import { queueCounts } from '../../adapters/sqs/queue-counts.ts';
+import { queueCounts } from '../../adapters/sqs/lanes.ts';
 import { type Channel, channelsIn } from '../../core/model/channels.ts';
 import type { Verification, VerifyDeps, VerifyPorts } from '../../core/verify/verification.ts';
 import { verify } from '../../core/verify/verify.ts';

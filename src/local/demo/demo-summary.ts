@@ -1,6 +1,6 @@
 import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { queueCounts } from '../../adapters/sqs/queue-counts.ts';
+import { queueCounts } from '../../adapters/sqs/lanes.ts';
 import { describeEmail } from '../../batch/sending-job/email-report.ts';
 import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { remedyOf } from '../../core/model/error-types.ts';

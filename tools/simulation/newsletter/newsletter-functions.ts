@@ -5,7 +5,7 @@ import { DEFAULT_PACING_POLICY } from '../../../src/core/pacing/pacing-policy.ts
 import { EventSource, type EventSourceOptions, type Handler } from '../models/event-source.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
-import { loadedIn } from '../world/channel-program.ts';
+import { loadedIn } from '../world/ports.ts';
 import { CALL_MS, through } from './calls.ts';
 import { depsOf, logOf, pacingOf, TOTAL_CONCURRENCY } from './newsletter-deps.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';

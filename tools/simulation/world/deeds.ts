@@ -4,7 +4,6 @@ import * as actors from '../audit/actor-promises.ts';
 import * as allowances from '../audit/allowance-promises.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
-import { worker } from './channel-program.ts';
 import { type Ending, INJECTED, inAnotherRound, limitOf, postponementOf, refusalOf, silenceOf } from './endings.ts';
 import type { Ground } from './ground.ts';
 import { COMMANDS, operator, revived } from './operator-programs.ts';
@@ -22,6 +21,7 @@ import {
   offsetOf,
   received,
 } from './state.ts';
+import { worker } from './worker.ts';
 
 const CLOCKS_AGREE_MS = 6_000;
 const VISIBILITY_MS = 360_000;

@@ -19,7 +19,7 @@ import {
 import { verify } from '../../../src/core/verify/verify.ts';
 import type { Stored } from '../audit/memory.ts';
 import type { Env, Program } from './actor.ts';
-import { portOf } from './channel-program.ts';
+import { portOf } from './ports.ts';
 import { send } from './programs.ts';
 
 const UNSEEN: VerifyPorts['letters'] = {

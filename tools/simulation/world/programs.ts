@@ -18,7 +18,7 @@ import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-po
 import type { DueIndex } from '../../../src/core/model/work-index.ts';
 import type { SweepLog } from '../../../src/core/sweep/sweep-run.ts';
 import type { Env, Program } from './actor.ts';
-import { loadedIn, observed, portOf } from './channel-program.ts';
+import { loadedIn, observed, portOf } from './ports.ts';
 import type { Image, Lanes } from './state.ts';
 
 const LANE = { express: 'https://sqs/1/express', standard: 'https://sqs/1/standard' };

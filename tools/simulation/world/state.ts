@@ -9,7 +9,7 @@ import type { Kind } from '../../../src/core/operator/operations/operation.ts';
 import { type Consumer, NOTHING_TOLD } from '../audit/consumer-promises.ts';
 import { type Memory, NOTHING_YET, type Stored } from '../audit/memory.ts';
 import type { Call, Moment } from './actor.ts';
-import type { Composition } from './channel-program.ts';
+import type { Shared } from './worker.ts';
 
 /** What may begin, or happen, in the drawn or explored part of a history. */
 export const LIMITS = [
@@ -62,7 +62,7 @@ export interface Given {
 }
 
 /** A small world: what there is at its start, what may happen in it, and how often. */
-export interface Scope extends Composition, Partial<Readonly<Record<Limit, number>>> {
+export interface Scope extends Shared, Partial<Readonly<Record<Limit, number>>> {
   /** Beside what ends well: refusals, lost answers, deaths, repeats, a second delivery, time that passes meanwhile. */
   readonly faults: number;
   /** Notifications n1, n2, …; one of priority info unless given. */

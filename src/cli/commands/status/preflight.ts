@@ -10,7 +10,7 @@ import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.
 import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/schema.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { scan } from '../../../adapters/dynamodb/table/reads.ts';
-import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
+import { queueCounts } from '../../../adapters/sqs/lanes.ts';
 import type { OperatorDeps } from '../../../application/deps.ts';
 import { listKeys } from '../../../application/keys.ts';
 import { type Finding, type Holdings, isReadable, preflight, type Wanted } from '../../../application/preflight.ts';

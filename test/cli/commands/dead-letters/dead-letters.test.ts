@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { queueCounts } from '../../../../src/adapters/sqs/queue-counts.ts';
+import { queueCounts } from '../../../../src/adapters/sqs/lanes.ts';
 import { redriveByCopy } from '../../../../src/adapters/sqs/redrive.ts';
 import type { ForeignRow, NotificationRow } from '../../../../src/core/model/notification.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';

@@ -1,29 +1,25 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { describe, expect, it } from 'vitest';
-import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
-import { gather } from '../../../../src/adapters/batching/gather.ts';
+import { bindChannel, type ChannelPorts, gatheredBudgets } from '../../../../functions/shared/channel/bind-channel.ts';
+import { SendsUnderWay } from '../../../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../../../src/adapters/sqs/lanes.ts';
-import { BreakerGate } from '../../../../src/core/breaker/breaker-gate.ts';
-import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
 import { FUNCTION_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
-import { PASS_THROUGH } from '../../../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../../../src/core/delivery/sender.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import type { QueueMessage, ReceivedMessage } from '../../../../src/core/model/queue-message.ts';
 import { fnv1a } from '../../../../src/core/model/work-index.ts';
+import { ACCOUNT } from '../../../../src/core/pacing/paced-gate.ts';
 import type { PacedGateDeps } from '../../../../src/core/pacing/ports.ts';
 import { VirtualTime } from '../../../../tools/simulation/engine/virtual-time.ts';
 import { doneOf, eventOf } from '../../../../tools/simulation/models/event-source.ts';
 import { MemoryBreakers, MemoryPacing } from '../../../../tools/simulation/twins/pipeline-state.ts';
-import { scheduleBy } from '../../../../tools/simulation/world/channel-program.ts';
+import { SETTINGS, scheduleBy } from '../../../../tools/simulation/world/ports.ts';
 import { ACCEPTED, refused, setUp } from '../../../support/delivering.ts';
-import { accountGate, pacerAt, receiversAt } from '../../../support/pacing.ts';
+import { pacerAt, receiversAt } from '../../../support/pacing.ts';
 import { dueRow, iso, messageFor, T0 } from '../../../support/rows.ts';
 
 const MINUTE = 60_000;
-const QUEUES = { express: 'https://sqs/1/express', standard: 'https://sqs/1/standard' };
-const NOTHING = { slots: [], waits: [] };
 const SILENT = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
 
 interface Waiting {
@@ -33,18 +29,12 @@ interface Waiting {
   readonly receives: number;
 }
 
-function breakerGate({ clock, pause }: VirtualTime, { store }: MemoryBreakers): BreakerGate {
-  return new BreakerGate({ store, policy: DEFAULT_BREAKER_POLICY, clock, pause, probe_ms: 25_000 });
-}
-
 /** Five instances of a channel function on their lane, with real budgets. */
 function laneWith({
   answer = () => ACCEPTED,
-  hasBreakers = false,
-  receiver,
+  receiver = ACCOUNT,
 }: {
   readonly answer?: () => SendResult;
-  readonly hasBreakers?: boolean;
   readonly receiver?: PacedGateDeps['receiver'];
 } = {}) {
   const time = new VirtualTime(T0);
@@ -65,21 +55,6 @@ function laneWith({
     },
     { clock: time.clock, pause: time.pause, retries: { send: async (...args) => queued(...args) } },
   );
-  const instance = () => {
-    const pacer = pacerAt(time.clock, { store, readLimits: async () => ({ ...limits, production: true }) });
-    const receivers = receiversAt(time.clock, { store });
-    const gate = accountGate(pacer, time, tables.rows, {
-      inner: hasBreakers ? breakerGate(time, breakers) : PASS_THROUGH,
-      ...(receiver && { receiver, channel: 'teams' }),
-      budgets: {
-        reserve: async (ask) => (await pacer.reserve([ask]))[0] ?? NOTHING,
-        reserveAt: gather((asks) => receivers.reserve(asks), { max: 100, schedule: scheduleBy(time.pause) }),
-        exceeded: (limit) => pacer.exceeded(limit),
-        blocked: (key, until) => receivers.blocked(key, until),
-      },
-    });
-    return createHandler({ pacing: gate, deliver: { ...deps, gate }, queues: QUEUES, giveBack }, SILENT);
-  };
   const giveBack = async (_: string, returned: readonly Returned[]) => {
     const now = time.clock().getTime();
     for (const { receipt_handle, after_seconds } of returned)
@@ -87,6 +62,21 @@ function laneWith({
         one.id === receipt_handle ? { ...one, visible_at: now + after_seconds * 1_000 } : one,
       );
     return 0;
+  };
+  const instance = () => {
+    const pacer = pacerAt(time.clock, { store, readLimits: async () => ({ ...limits, production: true }) });
+    const receivers = receiversAt(time.clock, { store });
+    const ports: ChannelPorts = {
+      ...deps,
+      giveBack,
+      receiver,
+      mayUse: async () => true,
+      sends: new SendsUnderWay(),
+      breakers: breakers.store,
+      budgets: gatheredBudgets({ pacer, receivers }, { schedule: scheduleBy(time.pause) }),
+      pause: time.pause,
+    };
+    return bindChannel(receiver === ACCOUNT ? 'email' : 'teams', SETTINGS, ports, SILENT);
   };
   const invoke = async (handler: ReturnType<typeof instance>, batch: readonly Waiting[]) => {
     const taken = batch.map((one) => ({ ...one, receives: one.receives + 1, visible_at: Number.POSITIVE_INFINITY }));
@@ -198,7 +188,6 @@ describe('300 forced ones to a provider that is down', () => {
     const lane = laneWith({
       answer: () => (isUp ? ACCEPTED : refused('SERVER_OVERLOAD', { response_code: '503' })),
       receiver: async () => undefined,
-      hasBreakers: true,
     });
     const webhook = (log_id: string, changes: Partial<NotificationRow> = {}) =>
       lane.put(dueRow({ log_id, priority: 'urgent', integration_config_id: 'IC1', ...changes }));

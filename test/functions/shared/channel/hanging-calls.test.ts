@@ -3,10 +3,12 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { bindGate } from '../../../../functions/shared/channel/bind-channel.ts';
+import { bindChannel, type ChannelPorts } from '../../../../functions/shared/channel/bind-channel.ts';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
+import { stateOnAws } from '../../../../functions/shared/channel/channel-on-aws.ts';
 import { createLaneAccess } from '../../../../functions/shared/channel/lane-access.ts';
 import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
+import { SendsUnderWay } from '../../../../src/adapters/batching/gather.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
 import { FUNCTION_MS, QUEUE_CALL_MS, STATE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../../../src/core/delivery/ports.ts';
@@ -18,12 +20,13 @@ import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.t
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
 
 const OBSERVABILITY = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
-const ENV = {
-  PIPELINE_STATE_TABLE: 'state',
-  PACING: { ...DEFAULT_PACING_POLICY, workers: 1 },
-  BREAKER: DEFAULT_BREAKER_POLICY,
-  RETRY_POLICY: DEFAULT_RETRY_POLICY,
-  SEND_TIMEOUT_SECONDS: 20,
+const ENV = { PIPELINE_STATE_TABLE: 'state', PACING: { ...DEFAULT_PACING_POLICY, workers: 1 } };
+const SETTINGS = {
+  policy: DEFAULT_RETRY_POLICY,
+  breaker: DEFAULT_BREAKER_POLICY,
+  send_ms: 20_000,
+  claim_ms: 65_000,
+  queues: { express: 'https://sqs/express', standard: 'https://sqs/standard' },
 };
 const FAKED = ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date'] as const;
 /** The SDK gives a call up after five tries of five seconds. */
@@ -31,48 +34,40 @@ const SDK_MS = 25_000;
 
 const inMs = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** A channel function whose clock is the faked one. */
-function channelFunction(channel: Channel, gate: ProviderGate, claims: { hang_ms: number } = { hang_ms: 0 }) {
+/** A channel function whose clock is the faked one. @param gate in place of the deployed one, whose state does not answer */
+function channelFunction(channel: Channel, gate?: ProviderGate, claims: { hang_ms: number } = { hang_ms: 0 }) {
   const clock = () => new Date();
   const tables = new MemoryTables(clock);
   const sent: number[] = [];
   const began = Date.now();
-  const queues = { express: 'https://sqs/express', standard: 'https://sqs/standard' };
-  const paced = 'screen' in gate ? { pacing: gate as unknown as ReturnType<typeof bindGate> } : {};
-  const handler = createHandler(
-    {
-      ...paced,
-      giveBack: async () => 0,
-      queues,
-      deliver: {
-        rows: {
-          ...tables.rows,
-          claim: async (...args) => {
-            await inMs(claims.hang_ms);
-            return tables.rows.claim(...args);
-          },
-        },
-        records: tables.records,
-        contents: tables.contents,
-        sender: {
-          async send() {
-            sent.push(Date.now() - began);
-            return { ok: true, response_code: '200' };
-          },
-        },
-        gate,
-        successors: tables.successors,
-        retries: { send: async () => {} },
-        policy: DEFAULT_RETRY_POLICY,
-        clock,
-        random: () => 0,
-        claim_ms: 65_000,
-        inSendTime: (send) => send(new AbortController().signal),
-        pause: inMs,
+  const ports = {
+    giveBack: async () => 0,
+    rows: {
+      ...tables.rows,
+      claim: async (...args: Parameters<typeof tables.rows.claim>) => {
+        await inMs(claims.hang_ms);
+        return tables.rows.claim(...args);
       },
     },
-    OBSERVABILITY,
-  );
+    records: tables.records,
+    contents: tables.contents,
+    sender: {
+      async send() {
+        sent.push(Date.now() - began);
+        return { ok: true, response_code: '200' } as const;
+      },
+    },
+    successors: tables.successors,
+    retries: { send: async () => {} },
+    clock,
+    random: () => 0,
+    inSendTime: <T>(send: (signal: AbortSignal) => Promise<T>) => send(new AbortController().signal),
+    pause: inMs,
+  };
+  const handler =
+    gate === undefined
+      ? bindChannel(channel, SETTINGS, { ...ports, ...silentState(channel) }, OBSERVABILITY)
+      : createHandler({ ...SETTINGS, ...ports, deliver: { ...SETTINGS, ...ports, gate } }, OBSERVABILITY);
   const give = (count: number): SQSEvent => ({
     Records: Array.from({ length: count }, (_, i) => {
       const row = dueRow({ log_id: `log-${i}`, channel, recipient_hash: `hash-${i}` });
@@ -96,16 +91,17 @@ function channelFunction(channel: Channel, gate: ProviderGate, claims: { hang_ms
   return { tables, sent, give, run };
 }
 
-/** The gates as they are deployed, on a PipelineState that takes calls and does not answer. */
-function gateOnSilentState(channel: Channel) {
+/** Budgets and breakers as they are deployed, on a PipelineState that takes calls and does not answer. */
+function silentState(channel: Channel): Pick<ChannelPorts, 'breakers' | 'budgets' | 'receiver' | 'mayUse' | 'sends'> {
   const send = () =>
     inMs(SDK_MS).then(() => Promise.reject(Object.assign(new Error('no answer'), { name: 'TimeoutError' })));
   const client = { send } as unknown as DynamoDBClient;
-  const pacer = createPacer(channel, ENV, client, OBSERVABILITY);
-  const receiver = channel === 'email' ? ACCOUNT : async () => ({ key: 'receiver', per_second: 1_000 });
-  const { rows } = new MemoryTables(() => new Date());
-  const mayUse = async () => true;
-  return bindGate(channel, ENV, { dynamodb: client, rows, receiver, pacer, mayUse }, OBSERVABILITY);
+  return {
+    ...stateOnAws(channel, ENV, client, OBSERVABILITY, createPacer),
+    receiver: channel === 'email' ? ACCOUNT : async () => ({ key: 'receiver', per_second: 1_000 }),
+    mayUse: async () => true,
+    sends: new SendsUnderWay(),
+  };
 }
 
 describe('a PipelineState that does not answer', () => {
@@ -113,7 +109,7 @@ describe('a PipelineState that does not answer', () => {
   afterEach(() => void vi.useRealTimers());
 
   it.each(['email', 'slack'] as const)('lets a batch of %s wait for one call', async (channel) => {
-    const { give, run, sent, tables } = channelFunction(channel, gateOnSilentState(channel));
+    const { give, run, sent, tables } = channelFunction(channel);
     expect(await run(give(1))).toEqual({ batchItemFailures: [] });
     expect(sent).toHaveLength(1);
     expect(sent[0]).toBeLessThanOrEqual(STATE_CALL_MS + 100);

@@ -1,18 +1,17 @@
+import { bindChannel, type ChannelPorts, gatheredBudgets } from '../../../functions/shared/channel/bind-channel.ts';
 import { LANE_SETTINGS } from '../../../lib/config/lane-config.ts';
 import { gather, SETTLE_WAIT_MS } from '../../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../../src/adapters/sqs/lanes.ts';
-import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
-import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { CHANNELS, type Channel, LANES, type Lane } from '../../../src/core/model/channels.ts';
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
-import { ACCOUNT, type PacedGate } from '../../../src/core/pacing/paced-gate.ts';
+import type { AccountLimits } from '../../../src/core/pacing/account.ts';
+import { ACCOUNT } from '../../../src/core/pacing/paced-gate.ts';
 import { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../../src/core/pacing/pacing-policy.ts';
-import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
 import type { PacedGateDeps } from '../../../src/core/pacing/ports.ts';
-import { type ReceiverAsk, ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
+import { ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';
 import type { Send } from '../audit/promises.ts';
 import { EventSource, type Handler } from '../models/event-source.ts';
@@ -20,13 +19,12 @@ import { requestsFor, type SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { rowOf } from '../twins/tables.ts';
 import type { Env } from '../world/actor.ts';
-import { channelHandler, pacedGate, portOf, scheduleBy } from '../world/channel-program.ts';
+import { channelPorts, observed, portOf, SETTINGS, scheduleBy } from '../world/ports.ts';
 import { type Ports, type World, windowOf } from './world.ts';
 
 /** As lib/constructs/lanes sets them. */
 const TIMEOUT_MS = 60_000;
 const MEMORY_GB = 0.25;
-const PROBE_MS = 25_000;
 /** Calls per notification: claim, content, send and its answer, record, settlement. */
 const CALLS_EACH = 6;
 /** More asks than a batch has. */
@@ -75,8 +73,9 @@ function channelFunction(channel: Channel, queue: SimulatedQueue<QueueMessage>, 
       portsOf(worker, queue, world, () => left_ms()),
       wrong_ms,
     );
-    const gate = gateOf(channel, env, world);
-    const handler = channelHandler(env, { gate, pacing: gate, gathered: 'at once' });
+    const counted = (metric: string) => COUNTED[metric] && world.count(COUNTED[metric]);
+    const ports = { ...channelPorts(env, 'at once'), ...stateOf(channel, env, world) };
+    const handler = bindChannel(channel, SETTINGS, ports, observed(env, counted));
     return async (event, context) => {
       left_ms = () => context.getRemainingTimeInMillis();
       if (batch_ms !== undefined) await world.time.pause(batch_ms);
@@ -84,6 +83,11 @@ function channelFunction(channel: Channel, queue: SimulatedQueue<QueueMessage>, 
     };
   };
 }
+
+const COUNTED: Readonly<Record<string, string>> = {
+  BreakersOpened: 'breakers opened',
+  BreakersClosed: 'breakers closed',
+};
 
 /** What the calls of the function do, and what they take. */
 function portsOf(
@@ -185,50 +189,28 @@ async function request(
 }
 
 /** The budgets and breakers of one instance. */
-function gateOf(channel: Channel, env: Env, world: World): PacedGate {
+function stateOf(channel: Channel, env: Env, world: World): Pick<ChannelPorts, 'breakers' | 'budgets' | 'receiver'> {
   const { clock, random } = env;
-  const pause = (ms: number) => env.call<void>('time.pause', ms);
+  const schedule = scheduleBy((ms) => env.call<void>('time.pause', ms));
   const store = portOf<PacingStore>(env, 'pacing', 'read', 'change');
   const { express, standard } = world.concurrency[channel];
-  const workers = express + standard;
-  const pacer = new Pacer({
-    store,
-    channel,
-    policy: DEFAULT_PACING_POLICY,
-    clock,
-    random,
-    workers,
-    ...(channel === 'email' && { readLimits: () => env.call('account.limits') }),
-  });
-  const receivers = new ReceiverPacer({ store, channel, clock, workers });
-  const gathering = { max: MOST_ASKS, wait_ms: SETTLE_WAIT_MS, schedule: scheduleBy(pause) };
-  const receiver = channel === 'email' ? ACCOUNT : receiverOf(channel);
+  const shared = { store, channel, clock, workers: express + standard };
+  const limits = channel === 'email' && { readLimits: () => env.call<AccountLimits>('account.limits') };
+  const pacer = new Pacer({ ...shared, ...limits, policy: DEFAULT_PACING_POLICY, random });
   // As breaker-store.ts: one write takes all slots of a line that a batch needs at the same moment.
-  const takeSlots = gather<Line, Slot>((wanted) => env.call('breakers.takeSlots', wanted), gathering);
-  const inner = new BreakerGate({
-    store: {
+  const takeSlots = gather<Line, Slot>((wanted) => env.call('breakers.takeSlots', wanted), {
+    max: MOST_ASKS,
+    wait_ms: SETTLE_WAIT_MS,
+    schedule,
+  });
+  return {
+    breakers: {
       ...portOf<BreakerStore>(env, 'breakers', 'list', 'first', 'read', 'write', 'takeSlot'),
       takeSlot: (id, lane) => takeSlots({ id, lane }),
     },
-    policy: DEFAULT_BREAKER_POLICY,
-    clock,
-    pause,
-    random,
-    probe_ms: PROBE_MS,
-    budgetOf: async (row) => (receiver === ACCOUNT ? pacer.lastingPerSecond() : (await receiver(row))?.per_second),
-    onTransition: (to) => world.count(`breakers ${to}`),
-  });
-  return pacedGate(env, {
-    inner,
-    channel,
-    receiver,
-    budgets: {
-      reserve: gather<Ask, Allowance>((asks) => pacer.reserve(asks), gathering),
-      exceeded: (limit) => pacer.exceeded(limit),
-      reserveAt: gather<ReceiverAsk, Allowance>((asks) => receivers.reserve(asks), gathering),
-      blocked: (key, until) => receivers.blocked(key, until),
-    },
-  });
+    budgets: gatheredBudgets({ pacer, receivers: new ReceiverPacer(shared) }, { schedule }),
+    receiver: channel === 'email' ? ACCOUNT : receiverOf(channel),
+  };
 }
 
 /** The rates that the senders know. */
