@@ -7,12 +7,30 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compi
 const FLOWS = 'test/flow/**/*.test.ts';
 
 /**
+ * Of `npm run test:local`, which `.ci/run` runs: the local runtime itself, and the flows whose rules are held by cheaper
+ * tests, too. Each starts a runtime or more, so `npm test` has no time for them.
+ */
+const LOCAL = [
+  'test/local/{processes/start-child,runtime/runtime,runtime/start-unless-stopped,stand-ins/sqs}.test.ts',
+  'test/flow/{background-job,delivery-events,forget,gone-members,newsletter}.test.ts',
+];
+
+/**
  * Suites of their own, each by `npm run test:NAME`: what takes minutes (installs packages, kills, breaks and waits, runs
  * an earlier version), measures rates, or needs programs of others.
  */
 const OPT_IN: Readonly<
-  Record<string, { readonly testTimeout?: number; readonly hookTimeout?: number; readonly synthesizes?: true }>
+  Record<
+    string,
+    {
+      readonly include?: readonly string[];
+      readonly testTimeout?: number;
+      readonly hookTimeout?: number;
+      readonly synthesizes?: true;
+    }
+  >
 > = {
+  local: { include: LOCAL, testTimeout: 90_000, synthesizes: true },
   incidents: { testTimeout: 90_000, synthesizes: true },
   packages: { testTimeout: 120_000 },
   browser: { testTimeout: 120_000, hookTimeout: 180_000, synthesizes: true },
@@ -22,7 +40,7 @@ const OPT_IN: Readonly<
   clients: {},
   emulator: {},
 };
-const filesOf = (name: string) => `test/${name}/**/*.test.ts`;
+const filesOf = (name: string): readonly string[] => OPT_IN[name]?.include ?? [`test/${name}/**/*.test.ts`];
 
 /** Once for all of a suite. */
 const SYNTHESIS = 'test/support/synthesize-once.ts';
@@ -65,24 +83,24 @@ export default defineConfig({
     },
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
+      { extends: true, test: { name: 'shared', include: SHARED, exclude: LOCAL, isolate: false } },
       {
         extends: true,
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [...SHARED, FLOWS, ...Object.keys(OPT_IN).map(filesOf)],
+          exclude: [...SHARED, FLOWS, ...Object.keys(OPT_IN).flatMap(filesOf)],
         },
       },
       {
         extends: true,
-        test: { name: 'flow', include: [FLOWS], testTimeout: 90_000, globalSetup: [SYNTHESIS] },
+        test: { name: 'flow', include: [FLOWS], exclude: LOCAL, testTimeout: 90_000, globalSetup: [SYNTHESIS] },
       },
       ...Object.entries(OPT_IN)
         .filter(([name]) => process.env[`WITH_${name.toUpperCase()}`])
-        .map(([name, { synthesizes, ...timeouts }]) => ({
+        .map(([name, { include: _, synthesizes, ...timeouts }]) => ({
           extends: true as const,
-          test: { name, include: [filesOf(name)], globalSetup: synthesizes ? [SYNTHESIS] : [], ...timeouts },
+          test: { name, include: [...filesOf(name)], globalSetup: synthesizes ? [SYNTHESIS] : [], ...timeouts },
         })),
     ],
   },

@@ -28,6 +28,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
         : "Amazon's DynamoDB Local needs Java 17 or newer, and there is no `java` in the PATH.\n" +
           'Install one (https://adoptium.net), or run `npm test`, which needs no Java on Linux x64.',
   },
+  local: { options: ['test/flow', '--project=local'] },
   incidents: {},
   // One file after the other, because they measure time.
   realtime: { options: ['--no-file-parallelism'] },
