@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
+import { pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
 import type { Mood } from '../../tools/simulation/models/bulk-provider.ts';
 import { EMAIL_ID, type NewsletterWorld } from '../../tools/simulation/newsletter/newsletter-world.ts';
 import { operate, publish, runClockOnce } from '../../tools/simulation/newsletter/operators.ts';
@@ -155,6 +155,60 @@ it.each([
     });
   },
 );
+
+describe('a mailing that holds, once nothing is in its way any more', () => {
+  const HELD_MS = 3_600_000;
+  const block = (world: NewsletterWorld, mood: Mood | 'quota of a day' | 'sender taken away') => {
+    if (mood === 'quota of a day') world.provider.per_day = 400;
+    else if (mood === 'sender taken away') world.senders = ['*@another.test'];
+    else world.provider.moods = [{ from_s: 0, mood }];
+  };
+  const free = (world: NewsletterWorld) => {
+    world.provider.per_day = 10_000_000;
+    world.senders = [];
+    world.provider.moods = [];
+  };
+  const goesOn = async (world: NewsletterWorld) => {
+    const { accepted } = world.provider;
+    return until(world, () => world.provider.accepted > accepted);
+  };
+  const hold = async (world: NewsletterWorld, why: Parameters<typeof block>[1]) => {
+    block(world, why);
+    await world.time.pause(HELD_MS);
+    const { email } = await world.view();
+    expect(email?.hold ?? email?.silence?.until, 'it holds').toBeDefined();
+  };
+  const isAsked = async (world: NewsletterWorld) => {
+    const { email, batches } = await world.view();
+    const asking = Object.values(email?.slots ?? {}).map(({ batch_id }) => batch_id);
+    return batches.some(({ batch_id, claim_until }) => asking.includes(batch_id) && claim_until !== undefined);
+  };
+
+  it.each([
+    ...(['refuses_entries', 'refuses_calls', 'unverified', 'settings', 'account', 'silent'] as const),
+    ...(['quota of a day', 'sender taken away'] as const),
+  ])('%s: goes on within 90 s of the death of whoever asks, and at once when it is resumed', async (why) => {
+    const world = calmWorld(MEMBERS, [], { sender_check_ms: 3_000 });
+    await world.time.run(async () => {
+      tickEachMinute(world, 1_000);
+      await publish(world);
+      await until(world, () => world.provider.accepted >= 100);
+      // Who asks whether the sender is allowed claims no batch, and dies in moments or not at all.
+      if (why !== 'sender taken away') {
+        await hold(world, why);
+        await until(world, () => isAsked(world));
+        world.killAll();
+        free(world);
+        expect(await goesOn(world), 'milliseconds after the death').toBeLessThanOrEqual(WITHIN_MS);
+      }
+      await hold(world, why);
+      await operate(world, (deps) => pauseEmail(EMAIL_ID, deps));
+      free(world);
+      await operate(world, (deps) => resumeEmail(EMAIL_ID, deps));
+      expect(await goesOn(world), 'milliseconds after the resumption').toBeLessThanOrEqual(5_000);
+    });
+  });
+});
 
 it('a sender whose call hangs keeps its claim, and its slot serves another batch until the call ends', async () => {
   const world = calmWorld(MEMBERS, [], { batch_size: 200 });
