@@ -1,15 +1,17 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 import { createContext } from '../bench/benchmark.ts';
+import type { MeasuredFunction } from '../bench/setup/function.ts';
 import { BATCH, webhookPasses } from '../bench/setup/lanes.ts';
-import { inWorld } from '../bench/setup/world.ts';
+import { withMembers } from '../bench/setup/newsletter.ts';
+import { inWorld, type StartOptions } from '../bench/setup/world.ts';
 import { type HouseFigure, loadFigures, staticFigures } from './house-figures.ts';
 
-/** Prints how large the house is: `npm run house`; `npm run house -- --delivery` also runs a delivery. */
+/** Prints how large the house is: `npm run house`; `npm run house -- --executed` also runs a delivery and a mailing's batch. */
 const figures = [...staticFigures(), ...(await loadFigures())];
-if (process.argv.includes('--delivery')) figures.push(await deliveryFigure());
+if (process.argv.includes('--executed')) figures.push(await deliveryFigure(), await batchFigure());
 const lines = figures.map(({ name, value, aim }) => {
   const judged =
     aim === undefined ? '' : `  aim ${aim.toLocaleString('en')}${value > aim ? `, ${value - aim} too many` : ''}`;
@@ -22,31 +24,59 @@ process.stdout.write(lines.join(''));
 async function deliveryFigure(): Promise<HouseFigure> {
   const context = await createContext(() => {});
   return inWorld(context, async (world) => {
-    const coverage = join(world.directory, 'coverage');
-    const fn = world.start('send-webhook', {
-      bundle: measuredEntry(world.directory),
-      environment: { NODE_V8_COVERAGE: coverage },
-      nodeOptions: ['--import', import.meta.resolve('tsx')],
-    });
+    const start = (options: StartOptions) => world.start('send-webhook', options);
     const pass = await webhookPasses(world, BATCH, { name: 'instant', path: '/ok', tenants: 1 });
     // The first batch also reads data keys, breakers and budgets.
-    for (const _ of ['first', 'warm']) await pass(fn);
-    await fn.stop();
-    return { name: 'files that a delivery executes', value: executedFiles(coverage, 2).size, aim: 40 };
+    const value = await executedBy('send-webhook', world.directory, start, async (fn) => {
+      for (const _ of ['first', 'warm']) await pass(fn);
+    });
+    return { name: 'files that a delivery executes', value, aim: 30 };
   });
 }
 
-/** A module around a function's handler that starts the counts of coverage anew before each event. */
-function measuredEntry(home: string): string {
-  const entry = join(home, 'measured.mjs');
-  const handler = pathToFileURL(join(PROJECT_ROOT, 'functions/send-webhook/handler.ts')).href;
+/** Likewise a batch of a mailing, after another one of it: the post is rendered by then. */
+async function batchFigure(): Promise<HouseFigure> {
+  const context = await createContext(() => {});
+  return withMembers(context, { name: 'executed', members: 1_500 }, async ({ world, start, prepared, sent }) => {
+    const prepare = start('newsletter-prepare');
+    const send = (options: StartOptions) => start('newsletter-send', options);
+    const value = await executedBy('newsletter-send', world.directory, send, async (fn) => {
+      await prepared('two batches', prepare);
+      await sent('two batches', fn);
+    });
+    return { name: "files that a mailing's batch executes", value, aim: 35 };
+  });
+}
+
+/** How many of our files the second event of a function executes. */
+async function executedBy(
+  service: string,
+  home: string,
+  start: (options: StartOptions) => MeasuredFunction,
+  run: (fn: MeasuredFunction) => Promise<unknown>,
+): Promise<number> {
+  const coverage = join(home, 'coverage');
+  // A sandbox finds what lies beside its code only.
+  const bundle = join(PROJECT_ROOT, `.measured-${process.pid}.mjs`);
+  const handler = pathToFileURL(join(PROJECT_ROOT, `functions/${service}/handler.ts`)).href;
   const lines = [
     "import { takeCoverage } from 'node:v8';",
     `import { handler as deployed } from '${handler}';`,
+    // The counts begin anew before each event.
     'export const handler = (event, context) => (takeCoverage(), deployed(event, context).finally(takeCoverage));',
   ];
-  writeFileSync(entry, lines.join('\n'));
-  return entry;
+  writeFileSync(bundle, lines.join('\n'));
+  try {
+    const nodeOptions = ['--import', import.meta.resolve('tsx')];
+    const fn = start({ bundle, environment: { NODE_V8_COVERAGE: coverage }, nodeOptions });
+    await run(fn);
+    await fn.stop();
+    const files = executedFiles(coverage, 2);
+    if (process.argv.includes('--list')) for (const file of [...files].sort()) process.stderr.write(`${file}\n`);
+    return files.size;
+  } finally {
+    rmSync(bundle);
+  }
 }
 
 interface Coverage {
