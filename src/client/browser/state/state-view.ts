@@ -130,7 +130,8 @@ export class StateView {
     const message = isAnswer ? messageOf(shown, texts) : shown === undefined ? '' : texts.unavailable;
     // The same text again would be announced again.
     if (this.#message.textContent !== message) this.#message.textContent = message;
-    this.#host.dataset['state'] = isAnswer ? shown.status : 'unknown';
+    // A framework that goes on with a server's page warns of attributes that are there before there is anything to say.
+    if (shown !== undefined || before !== undefined) this.#host.dataset['state'] = isAnswer ? shown.status : 'unknown';
     this.#button.textContent = texts.retry;
     const canRetry = isAnswer && shown.canRetry;
     if (!canRetry && this.#host.shadowRoot?.activeElement === this.#button) this.#message.focus();
