@@ -52,8 +52,15 @@ export function queryParameters(schema: v.GenericSchema): Json[] {
     name,
     in: 'query',
     ...(required.includes(name) && { required: true }),
-    schema: of,
+    schema: asNumber(of),
   }));
+}
+
+/** Text that has a least value is a number to whoever calls: clients that are generated take it as one. */
+function asNumber(of: Json): Json {
+  if (of['type'] !== 'string' || of['minimum'] === undefined) return of;
+  const { pattern: _, default: standard, ...rest } = of;
+  return { ...rest, type: 'integer', ...(standard !== undefined && { default: Number(standard) }) };
 }
 
 /** What a body or an answer with JSON is. */

@@ -124,6 +124,7 @@ describe('a client that others generate', { timeout: 5 * MINUTE }, () => {
           repeats: [false, true],
           refused: expect.stringContaining('invalid-request'),
           listed: true,
+          scheduled: true,
           reused: expect.stringContaining('idempotency-key-reused'),
         });
         expect(await flow.received(`log_id=${log_id}`)).toHaveLength(1);

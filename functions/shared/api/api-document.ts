@@ -155,7 +155,7 @@ function refusals(names: readonly ProblemName[]): Json {
 /** Statuses that API Gateway also returns by itself, with its own body. */
 const GATEWAY_STATUSES = new Set([400, 401, 413, 429, 503]);
 const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set(['request-in-progress', 'rate-limited', 'unavailable']);
-const RETRY_AFTER = { description: 'Whole seconds', schema: { type: 'string', pattern: '^[0-9]+$' } };
+const RETRY_AFTER = { description: 'Whole seconds', schema: { type: 'integer', minimum: 1 } };
 
 function refusal(status: number, names: readonly ProblemName[]): Json {
   return {

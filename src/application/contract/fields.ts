@@ -49,9 +49,16 @@ function isTime(text: string): boolean {
   return parseTime(text)?.toISOString() === text;
 }
 
-/** Of a query: text. */
+/** Of a query: text, which callers write as a number. */
 export const limit = v.optional(
-  v.pipe(v.string(), v.regex(/^\d{1,3}$/), v.transform(Number), v.minValue(1), v.maxValue(200)),
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,3}$/),
+    v.metadata({ minimum: 1, maximum: 200 }),
+    v.transform(Number),
+    v.minValue(1),
+    v.maxValue(200),
+  ),
   '50',
 );
 

@@ -8,14 +8,9 @@ import { parseTime } from '../model/time.ts';
 import { canRetry, errorMessage, publicState } from './public-state.ts';
 
 /** Copied from the row if present. */
-const COLUMNS = [
-  'scheduled_at',
-  'sent_at',
-  'delivered_at',
-  'notification_id',
-  'successor_log_id',
-  'predecessor_log_id',
-] as const;
+const COLUMNS = ['notification_id', 'successor_log_id', 'predecessor_log_id'] as const;
+/** Other writers may have written them in other forms, or nothing that is a time. */
+const TIMES = ['scheduled_at', 'sent_at', 'delivered_at'] as const;
 
 /** The producer's view; application/contract/api/answers.ts describes it. @param row with its writer's columns */
 export function summaryOf(row: NotificationRow & { readonly [column: string]: unknown }, now: Date) {
@@ -31,11 +26,12 @@ export function summaryOf(row: NotificationRow & { readonly [column: string]: un
     canRetry: canRetry(row, now),
     ...(message !== undefined && { errorMessage: message }),
     retry_count: countOf(row.retry_count),
-    ...(status === 'retrying' && row.next_retry_at !== undefined && { next_retry_at: row.next_retry_at }),
+    ...(status === 'retrying' && timesOf(row, ['next_retry_at'])),
     ...((status === 'failed' || status === 'retrying') && detailsOf(row)),
     ...createdOf(row),
     ...(typeof row['template_id'] === 'string' && { job_type: row['template_id'] }),
     ...(status === 'failed' && failureOf(row, now)),
+    ...timesOf(row, TIMES),
     ...Object.fromEntries(COLUMNS.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
 }
@@ -53,9 +49,18 @@ function failureOf(row: NotificationRow, now: Date) {
 const countOf = (value: unknown): number => (Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0);
 
 function createdOf(row: Readonly<Record<string, unknown>>): { readonly created_at?: string } {
-  const written = row['created_at'];
-  const created = createdAt(row) || (typeof written === 'string' ? parseTime(written)?.toISOString() : undefined);
-  return created === undefined ? {} : { created_at: created };
+  const created = createdAt(row);
+  return created ? { created_at: created } : timesOf(row, ['created_at']);
+}
+
+function timesOf<N extends string>(row: Readonly<Record<string, unknown>>, names: readonly N[]) {
+  const times: { [name in N]?: string } = {};
+  for (const name of names) {
+    const written = row[name];
+    const time = typeof written === 'string' ? parseTime(written)?.toISOString() : undefined;
+    if (time !== undefined) times[name] = time;
+  }
+  return times;
 }
 
 function detailsOf({ error_details }: { readonly error_details?: unknown }): { readonly error_details?: string } {

@@ -151,6 +151,19 @@ describe('the summary of a notification', () => {
     });
   });
 
+  it.each([
+    ['2025-06-01 10:30:00', '2025-06-01T10:30:00.000Z'],
+    ['2025-06-01T10:30:00+09:00', '2025-06-01T01:30:00.000Z'],
+    ['soon', undefined],
+    ['', undefined],
+    [1_748_773_800, undefined],
+  ])('says times in one form, whatever their writer wrote (%j)', (written, said) => {
+    const columns = ['scheduled_at', 'sent_at', 'delivered_at'];
+    const row = { ...dueRow(), ...Object.fromEntries([...columns, 'next_retry_at'].map((name) => [name, written])) };
+    const summary: Readonly<Record<string, unknown>> = { ...summaryOf(row as never, T0) };
+    for (const name of [...columns, 'next_retry_at']) expect([name, summary[name]]).toEqual([name, said]);
+  });
+
   it('leaves out what is absent, of another type, or over', () => {
     const row = { ...dueRow({ send_status: 'SUCCESS', next_retry_at: iso(5) }), scheduled_at: 7 };
     const { channel: _, priority: __, ...bare } = row;

@@ -72,18 +72,31 @@ func main() {
 	refused, err := second[1].AsBatchResultsResults1()
 	check(err)
 	channel := ListNotificationsParamsChannelWebhook
-	page, err := client.ListNotificationsWithResponse(ctx, &ListNotificationsParams{Channel: &channel})
+	limit, from := 7, time.Now().Add(-time.Hour)
+	page, err := client.ListNotificationsWithResponse(ctx, &ListNotificationsParams{
+		Channel: &channel, Limit: &limit, From: &from,
+	})
 	check(err)
 	listed := false
 	for _, found := range page.JSON200.Notifications {
 		listed = listed || found.LogId == logId
 	}
+	tomorrow, retries := time.Now().Add(24*time.Hour), 3
+	later, err := client.SendNotificationWithResponse(ctx, &SendNotificationParams{IdempotencyKey: "go-later"}, Notification{
+		Channel: NotificationChannelWebhook, Recipient: os.Getenv("RECIPIENT"), Body: "Later",
+		ScheduledAt: &tomorrow, MaxRetryCount: &retries,
+	})
+	check(err)
+	waiting, err := client.GetNotificationWithResponse(ctx, later.JSON202.LogId)
+	check(err)
+	off := waiting.JSON200.ScheduledAt.Sub(tomorrow).Abs()
 	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"log_id":   logId,
-		"attempts": attempts,
-		"repeats":  []bool{repeats(first[0]), repeats(second[0])},
-		"refused":  refused.Problem.Type,
-		"listed":   listed,
-		"reused":   send(client, "Something else").ApplicationproblemJSON409.Type,
+		"log_id":    logId,
+		"attempts":  attempts,
+		"repeats":   []bool{repeats(first[0]), repeats(second[0])},
+		"refused":   refused.Problem.Type,
+		"listed":    listed,
+		"scheduled": off < 2*time.Second && waiting.JSON200.RetryCount == 0,
+		"reused":    send(client, "Something else").ApplicationproblemJSON409.Type,
 	}))
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from datetime import datetime, timedelta, timezone
 
 from notification_retry_client import AuthenticatedClient
 from notification_retry_client.api.read import get_notification, list_notifications
@@ -16,6 +17,7 @@ from notification_retry_client.models import (
     BatchResultsResultsItemType1,
     ListNotificationsChannel,
     Notification,
+    NotificationChannel,
     NotificationList,
     NotificationState,
     NotificationStateStatus,
@@ -56,8 +58,26 @@ second, refused = send_batch()
 assert isinstance(first, BatchResultsResultsItemType0), first
 assert isinstance(second, BatchResultsResultsItemType0), second
 assert isinstance(refused, BatchResultsResultsItemType1), refused
-page = list_notifications.sync(client=client, channel=ListNotificationsChannel.WEBHOOK)
+now = datetime.now(timezone.utc)
+page = list_notifications.sync(
+    client=client, channel=ListNotificationsChannel.WEBHOOK, limit=7, from_=now - timedelta(hours=1)
+)
 assert isinstance(page, NotificationList), page
+later = send_notification.sync(
+    client=client,
+    body=Notification(
+        channel=NotificationChannel.WEBHOOK,
+        recipient=notification["recipient"],
+        body="Later",
+        scheduled_at=now + timedelta(days=1),
+        max_retry_count=3,
+    ),
+    idempotency_key="python-later",
+)
+assert isinstance(later, Accepted), later
+waiting = get_notification.sync(later.log_id, client=client)
+assert isinstance(waiting, NotificationState), waiting
+ahead = waiting.scheduled_at - now
 reused = send({**notification, "body": "Something else"})
 assert isinstance(reused, Problem), reused
 print(
@@ -68,6 +88,7 @@ print(
             "repeats": [bool(first.repeat), bool(second.repeat)],
             "refused": refused.problem.type_.value,
             "listed": any(found.log_id == accepted.log_id for found in page.notifications),
+            "scheduled": abs(ahead - timedelta(days=1)) < timedelta(seconds=2) and waiting.retry_count == 0,
             "reused": reused.type_.value,
         }
     )

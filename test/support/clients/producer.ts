@@ -32,7 +32,20 @@ if (accepted === undefined) throw new Error(JSON.stringify(error));
 const done = await untilDone(accepted.log_id);
 const [first] = await sendBatch();
 const [second, refused] = await sendBatch();
-const { data: page } = await client.GET('/v1/notifications', { params: { query: { channel: 'webhook' } } });
+const from = new Date(Date.now() - 3_600_000).toISOString();
+const query = { channel: 'webhook', limit: 7, from } as const;
+const { data: page } = await client.GET('/v1/notifications', { params: { query } });
+const later = await send('typescript-later', {
+  ...notification,
+  body: 'Later',
+  scheduled_at: new Date(Date.now() + 86_400_000).toISOString(),
+  max_retry_count: 3,
+});
+const waiting = await client.GET('/v1/notifications/{log_id}', {
+  params: { path: { log_id: later.data?.log_id ?? '' } },
+});
+const ahead: number = Date.parse(waiting.data?.scheduled_at ?? '') - Date.now();
+const retries: number | undefined = waiting.data?.retry_count;
 const reused = await send('typescript', { ...notification, body: 'Something else' });
 process.stdout.write(
   JSON.stringify({
@@ -41,6 +54,7 @@ process.stdout.write(
     repeats: [first, second].map((result) => result !== undefined && 'repeat' in result && result.repeat),
     refused: refused !== undefined && 'type' in refused ? refused.type : undefined,
     listed: page?.notifications.some(({ log_id }) => log_id === accepted.log_id) ?? false,
+    scheduled: ahead > 86_000_000 && ahead < 86_400_000 && retries === 0,
     reused: reused.error && 'type' in reused.error ? reused.error.type : undefined,
   }),
 );

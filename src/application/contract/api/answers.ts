@@ -67,9 +67,9 @@ const summaryEntries = {
     described(v.string(), 'The last failure while it fails or has failed: JSON, except on rows of other writers'),
   ),
   created_at: v.optional(time),
-  scheduled_at: v.optional(v.string()),
-  sent_at: v.optional(v.string()),
-  delivered_at: v.optional(v.string()),
+  scheduled_at: v.optional(time),
+  sent_at: v.optional(time),
+  delivered_at: v.optional(time),
   notification_id: v.optional(v.string()),
   successor_log_id: v.optional(
     described(v.string(), 'It failed and continues on its fallback channel as this notification: request that one'),

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { FORMATS } from '../../../core/newsletter/model/email.ts';
 import { SHOWN_STATES } from '../../../core/newsletter/model/recipient-state.ts';
 import { described } from './answers.ts';
-import { line, moment, objectMessage, text } from './intake.ts';
-import { address, cursor, limitTo, newsletterId } from './newsletters.ts';
+import { limitTo, line, moment, objectMessage, text } from './intake.ts';
+import { address, cursor, newsletterId } from './newsletters.ts';
 
 /** What the routes of emails accept. */
 

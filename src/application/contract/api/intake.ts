@@ -129,6 +129,14 @@ const batchEntries = {
 };
 export const batchSchema = v.strictObject(batchEntries, objectMessage);
 
+/** Of a query: text, which callers write as a number. */
+/* @__NO_SIDE_EFFECTS__ */
+export const limitTo = (most: number, form: RegExp, standard = '100') =>
+  v.optional(
+    v.pipe(v.string(), v.regex(form, `must be 1 to ${most}`), v.metadata({ minimum: 1, maximum: most })),
+    standard,
+  );
+
 const queryEntries = {
   status: v.optional(v.picklist(PUBLIC_STATES, `must be one of ${PUBLIC_STATES.join(', ')}`)),
   channel: v.optional(channel),
@@ -140,7 +148,7 @@ const queryEntries = {
     described(moment, 'Start of the period of handing over. Default: 7 days before `to`. At most 31 days before `to`'),
   ),
   to: v.optional(described(moment, 'End of the period. Default: now')),
-  limit: v.optional(v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100')), '50'),
+  limit: limitTo(100, /^([1-9]\d?|100)$/, '50'),
   cursor: v.optional(
     described(
       v.pipe(v.string(), v.maxLength(1_000, 'is not a cursor of this list')),

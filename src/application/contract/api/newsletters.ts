@@ -3,7 +3,7 @@ import { mailbox, mailDomain, senderMailbox } from '../../../adapters/email/addr
 import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../../core/newsletter/model/member.ts';
 import { whole as index, instant as time } from '../fields.ts';
 import { described, problem } from './answers.ts';
-import { id, line, moment, objectMessage } from './intake.ts';
+import { id, limitTo, line, moment, objectMessage } from './intake.ts';
 
 /** What the routes of newsletters and members accept and answer. */
 
@@ -147,9 +147,6 @@ export const memberAnswer = v.object({
 export const cursor = v.optional(
   described(v.pipe(v.string(), v.minLength(1), v.maxLength(1_000)), 'next_cursor of the page before'),
 );
-/* @__NO_SIDE_EFFECTS__ */
-export const limitTo = (most: number, form: RegExp, standard = '100') =>
-  v.optional(described(v.pipe(v.string(), v.regex(form, `must be 1 to ${most}`)), `1 to ${most}`), standard);
 export const memberListQuery = v.strictObject({ cursor, limit: limitTo(200, /^([1-9]\d?|1\d\d|200)$/) }, objectMessage);
 export const memberList = v.object({ members: v.array(memberAnswer), next_cursor: v.nullable(v.string()) });
 

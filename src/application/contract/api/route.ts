@@ -54,6 +54,6 @@ export const REPLAYED = {
 export const RETRY_AFTER_SOME = {
   'Retry-After': {
     description: 'Whole seconds, if a result is 503',
-    schema: { type: 'string', pattern: '^[0-9]+$' },
+    schema: { type: 'integer', minimum: 1 },
   },
 };

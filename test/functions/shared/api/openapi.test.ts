@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiDocument } from '../../../../functions/shared/api/api-document.ts';
 import { openApi } from '../../../../functions/shared/api/notification-routes.ts';
 import { API_ROUTES } from '../../../../src/application/contract/api/routes.ts';
+import { consoleDocument } from '../../../../src/application/routes/openapi.ts';
+import { CONSOLE_ROUTES } from '../../../../src/application/routes.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/model/problem.ts';
 import { pathSegment } from '../../../../src/http/paths.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
@@ -96,6 +98,36 @@ describe('the OpenAPI document', () => {
   it.each(operations)('knows the 500 that API Gateway itself answers $method $path with', ({ operation }) => {
     const check = schemaFor(operation, 500, 'application/json');
     expect(check?.({ message: 'Internal Server Error' })).toBe(true);
+  });
+
+  it.each([
+    ['the API', document],
+    ['the console', consoleDocument(CONSOLE_ROUTES)],
+  ])('of %s calls no number a text, so that generated clients take numbers', (_, given) => {
+    const found: string[] = [];
+    const walk = (value: unknown, at: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { type, pattern } = value as { readonly type?: unknown; readonly pattern?: unknown };
+      const form = typeof pattern === 'string' ? new RegExp(pattern) : /^/;
+      if (type === 'string' && form.test('7') && !form.test('x')) found.push(at);
+      for (const [name, inner] of Object.entries(value)) walk(inner, `${at}/${name}`);
+    };
+    walk(JSON.parse(JSON.stringify(given)), '');
+    expect(found).toEqual([]);
+  });
+
+  it('of the API calls no time a text', () => {
+    const found: string[] = [];
+    const walk = (value: unknown, at: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      for (const [name, inner] of Object.entries(value)) {
+        const { type, format } = (inner ?? {}) as { readonly type?: unknown; readonly format?: unknown };
+        if (/(^|_)(at|until)$/.test(name) && type === 'string' && format !== 'date-time') found.push(`${at}/${name}`);
+        walk(inner, `${at}/${name}`);
+      }
+    };
+    walk(document, '');
+    expect(found).toEqual([]);
   });
 
   it('tells of every problem there is', () => {
