@@ -1,3 +1,4 @@
+import './frame/usable-language.ts';
 import { render } from 'preact';
 import { App } from './frame/app.tsx';
 import { applyTheme, savedTheme } from './navigation/theme.ts';

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import type { SessionView } from '../../src/application/contract/overview.ts';
 import { ProblemError, problemOf, read } from '../data/api.ts';
@@ -33,6 +33,7 @@ function notIn(result: SignIn): Start {
 /** Signs in, then shows the screens. The session's end brings the sign-in back, whatever screen was shown. */
 export function App() {
   const [now, setNow] = useState<Start>({ state: 'starting' });
+  const [error, reset] = useErrorBoundary();
   const begin = () => void start().then(setNow);
   useEffect(() => {
     onSignedOut((out) => setNow(notIn(out)));
@@ -42,6 +43,12 @@ export function App() {
     begin();
     return () => document.removeEventListener('click', followLinks);
   }, []);
+  if (error !== undefined)
+    return (
+      <main class="alone">
+        <Problem problem={problemOf(error)} onRetry={reset} />
+      </main>
+    );
   if (now.state === 'in')
     return (
       <SessionContext.Provider value={now.session}>

@@ -135,3 +135,27 @@ it('looks again until the rows name the operation that took them, and then no mo
   await page.context().close();
   await served.close();
 });
+
+it.each(['en-US@posix', 'C', ''])('starts in a browser that names its language “%s”', async (language) => {
+  const served = await startFakeConsole({});
+  const { page, faults } = await openTab(browser, served.url);
+  await page.addInitScript((value) => {
+    Object.defineProperty(Navigator.prototype, 'language', { get: () => value, configurable: true });
+  }, language);
+  await page.goto('/');
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  expect(faults).toEqual([]);
+  await page.context().close();
+  await served.close();
+});
+
+it('says what to do when its script does not start', async () => {
+  const served = await startFakeConsole({});
+  const { page } = await openTab(browser, served.url);
+  await page.route('**/*.js', (route) => route.fulfill({ contentType: 'text/javascript', body: 'throw new Error()' }));
+  await page.goto('/');
+  await page.getByText('Reload the page.').waitFor();
+  expect(await axeFindings(page)).toEqual([]);
+  await page.context().close();
+  await served.close();
+});
