@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { BatchExecuteStatementCommand, BatchGetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { withDirectCalls } from '../../../adapters/direct-calls/direct-calls.ts';
 import { forgetRecipient, REMAINS, recipientOf } from '../../../application/scans/forget.ts';
 import { VERIFY_RATE } from '../../../application/scans/verify.ts';
 import { type ForgetState, newForget } from '../../../core/forget/forget-state.ts';
@@ -9,6 +11,13 @@ import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { onDeployment } from '../../session/session.ts';
 import { stateFile } from '../../session/state-file.ts';
+
+/** Those that are made per notification: an address may be the fallback of very many. */
+const DIRECT_CALLS = {
+  BatchExecuteStatement: BatchExecuteStatementCommand,
+  BatchGetItem: BatchGetItemCommand,
+  UpdateItem: UpdateItemCommand,
+};
 
 export const addForget = onDeployment({
   name: 'forget',
@@ -36,6 +45,7 @@ Examples:
     }
     const address = await session.terminal.readInput();
     if (address === '') throw new OperatorError('The address on stdin is empty.', EXIT_USAGE);
+    withDirectCalls(session.dynamodb, DIRECT_CALLS);
     const known = await recipientOf(tenant, address, session);
     const { stage, region } = session;
     // Neither the address nor its hash.
